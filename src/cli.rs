@@ -16,12 +16,12 @@ use clap::{Parser, Subcommand};
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
 use crate::course::suites;
+use crate::device_tuning::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::fit::Disturbance;
 use crate::fleet::RankOf;
 use crate::lint::LintArgs;
-use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
@@ -33,7 +33,6 @@ use crate::unit::{Bytes, Nanos};
 #[command(
     name = "volproof",
     version,
-    term_width = 80,
     max_term_width = 80,
     after_help = format!("{}\n\n{}", examples::VOLPROOF, exit::help())
 )]
@@ -256,7 +255,7 @@ pub struct RunArgs {
 
     /// The promise
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// Run every step by volproof and by the installed fio in turn, and say whether they agree [default PAIRS: 6]
     #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -329,7 +328,7 @@ pub struct FleetRunArgs {
     pub tune: Option<TuneMode>,
     /// The promise
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// Whose volumes they are
     #[command(flatten)]
     pub sharing: SharingArgs,
@@ -377,6 +376,21 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The first option that names a file for results.
+    pub fn named(&self) -> Option<&'static str> {
+        let OutputArgs { json, csv, html, sheets, .. } = self;
+        let SheetArgs { junit, openmetrics, markdown } = sheets;
+        let files = [
+            (json, "--json"),
+            (csv, "--csv"),
+            (html, "--html"),
+            (junit, "--junit"),
+            (openmetrics, "--openmetrics"),
+            (markdown, "--markdown"),
+        ];
+        files.into_iter().find_map(|(file, option)| file.as_ref().map(|_| option))
+    }
+
     /// The folders in which this run, and an earlier one of the same words, leaves its Record.
     pub fn folders(&self) -> Vec<PathBuf> {
         let records = self.records.clone().unwrap_or(PathBuf::from("."));
@@ -408,6 +422,8 @@ pub struct SheetArgs {
 pub struct MillionArgs {
     /// DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or as the script has them:
     /// JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]
+    // The brackets are those of a usage line, which `--help` prints.
+    #[allow(rustdoc::broken_intra_doc_links)]
     #[arg(value_name = "WORD", required = true, num_args = 1..)]
     pub words: Vec<String>,
     /// Measured time [default: 30s]
@@ -427,7 +443,7 @@ pub struct MillionArgs {
     pub consent: ConsentArgs,
     /// The promise
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,

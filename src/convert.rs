@@ -17,11 +17,12 @@ use crate::fio::write_jobs::{self, JobTarget};
 use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write};
 use crate::foreign;
 use crate::input;
+use crate::output::{OutputKind, PLAN_MARK};
 use crate::plan::{Plan, parse_file};
 use crate::record::Record;
 use crate::report::csv;
 use crate::report::html::repeat::plan_toml;
-use crate::result_file::{self, LoadError};
+use crate::result_file::{self, ResultFileError};
 use crate::unit::Bytes;
 
 /// A form that a file can take.
@@ -46,6 +47,21 @@ pub enum Form {
     Plan,
     /// Each point of a sweep as fio's JSON, in the folder of -o: what fio-plot draws.
     FioPlot,
+}
+
+impl Form {
+    /// What an output in this form holds.
+    pub fn output_kind(self) -> OutputKind {
+        match self {
+            Form::Record => OutputKind::Record,
+            Form::Csv => OutputKind::Csv,
+            Form::Jobfile => OutputKind::JobFile,
+            Form::Plan => OutputKind::PlanFile,
+            Form::Json | Form::JsonPlus | Form::Terse | Form::Normal | Form::FioPlot => {
+                OutputKind::ConvertedReport
+            }
+        }
+    }
 }
 
 /// Which file, and what it becomes.
@@ -89,7 +105,7 @@ impl Converted {
     /// Writes the text.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// When `out` takes no more.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Converted::Text(text) => out.write_all(text.as_bytes()),
@@ -141,7 +157,7 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     if matches!(args.to, Form::Record | Form::Csv) {
         match result_file::one(bytes, path) {
             Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
-            Err(LoadError::Neither { .. }) => {}
+            Err(ResultFileError::Neither { .. }) => {}
             Err(e) => return Err(e.into()),
         }
     } else if let Some(source) = result(bytes, path)? {
@@ -219,7 +235,7 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
             return Ok(Converted::Reports(vec![of_record::of_record(&record)], form));
         }
     };
-    Ok(Converted::Text(text))
+    Ok(Converted::Text(if to == Form::Plan { format!("{PLAN_MARK}\n{text}") } else { text }))
 }
 
 /// The options of a report as the job file they came from; the clones of a job are one section.
@@ -265,6 +281,11 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
         format!("# {name}: time_based is inferred (fio does not list flags): it ran for its time, not for its size\n")
     });
     Ok(said.collect::<String>() + text.trim_start())
+}
+
+/// Whether a text that is no plan is a job file of fio.
+pub fn is_job_file(text: &str) -> bool {
+    !text.contains("[[") && jobs(text).is_ok_and(|command| !command.jobs.is_empty())
 }
 
 fn jobs(text: &str) -> anyhow::Result<command::Command> {

@@ -9,7 +9,7 @@ use crate::stats::compare::Comparison;
 use crate::unit::Nanos;
 
 /// Differences up to this share do not matter: no volume is sold by a finer measure.
-pub const MARGIN: f64 = 0.05;
+const MARGIN: f64 = 0.05;
 /// Longest window of one run when none is asked for: a dozen of them make one comparison.
 const WINDOW: Nanos = Nanos::seconds(10);
 

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use crate::record::{Outcome, Verdict};
+use crate::record::Outcome;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +56,6 @@ pub const TABLE: [(Exit, &str, &str); 8] = [
 ];
 
 impl Exit {
-    /// The exit code of a verdict. A promise that nothing tested is not decided either.
-    pub fn of(verdict: Option<&Verdict>) -> Exit {
-        Exit::of_all(verdict.map(Verdict::decided))
-    }
-
     /// The exit code of an outcome.
     pub fn of_outcome(outcome: Outcome) -> Exit {
         match outcome {
@@ -71,9 +66,11 @@ impl Exit {
         }
     }
 
-    /// The exit code of several outcomes: that of the gravest; of none, where nothing is judged.
-    pub fn of_all(outcomes: impl IntoIterator<Item = Outcome>) -> Exit {
-        outcomes.into_iter().max_by_key(|o| o.weight()).map_or(Exit::Done, Exit::of_outcome)
+    /// The gravest of several exit codes. What failed outweighs what was interrupted, and that what is not shown or not decided.
+    pub fn gravest(all: impl IntoIterator<Item = Exit>) -> Exit {
+        let by_weight = [Exit::Inconclusive, Exit::Invalid, Exit::Interrupted, Exit::Failed];
+        let weight = |exit: &Exit| by_weight.iter().position(|e| e == exit);
+        all.into_iter().max_by_key(weight).unwrap_or(Exit::Done)
     }
 
     /// The number that the program returns.

@@ -1,6 +1,6 @@
 //! Files that users name as input, read whole and with an end.
 //!
-//! A device or a pipe that never ends would fill the memory of the machine, so nothing is read beyond [`LONGEST`]. A named pipe that nobody
+//! A device or a pipe that never ends would fill the memory of the machine, so nothing is read beyond [`LONGEST_RESULT`]. A named pipe that nobody
 //! writes to is not waited for without end.
 
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use crate::standard_streams;
 use crate::unit::Bytes;
 
 /// The longest result: a Record or a report. A Record of a day has a tenth of it.
-pub const LONGEST: Bytes = Bytes::mib(128);
+pub const LONGEST_RESULT: Bytes = Bytes::mib(128);
 
 /// The longest plan file, job file or catalogue. Ten thousand steps take half of it, and what is made of a byte may take two hundred.
 pub const LONGEST_SETTINGS: Bytes = Bytes::mib(2);
@@ -24,9 +24,9 @@ const WRITER_WAIT: Duration = Duration::from_secs(3);
 /// The bytes of a result; `-` is standard input.
 ///
 /// # Errors
-/// Errors of the system, and an input that is longer than [`LONGEST`].
+/// Errors of the system, and an input that is longer than [`LONGEST_RESULT`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_to(path, LONGEST, "give it in parts")
+    read_to(path, LONGEST_RESULT, "give it in parts")
 }
 
 /// The bytes of a plan file, job file or catalogue; `-` is standard input.

@@ -10,6 +10,12 @@ use volproof::output::{self, screen};
 use volproof::{mistyped, run, version};
 
 fn main() -> ExitCode {
+    let code = ended();
+    screen::finish();
+    code
+}
+
+fn ended() -> ExitCode {
     output::survive_size_limit();
     screen::ask_width();
     let arguments = as_suite(std::env::args_os().collect());

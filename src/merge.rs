@@ -9,7 +9,6 @@ use std::thread;
 
 use anyhow::{Context, bail};
 
-use crate::exit::Exit;
 use crate::fleet::FleetMerge;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
@@ -68,7 +67,7 @@ impl Gathering {
 ///
 /// # Errors
 /// When a file is no Record, or the Records are not of one run.
-pub fn answer(records: &[PathBuf], claim: &PromiseOptions) -> anyhow::Result<Record> {
+pub fn answer(records: &[PathBuf], promise: &PromiseOptions) -> anyhow::Result<Record> {
     let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
     let mut gathering = Gathering::default();
     thread::scope(|threads| {
@@ -91,14 +90,6 @@ pub fn answer(records: &[PathBuf], claim: &PromiseOptions) -> anyhow::Result<Rec
         })
     })?;
     let mut record = gathering.finish()?;
-    promise_options::claim(claim, &mut record)?;
+    promise_options::hold_against(promise, &mut record)?;
     Ok(record)
-}
-
-/// The exit code of a fleet: that of its verdict. Where nothing was promised, a fleet that is not whole is invalid all the same.
-pub fn exit(record: &Record) -> Exit {
-    match (&record.verdict, record.fleet_blocker()) {
-        (None, Some(_)) => Exit::Invalid,
-        (verdict, _) => Exit::of(verdict.as_ref()),
-    }
 }

@@ -15,11 +15,13 @@ use crate::fio::option;
 use crate::misspelling::nearest;
 use crate::plan::Preset;
 use crate::report::layout::wrap;
+use crate::shell_word::shell;
+use crate::unit::grouped;
 
 /// Names that no option has, and the options that are meant by them; of those a command has.
-const OPTIONS: [(&[&str], &[&str]); 13] = [
+const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["duration", "time", "timeout", "t"], &["runtime", "budget"]),
-    (&["block-size", "block", "b"], &["bs"]),
+    (&["block-size", "block", "bsize", "b"], &["bs"]),
     (&["queue-depth", "queuedepth", "depth", "qd", "io-depth", "q"], &["iodepth"]),
     (&["threads", "workers", "num-jobs", "jobs", "j"], &["numjobs"]),
     (&["pattern", "workload", "mode", "test"], &["rw", "preset"]),
@@ -31,6 +33,8 @@ const OPTIONS: [(&[&str], &[&str]); 13] = [
     (&["capacity", "size"], &["volume-size", "size"]),
     (&["rate", "rate-limit", "throttle"], &["rate-iops", "rate-bw"]),
     (&["force", "yes", "y", "f"], &["overwrite", "destroy"]),
+    (&["p90", "p95", "p999", "percentile", "latency"], &["p50", "p99", "p99.9", "mean"]),
+    (&["json"], &["output"]),
 ];
 
 /// Names that no option has, and what to do without one.
@@ -69,12 +73,12 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
     let first = |kind| words(mistake, kind).into_iter().next();
     let told = match (mistake.kind(), command) {
         (ErrorKind::UnknownArgument, _) => {
-            first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli))
+            first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli, arguments))
         }
         (ErrorKind::InvalidSubcommand, _) => {
             first(ContextKind::InvalidSubcommand).map(|typed| unknown_command(&typed, &cli))
         }
-        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command)),
+        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command, arguments)),
         (ErrorKind::ArgumentConflict, Some(command)) => conflict(mistake, command),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(command)) => {
             wrong_value(mistake, command)
@@ -111,7 +115,7 @@ fn all_options(command: &Command) -> String {
 }
 
 /// Arguments that the command needs, each with its meaning, and an example.
-fn missing(mistake: &clap::Error, command: &Command) -> String {
+fn missing(mistake: &clap::Error, command: &Command, arguments: &[OsString]) -> String {
     let needed = words(mistake, ContextKind::InvalidArg);
     let of = |usage: &String| command.get_arguments().find(|arg| arg.to_string() == *usage);
     let name = |usage: &String| match of(usage) {
@@ -122,7 +126,13 @@ fn missing(mistake: &clap::Error, command: &Command) -> String {
     let all: Vec<String> = needed.iter().map(name).collect();
     // What another option asks for is not what the command asks for.
     let always = needed.iter().any(|usage| of(usage).is_none_or(Arg::is_required_set));
-    let who = if always { command.get_name() } else { "one of the options" };
+    let askers = if always { vec![] } else { askers(&needed, command, arguments) };
+    let who = match askers.as_slice() {
+        _ if always => command.get_name().to_string(),
+        [] => "one of the options".into(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("each of {} and {last}", others.join(", ")),
+    };
     let mut text = wrap("volproof: ", &format!("{who} needs {}", all.join(" and ")));
     let args: Vec<&Arg> = needed.iter().filter_map(of).collect();
     text.extend(args.iter().map(|arg| wrap("  ", &meaning(arg))));
@@ -132,6 +142,32 @@ fn missing(mistake: &clap::Error, command: &Command) -> String {
     };
     text.extend(example(command).filter(shows).map(|line| wrap("  ", &format!("such as `{line}`"))));
     text + &all_options(command)
+}
+
+/// The options of a command line that need what is missing: each of them needs it where it stands alone.
+fn askers(needed: &[String], command: &Command, arguments: &[OsString]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (place, word) in arguments.iter().enumerate() {
+        let Some(typed) = word.to_str().and_then(|word| word.strip_prefix("--")) else { continue };
+        let (name, value) = typed.split_once('=').map_or((typed, None), |(name, value)| (name, Some(value)));
+        let of_name = |arg: &&Arg| {
+            arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+        };
+        let Some(arg) = command.get_arguments().find(of_name) else { continue };
+        let apart = value.is_none() && arg.get_num_args().is_some_and(|range| range.min_values() > 0);
+        let mut alone = vec![OsString::from("volproof"), command.get_name().into(), word.clone()];
+        alone.extend(arguments.get(place + 1).filter(|_| apart).cloned());
+        let asks = Cli::command().try_get_matches_from(alone).err().is_some_and(|mistake| {
+            let missed = words(&mistake, ContextKind::InvalidArg);
+            mistake.kind() == ErrorKind::MissingRequiredArgument
+                && needed.iter().all(|usage| missed.contains(usage))
+        });
+        let name = format!("--{name}");
+        if asks && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }
 
 /// The first example of a command's help, without the words behind it.
@@ -174,6 +210,7 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
         // A plan file tells the key by its name.
         let key = name.trim_start_matches('-');
         let why = why.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&why);
+        let why = &outside(why).unwrap_or_else(|| why.to_string());
         wrap("volproof: ", &format!("{name} {typed}: {why}"))
     };
     if let Some(near) = of(ContextKind::SuggestedValue).pop() {
@@ -184,12 +221,47 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
     Some(text + &all_options(command))
 }
 
+/// clap's words for a number outside a range, `0 is not in 1..=1000`, in ours.
+fn outside(told: &str) -> Option<String> {
+    let (_, range) = told.split_once(" is not in ")?;
+    let (low, high) = range.split_once("..")?;
+    let high = high.trim_start_matches('=');
+    Some(match high.parse::<u64>() {
+        Ok(high) if high < u64::from(u32::MAX) => {
+            format!("it is outside {} to {}", grouped(low.parse().ok()?), grouped(high))
+        }
+        _ => format!("it is below {low}"),
+    })
+}
+
+/// An argument above those that the command takes. A file that is there is never named as one to write to.
+fn one_too_many(typed: &str, command: &Command, arguments: &[OsString]) -> String {
+    let told = format!("'{typed}' is one argument too many for volproof {}", command.get_name());
+    let json = |arg: &Arg| arg.get_long() == Some("json") && !arg.get_action().takes_values();
+    let behind_json = arguments.windows(2).any(|two| two[0] == "--json" && two[1] == typed);
+    let advice = if behind_json && command.get_arguments().any(json) && !Path::new(typed).exists() {
+        format!("--json prints on standard output: write `--json > {typed}` for a file")
+    } else {
+        let takes: Vec<String> = command.get_positionals().map(|arg| plain(&arg.to_string())).collect();
+        match takes.as_slice() {
+            [] => "it takes options alone".into(),
+            [one] => format!("it takes one {one}: run it once for each"),
+            several => format!("it takes {} and no more", several.join(" ")),
+        }
+    };
+    wrap("volproof: ", &told) + &wrap("  ", &advice) + &all_options(command)
+}
+
 /// An option that the command does not have, or an argument that it does not take.
-fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
+fn unknown_option(
+    typed: &str,
+    command: Option<&Command>,
+    cli: &Command,
+    arguments: &[OsString],
+) -> Option<String> {
     let name = typed.split('=').next().unwrap_or(typed);
     let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-')) else {
-        let told = format!("'{typed}' is one argument too many for volproof {}", command?.get_name());
-        return Some(wrap("volproof: ", &told) + &all_options(command?));
+        return Some(one_too_many(typed, command?, arguments));
     };
     if typed == "-" {
         return Some(wrap(
@@ -292,7 +364,7 @@ fn unknown_command(typed: &str, cli: &Command) -> String {
             true => ("", "the standard tests on a new file in it"),
             false => (" --preset read-only", "tests that read it"),
         };
-        text += &wrap("  ", &format!("did you mean `volproof run {typed}{way}`? {about}"));
+        text += &wrap("  ", &format!("did you mean `volproof run {}{way}`? {about}", shell(typed)));
     } else if let Some(near) = nearest(typed, names) {
         text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
     }
@@ -341,6 +413,9 @@ mod tests {
             "run . --bs 4K,8K",
             "run . --quiet --details",
             "run . --until-conclusive",
+            "run . --rw randread --at 2020 --tune off --iops=3000",
+            "run . --rw randread --cross-check=0",
+            "run . --ranks 0",
             "run . --overwrite=all",
             "run . --tune maybe",
             "completions bsh",
@@ -354,6 +429,10 @@ mod tests {
             "explain r.json --size 100GiB",
             "show",
             "verdict r.json --json -",
+            "verdict r.json --json new.json",
+            "verdict r.json --json Cargo.toml",
+            "verdict r.json Cargo.toml",
+            "presets r.json",
         ];
         let all: String = lines.iter().map(|line| format!("$ volproof {line}\n{}\n", told(line))).collect();
         insta::assert_snapshot!(all);

@@ -3,7 +3,7 @@
 //! They are sampled once a second and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
 //! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
 
-mod evidence;
+mod kernel_counters;
 mod queue_settings;
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::device::Root;
 use crate::device::SECTOR;
 use crate::unit::Nanos;
 
-pub use evidence::{CpuShare, CpuTrack, DiskTrack, Evidence};
+pub use kernel_counters::{CpuShare, CpuTrack, DiskTrack, KernelCounters};
 pub use queue_settings::QueueSettings;
 
 /// The kernel's tick for `/proc` times (`USER_HZ`), 100 on every architecture Linux runs volproof on.
@@ -39,7 +39,7 @@ pub struct Observer {
     throttled: Option<u64>,
     io_wq: BTreeMap<u32, u64>,
     next: Nanos,
-    evidence: Evidence,
+    evidence: KernelCounters,
 }
 
 impl Observer {
@@ -57,11 +57,11 @@ impl Observer {
             throttled: throttled_periods(root),
             io_wq: BTreeMap::new(),
             next: Nanos::seconds(1),
-            evidence: Evidence {
+            evidence: KernelCounters {
                 disks: tracks,
                 window_starts_ns: ramp,
                 queues: disks.iter().map(|d| QueueSettings::read(root, d)).collect(),
-                ..Evidence::default()
+                ..KernelCounters::default()
             },
         };
         observer.first = observer.read();
@@ -97,7 +97,7 @@ impl Observer {
     }
 
     /// The samples taken until now. Counters that are read only at the end are not among them.
-    pub fn so_far(&self) -> &Evidence {
+    pub fn so_far(&self) -> &KernelCounters {
         &self.evidence
     }
 
@@ -140,7 +140,7 @@ impl Observer {
     }
 
     /// Ends the observation.
-    pub fn finish(mut self, elapsed: Nanos) -> Evidence {
+    pub fn finish(mut self, elapsed: Nanos) -> KernelCounters {
         self.sample(elapsed);
         let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
         let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());

@@ -14,20 +14,19 @@ use rustix::fs::FallocateFlags;
 use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
 use crate::guard::Clearance;
 use crate::plan::{BlockSizes, EngineKind, FileState, Pattern, Plan, Step};
+use crate::stats::LEAST_QUOTABLE;
 use crate::unit::{Bytes, Nanos, total};
 
 /// The file made when nobody asked for a size: no cache on the way holds much of it, so that the figures stand (`small-range`). A volume of
 /// 100 MB/s is filled in six minutes.
 const USUAL: Bytes = Bytes::gib(32);
-/// The file of a look, a plan of short steps: filled in a minute or so.
+/// The file of a look, a plan whose steps are too short to be quoted (`short-run`): filled in a minute or so.
 const LOOK: Bytes = Bytes::gib(4);
-/// A plan whose steps are all shorter is a look (`short-run`).
-const SHORT: Nanos = Nanos::seconds(60);
 
 /// The size of a test file, and why, from free space and memory.
 ///
 /// Direct I/O: 32 GiB, or 4 GiB for a look; where that is more than half of the free space, a quarter of the free space. Through the page
-/// cache: twice the memory, so that it cannot all be cached, but at most half of the free space.
+/// cache: twice the memory, so that it cannot all be cached, but at most half of the free space. No more than the steps use.
 ///
 /// # Errors
 /// When that leaves no room for the plan's own blocks.
@@ -42,7 +41,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
     if plan.steps.iter().all(|s| s.file_state != FileState::Filled) {
         return Ok((Bytes::MIB, "since every step has a file of its own".into()));
     }
-    let usual = if plan.steps.iter().all(|s| s.runtime < SHORT) { LOOK } else { USUAL };
+    let usual = if plan.steps.iter().all(|s| s.runtime < LEAST_QUOTABLE) { LOOK } else { USUAL };
     // What waits for the disk after some writes is not hidden by the cache.
     let cached = |s: &Step| {
         s.file_state == FileState::Filled
@@ -62,6 +61,10 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
     } else {
         (mib(free.0 / 4), format!("a quarter of the {free} that are free"))
     };
+    let (size, why) = match furthest(plan) {
+        Some(end) if end < size => (end, "as far as its steps go".into()),
+        _ => (size, why),
+    };
     let needed = least(plan);
     if size < needed {
         return Err(format!(
@@ -75,6 +78,19 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
 fn own_files(plan: &Plan) -> Bytes {
     let own = plan.steps.iter().filter(|s| s.file_state != FileState::Filled);
     Bytes(total(own.filter_map(|s| s.size).map(|size| size.0)))
+}
+
+/// The end of the last byte that a step uses of the target, in whole MiB; none where a step uses all of it.
+fn furthest(plan: &Plan) -> Option<Bytes> {
+    let last = |s: &Step| {
+        let further =
+            s.offset_increment.map_or(0, |d| d.0.saturating_mul(u64::from(s.numjobs).saturating_sub(1)));
+        Some(s.offset.0.saturating_add(further).saturating_add(s.size?.0))
+    };
+    let shared = plan.steps.iter().filter(|s| s.file_state == FileState::Filled);
+    let ends = shared.map(last).collect::<Option<Vec<u64>>>()?;
+    let end = ends.into_iter().max()?.checked_next_multiple_of(Bytes::MIB.0)?;
+    Some(Bytes(end).max(least(plan)))
 }
 
 /// The smallest target on which every job of every step has room for a block, and the ranges that were asked for exist.
@@ -103,20 +119,12 @@ pub fn reserve(clearance: &Clearance, to: Bytes) {
 /// Gives a file its length, with room for all of it where the filesystem can promise that; nothing is written.
 ///
 /// # Errors
-/// Errors of the system.
+/// When the filesystem has no room, or takes no file so long.
 fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
     if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0).is_err() {
         rustix::fs::ftruncate(clearance.as_fd(), to.0)?;
     }
     Ok(())
-}
-
-/// Gives a file its length and no room.
-///
-/// # Errors
-/// Errors of the system.
-pub fn lengthen(clearance: &Clearance, to: Bytes) -> anyhow::Result<()> {
-    Ok(rustix::fs::ftruncate(clearance.as_fd(), to.0)?)
 }
 
 /// Fills a file from one length to another. `watch` is told the share done, the time, and bytes a second; it ends the filling
@@ -136,7 +144,12 @@ pub fn fill(
 ) -> anyhow::Result<Option<Nanos>> {
     let began = std::time::Instant::now();
     // Allocated first, so that parallel writes do not each extend the file.
-    allocate(clearance, to)?;
+    allocate(clearance, to).with_context(|| {
+        format!(
+            "making room for {to} in {}, which its filesystem and the limit of file sizes (ulimit -f) have to allow",
+            clearance.path().display()
+        )
+    })?;
     // What is no whole block at either end, as the sizes of other people's files may be.
     let body = from.0.next_multiple_of(BLOCK.0)..to.0 / BLOCK.0 * BLOCK.0;
     let blocks = body.start < body.end;
@@ -237,6 +250,20 @@ mod tests {
         buffered.steps[0].direct = false;
         assert_eq!(file_size(&buffered, Bytes::gib(100), Bytes::gib(2)).unwrap().0, Bytes::gib(4));
         assert_eq!(file_size(&buffered, Bytes::gib(100), Bytes::gib(64)).unwrap().0, Bytes::gib(50));
+    }
+
+    #[test]
+    fn no_more_is_written_than_the_steps_use() {
+        let mut plan = PRESETS[0].plan();
+        let size = |plan: &Plan| file_size(plan, Bytes::gib(100), Bytes::gib(24)).unwrap();
+        plan.steps.iter_mut().for_each(|step| step.size = Some(Bytes::mib(64)));
+        assert_eq!(size(&plan), (Bytes::mib(64), "as far as its steps go".into()));
+        plan.steps[0].offset = Bytes(Bytes::gib(1).0 + 4096);
+        assert_eq!(size(&plan).0, Bytes(Bytes::gib(1).0 + Bytes::mib(65).0));
+        (plan.steps[1].offset_increment, plan.steps[1].numjobs) = (Some(Bytes::gib(1)), 3);
+        assert_eq!(size(&plan).0, Bytes(Bytes::gib(2).0 + Bytes::mib(64).0));
+        plan.steps[2].size = None;
+        assert_eq!(size(&plan).0, Bytes::gib(32), "a step uses all of it");
     }
 
     #[test]

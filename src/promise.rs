@@ -14,9 +14,9 @@ use crate::catalogue::Promise;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Volume;
 use crate::catalogue::promised_level::Choice;
-use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
-use crate::catalogue::reverse::Need;
-use crate::device::cloud::{self, CloudVolume, Machine};
+use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
+use crate::catalogue::reverse::WantedRates;
+use crate::device::cloud::{self, CloudMachine, CloudVolume};
 use crate::device::{self, Block, Root};
 use crate::fit::{AskedApplication, FitCatalogue, FitRequest};
 use crate::report::promise as report;
@@ -38,14 +38,14 @@ pub struct PromiseArgs {
     pub iops: Option<Choice>,
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N", help_heading = "Volume")]
-    pub throughput: Option<Amount>,
+    pub throughput: Option<BoughtThroughput>,
     /// Instance the volume is attached to, such as ecs.g7.8xlarge
     #[arg(long, value_name = "SIZE", help_heading = "Volume",
           value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
     /// A volume attached beside it and loaded at the same time; may be given several times
     #[arg(long, value_name = "TYPE:SIZE[,iops=N][,throughput=N]", help_heading = "Volume")]
-    pub with: Vec<Asked>,
+    pub with: Vec<AskedVolume>,
     /// Block size of interest
     #[arg(long, value_name = "SIZE", help_heading = "Volume")]
     pub bs: Option<Bytes>,
@@ -92,14 +92,17 @@ fn parse_need_iops(text: &str) -> Result<u64, String> {
 }
 
 fn parse_need_throughput(text: &str) -> Result<Bytes, String> {
-    match text.parse::<Amount>() {
-        Ok(Amount::Bytes(bytes)) => Ok(bytes),
+    match text.parse::<BoughtThroughput>() {
+        Ok(BoughtThroughput::Bytes(bytes)) => Ok(bytes),
         Ok(_) => Err(format!("'{text}' has no unit: write {text}MiB or {text}MB")),
         Err(e) => Err(e.to_string()),
     }
 }
 
 /// The answer to what was asked, to be printed as it is.
+///
+/// # Errors
+/// Of input: a type, size, date or instance that the catalogue does not have, and options that do not go together.
 pub fn answer(args: &PromiseArgs) -> anyhow::Result<String> {
     let root = Root::system();
     answer_on(args, &root, &|catalogue| cloud::machine(&root, catalogue, args.offline))
@@ -109,7 +112,7 @@ pub fn answer(args: &PromiseArgs) -> anyhow::Result<String> {
 fn answer_on(
     args: &PromiseArgs,
     root: &Root,
-    machine: &dyn Fn(&Catalogue) -> Option<Machine>,
+    machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
 ) -> anyhow::Result<String> {
     let catalogue = match &args.catalog {
         Some(path) => Cow::Owned(Catalogue::with_file(path)?),
@@ -139,10 +142,15 @@ fn promised(
     catalogue: &Catalogue,
     kind: &str,
     root: &Root,
-    machine: &dyn Fn(&Catalogue) -> Option<Machine>,
+    machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
 ) -> anyhow::Result<String> {
     let mut request = PromiseRequest {
-        volume: Asked { kind: kind.into(), size: args.size, iops: args.iops, throughput: args.throughput },
+        volume: AskedVolume {
+            kind: kind.into(),
+            size: args.size,
+            iops: args.iops,
+            throughput: args.throughput,
+        },
         with: args.with.clone(),
         instance: args.instance.clone(),
         block: args.bs,
@@ -187,7 +195,7 @@ fn here(
     args: &PromiseArgs,
     catalogue: &Catalogue,
     root: &Root,
-    machine: Option<Machine>,
+    machine: Option<CloudMachine>,
     path: Option<&Path>,
 ) -> anyhow::Result<String> {
     let disks: Vec<Block> = match path {
@@ -249,7 +257,7 @@ fn provider<'a>(args: &PromiseArgs, catalogue: &'a Catalogue) -> anyhow::Result<
 
 fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     let provider = provider(args, catalogue)?;
-    let mut need = Need {
+    let mut need = WantedRates {
         iops: args.need_iops.map(|n| n as f64),
         bytes: args.need_throughput.map(|b| b.0 as f64),
         block: args.bs,
@@ -323,7 +331,7 @@ mod tests {
         let words = std::iter::once("promise").chain(line.split_whitespace());
         let args = Command::try_parse_from(words).map_err(|e| e.to_string())?.args;
         let machine = |_: &Catalogue| {
-            Some(Machine {
+            Some(CloudMachine {
                 provider: "alibaba".into(),
                 name: "Alibaba Cloud (Aliyun) ECS".into(),
                 evidence: "sys_vendor is 'Alibaba Cloud'".into(),

@@ -11,16 +11,16 @@ use anyhow::bail;
 use crate::catalogue::Promise;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
-use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
-use crate::catalogue::reverse::Need;
+use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
+use crate::catalogue::reverse::WantedRates;
 use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
-use crate::record::{Claimed, Record, Report, TargetRecord};
-use crate::stats::level::TOLERANCE;
+use crate::record::{JudgedPromise, Record, Report, TargetRecord};
+use crate::seal::seal;
+use crate::stats::limit_answer::TOLERANCE;
 use crate::suggested::{Suggested, applications, instances, volume_types};
 use crate::unit::{Bytes, grouped, significant};
-use crate::verdict;
 
 /// The option that names the needs of applications.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -46,7 +46,7 @@ pub struct PromiseOptions {
     pub iops: Option<Choice>,
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N", requires = "kind", help_heading = "Verdict")]
-    pub throughput: Option<Amount>,
+    pub throughput: Option<BoughtThroughput>,
     /// Instance the volumes are attached to [default: this machine, where its provider is the volume's]
     #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict",
           value_parser = Suggested(instances), hide_possible_values = true)]
@@ -58,7 +58,7 @@ pub struct PromiseOptions {
         requires = "kind",
         help_heading = "Verdict"
     )]
-    pub with: Vec<Asked>,
+    pub with: Vec<AskedVolume>,
     /// Date of the promise: 2018, 2018-07 or 2018-07-12
     #[arg(long, value_name = "DATE", requires = "kind", help_heading = "Verdict")]
     pub at: Option<String>,
@@ -87,14 +87,18 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The volumes beneath targets, by their sizes: two folders, files or partitions on the same disks are one volume.
-pub fn volumes<'a>(targets: impl Iterator<Item = (&'a Facts, Option<Bytes>)>) -> Vec<Option<Bytes>> {
+/// The volumes beneath targets, by their sizes: two folders, files or partitions on the same disks are one volume. Each simulated target is a
+/// volume of its own, wherever it seems to lie.
+pub fn volumes<'a>(
+    targets: impl Iterator<Item = (&'a Facts, Option<Bytes>)>,
+    simulated: bool,
+) -> Vec<Option<Bytes>> {
     let mut known: Vec<Vec<&str>> = Vec::new();
     let mut sizes = Vec::new();
     for (facts, size) in targets {
         let mut disks: Vec<&str> = facts.disks().into_iter().map(|disk| disk.name.as_str()).collect();
         disks.sort_unstable();
-        if disks.is_empty() || !known.contains(&disks) {
+        if simulated || disks.is_empty() || !known.contains(&disks) {
             known.push(disks);
             sizes.push(size);
         }
@@ -108,11 +112,11 @@ pub fn volumes<'a>(targets: impl Iterator<Item = (&'a Facts, Option<Bytes>)>) ->
 ///
 /// # Errors
 /// Of input: an unknown type, a size that the type does not come in, targets that do not match.
-pub fn claimed(
+pub fn judged_promise(
     args: &PromiseOptions,
     here: Option<&Root>,
     disks: &[Option<Bytes>],
-) -> anyhow::Result<Option<Claimed>> {
+) -> anyhow::Result<Option<JudgedPromise>> {
     let Some(kind) = &args.kind else { return Ok(None) };
     let catalogue = match &args.catalog {
         Some(path) => Cow::Owned(Catalogue::with_file(path)?),
@@ -120,8 +124,12 @@ pub fn claimed(
     };
     let count = disks.len().max(1);
     let size = |i: usize| args.volume_size.or_else(|| disks.get(i).copied().flatten());
-    let asked =
-        |i: usize| Asked { kind: kind.clone(), size: size(i), iops: args.iops, throughput: args.throughput };
+    let asked = |i: usize| AskedVolume {
+        kind: kind.clone(),
+        size: size(i),
+        iops: args.iops,
+        throughput: args.throughput,
+    };
     let with = if args.with.is_empty() {
         (1..count).map(asked).collect()
     } else if !disks.is_empty() && args.with.len() + 1 != count {
@@ -163,7 +171,7 @@ pub fn claimed(
         }
     }
     notes.extend(larger(&catalogue, volume, &promise));
-    Ok(Some(Claimed {
+    Ok(Some(JudgedPromise {
         options: options(args, &promise),
         tolerance: args.tolerance.unwrap_or(TOLERANCE),
         promise,
@@ -185,7 +193,7 @@ fn larger(
     if ours >= most * 0.999 || promise.volumes.len() > 1 {
         return None;
     }
-    let need = Need { iops: Some(most), ..Need::default() };
+    let need = WantedRates { iops: Some(most), ..WantedRates::default() };
     let fits = catalogue.fits(&need, Some(&volume.provider)).ok()?;
     let gib = fits.iter().find(|f| f.promise.volumes[0].id == volume.id())?.promise.volumes[0].gib;
     Some(format!(
@@ -217,10 +225,10 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     add(
         "--throughput",
         args.throughput.map(|a| match a {
-            Amount::Most => "max".into(),
-            Amount::Least => "min".into(),
-            Amount::Units(n) => n.to_string(),
-            Amount::Bytes(b) => b.exact(),
+            BoughtThroughput::Most => "max".into(),
+            BoughtThroughput::Least => "min".into(),
+            BoughtThroughput::Units(n) => n.to_string(),
+            BoughtThroughput::Bytes(b) => b.exact(),
         }),
     );
     add("--instance", promise.instance.as_ref().map(|i| i.name.clone()));
@@ -238,32 +246,34 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
 /// is another promise.
 ///
 /// # Errors
-/// See [`claimed`].
-pub fn claim(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
+/// An unknown type, a size that it does not come in, or targets that do not match.
+pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
     if let Some(fleet) = record.fleet.as_deref_mut().filter(|f| !f.volumes.is_shared()) {
         // Each machine is held against its own promise, and what they come to follows from that.
-        fleet.machines.iter_mut().try_for_each(|m| claim(args, &mut m.record))?;
-        record.claimed = fleet::claimed(fleet);
-        verdict::seal(record);
+        fleet.machines.iter_mut().try_for_each(|m| hold_against(args, &mut m.record))?;
+        record.judged_promise = fleet::judged_promise(fleet);
+        seal(record);
         return Ok(());
     }
-    let named = claimed_by(args, record)?.or_else(|| {
-        record.claimed.clone().map(|own| Claimed {
+    let named = promise_of_stored(args, record)?.or_else(|| {
+        record.judged_promise.clone().map(|own| JudgedPromise {
             tolerance: args.tolerance.unwrap_or(own.tolerance),
-            judge_simulated: own.judge_simulated || args.judge_simulated,
+            judge_simulated: args.judge_simulated,
             ..own
         })
     });
     let named = named.map(|mut named| {
+        // Asked for once, it holds for the Record, however the promise is typed again.
+        named.judge_simulated |= record.judges_simulated();
         if record.fleet.is_some() {
             // The limits of one instance say nothing of the sum of several.
             named.promise.instance = None;
         }
         named
     });
-    if named != record.claimed {
-        record.claimed = named;
-        verdict::seal(record);
+    if named != record.judged_promise {
+        record.judged_promise = named;
+        seal(record);
     }
     Ok(())
 }
@@ -275,8 +285,9 @@ pub fn claim(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
 pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Record) -> anyhow::Result<()> {
     if let Some(words) = applications {
         let (asked, _) = words.parse::<FitRequest>()?.select(FitCatalogue::shipped())?;
+        let judge_simulated = judge_simulated || record.judges_simulated();
         record.asked = Some(AskedFits { judge_simulated, ..asked });
-        verdict::seal(record);
+        seal(record);
     }
     Ok(())
 }
@@ -284,17 +295,18 @@ pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Recor
 /// The promise to the targets of a stored Record; for a report, in the edition of its day.
 ///
 /// # Errors
-/// See [`claimed`].
-fn claimed_by(args: &PromiseOptions, record: &Record) -> anyhow::Result<Option<Claimed>> {
+/// An unknown type, a size that it does not come in, or targets that do not match.
+fn promise_of_stored(args: &PromiseOptions, record: &Record) -> anyhow::Result<Option<JudgedPromise>> {
     if record.report.is_none() {
         let size =
             |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);
-        return claimed(args, None, &volumes(record.targets.iter().map(|t| (&t.facts, size(t)))));
+        let targets = record.targets.iter().map(|t| (&t.facts, size(t)));
+        return judged_promise(args, None, &volumes(targets, record.is_simulated()));
     }
     let mut args = args.clone();
     let dated = args.kind.as_ref().is_some_and(|k| k.contains('@'));
     if args.at.is_none() && !dated {
         args.at = record.report.as_ref().and_then(Report::day);
     }
-    claimed(&args, None, &[None])
+    judged_promise(&args, None, &[None])
 }

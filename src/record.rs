@@ -1,11 +1,11 @@
 //! Record: the only result of a run. Every output renders one, now or years later.
 //!
 //! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
-//! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
+//! ([`Series`](crate::sample::Series)) are kept beside the summaries, so that any statistic can be computed again.
 
 mod accounting;
 mod conditions;
-pub mod contradictions;
+pub mod contradictions_of_reports;
 mod course_answer;
 mod diagnosis;
 mod direction_summary;
@@ -16,16 +16,17 @@ mod from_report;
 mod headroom;
 mod intervention;
 mod known;
-mod load_answer;
 mod lookup;
-mod misfits;
+mod misfits_of_samples;
 mod record_file;
 mod remark;
+mod report_source;
 mod reported;
-mod same_time;
+mod runs_at_one_time;
+mod slo_answer;
 mod step_record;
+mod steps_together;
 mod suite_answer;
-mod together;
 mod verdict;
 mod version1;
 
@@ -39,7 +40,7 @@ use crate::device::Facts;
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::fit::AskedFits;
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Question, Step};
 use crate::stats::compare::Comparison;
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Restoration};
@@ -61,19 +62,20 @@ pub use from_report::StepNames;
 pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
-pub use load_answer::{LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, remarks};
+pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
-    Band, RateSpread, Report, ReportForm, ReportProgram, ReportedDevice, ReportedFailure, ReportedFigures,
-    ReportedHost, ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
+    Band, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency,
+    ReportedRequests, ReportedStep, ReportedSync,
 };
-pub use same_time::{TimedRun, company};
+pub use runs_at_one_time::{TimedRun, company};
+pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
+pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
-pub use together::Together;
-pub use verdict::{Claim, ClaimedNeed, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};
+pub use verdict::{Claim, Delivered, JudgedNeed, Metric, Outcome, Untested, Verdict, WarmUpCut};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "volproof.record";
@@ -90,7 +92,7 @@ pub struct Record {
     pub schema_version: u32,
     /// The version of volproof that wrote it.
     pub volproof_version: String,
-    /// Start of the run, RFC 3339, UTC.
+    /// Start of the run, RFC 3339: UTC, or without `Z` by the clock of a machine whose zone a report does not tell.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub started: Known<String>,
     /// How the run ended.
@@ -126,17 +128,18 @@ pub struct Record {
     /// Stages of several steps, which may have run together. A step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
-    /// Doubts about the run and its figures: notes, warnings and blockers.
-    pub warnings: Vec<Doubt>,
+    /// Doubts about the run and its figures: notes, warnings and blockers. Records call them `warnings`.
+    #[serde(rename = "warnings")]
+    pub doubts: Vec<Doubt>,
     /// Figures of each step by volproof and by fio in turn (`--cross-check`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross_checks: Vec<CrossCheck>,
     /// The answer to the question of the plan, from the steps that have finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<CourseAnswer>,
-    /// The promise to the targets, where one was named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Claimed>,
+    /// The promise to the targets, where one was named. Records call it `claimed`.
+    #[serde(rename = "claimed", default, skip_serializing_if = "Option::is_none")]
+    pub judged_promise: Option<JudgedPromise>,
     /// The applications whose needs the run is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedFits>,
@@ -199,7 +202,7 @@ pub struct FioRun {
 /// The promise that the run is held against. Complete: it needs no catalogue, so that a stored Record is judged as it was then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Claimed {
+pub struct JudgedPromise {
     /// How it was asked for, as options of `run`.
     pub options: Vec<String>,
     /// Share by which a figure may be missed, 0 to 1.
@@ -231,6 +234,29 @@ pub enum State {
     Failed(String),
 }
 
+impl State {
+    /// Why the run is not whole, in words; none where all steps ran.
+    pub fn cut_short(&self) -> Option<&str> {
+        match self {
+            State::Complete => None,
+            State::Failed(why) => Some(why),
+            State::Interrupted => Some("what was measured until then"),
+            State::Running => Some("later steps are missing"),
+        }
+    }
+
+    /// How the run ended, for a reader who has not seen the word in front of the answer; none where all steps ran.
+    pub fn end(&self) -> Option<String> {
+        let how = match self {
+            State::Complete => return None,
+            State::Failed(_) => "failed",
+            State::Interrupted => "interrupted",
+            State::Running => "cut off",
+        };
+        Some(format!("{how}: {}", self.cut_short()?))
+    }
+}
+
 /// Knobs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -240,9 +266,12 @@ pub struct TuningRecord {
     /// The effect of each knob on the rate, where it was measured (`--tune ab`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
-    /// Disks below files under test: their knobs are left alone, since only `--tune on` sets those.
+    /// Disks whose knobs are left alone: those below files under test, since only `--tune on` sets them, and all where no journal can be kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untouched: Vec<String>,
+    /// Why no journal can be kept, where the knobs are left alone for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_journal: Option<String>,
     /// How putting them back went; absent while the run goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restoration>,
@@ -272,7 +301,7 @@ pub const KEPT_FILE: &str = "volproof-kept-";
 
 impl TargetRecord {
     /// The path that is the same in every run of one volume: the folder in which the run made its test file, else the file or device itself.
-    pub fn lasting_path(&self) -> &Path {
+    fn lasting_path(&self) -> &Path {
         let made = |name: &str| name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE);
         let is_made =
             self.path != self.named && self.path.file_name().and_then(|n| n.to_str()).is_some_and(made);
@@ -338,6 +367,23 @@ impl Record {
     pub fn is_simulated(&self) -> bool {
         let told = |s: &StepRecord| s.reported.as_ref().is_some_and(|r| r.simulated);
         self.plan.steps.iter().any(|s| s.simulate.is_some()) || self.steps.iter().any(told)
+    }
+
+    /// Whoever ran or judged it asked to judge a simulated device as a volume.
+    pub fn judges_simulated(&self) -> bool {
+        let by_question = self.plan.question.as_ref().is_some_and(|question| match question {
+            Question::Sweep(_) => false,
+            Question::Slo(search) => search.judge_simulated,
+            Question::Suite(suite) => suite.judge_simulated,
+        });
+        by_question
+            || self.judged_promise.as_ref().is_some_and(|promise| promise.judge_simulated)
+            || self.asked.as_ref().is_some_and(|fits| fits.judge_simulated)
+    }
+
+    /// Nothing in it was measured of a volume, and nobody asked to judge it as one: no figure decides anything.
+    pub fn is_void_as_simulated(&self) -> bool {
+        self.is_simulated() && !self.judges_simulated()
     }
 
     /// No I/O of any step completed.

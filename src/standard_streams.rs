@@ -47,7 +47,7 @@ pub fn output() -> io::Result<File> {
 /// Standard error, without a buffer.
 ///
 /// # Errors
-/// As [`output`].
+/// The program was started without it, or with one that can only be read.
 pub fn error() -> io::Result<File> {
     open(2, io::stderr(), OFlags::RDONLY, "reading")
 }

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+use crate::course::suites;
 use crate::exit::Exit;
 use crate::input;
+use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::Record;
 use crate::report::headline::Headline;
@@ -23,7 +25,7 @@ pub struct VerdictArgs {
     pub record: PathBuf,
     /// The promise, instead of the one in the Record
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// The applications
     #[command(flatten)]
     pub needs: NeedsOption,
@@ -44,14 +46,10 @@ pub struct VerdictArgs {
 /// # Errors
 /// When nobody said what is promised, or the promise cannot be told.
 pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String, Exit)> {
-    promise_options::claim(&args.claim, record)?;
-    promise_options::ask(args.needs.fit.as_deref(), args.claim.judge_simulated, record)?;
-    if record.plan.question.is_some() {
-        bail!(
-            "{} is the Record of a {}: its points are made to stay below the limit and are not judged; judge a Record of `volproof run`",
-            input::named(&args.record).display(),
-            record.plan.name
-        );
+    promise_options::hold_against(&args.promise, record)?;
+    promise_options::ask(args.needs.fit.as_deref(), args.promise.judge_simulated, record)?;
+    if let Some(why) = why_not_judged(record) {
+        bail!("{} is not judged: {why}", input::named(&args.record).display());
     }
     let (found, verdict) = verdict::judged(record);
     let Some(verdict) = verdict else {
@@ -61,7 +59,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             input::named(&args.record).display()
         );
     };
-    let exit = Exit::of(Some(&verdict));
+    let exit = verdict::exit(record);
     let text = if args.quiet {
         Headline::of(record).line()
     } else if args.json {
@@ -76,4 +74,34 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             + &ticket::ticket(record, &verdict)
     };
     Ok((text, exit))
+}
+
+/// Why a Record has no verdict, though a promise or needs were named; `None` for one that they are held against, and where nothing was named.
+pub fn why_not_judged(record: &Record) -> Option<String> {
+    let about_course = match &record.plan.question {
+        Some(Question::Sweep(_)) => {
+            Some("the points of a sweep are of many loads, and a promise says nothing of most of them")
+        }
+        Some(Question::Slo(_)) => Some("the trials of a search offer the loads that the search chose"),
+        Some(Question::Suite(suite)) if suites::regards_promise(&suite.name) => Some(
+            "the checks of a suite are its answer, and `volproof explain RECORD --promise TYPE` holds them against a promise",
+        ),
+        Some(Question::Suite(_)) => {
+            Some("the checks of a suite are its answer, and `volproof show` prints them")
+        }
+        None => None,
+    };
+    let why = match (about_course, &record.asked) {
+        (Some(why), _) => why,
+        (None, _) if !record.cross_checks.is_empty() => "a cross-check compares two tools",
+        (None, Some(asked)) if record.judged_promise.is_none() && !asked.has_needs() => {
+            let titles: Vec<String> = asked.applications.iter().map(|a| a.title()).collect();
+            return Some(format!(
+                "no need of {} is published, so that there is nothing to hold the result against",
+                titles.join(" and ")
+            ));
+        }
+        _ => return None,
+    };
+    Some(format!("{why}; name the promise or the needs for a Record of `volproof run` or `volproof fit`"))
 }

@@ -4,12 +4,18 @@
 //! fio, because that is how everybody in this field reads a block size. Bare numbers are bytes, or seconds for times.
 //! This module does no arithmetic beyond conversion and knows nothing of volumes.
 
+mod figure_text;
+mod moment;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use figure_text::{figure, grouped, mebibytes, megabytes, micro, percent, significant, throughput};
+pub use moment::{moment, utc, without_zone};
 
 /// An amount of data in bytes.
 #[derive(
@@ -49,6 +55,12 @@ pub enum UnitError {
         unit: String,
         /// The suffixes that are accepted.
         known: &'static str,
+    },
+    /// A number behind another part, with no unit of its own.
+    #[error("the last number of '{text}' has no unit: write 1h30m or 1m30s")]
+    NoUnit {
+        /// The text as it was given.
+        text: String,
     },
     /// A percentage where bytes are needed.
     #[error(
@@ -236,8 +248,8 @@ impl FromStr for Nanos {
             let (unit, more) =
                 behind.split_at(behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len()));
             let factor = match unit.trim_end() {
-                // Behind another part a bare number says no unit.
                 "" if rest.len() == text.trim().len() => 1_000_000_000,
+                "" => return Err(UnitError::NoUnit { text: text.to_string() }),
                 "s" | "sec" => 1_000_000_000,
                 "ms" | "msec" => 1_000_000,
                 "us" | "usec" | "µs" => 1_000,
@@ -284,64 +296,6 @@ fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
     if value >= u64::MAX as f64 { Err(too_large()) } else { Ok(value.round() as u64) }
 }
 
-/// Three significant digits without an exponent: `1.37`, `82.4`, `817`; a larger number stays whole: `20,126`.
-pub fn significant(v: f64) -> String {
-    match v.abs() {
-        a if a >= 99.95 && v.is_finite() => {
-            format!("{}{}", if v < 0.0 { "-" } else { "" }, grouped(a.round() as u64))
-        }
-        a if a >= 9.995 => format!("{v:.1}"),
-        _ => format!("{v:.2}"),
-    }
-}
-
-/// A figure that was asked for, bought or promised: a whole number to the digit, any other with three significant digits.
-pub fn figure(v: f64) -> String {
-    if v.fract() == 0.0 { grouped(v as u64) } else { significant(v) }
-}
-
-/// MiB a second as a number, for a column that names the unit. Texts have this one unit, as the sizes of blocks and volumes are binary;
-/// only where a provider's own figure may be the other one, both stand.
-pub fn mebibytes(bytes_per_second: f64) -> String {
-    significant(bytes_per_second / Bytes::MIB.0 as f64)
-}
-
-/// Bytes a second with the unit: `78.6 MiB/s`.
-pub fn throughput(bytes_per_second: f64) -> String {
-    format!("{} MiB/s", mebibytes(bytes_per_second))
-}
-
-/// A whole number with thousands separated, as in `1,000,000`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// The text with the micro sign, for readers that have it: `80.1us` and `80.1 us`, but no word, name or option that contains it.
-pub fn micro(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(at) = rest.find("us") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
-        let number = before.trim_end_matches(' ');
-        let front = number.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
-        let figure = front.len() < number.len()
-            && !front.ends_with(|c: char| "=-_/'".contains(c) || c.is_alphanumeric());
-        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
-        out.push_str(before);
-        out.push_str(if figure && whole { "µs" } else { "us" });
-        rest = after;
-    }
-    out + rest
-}
-
 /// Serde form for plans: text with its unit (`"4KiB"`, `"30s"`), so that a plan file needs no key suffixes.
 /// Reading also accepts a bare number.
 pub mod text {
@@ -376,11 +330,17 @@ pub mod text {
     }
 
     /// Writes the exact text form.
+    ///
+    /// # Errors
+    /// Those of the serializer.
     pub fn serialize<T: Exact, S: Serializer>(value: &T, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&value.exact_text())
     }
 
     /// Reads a text form or a bare number.
+    ///
+    /// # Errors
+    /// A value that is neither text nor a number, or that the quantity refuses.
     pub fn deserialize<'de, T: Exact, D: Deserializer<'de>>(d: D) -> Result<T, D::Error>
     where
         T::Err: Display,
@@ -403,6 +363,9 @@ pub mod text {
             T::Err: Display;
 
         /// Writes the exact text form, or nothing.
+        ///
+        /// # Errors
+        /// Those of the serializer.
         pub fn serialize<T: Exact, S: Serializer>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
             match value {
                 Some(v) => s.serialize_str(&v.exact_text()),
@@ -411,6 +374,9 @@ pub mod text {
         }
 
         /// Reads a text form, a bare number, or nothing.
+        ///
+        /// # Errors
+        /// A value that is neither text nor a number, or that the quantity refuses.
         pub fn deserialize<'de, T: Exact, D: Deserializer<'de>>(d: D) -> Result<Option<T>, D::Error>
         where
             T::Err: Display,
@@ -435,11 +401,6 @@ pub fn is_report_figure(x: f64) -> bool {
 /// The sum of counts. One that is beyond 64 bits stays at the highest number: figures of such size come from damaged or forged files.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
-}
-
-/// A time as stored forms hold it: RFC 3339 in UTC, to the second.
-pub fn utc(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]
@@ -482,7 +443,8 @@ mod tests {
         assert!("20000P".parse::<Bytes>().is_err());
         assert!("1.2.3k".parse::<Bytes>().is_err());
         assert!("5M".parse::<Nanos>().is_err(), "M could be minutes or months");
-        assert!("1m30".parse::<Nanos>().is_err(), "30 of which unit?");
+        let bare = "1h30".parse::<Nanos>().unwrap_err().to_string();
+        assert!(bare.contains("1h30' has no unit: write 1h30m"), "{bare}");
         let share = "50%".parse::<Bytes>().unwrap_err().to_string();
         assert!(share.contains("share of a target") && share.contains("64g"), "{share}");
     }
@@ -495,20 +457,6 @@ mod tests {
         assert_eq!(Nanos(999_600).to_string(), "1.00 ms");
         assert_eq!(Nanos(82_432_000).to_string(), "82.4 ms");
         assert_eq!(Nanos::seconds(185).clock(), "3 min 05 s");
-        assert_eq!(grouped(1_000_000), "1,000,000");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(significant(1343.2), "1,343");
-        assert_eq!(significant(-0.126), "-0.13");
-        assert_eq!(significant(f64::INFINITY), "inf");
-    }
-
-    #[test]
-    fn the_micro_sign_touches_no_word_and_no_option() {
-        assert_eq!(micro("~80.1us, 9 us; 5 users must busy"), "~80.1µs, 9 µs; 5 users must busy");
-        assert_eq!(
-            micro("--think=20us --destroy disk-5us /dev/5us"),
-            "--think=20us --destroy disk-5us /dev/5us"
-        );
     }
 
     proptest! {

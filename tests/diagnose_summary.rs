@@ -167,6 +167,10 @@ fn counters_of_the_disk_show_memory_merges_and_splits() {
     assert!((merged.find("merges").unwrap().numbers["merged_share"] - 0.75).abs() < 1e-9);
     let split = with(1_048_576.0, 0.0, Bytes::mib(1));
     assert_eq!(split.find("splits").unwrap().numbers["requests_per_io"], 4.0);
+    // Requests of others on top of ours make no whole multiple, however many there are.
+    for each in [4.3, 10.6] {
+        assert!(with(each * 262_144.0, 0.0, Bytes::mib(8)).find("splits").is_none(), "{each}");
+    }
 }
 
 #[test]
@@ -187,4 +191,33 @@ fn bytes_and_not_ios_are_named_where_bytes_bind() {
     let found = of_summary(large);
     insta::assert_snapshot!(headlines(&found)[0], @r#"Bandwidth, not IOPS, is the limit at 256 KiB: 366 MB/s (350 MiB/s)."#);
     assert!((found.find("bandwidth-cap").unwrap().numbers["knee_bytes"] - 8779.9).abs() < 1.0);
+}
+
+#[test]
+fn a_queue_that_is_not_full_is_told_whatever_filled_it() {
+    // 100 I/Os in 20 s at a mean of 5 a second, at random times: chance alone misses the rate.
+    let paced = Summary { offered: Some(5.0), iops: Some(4.55), mean_ns: Some(2e6), ..load(1.0) };
+    let found = of_case(&DiagnosisCase { summary: paced, run: None });
+    let told = found.find("load-limited").unwrap();
+    assert_eq!(told.headline, "The load held itself back: 5.00/s were asked for (its rate) and 4.55 done.");
+    assert!(told.evidence.iter().any(|e| e.starts_with("0.01 were in flight")), "{told:?}");
+    // Jobs that do something else between their I/Os, whatever their engine is and whatever the report shows.
+    for (blocking, pace_known) in [(true, true), (true, false), (false, true)] {
+        let own = Summary { blocking: Some(blocking), pace_known, ..load(16.0) };
+        let found = of_case(&DiagnosisCase { summary: own, run: None });
+        assert!(found.find("load-limited").is_some_and(|f| f.headline.contains("37.5 % full")), "{found:?}");
+    }
+}
+
+/// 3,000 I/Os a second of 2 ms, of so many in flight that were asked for.
+fn load(asked: f64) -> Summary {
+    Summary {
+        name: "load".into(),
+        asked: Some(asked),
+        iops: Some(3000.0),
+        mean_ns: Some(2e6),
+        in_flight: Some(6.0),
+        window: Some(Nanos::seconds(60)),
+        ..Summary::default()
+    }
 }

@@ -9,6 +9,16 @@ fn below(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
+/// The constants of `codes`, by name.
+fn declared() -> Vec<(String, String)> {
+    let text = fs::read_to_string(below("src/codes.rs")).unwrap();
+    let constant = |line: &str| {
+        let (name, value) = line.strip_prefix("pub const ")?.split_once(": &str = ")?;
+        Some((format!("codes::{name}"), value.trim_end_matches(';').to_string()))
+    };
+    text.lines().filter_map(constant).collect()
+}
+
 /// The text of every file of the library, without its tests.
 fn sources(dir: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(dir).unwrap() {
@@ -56,6 +66,16 @@ fn said(all: &[String], code: &str) -> bool {
     all.iter().any(|text| text.contains(&literal))
 }
 
+/// The literals with which codes are compared, which a misspelling would make false in silence: `codes` has a constant for each.
+fn compared(source: &str, known: &BTreeSet<String>) -> Vec<String> {
+    let forms = ["code == \"", "code != \"", ".find(\""];
+    let of_form = |form: &'static str| {
+        source.split(form).skip(1).filter_map(|rest| rest.split('"').next()).filter(|text| is_code(text))
+    };
+    let found = forms.into_iter().flat_map(of_form).filter(|code| known.contains(*code));
+    found.map(|code| format!("\"{code}\" is compared as a literal: use crate::codes")).collect()
+}
+
 /// Names of the guard's codes, as serde writes them.
 fn of_guard(all: &[String]) -> BTreeSet<String> {
     let source =
@@ -95,10 +115,17 @@ fn rows(page: &str, headings: &[&str]) -> BTreeSet<String> {
 fn the_dictionary_has_every_code_and_no_other() {
     let mut all = Vec::new();
     sources(&below("src"), &mut all);
+    let mut declared = declared();
+    assert!(declared.len() > 30, "{declared:?}");
+    // The longest name first, since one may begin with another.
+    declared.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    let literal = |text: String| declared.iter().fold(text, |text, (name, code)| text.replace(name, code));
     let page = fs::read_to_string(below("docs/findings.md")).unwrap();
     let (findings, doubts, guard) =
         (rows(&page, &["Findings"]), rows(&page, &["Doubts"]), rows(&page, &["Refusals"]));
-    let mut wrong = Vec::new();
+    let known = &findings | &doubts;
+    let mut wrong: Vec<String> = all.iter().flat_map(|text| compared(text, &known)).collect();
+    all = all.into_iter().map(literal).collect();
     for (constructor, documented) in [("Finding::new(", &findings), ("Doubt::new(", &doubts)] {
         let made: BTreeSet<String> = all.iter().flat_map(|text| codes(text, constructor)).collect();
         assert!(

@@ -10,7 +10,7 @@ use volproof::engine::Timer;
 use volproof::fleet::{FleetMerge, part, planned_times};
 use volproof::plan::{EngineKind, Plan, Preset, Step};
 use volproof::record::{ClockBasis, FleetRank, FleetVolumes, RankClock, Record};
-use volproof::run::pipeline::{CheckedRun, Front, Options};
+use volproof::run::pipeline::{CheckedRun, Front, RunOptions};
 use volproof::stats::percentile::pooled;
 use volproof::ui::Ui;
 use volproof::unit::{Bytes, Nanos};
@@ -43,7 +43,7 @@ fn machine() -> Record {
     let standard = Preset::find("standard").unwrap().plan();
     let plan = Plan { name: "fleet".into(), steps: vec![step], ..standard };
     let checked =
-        CheckedRun::survey(Root::system(), plan, Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        CheckedRun::survey(Root::system(), plan, RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let timer = Timer::choose(Path::new("/"));
     checked.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut Silent(Ui::silent())).record
 }

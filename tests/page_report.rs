@@ -5,8 +5,8 @@ mod page_record;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use page_record::{claimed, record};
-use volproof::plan::Simulated;
+use page_record::{judged_promise, record};
+use volproof::plan::{Question, Simulated, Sweep};
 use volproof::record::{Record, State};
 use volproof::report::html::{self, PLOTLY};
 use volproof::unit::Nanos;
@@ -89,17 +89,17 @@ fn any_name_stays_text() {
         *field = name();
     }
     (e.distribution, e.machine, e.cgroup_cpu_max) = (Some(name()), Some(name()), Some(name()));
-    r.warnings = record(1, 1).warnings;
-    let w = &mut r.warnings[0];
+    r.doubts = record(1, 1).doubts;
+    let w = &mut r.doubts[0];
     (w.code, w.message, w.advice, w.step) = (name(), name(), name(), Some(name()));
     let tuning = r.tuning.insert(record(1, 1).tuning.unwrap());
     let e = &mut tuning.effects[0];
     (e.knob, e.before, e.after) = (name(), name(), name());
-    let mut claimed = claimed();
-    claimed.promise.volumes[0].id = name();
-    claimed.promise.volumes[0].latency_basis = Some(name());
-    (claimed.options, claimed.notes) = (vec![name()], vec![name()]);
-    r.claimed = Some(claimed);
+    let mut judged_promise = judged_promise();
+    judged_promise.promise.volumes[0].id = name();
+    judged_promise.promise.volumes[0].latency_basis = Some(name());
+    (judged_promise.options, judged_promise.notes) = (vec![name()], vec![name()]);
+    r.judged_promise = Some(judged_promise);
 
     let page = ours(&r);
     assert!(page.contains("Promised and delivered") && page.contains("What each knob did"));
@@ -252,7 +252,7 @@ fn findings_come_with_evidence_and_advice() {
 fn a_run_that_was_cut_short_says_so_beside_its_verdict() {
     let mut r = record(20, 1);
     r.plan.steps[0].rw = "randread".parse().unwrap();
-    r.claimed = Some(claimed());
+    r.judged_promise = Some(judged_promise());
     assert!(!ours(&r).contains("Interrupted"));
     r.state = State::Interrupted;
     let page = ours(&r);
@@ -286,4 +286,15 @@ fn tools_that_were_compared_stand_side_by_side() {
     // The best of the repeats is no result, and nothing is judged.
     assert!(page.contains("<h1 id=\"headline\">volproof and fio, measured in turns.</h1>"));
     assert!(!page.contains("What limited it"));
+}
+
+/// A plan of the steps would not ask the question again.
+#[test]
+fn a_page_of_a_course_names_the_command_that_asks_anew() {
+    let mut record = record(30, 1);
+    assert!(!text(&ours(&record)).contains("asks anew"));
+    let base = record.plan.steps[0].clone();
+    let sweep = Sweep { base, axes: Vec::new(), repeats: 1, seed: 1, left_out: Vec::new() };
+    record.plan.question = Some(Question::Sweep(sweep));
+    assert!(ours(&record).contains("<code>volproof sweep</code> asks anew"));
 }

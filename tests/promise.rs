@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use volproof::catalogue::Promise;
 use volproof::catalogue::promised_level::{Choice, PromiseDirection};
-use volproof::catalogue::request::{Amount, Asked, PromiseRequest};
+use volproof::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest};
 use volproof::catalogue::volume_promise::{Binding, Reading, VolumePromise};
 use volproof::catalogue::{Catalogue, PromiseError};
 use volproof::report::promise as report;
 use volproof::unit::Bytes;
 
-fn asked(kind: &str, gib: u64) -> Asked {
-    Asked { kind: kind.into(), size: Some(Bytes::gib(gib)), ..Asked::default() }
+fn asked(kind: &str, gib: u64) -> AskedVolume {
+    AskedVolume { kind: kind.into(), size: Some(Bytes::gib(gib)), ..AskedVolume::default() }
 }
 
-fn promise(volume: Asked) -> Result<Promise, PromiseError> {
+fn promise(volume: AskedVolume) -> Result<Promise, PromiseError> {
     Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
 }
 
@@ -43,12 +43,12 @@ fn every_published_example_holds() {
         let (kind, variant) = cells[1].split_once('#').unwrap_or((cells[1], ""));
         let mut volume = asked(&format!("{}:{kind}", cells[0]), cells[2].parse().unwrap());
         volume.iops = number(3).map(Choice::Value);
-        volume.throughput = number(4).map(Amount::Units);
+        volume.throughput = number(4).map(BoughtThroughput::Units);
         let catalogue = Catalogue::shipped();
         let v = catalogue.find(&volume.kind, None).unwrap().volume;
         let bound = match variant {
-            "hi" => Some((Choice::Most, Amount::Most)),
-            "lo" => Some((Choice::Least, Amount::Least)),
+            "hi" => Some((Choice::Most, BoughtThroughput::Most)),
+            "lo" => Some((Choice::Least, BoughtThroughput::Least)),
             _ => None,
         };
         if let Some((iops, throughput)) = bound {
@@ -147,7 +147,7 @@ fn pages() {
         "no_number",
         page(PromiseRequest { volume: asked("alibaba:cloud", 100), ..PromiseRequest::default() })
     );
-    let bought = Asked { iops: Some(Choice::Value(20_000.0)), ..asked("gcp:hyperdisk-balanced", 100) };
+    let bought = AskedVolume { iops: Some(Choice::Value(20_000.0)), ..asked("gcp:hyperdisk-balanced", 100) };
     insta::assert_snapshot!("bought", page(PromiseRequest { volume: bought, ..PromiseRequest::default() }));
     insta::assert_snapshot!(
         "several",
@@ -169,7 +169,7 @@ fn every_type_has_its_page() {
         for gib in v.capacity_gib {
             let mut volume = asked(&v.id(), gib as u64);
             volume.iops = v.iops_hi.is_some().then_some(Choice::Most);
-            volume.throughput = v.throughput_hi.is_some().then_some(Amount::Most);
+            volume.throughput = v.throughput_hi.is_some().then_some(BoughtThroughput::Most);
             let promise = promise(volume).unwrap();
             let text = report::text(&promise);
             for line in text.lines() {
@@ -231,17 +231,20 @@ fn json_names() {
 
 #[test]
 fn refusals_name_what_would_work() {
-    let error = |volume: Asked| promise(volume).unwrap_err().to_string();
+    let error = |volume: AskedVolume| promise(volume).unwrap_err().to_string();
     insta::assert_snapshot!(
         [
             error(asked("alibaba:cloud_essd.PL9", 100)),
             error(asked("alibaba:cloud_essd.PL2", 100)),
-            error(Asked { size: Some(Bytes(800)), ..asked("aws:gp3", 1) }),
+            error(AskedVolume { size: Some(Bytes(800)), ..asked("aws:gp3", 1) }),
             error(asked("aws:io1", 100)),
             error(asked("azure:UltraSSD_LRS", 100)),
-            error(Asked { size: None, ..asked("aws:gp3", 1) }),
-            error(Asked { iops: Some(Choice::Value(9.0)), ..asked("alibaba:cloud_essd.PL1", 100) }),
-            error(Asked { throughput: Some(Amount::Most), ..asked("azure:Premium_LRS", 100) }),
+            error(AskedVolume { size: None, ..asked("aws:gp3", 1) }),
+            error(AskedVolume { iops: Some(Choice::Value(9.0)), ..asked("alibaba:cloud_essd.PL1", 100) }),
+            error(AskedVolume {
+                throughput: Some(BoughtThroughput::Most),
+                ..asked("azure:Premium_LRS", 100)
+            }),
         ]
         .join("\n")
     );
@@ -250,20 +253,20 @@ fn refusals_name_what_would_work() {
 #[test]
 fn what_cannot_be_bought_is_refused() {
     for (iops, gib, told) in [(99_999.0, 10, "99,999"), (2_000.0, 100, "2,000")] {
-        let e = promise(Asked { iops: Some(Choice::Value(iops)), ..asked("aws:gp3", gib) })
+        let e = promise(AskedVolume { iops: Some(Choice::Value(iops)), ..asked("aws:gp3", gib) })
             .unwrap_err()
             .to_string();
         assert!(e.contains("is sold with 3,000 to 5") && e.contains(&format!("not with {told}:")), "{e}");
         assert!(e.contains("--catalog"), "{e}");
     }
     // 0.25 MiB/s for each of the IOPS, 3,000 of which are included.
-    let bought = |throughput: f64, iops: Option<f64>| Asked {
+    let bought = |throughput: f64, iops: Option<f64>| AskedVolume {
         iops: iops.map(Choice::Value),
-        throughput: Some(Amount::Units(throughput)),
+        throughput: Some(BoughtThroughput::Units(throughput)),
         ..asked("aws:gp3", 100)
     };
     let e = promise(bought(2_000.0, None)).unwrap_err().to_string();
-    assert!(e.contains("is sold with 125 to 750 throughput, not with 2,000:"), "{e}");
+    assert!(e.contains("is sold with 125 to 750 MiB/s at these IOPS, not with 2,000:"), "{e}");
     assert!(e.contains("needs 8,000 IOPS; give --iops 8000 or more") && !e.contains("--catalog"), "{e}");
     assert!(
         promise(bought(2_000.0, Some(7_000.0))).is_err() && promise(bought(2_000.0, Some(8_000.0))).is_ok()

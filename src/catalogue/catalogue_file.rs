@@ -71,17 +71,19 @@ pub enum CatalogueError {
     },
 }
 
-const SHIPPED: &str = include_str!("../../data/volumes.toml");
-
 impl Catalogue {
     /// The catalogue inside the binary, parsed once.
     pub fn shipped() -> &'static Catalogue {
-        static PARSED: LazyLock<Catalogue> =
-            LazyLock::new(|| Catalogue::parse(SHIPPED, "the shipped catalogue").expect("a test parses it"));
+        static PARSED: LazyLock<Catalogue> = LazyLock::new(|| {
+            Catalogue::parse(&crate::shipped::volumes(), "the shipped catalogue").expect("a test parses it")
+        });
         &PARSED
     }
 
     /// The shipped catalogue with a user's entries on top.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no catalogue, or has faults.
     pub fn with_file(path: &Path) -> Result<Catalogue, CatalogueError> {
         let text = crate::input::read_text(path)
             .map_err(|source| CatalogueError::Unreadable { path: path.into(), source })?;
@@ -92,6 +94,9 @@ impl Catalogue {
     }
 
     /// Reads the text of a catalogue.
+    ///
+    /// # Errors
+    /// The text is no TOML of this form, or of a later version.
     pub fn parse(text: &str, origin: &str) -> Result<Catalogue, CatalogueError> {
         let malformed = |message: String| CatalogueError::Malformed { origin: origin.to_string(), message };
         let catalogue: Catalogue = toml::from_str(text).map_err(|e| malformed(e.to_string()))?;

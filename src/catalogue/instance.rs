@@ -12,8 +12,9 @@ use super::catalogue_file::Catalogue;
 use super::entry::{SourceQuality, Volume};
 use super::instance_entry::{Cell, InstanceFamily};
 use super::promise_error::PromiseError;
-use super::promised_level::Each;
+use super::promised_level::EachDirection;
 use super::type_lookup::{nearest, not_after};
+use crate::unit::Bytes;
 
 /// The limits of one instance size for volumes of one type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,9 +22,9 @@ pub struct InstanceCap {
     /// The size as the user named it.
     pub name: String,
     /// IOPS of all attached volumes together.
-    pub iops: Each,
+    pub iops: EachDirection,
     /// Bytes per second of all attached volumes together.
-    pub bytes: Each,
+    pub bytes: EachDirection,
     /// IOPS that the instance can burst to.
     pub iops_burst: Option<f64>,
     /// Bytes per second that the instance can burst to.
@@ -51,6 +52,9 @@ impl Catalogue {
     }
 
     /// The limits of an instance for a volume type, in the edition of the date `at`.
+    ///
+    /// # Errors
+    /// The instance is not in the catalogue, or no limits are recorded for volumes of this type on it.
     pub fn instance_cap(
         &self,
         name: &str,
@@ -95,18 +99,19 @@ impl Catalogue {
     }
 
     fn cap(&self, name: &str, family: &InstanceFamily, row: &FamilyRow) -> InstanceCap {
-        let both = |n: f64| Each { read: Some(n), write: Some(n) };
+        let both = |n: f64| EachDirection { read: Some(n), write: Some(n) };
         let provider = self.provider(&family.provider);
         let iops = match row.first(&["iops", "iops_base"]) {
             Some(n) => both(n),
-            None => Each { read: row.number("iops_read"), write: row.number("iops_write") },
+            None => EachDirection { read: row.number("iops_read"), write: row.number("iops_write") },
         };
-        let mib = |n: f64| n * 1_048_576.0;
+        let mib = |n: f64| n * Bytes::MIB.0 as f64;
         let bytes = match row.bytes(&BASE) {
             Some(n) => both(n),
-            None => {
-                Each { read: row.number("mibps_read").map(mib), write: row.number("mibps_write").map(mib) }
-            }
+            None => EachDirection {
+                read: row.number("mibps_read").map(mib),
+                write: row.number("mibps_write").map(mib),
+            },
         };
         let above =
             |burst: Option<f64>, base: Option<f64>| burst.filter(|b| base.is_some_and(|base| *b > base));

@@ -2,7 +2,7 @@
 
 use super::formula::plain;
 use super::promised_level::Range;
-use crate::unit::{Bytes, grouped};
+use crate::unit::{Bytes, grouped, significant};
 
 /// IOPS or throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Dimension {
 
 /// A figure as people read it: whole ones with separators.
 fn figure(n: f64) -> String {
-    if n.fract() == 0.0 && n.abs() < 1e15 { grouped(n as u64) } else { plain(n) }
+    if n.fract() == 0.0 && n.abs() < 1e15 { grouped(n as u64) } else { significant(n) }
 }
 
 /// A size as people read it; a bare number of bytes is nearly always one of GiB whose unit was forgotten.
@@ -123,9 +123,9 @@ pub enum PromiseError {
         range: Range,
     },
     /// The type is not sold with the figure that was named.
-    #[error("{id} of {} GiB is sold with {} to {} {what}, not with {}: {}",
+    #[error("{id} of {} GiB is sold with {} to {} {words}, not with {}: {}",
             figure(*gib), figure(range.lo), figure(range.hi), figure(*given), match needs_iops {
-                Some(iops) => format!("so much throughput needs {} IOPS; give --iops {} or more", figure(*iops), plain(*iops)),
+                Some(iops) => format!("so much throughput needs {} IOPS; give --iops {} or more", figure(*iops), plain(iops.ceil())),
                 None => "check the figure, the size and the type, or give a newer catalogue with --catalog".into(),
             })]
     CannotBeBought {
@@ -135,6 +135,8 @@ pub enum PromiseError {
         gib: f64,
         /// The figure: IOPS, throughput, extra IOPS, extra units.
         what: &'static str,
+        /// The same with its unit: `MiB/s at these IOPS`.
+        words: String,
         /// The figure as it was given.
         given: f64,
         /// The bounds of the choice.

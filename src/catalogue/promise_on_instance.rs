@@ -37,6 +37,9 @@ pub struct Promise {
 
 impl Promise {
     /// The promise of a request.
+    ///
+    /// # Errors
+    /// A type, size, date or instance that the catalogue does not have, volumes of two providers, or what cannot be bought.
     pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, PromiseError> {
         let at = request.at.as_deref();
         if request.block == Some(Bytes(0)) {
@@ -158,12 +161,12 @@ fn capacity(v: &Volume, size: Option<Bytes>) -> Result<f64, PromiseError> {
 #[cfg(test)]
 mod tests {
     use super::super::promised_level::Choice;
-    use super::super::request::Asked;
+    use super::super::request::AskedVolume;
     use super::*;
     use proptest::prelude::*;
 
     fn promise(kind: &str, gib: u64) -> Promise {
-        let volume = Asked { kind: kind.into(), size: Some(Bytes::gib(gib)), ..Asked::default() };
+        let volume = AskedVolume { kind: kind.into(), size: Some(Bytes::gib(gib)), ..AskedVolume::default() };
         Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() }).unwrap()
     }
 
@@ -228,11 +231,11 @@ mod tests {
     #[test]
     fn large_ios_count_as_several() {
         // io2 counts an I/O of 1 MiB as four of 256 KiB.
-        let volume = Asked {
+        let volume = AskedVolume {
             kind: "aws:io2".into(),
             size: Some(Bytes::gib(100)),
             iops: Some(Choice::Value(1_000.0)),
-            ..Asked::default()
+            ..AskedVolume::default()
         };
         let p = Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
             .unwrap();
@@ -243,8 +246,9 @@ mod tests {
 
     #[test]
     fn a_pool_counts_its_base_once() {
-        let with = vec!["gcp:pd-ssd:100GiB".parse::<Asked>().unwrap()];
-        let volume = Asked { kind: "gcp:pd-ssd".into(), size: Some(Bytes::gib(100)), ..Asked::default() };
+        let with = vec!["gcp:pd-ssd:100GiB".parse::<AskedVolume>().unwrap()];
+        let volume =
+            AskedVolume { kind: "gcp:pd-ssd".into(), size: Some(Bytes::gib(100)), ..AskedVolume::default() };
         let p =
             Promise::of(Catalogue::shipped(), &PromiseRequest { volume, with, ..PromiseRequest::default() })
                 .unwrap();

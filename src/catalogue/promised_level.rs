@@ -14,17 +14,17 @@ use super::reverse::least;
 
 /// A figure for reads and one for writes; absent where nothing is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Each {
+pub struct EachDirection {
     /// For reads.
     pub read: Option<f64>,
     /// For writes.
     pub write: Option<f64>,
 }
 
-impl Each {
+impl EachDirection {
     /// One figure for both directions.
-    pub fn both(figure: f64) -> Each {
-        Each { read: Some(figure), write: Some(figure) }
+    pub fn both(figure: f64) -> EachDirection {
+        EachDirection { read: Some(figure), write: Some(figure) }
     }
 
     /// The one figure, where the directions do not differ.
@@ -33,14 +33,14 @@ impl Each {
     }
 
     /// Applies `f` to the figures that are there.
-    pub fn map(self, f: impl Fn(f64) -> f64) -> Each {
-        Each { read: self.read.map(&f), write: self.write.map(&f) }
+    pub fn map(self, f: impl Fn(f64) -> f64) -> EachDirection {
+        EachDirection { read: self.read.map(&f), write: self.write.map(&f) }
     }
 
     /// Combines two pairs. A direction that one of them lacks is absent from the result.
-    pub fn zip(self, other: Each, f: impl Fn(f64, f64) -> f64) -> Each {
+    pub fn zip(self, other: EachDirection, f: impl Fn(f64, f64) -> f64) -> EachDirection {
         let both = |a: Option<f64>, b: Option<f64>| Some(f(a?, b?));
-        Each { read: both(self.read, other.read), write: both(self.write, other.write) }
+        EachDirection { read: both(self.read, other.read), write: both(self.write, other.write) }
     }
 
     /// The figure of the given direction.
@@ -123,13 +123,16 @@ pub struct Burst {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// IOPS caps.
-    pub iops: Each,
+    pub iops: EachDirection,
     /// Throughput caps in the type's unit.
-    pub throughput: Each,
+    pub throughput: EachDirection,
     /// Bounds of the IOPS that can be bought.
     pub iops_range: Option<Range>,
     /// Bounds of the throughput that can be bought.
     pub throughput_range: Option<Range>,
+    /// The most throughput that can be bought where more IOPS are bought too; absent where they change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_with_most_iops: Option<f64>,
     /// The printed size that applies, where the type has sizes.
     pub tier: Option<String>,
     /// The expanded level that can be switched on: IOPS and throughput.
@@ -144,10 +147,18 @@ pub struct Level {
 
 impl Level {
     /// Evaluates a type at a capacity in GiB.
+    ///
+    /// # Errors
+    /// A size that the type does not come in, and IOPS or throughput that were not chosen, are not sold, or cannot be bought at that size.
     pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
         let mut level = Level::evaluated(v, gib, bought);
         if let Err(PromiseError::CannotBeBought { what: THROUGHPUT, given, needs_iops, .. }) = &mut level {
             *needs_iops = iops_for(v, gib, *given);
+        }
+        if let Ok(Level { throughput_range: Some(range), throughput_with_most_iops, .. }) = &mut level {
+            let most = Bought { iops: Some(Choice::Most), throughput: Some(Choice::Most) };
+            let sold = Level::evaluated(v, gib, most).ok().and_then(|level| level.throughput_range);
+            *throughput_with_most_iops = sold.map(|sold| sold.hi).filter(|hi| *hi > range.hi);
         }
         level
     }
@@ -261,7 +272,7 @@ impl Maker<'_> {
         [both, read, write]: [&Option<Formula>; 3],
         bounds: (Option<&Formula>, Option<&Formula>),
         choice: Option<Choice>,
-    ) -> Result<Each, PromiseError> {
+    ) -> Result<EachDirection, PromiseError> {
         let name = dimension.name();
         if let (Some(lo), Some(hi)) = bounds {
             let lo_value = lo.value(&self.at);
@@ -290,7 +301,7 @@ impl Maker<'_> {
                 Some(Choice::Value(_)) | None => format!("{} (bought)", plain(value)),
             };
             self.working(name, how, value);
-            return Ok(Each::both(value));
+            return Ok(EachDirection::both(value));
         }
         let mut value = |formula: &Option<Formula>, of: &str| {
             formula.as_ref().map(|f| {
@@ -301,9 +312,12 @@ impl Maker<'_> {
         };
         if both.is_some() {
             let figure = value(both, name);
-            return Ok(Each { read: figure, write: figure });
+            return Ok(EachDirection { read: figure, write: figure });
         }
-        Ok(Each { read: value(read, &format!("read {name}")), write: value(write, &format!("write {name}")) })
+        Ok(EachDirection {
+            read: value(read, &format!("read {name}")),
+            write: value(write, &format!("write {name}")),
+        })
     }
 
     /// Performance that is sold in units on top of what the capacity gives.
@@ -335,12 +349,25 @@ impl Maker<'_> {
             true => Ok(value),
             false => {
                 let (id, gib) = (self.v.id(), self.at.gib);
-                Err(PromiseError::CannotBeBought { id, gib, what, given, range, needs_iops: None })
+                let words = match (what, self.v.order) {
+                    (THROUGHPUT, Order::Iops) if self.v.iops_hi.is_some() => {
+                        format!("{} at these IOPS", self.v.throughput_unit)
+                    }
+                    (THROUGHPUT, _) => self.v.throughput_unit.clone(),
+                    _ => what.into(),
+                };
+                Err(PromiseError::CannotBeBought { id, gib, what, words, given, range, needs_iops: None })
             }
         }
     }
 
-    fn add(&mut self, figures: Each, more: f64, of: Dimension, total_max: Option<f64>) -> Each {
+    fn add(
+        &mut self,
+        figures: EachDirection,
+        more: f64,
+        of: Dimension,
+        total_max: Option<f64>,
+    ) -> EachDirection {
         let sum = figures.map(|f| (f + more).min(total_max.unwrap_or(f64::INFINITY)));
         if let (Some(before), Some(after)) = (figures.same(), sum.same()) {
             let text = format!("{} + {}", plain(before), plain(more));
@@ -374,8 +401,8 @@ fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
     let working =
         |of: Dimension, value: &f64| Working { of: of.name().into(), text: text.clone(), value: *value };
     Ok(Level {
-        iops: Each::both(*iops),
-        throughput: Each::both(*throughput),
+        iops: EachDirection::both(*iops),
+        throughput: EachDirection::both(*throughput),
         tier: Some(name.clone()),
         plus: (*plus_iops > 0.0).then_some((*plus_iops, *plus_throughput)),
         burst: (*burst_iops > 0.0).then(|| tier_burst(v, tier, *burst_iops, *burst_throughput)),

@@ -9,7 +9,7 @@ use crate::unit::{Bytes, UnitError};
 
 /// A throughput as a user writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Amount {
+pub enum BoughtThroughput {
     /// `max`: the most that the size allows.
     Most,
     /// `min`: the least that the size allows.
@@ -20,39 +20,39 @@ pub enum Amount {
     Bytes(Bytes),
 }
 
-impl FromStr for Amount {
+impl FromStr for BoughtThroughput {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Amount, UnitError> {
+    fn from_str(text: &str) -> Result<BoughtThroughput, UnitError> {
         let text = text.trim();
         match text {
-            "max" => return Ok(Amount::Most),
-            "min" => return Ok(Amount::Least),
+            "max" => return Ok(BoughtThroughput::Most),
+            "min" => return Ok(BoughtThroughput::Least),
             _ => {}
         }
         if let Some(n) = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0) {
-            return Ok(Amount::Units(n));
+            return Ok(BoughtThroughput::Units(n));
         }
         let bare = text.strip_suffix("/s").or_else(|| text.strip_suffix("ps")).unwrap_or(text);
-        bare.parse().map(Amount::Bytes)
+        bare.parse().map(BoughtThroughput::Bytes)
     }
 }
 
-impl Amount {
+impl BoughtThroughput {
     /// The choice in units of `unit_bytes` bytes.
     pub fn choice(self, unit_bytes: u64) -> Choice {
         match self {
-            Amount::Most => Choice::Most,
-            Amount::Least => Choice::Least,
-            Amount::Units(n) => Choice::Value(n),
-            Amount::Bytes(b) => Choice::Value(b.0 as f64 / unit_bytes as f64),
+            BoughtThroughput::Most => Choice::Most,
+            BoughtThroughput::Least => Choice::Least,
+            BoughtThroughput::Units(n) => Choice::Value(n),
+            BoughtThroughput::Bytes(b) => Choice::Value(b.0 as f64 / unit_bytes as f64),
         }
     }
 }
 
 /// One volume that a promise is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asked {
+pub struct AskedVolume {
     /// `provider:type`, or a name that is unique.
     pub kind: String,
     /// The capacity; may be left out where the type comes in one size.
@@ -60,20 +60,20 @@ pub struct Asked {
     /// IOPS that were bought.
     pub iops: Option<Choice>,
     /// Throughput that was bought.
-    pub throughput: Option<Amount>,
+    pub throughput: Option<BoughtThroughput>,
 }
 
-impl FromStr for Asked {
+impl FromStr for AskedVolume {
     type Err = String;
 
     /// `TYPE:SIZE`, with what was bought behind commas: `aws:io2:500GiB,iops=16000`.
-    fn from_str(text: &str) -> Result<Asked, String> {
+    fn from_str(text: &str) -> Result<AskedVolume, String> {
         let mut parts = text.split(',');
         let head = parts.next().unwrap_or_default();
         let form = "write TYPE:SIZE[,iops=N][,throughput=N], such as alibaba:cloud_essd.PL1:800GiB";
         let (kind, size) = head.rsplit_once(':').ok_or_else(|| format!("'{text}' has no size: {form}"))?;
         let size = size.parse::<Bytes>().map_err(|e| format!("{e}; {form}"))?;
-        let mut asked = Asked { kind: kind.into(), size: Some(size), ..Asked::default() };
+        let mut asked = AskedVolume { kind: kind.into(), size: Some(size), ..AskedVolume::default() };
         for part in parts {
             match part.split_once('=') {
                 Some(("iops", n)) => asked.iops = Some(parse_iops(n)?),
@@ -88,6 +88,9 @@ impl FromStr for Asked {
 }
 
 /// Reads IOPS that were bought: a number, `max` or `min`.
+///
+/// # Errors
+/// The text is neither a number nor one of these words.
 pub fn parse_iops(text: &str) -> Result<Choice, String> {
     match text.trim() {
         "max" => Ok(Choice::Most),
@@ -103,9 +106,9 @@ pub fn parse_iops(text: &str) -> Result<Choice, String> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PromiseRequest {
     /// The volume.
-    pub volume: Asked,
+    pub volume: AskedVolume,
     /// Other volumes attached to the same instance and loaded at the same time.
-    pub with: Vec<Asked>,
+    pub with: Vec<AskedVolume>,
     /// The instance that the volumes are attached to.
     pub instance: Option<String>,
     /// The block size of interest.
@@ -121,22 +124,22 @@ mod tests {
 
     #[test]
     fn what_a_user_writes() {
-        assert_eq!("500MiB/s".parse(), Ok(Amount::Bytes(Bytes::mib(500))));
-        assert_eq!("750".parse(), Ok(Amount::Units(750.0)));
-        assert!("lots".parse::<Amount>().is_err());
+        assert_eq!("500MiB/s".parse(), Ok(BoughtThroughput::Bytes(Bytes::mib(500))));
+        assert_eq!("750".parse(), Ok(BoughtThroughput::Units(750.0)));
+        assert!("lots".parse::<BoughtThroughput>().is_err());
         assert_eq!(parse_iops("16,000"), Ok(Choice::Value(16_000.0)));
         assert!(parse_iops("-1").unwrap_err().contains("max or min"));
-        let asked: Asked = "aws:io2:500GiB,iops=16000".parse().unwrap();
+        let asked: AskedVolume = "aws:io2:500GiB,iops=16000".parse().unwrap();
         assert_eq!((asked.kind.as_str(), asked.iops), ("aws:io2", Some(Choice::Value(16_000.0))));
-        assert!("aws".parse::<Asked>().unwrap_err().contains("TYPE:SIZE"));
-        assert!("aws:io2:5G,speed=1".parse::<Asked>().unwrap_err().contains("speed=1"));
+        assert!("aws".parse::<AskedVolume>().unwrap_err().contains("TYPE:SIZE"));
+        assert!("aws:io2:5G,speed=1".parse::<AskedVolume>().unwrap_err().contains("speed=1"));
     }
 
     proptest! {
         #[test]
         fn any_text_is_answered(text in ".{0,32}") {
-            let _ = text.parse::<Amount>();
-            let _ = text.parse::<Asked>();
+            let _ = text.parse::<BoughtThroughput>();
+            let _ = text.parse::<AskedVolume>();
             let _ = parse_iops(&text);
         }
     }

@@ -13,7 +13,7 @@ use crate::unit::Bytes;
 
 /// The performance that is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Need {
+pub struct WantedRates {
     /// I/Os per second.
     pub iops: Option<f64>,
     /// Bytes per second.
@@ -33,7 +33,7 @@ const NEEDED_BLOCK: Bytes = Bytes::kib(4);
 
 /// The smallest volume of one type that promises what is needed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fit {
+pub struct SmallestVolume {
     /// The promise of the volume, on the instance where one was named.
     pub promise: Promise,
     /// The least IOPS that must be bought.
@@ -45,7 +45,14 @@ pub struct Fit {
 impl Catalogue {
     /// The smallest volume of each type sold today that promises what is needed, smallest first. `provider` narrows
     /// the search; naming an instance narrows it to volumes that its limits are recorded for.
-    pub fn fits(&self, need: &Need, provider: Option<&str>) -> Result<Vec<Fit>, PromiseError> {
+    ///
+    /// # Errors
+    /// An instance for which no type has limits.
+    pub fn fits(
+        &self,
+        need: &WantedRates,
+        provider: Option<&str>,
+    ) -> Result<Vec<SmallestVolume>, PromiseError> {
         let sold = |v: &&Volume| {
             (v.status == "current" || v.status == "previous generation")
                 && !v.kind.contains('@')
@@ -77,7 +84,7 @@ impl Catalogue {
             return Err(e);
         }
         fits.sort_by(|a, b| {
-            let first = |f: &Fit| f.promise.volumes[0].gib;
+            let first = |f: &SmallestVolume| f.promise.volumes[0].gib;
             first(a).total_cmp(&first(b))
         });
         Ok(fits)
@@ -88,12 +95,12 @@ impl Catalogue {
 struct Offer<'a> {
     catalogue: &'a Catalogue,
     v: &'a Volume,
-    need: &'a Need,
+    need: &'a WantedRates,
     instance: Option<super::instance::InstanceCap>,
 }
 
 impl Offer<'_> {
-    fn smallest(&self) -> Option<Fit> {
+    fn smallest(&self) -> Option<SmallestVolume> {
         let v = self.v;
         let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
         let sells_throughput = self.sells_throughput();
@@ -123,7 +130,7 @@ impl Offer<'_> {
             throughput = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
             bought.throughput = throughput.map(Choice::Value);
         }
-        Some(Fit { promise: self.promise(gib, bought)?, iops, throughput })
+        Some(SmallestVolume { promise: self.promise(gib, bought)?, iops, throughput })
     }
 
     fn sells_throughput(&self) -> bool {
@@ -183,15 +190,15 @@ pub(super) fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64
 mod tests {
     use super::*;
 
-    fn fit(need: &Need, id: &str) -> Option<(f64, Option<f64>, Option<f64>)> {
+    fn fit(need: &WantedRates, id: &str) -> Option<(f64, Option<f64>, Option<f64>)> {
         let provider = id.split(':').next();
         let fits = Catalogue::shipped().fits(need, provider).unwrap();
         let fit = fits.iter().find(|f| f.promise.volumes[0].id == id)?;
         Some((fit.promise.volumes[0].gib, fit.iops, fit.throughput))
     }
 
-    fn iops(n: f64) -> Need {
-        Need { iops: Some(n), ..Need::default() }
+    fn iops(n: f64) -> WantedRates {
+        WantedRates { iops: Some(n), ..WantedRates::default() }
     }
 
     #[test]
@@ -202,32 +209,32 @@ mod tests {
         assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL1"), None);
         assert_eq!(fit(&iops(16_000.0), "aws:gp3"), Some((32.0, Some(16_000.0), Some(125.0))));
         assert_eq!(fit(&iops(5_000.0), "azure:Premium_LRS"), Some((513.0, None, None)));
-        let large = Need { least_gib: Some(500.0), ..iops(16_000.0) };
+        let large = WantedRates { least_gib: Some(500.0), ..iops(16_000.0) };
         assert_eq!(fit(&large, "aws:gp3"), Some((500.0, Some(16_000.0), Some(125.0))));
-        assert_eq!(fit(&Need { least_gib: Some(1e9), ..Need::default() }, "aws:gp3"), None);
+        assert_eq!(fit(&WantedRates { least_gib: Some(1e9), ..WantedRates::default() }, "aws:gp3"), None);
     }
 
     #[test]
     fn throughput_that_is_bought_apart_carries_the_iops() {
         // 3,000 of 4 KiB are 12.3 MB/s; 1 MB/s can be bought.
         assert_eq!(fit(&iops(3_000.0), "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(13.0))));
-        let of_16k = Need { block: Some(Bytes::kib(16)), ..iops(3_000.0) };
+        let of_16k = WantedRates { block: Some(Bytes::kib(16)), ..iops(3_000.0) };
         assert_eq!(fit(&of_16k, "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(50.0))));
     }
 
     #[test]
     fn throughput_draws_iops_along() {
         // 0.25 MiB/s per IOPS: 1,000 MiB/s need 4,000 IOPS, 500 per GiB.
-        let need = Need { bytes: Some(1000.0 * 1048576.0), ..Need::default() };
+        let need = WantedRates { bytes: Some(1000.0 * 1048576.0), ..WantedRates::default() };
         assert_eq!(fit(&need, "aws:gp3"), Some((8.0, Some(4_000.0), Some(1_000.0))));
         // In doubt, the lesser reading must do: 300 MiB/s are 314.6 of 10^6 bytes, (314.6 - 120) / 0.5 GiB.
-        let need = Need { bytes: Some(300.0 * 1048576.0), ..Need::default() };
+        let need = WantedRates { bytes: Some(300.0 * 1048576.0), ..WantedRates::default() };
         assert_eq!(fit(&need, "alibaba:cloud_essd.PL1"), Some((390.0, None, None)));
     }
 
     #[test]
     fn the_instance_must_allow_it() {
-        let on = |size: &str| Need { instance: Some(size.into()), ..iops(60_000.0) };
+        let on = |size: &str| WantedRates { instance: Some(size.into()), ..iops(60_000.0) };
         assert!(fit(&on("ecs.g6.8xlarge"), "alibaba:cloud_essd.PL2").is_some());
         assert!(fit(&on("ecs.g6.6xlarge"), "alibaba:cloud_essd.PL2").is_none());
         let unknown = Catalogue::shipped().fits(&on("ecs.nothing"), Some("alibaba"));
@@ -237,7 +244,7 @@ mod tests {
     #[test]
     fn one_less_is_too_small() {
         let catalogue = Catalogue::shipped();
-        let need = Need { iops: Some(20_000.0), bytes: Some(200e6), ..Need::default() };
+        let need = WantedRates { iops: Some(20_000.0), bytes: Some(200e6), ..WantedRates::default() };
         let fits = catalogue.fits(&need, None).unwrap();
         assert!(fits.len() > 10);
         for f in fits {

@@ -18,6 +18,9 @@ pub struct FoundType<'a> {
 
 impl Catalogue {
     /// Finds `provider:type`, a type or alias alone where it is unique, in the edition of the date `at`.
+    ///
+    /// # Errors
+    /// A name that no type has or several have, or what is no date.
     pub fn find(&self, name: &str, at: Option<&str>) -> Result<FoundType<'_>, PromiseError> {
         let (provider, kind) = match name.split_once(':') {
             Some((provider, kind)) => (Some(self.provider_id(provider)?), kind),
@@ -33,6 +36,9 @@ impl Catalogue {
     }
 
     /// The id of a provider, from the id itself or a word of the provider's name (`aliyun`, `google`).
+    ///
+    /// # Errors
+    /// No provider has this name.
     pub fn provider_id(&self, given: &str) -> Result<&str, PromiseError> {
         let wanted = given.to_ascii_lowercase();
         let named = |name: &str| {

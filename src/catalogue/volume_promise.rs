@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::catalogue_file::Catalogue;
 use super::entry::{BlockTable, SourceQuality, Volume};
 use super::promise_error::PromiseError;
-use super::promised_level::{Bought, Each, Level, PromiseDirection};
+use super::promised_level::{Bought, EachDirection, Level, PromiseDirection};
 use crate::unit::{Bytes, grouped, significant};
 
 /// The unit of a throughput and how sure it is.
@@ -164,6 +164,9 @@ impl VolumePromise {
     }
 
     /// The promise of one volume of the catalogue.
+    ///
+    /// # Errors
+    /// Those of [`Level::of`].
     pub fn of(
         catalogue: &Catalogue,
         v: &Volume,
@@ -294,8 +297,8 @@ impl VolumePromise {
     }
 
     /// The figures of the expanded level, where the size has one.
-    pub fn plus(&self) -> Option<(Each, Each)> {
-        self.level.plus.map(|(iops, throughput)| (Each::both(iops), Each::both(throughput)))
+    pub fn plus(&self) -> Option<(EachDirection, EachDirection)> {
+        self.level.plus.map(|(iops, throughput)| (EachDirection::both(iops), EachDirection::both(throughput)))
     }
 }
 

@@ -95,7 +95,7 @@ impl ColdArgs {
             resume: None,
             dry_run: self.dry_run,
             using: TargetUseArgs { tune: self.tune, ..TargetUseArgs::default() },
-            claim: PromiseOptions { judge_simulated: self.judge_simulated, ..PromiseOptions::default() },
+            promise: PromiseOptions { judge_simulated: self.judge_simulated, ..PromiseOptions::default() },
             output: self.output.clone(),
         }
     }
@@ -118,7 +118,7 @@ pub struct CourseArgs {
     pub using: TargetUseArgs,
     /// The promise
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,

@@ -25,7 +25,7 @@ pub struct MergeArgs {
     pub records: Vec<PathBuf>,
     /// The promise, instead of the one in the Records
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// Write the Record of the fleet here; - for standard output [default: a new volproof-fleet-TIME.json]
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,

@@ -7,16 +7,16 @@ use crate::record::{CapFit, CapResidual};
 use crate::unit::Bytes;
 
 /// A block size must lie beyond the knee by more than this share to show the other limit.
-const CLEAR: f64 = 0.1;
+const BEYOND_THE_KNEE: f64 = 0.1;
 /// The limits explain a point whose rate differs from theirs by at most this share.
-const NEAR: f64 = 0.05;
+const NEAR_THE_LIMITS: f64 = 0.05;
 
-/// Fits the limits to the most I/Os a second at each block size, ascending; `promised` says what is promised at a size. None for fewer
-/// than three sizes.
+/// Fits the limits to the most I/Os a second at each block size, ascending; `promised` says what is promised at a size. None for one
+/// size, and for two whose rates differ in I/Os and in bytes: any pair of limits would explain those.
 pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option<f64>) -> Option<CapFit> {
     let most: Vec<(Bytes, f64)> = most.iter().copied().filter(|(size, x)| size.0 > 0 && *x > 0.0).collect();
     let (first, last) = (*most.first()?, *most.last()?);
-    if most.len() < 3 {
+    if most.len() < 2 {
         return None;
     }
     let logs: Vec<(f64, f64)> = most.iter().map(|(size, x)| ((size.0 as f64).ln(), x.ln())).collect();
@@ -32,12 +32,14 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
     let (a, b) = splits.min_by(|p, q| error(*p).total_cmp(&error(*q)))?;
     let (mut a, mut b) = (a.exp(), b.exp());
     // One point a little below the others is noise and no limit.
-    if last.1 > (1.0 - CLEAR) * a {
+    if last.1 > (1.0 - BEYOND_THE_KNEE) * a {
         b = f64::INFINITY;
         a = mean(&logs.iter().map(|(_, x)| *x).collect::<Vec<_>>())?.exp();
-    } else if first.1 * first.0.0 as f64 > (1.0 - CLEAR) * b {
+    } else if first.1 * first.0.0 as f64 > (1.0 - BEYOND_THE_KNEE) * b {
         a = f64::INFINITY;
         b = mean(&logs.iter().map(|(size, x)| x + size).collect::<Vec<_>>())?.exp();
+    } else if most.len() == 2 {
+        return None;
     }
     let residuals: Vec<CapResidual> = most
         .iter()
@@ -54,7 +56,7 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
         iops_cap: known(a),
         bytes_cap: known(b),
         knee_bytes: known(b / a).filter(|knee| *knee > 0.0),
-        explains: residuals.iter().all(|r| r.off_fit.abs() <= NEAR),
+        explains: residuals.iter().all(|r| r.off_fit.abs() <= NEAR_THE_LIMITS),
         only_at_depth: None,
         residuals,
     })
@@ -102,7 +104,16 @@ mod tests {
         let slope = fit(String::new(), &device(1e9, 1e8, || 0.0), |_| None).unwrap();
         assert_eq!((slope.iops_cap, slope.bytes_cap.map(f64::round)), (None, Some(1e8)));
         assert!(flat.explains && slope.explains);
-        assert_eq!(fit(String::new(), &device(1e4, 1e8, || 0.0)[..2], |_| None), None);
+        // Two sizes show a limit that both meet, and no other.
+        let two = |a: f64, b: f64, sizes: [usize; 2]| {
+            let all = device(a, b, || 0.0);
+            fit(String::new(), &sizes.map(|at| all[at]), |_| None)
+        };
+        assert_eq!(two(3000.0, 1e12, [0, 4]).unwrap().iops_cap.map(f64::round), Some(3000.0));
+        let slope = two(1e9, 1e8, [0, 4]).unwrap();
+        assert_eq!((slope.iops_cap, slope.bytes_cap.map(f64::round)), (None, Some(1e8)));
+        assert_eq!(two(1e4, 1e8, [0, 8]), None);
+        assert_eq!(fit(String::new(), &device(1e4, 1e8, || 0.0)[..1], |_| None), None);
     }
 
     #[test]

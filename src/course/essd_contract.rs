@@ -2,7 +2,7 @@
 //!
 //! The first touch comes before anything is written, the long overwriting last.
 
-use crate::plan::{BlockSizes, Pattern, Phase, Step, Stride, Suite};
+use crate::plan::{BlockSizes, Pattern, Phase, Step, Stride, Suite, SuiteName};
 use crate::unit::{Bytes, Nanos};
 
 /// Block sizes and depths of the latency grid (C1).
@@ -11,7 +11,7 @@ pub(super) const GRID: ([u64; 4], [u32; 6]) = ([4, 16, 64, 256], [1, 2, 4, 8, 16
 pub(super) const PATTERNS: [Pattern; 4] =
     [Pattern::RandRead, Pattern::RandWrite, Pattern::Read, Pattern::Write];
 /// Blocks that are touched twice (C7).
-pub(super) const TOUCHED: u64 = 1000;
+const TOUCHED: u64 = 1000;
 /// Shares of reads (C4).
 pub(super) const MIXES: [u32; 5] = [0, 25, 50, 75, 100];
 /// Block sizes in KiB (C5).
@@ -26,7 +26,7 @@ pub(super) const CREDITS: Nanos = Nanos::seconds(20 * 60);
 pub(super) const OVERWRITES: u64 = 3;
 
 /// Two passes over blocks that are spread evenly over the range, one request in flight.
-pub(super) fn touches(base: &Step, part: Bytes) -> Vec<Step> {
+fn touches(base: &Step, part: Bytes) -> Vec<Step> {
     let block = Bytes::kib(4);
     let distance = (part.0 / TOUCHED / block.0 * block.0).max(block.0);
     let blocks = TOUCHED.min(part.0 / block.0).max(1);
@@ -108,7 +108,7 @@ pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
         ));
     }
     Suite {
-        name: "essd-contract".into(),
+        name: SuiteName::EssdContract,
         source: "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes"
             .into(),
         phases: vec![
@@ -131,7 +131,7 @@ pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
 /// The first touch alone (C7).
 pub(super) fn cold(base: &Step, part: Bytes) -> Suite {
     Suite {
-        name: super::suites::COLD.into(),
+        name: SuiteName::Cold,
         source: "check C7 of essd-contract".into(),
         phases: vec![Phase::once("touch", touches(base, part))],
         reference: Vec::new(),

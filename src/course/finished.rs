@@ -1,23 +1,30 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
 use super::suites::{self, SuiteFamily};
+use crate::codes;
 use crate::doubt::Severity;
 use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
-use crate::record::{Claim, DeadTime, Record, StepRecord};
+use crate::record::{Claim, DeadTime, JudgedPromise, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
+use crate::stats::spread::quantile;
 use crate::unit::{Nanos, total};
 use crate::verdict;
 
 /// Findings that say that a step does not show what the volume can do for long.
-const SPOILING: [&str; 4] = ["generator-limited", "burst", "own-cgroup-limit", "other-traffic"];
+const SPOILING: [&str; 4] =
+    [codes::GENERATOR_LIMITED, codes::BURST, codes::OWN_CGROUP_LIMIT, codes::OTHER_TRAFFIC];
 /// Findings of dead time, with the number that has its share of the step.
-const DEAD: [(&str, &str); 3] =
-    [("stall", "lost_share"), ("on-off", "silent_share"), ("brown-out", "lost_share")];
+const OF_DEAD_TIME: [(&str, &str); 4] = [
+    (codes::STALL, "lost_share"),
+    (codes::ON_OFF, "silent_share"),
+    (codes::BROWN_OUT, "lost_share"),
+    (codes::SLOW_START, "lost_share"),
+];
 /// A step whose window is shorter than this share of what was planned was cut off.
-const WHOLE: f64 = 0.98;
+const WHOLE_WINDOW: f64 = 0.98;
 
 /// A finished step.
 #[derive(Clone, Debug)]
@@ -44,19 +51,34 @@ pub struct FinishedStep {
     pub spoilt_by: Vec<String>,
     /// Its longest dead time; absent where it had none.
     pub dead_time: Option<DeadTime>,
-    /// The verdict on its rate, where its course holds each step against the promise.
-    pub claim: Option<Claim>,
+    /// The verdict on its rate or latency, or why there is none; absent where its course holds no step against a promise.
+    pub claim: Option<Result<Claim, String>>,
+}
+
+/// What is said of an answer that judges nothing because its device was simulated.
+pub(super) const VOID: &str = "the device was simulated, so that nothing is judged: --judge-simulated shows the outcomes that a volume would have";
+
+/// Whether the steps of a course judge nothing: a device was simulated, and nobody asked to judge it as a volume, with the question or with
+/// the promise.
+pub(super) fn is_void(
+    judge_simulated: bool,
+    judged_promise: Option<&JudgedPromise>,
+    all: &[FinishedStep],
+) -> bool {
+    let judged = judge_simulated || judged_promise.is_some_and(|promise| promise.judge_simulated);
+    !judged && all.iter().any(|f| f.step.simulate.is_some())
 }
 
 /// Whether a step ran for its time, or moved its amount: nothing cut it off.
 pub fn is_whole(planned: &Step, done: &StepRecord) -> bool {
     let Some(amount) = planned.io_size else {
-        return done.window_ns.0 as f64 >= WHOLE * planned.runtime.0 as f64;
+        return done.window_ns.0 as f64 >= WHOLE_WINDOW * planned.runtime.0 as f64;
     };
     let moved = done.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.bytes.0);
     let jobs = u64::from(planned.numjobs) * done.targets.len().max(1) as u64;
-    let timed_out = planned.runtime.0 > 0 && done.window_ns.0 as f64 >= WHOLE * planned.runtime.0 as f64;
-    timed_out || total(moved) as f64 >= WHOLE * amount.0 as f64 * jobs as f64
+    let timed_out =
+        planned.runtime.0 > 0 && done.window_ns.0 as f64 >= WHOLE_WINDOW * planned.runtime.0 as f64;
+    timed_out || total(moved) as f64 >= WHOLE_WINDOW * amount.0 as f64 * jobs as f64
 }
 
 impl FinishedStep {
@@ -83,20 +105,20 @@ impl FinishedStep {
         }
         let findings = record.findings.iter().flatten().filter(|f| f.step == done.name);
         let dead_time = findings.clone().filter_map(|f| {
-            let (_, number) = DEAD.iter().find(|(code, _)| *code == f.code)?;
+            let (_, number) = OF_DEAD_TIME.iter().find(|(code, _)| *code == f.code)?;
             Some(DeadTime { finding: f.code.clone(), share: *f.numbers.get(*number)? })
         });
         let dead_time = longest(dead_time);
         let of_findings =
             findings.filter(|f| f.blocks || SPOILING.contains(&f.code.as_str())).map(|f| f.code.clone());
-        let doubts = record.warnings.iter().filter(|d| d.step.as_ref() == Some(&done.name));
+        let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         let of_doubts = doubts.filter(|d| d.severity == Severity::Blocker).map(|d| d.code.clone());
         let mut spoilt_by: Vec<String> = of_findings.chain(of_doubts).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
         let is_judged = |question: &Question| match question {
             Question::Suite(suite) => suites::family(&suite.name) == SuiteFamily::Procedure,
-            Question::Sweep(_) | Question::Load(_) => false,
+            Question::Sweep(_) | Question::Slo(_) => false,
         };
         Some(FinishedStep {
             claim: record
@@ -104,7 +126,7 @@ impl FinishedStep {
                 .question
                 .as_ref()
                 .filter(|q| is_judged(q))
-                .and_then(|_| verdict::of_rate(record, done)),
+                .and_then(|_| verdict::of_step(record, done)),
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
@@ -122,6 +144,11 @@ impl FinishedStep {
     /// Median of the latencies, of the direction in which it is longest.
     pub fn median(&self) -> Option<Nanos> {
         self.latencies.iter().filter_map(|(_, seconds)| pooled(seconds).quantile(0.5)).max()
+    }
+
+    /// Half the 95 % interval of the rate; 0 where the step is too short for one.
+    pub fn half_interval(&self) -> f64 {
+        self.error.map_or(0.0, |e| e * quantile(0.975))
     }
 
     /// Mean service latency in nanoseconds.

@@ -6,7 +6,7 @@ use crate::unit::Nanos;
 /// The time of a course, without preparation of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forecast {
-    /// Steps, if nothing ends the course early.
+    /// The number of steps, if nothing ends the course early.
     pub worst_steps: usize,
     /// Time of these.
     pub worst: Nanos,
@@ -21,7 +21,7 @@ pub struct Forecast {
 }
 
 /// The shortest measured time that has an interval.
-const SHORTEST: Nanos = Nanos::seconds(10);
+const SHORTEST_MEASUREMENT: Nanos = Nanos::seconds(10);
 
 /// Shortens a sweep until it ends within a time limit: fewer repeats first, then shorter steps of 10 s at least, then every second
 /// value of the longest axis. The sweep says what was left out.
@@ -30,22 +30,22 @@ const SHORTEST: Nanos = Nanos::seconds(10);
 /// The shortest sweep of these axes does not end in time; the text says how long it takes.
 pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
     let mut short = sweep.clone();
-    let worst = |s: &Sweep| Nanos(s.points().len() as u64 * u64::from(s.repeats) * s.step_time().0);
+    let worst = |s: &Sweep| Nanos(s.worst_steps() as u64 * s.step_time().0);
     while worst(&short) > limit && short.repeats > 1 {
         short.repeats -= 1;
     }
     if worst(&short) > limit {
-        let steps = short.points().len() as u64 * u64::from(short.repeats);
+        let steps = short.worst_steps() as u64;
         let room = Nanos((limit.0 / steps).saturating_sub(short.base.ramp.0) / 1_000_000_000 * 1_000_000_000);
-        short.base.runtime = short.base.runtime.min(room.max(SHORTEST));
+        short.base.runtime = short.base.runtime.min(room.max(SHORTEST_MEASUREMENT));
     }
     while worst(&short) > limit {
         let longest = short.axes.iter_mut().max_by_key(|a| a.values.len()).expect("a sweep has an axis");
         if longest.values.len() <= 3 {
             return Err(format!(
-                "--budget {} is too short: {} points of {} take {}; give a longer time or smaller ranges",
+                "--budget {} is too short: {} steps of {} take {}; give a longer time or smaller ranges",
                 limit.exact(),
-                short.points().len(),
+                short.worst_steps(),
                 short.step_time().exact(),
                 worst(&short).clock()
             ));
@@ -84,16 +84,17 @@ mod tests {
             left_out: Vec::new(),
         };
         let short = |seconds: u64| within(sweep.clone(), Nanos::seconds(seconds)).unwrap();
-        assert_eq!(short(528), sweep);
+        // 24 runs, and one point once more.
+        assert_eq!(short(550), sweep);
         assert_eq!((short(400).repeats, &short(400).left_out[..]), (2, &["1 of 3 repeats".to_string()][..]));
         let s = short(120);
-        assert_eq!((s.repeats, s.base.runtime, s.axes[0].values.len()), (1, Nanos::seconds(13), 8));
-        assert_eq!(s.left_out[1], "each point runs for 13s instead of 20s");
-        let s = short(60);
+        assert_eq!((s.repeats, s.base.runtime, s.axes[0].values.len()), (1, Nanos::seconds(11), 8));
+        assert_eq!(s.left_out[1], "each point runs for 11s instead of 20s");
+        let s = short(72);
         assert_eq!(s.axes[0].values, [1, 4, 16, 64, 128]);
         assert_eq!(s.axes[0].left_out_words().as_deref(), Some("iodepth 2, 8, 32"));
         assert_eq!((s.asked_points(), s.left_out.len()), (sweep.points(), 2));
         let told = within(sweep.clone(), Nanos::seconds(20)).unwrap_err();
-        assert!(told.contains("3 points") && told.contains("longer time"), "{told}");
+        assert!(told.contains("4 steps") && told.contains("longer time"), "{told}");
     }
 }

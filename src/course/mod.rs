@@ -1,10 +1,11 @@
 //! Courses: plans whose steps follow from those that have finished. A course looks at finished steps and gives the next one, or ends.
 //!
-//! A course is a pure function of its question and of the finished steps, so that an interrupted one goes on where it stood, and a test
-//! plays one in virtual time. The pipeline asks it; the engine, the statistics and the rest of the Record do not know of it. Nothing here
-//! measures, waits or prints.
+//! A course is a pure function of its question and of the finished steps, so that an interrupted course goes on where it stood, and a test
+//! plays a course in virtual time. Only the pipeline asks a course; the engine, the statistics and the rest of the Record do not know of
+//! courses. Nothing here measures, waits or prints.
 
 mod caps;
+mod changed_volume;
 mod contract_checks;
 mod essd_contract;
 pub mod finished;
@@ -13,22 +14,28 @@ mod point;
 pub mod precondition_steps;
 mod procedures;
 mod saturation;
-mod search_answer;
-mod searching;
+mod slo_conclusion;
+mod slo_course;
 pub mod slo_options;
 mod snia;
 pub mod suite_course;
 pub mod suite_options;
 pub mod suites;
 mod sweep_answer;
+pub mod sweep_course;
 pub mod sweep_options;
-pub mod sweeping;
 
 pub use finished::FinishedStep;
 pub use forecast::{Forecast, within};
 
 use crate::plan::{Question, Step};
-use crate::record::{Claimed, CourseAnswer, Record};
+use crate::record::{CourseAnswer, JudgedPromise, Record};
+use crate::unit::Nanos;
+
+/// A load that reaches this share of the most is enough (AnandTech's rule).
+pub(crate) const ENOUGH_OF_THE_MOST: f64 = 0.95;
+/// Measured time and ramp of a point of a sweep or a suite, where none is given.
+pub(crate) const POINT_TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
 
 /// A course of steps.
 pub trait Course {
@@ -39,7 +46,11 @@ pub trait Course {
     fn next(&self, finished: &[FinishedStep]) -> Option<Step>;
 
     /// The answer so far, held against a promise where there is one; none before the first step has finished.
-    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer>;
+    fn answer(
+        &self,
+        finished: &[FinishedStep],
+        judged_promise: Option<&JudgedPromise>,
+    ) -> Option<CourseAnswer>;
 
     /// How long the course takes.
     fn forecast(&self) -> Forecast;
@@ -49,7 +60,7 @@ pub trait Course {
 pub fn of(question: &Question) -> &dyn Course {
     match question {
         Question::Sweep(sweep) => sweep,
-        Question::Load(search) => search,
+        Question::Slo(search) => search,
         Question::Suite(suite) => suite,
     }
 }
@@ -59,9 +70,8 @@ pub fn next(record: &Record) -> Option<Step> {
     of(record.plan.question.as_ref()?).next(&finished::of_record(record))
 }
 
-/// Puts the answer into a Record. Call it again after each further step, and after [`crate::verdict::seal_steps`] or [`crate::verdict::seal`]:
-/// the answer follows from the findings.
-pub fn seal(record: &mut Record) {
+/// Puts the answer into a Record, by its steps and findings. Only [`seal`](crate::seal) calls it, once the findings are made.
+pub(crate) fn answer(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
-    record.answer = of(question).answer(&finished::of_record(record), record.claimed.as_ref());
+    record.answer = of(question).answer(&finished::of_record(record), record.judged_promise.as_ref());
 }

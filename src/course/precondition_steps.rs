@@ -17,7 +17,7 @@ const RANDOM: Bytes = Bytes::kib(4);
 ///
 /// Write amplification is 0.5 / spare + 0.7 (Desnoyers 2012). A region is cleaned when its valid share has fallen to 1 - 1 / amplification. Younger
 /// regions lie evenly between that share and 1, and a region of the share v takes room in proportion to 1 / v.
-pub fn valid_shares(regions: usize, spare: f64) -> Vec<f64> {
+fn valid_shares(regions: usize, spare: f64) -> Vec<f64> {
     let lowest = 1.0 - 1.0 / (0.5 / spare + 0.7);
     // Cumulated room of the shares from 1 down to the lowest, in fine steps.
     let fine = 10_000;

@@ -4,13 +4,11 @@ use super::suite_course::Finished;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Procedure;
 use crate::diagnose;
-use crate::plan::{EngineKind, Phase, Step, Suite};
-use crate::record::{Claim, Claimed, Metric, Outcome, SuiteCheck};
-use crate::unit::{Bytes, Nanos};
-use crate::verdict::{PromisedRates, figure, figures};
-
-/// The beginning of the name of the suite.
-pub(super) const PREFIX: &str = "provider:";
+use crate::plan::{EngineKind, Phase, Step, Suite, SuiteName};
+use crate::record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck};
+use crate::stats::RECOMMENDED;
+use crate::unit::{Bytes, Nanos, percent};
+use crate::verdict::{PromisedRates, figure, figures, promised_latency};
 
 /// The providers whose procedures are known.
 pub(super) fn providers() -> Vec<&'static str> {
@@ -28,11 +26,11 @@ fn word(args: &toml::Table, key: &str, i: usize) -> Option<String> {
     Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))
 }
 
-/// The steps of a procedure.
+/// The steps of a procedure. A length that the user gave ends the steps that the page ends after one pass.
 ///
 /// # Errors
 /// A parameter that has no meaning here.
-fn steps(base: &Step, p: &Procedure) -> Result<Vec<Step>, String> {
+fn steps_of(base: &Step, given: bool, p: &Procedure) -> Result<Vec<Step>, String> {
     let patterns = match p.args.get("rw") {
         Some(toml::Value::Array(all)) => all.len(),
         _ => 1,
@@ -62,6 +60,10 @@ fn steps(base: &Step, p: &Procedure) -> Result<Vec<Step>, String> {
         if !step.time_based {
             step.io_size = size;
         }
+        if given && !step.time_based {
+            // Over the range of the target: many passes over the small range of a page find their blocks in caches.
+            (step.runtime, step.time_based, step.io_size, step.size) = (base.runtime, true, None, base.size);
+        }
         // The page names no end: it is ended by hand.
         if step.runtime.0 == 0 && step.io_size.is_none() {
             step.runtime = Nanos::seconds(60);
@@ -81,7 +83,7 @@ fn steps(base: &Step, p: &Procedure) -> Result<Vec<Step>, String> {
 ///
 /// # Errors
 /// The catalogue has no procedure of that provider; the text names those that it has.
-pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, String> {
+pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Result<Suite, String> {
     let all: Vec<&Procedure> =
         Catalogue::shipped().procedures.iter().filter(|p| p.provider == provider).collect();
     if all.is_empty() {
@@ -99,7 +101,7 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
             notes.push(format!("{}: `volproof million` runs it", p.name));
             continue;
         }
-        let mut steps = steps(base, p)?;
+        let mut steps = steps_of(base, given, p)?;
         for step in &mut steps {
             // A target smaller than the page's range is used as a whole.
             if step.size.is_some_and(|size| size > part) {
@@ -113,10 +115,18 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
             }
         }
         if p.args.contains_key("size") && !p.args.contains_key("time_based") {
-            notes.push(format!(
-                "{}: as on the page, it ends when its range was passed once; that is short",
-                p.name
-            ));
+            notes.push(match given {
+                true => format!(
+                    "{}: each step runs for {} over the whole range, as --runtime says; on the page it ends when a range of its own was passed once",
+                    p.name,
+                    base.runtime.clock()
+                ),
+                false => format!(
+                    "{}: as on the page, it ends when its range was passed once; where that is too short to decide, --runtime {} runs it for longer",
+                    p.name,
+                    RECOMMENDED.exact()
+                ),
+            });
         }
         notes.extend(p.settings.iter().map(|s| format!("{}: the page also asks for: {s}", p.name)));
         notes.extend(p.notes.iter().map(|s| format!("{}: {s}", p.name)));
@@ -127,7 +137,7 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
     }
     sources.dedup();
     Ok(Suite {
-        name: format!("{PREFIX}{provider}"),
+        name: SuiteName::Provider(provider.into()),
         source: sources.join("; "),
         phases,
         reference: Vec::new(),
@@ -138,31 +148,62 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
 }
 
 /// The verdict on each step; none without a promise.
-pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
-    let Some(claimed) = claimed else { return Vec::new() };
-    let steps = suite.phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
+pub(super) fn checks(
+    suite: &Suite,
+    finished: &Finished<'_>,
+    judged_promise: Option<&JudgedPromise>,
+) -> Vec<SuiteCheck> {
+    let Some(judged_promise) = judged_promise else { return Vec::new() };
     let check = |(phase, step): (&Phase, &Step)| {
-        // One request in flight is a test of latency: its rate is no test of a rate.
-        let block = step.single_block().filter(|_| step.depth_per_target() > 1)?;
-        let rates = PromisedRates::of(claimed, block, diagnose::direction(step.rw)?)?;
-        let bytes = rates.metric() == Metric::Throughput;
-        let promised = if bytes { rates.least.bytes } else { rates.least.iops };
-        let promised = words(rates.metric(), promised);
+        let (subject, tests) = promise_for(judged_promise, step)?;
         let name = phase.step_name(step, 1);
-        let (outcome, observed) = match finished.get(&name) {
+        let (outcome, observed) = match finished.get(&name).and_then(|f| f.claim.as_ref()) {
             None => (Outcome::Inconclusive, "not measured".to_string()),
-            Some(f) => f.claim.as_ref().map_or_else(|| (Outcome::Inconclusive, unjudged(step)), of_claim),
+            Some(Ok(claim)) => of_claim(claim, step),
+            Some(Err(why)) => (Outcome::Inconclusive, why.clone()),
         };
         Some(SuiteCheck {
             code: name,
-            subject: format!("{} at {block}", rates.least.binding.words()),
+            subject,
             outcome,
             observed,
-            tests: format!("the volume delivers {promised} at {block}"),
-            source: claimed.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
+            tests,
+            source: judged_promise.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
         })
     };
-    steps.filter_map(check).collect()
+    steps(suite).filter_map(check).collect()
+}
+
+/// The steps that are held against nothing although a promise was named, in words; none where there are none.
+pub(super) fn unheld(suite: &Suite, judged_promise: &JudgedPromise) -> Option<String> {
+    let unheld = steps(suite).filter(|(_, step)| promise_for(judged_promise, step).is_none());
+    let names: Vec<String> = unheld.map(|(phase, step)| phase.step_name(step, 1)).collect();
+    (!names.is_empty()).then(|| {
+        format!("held against nothing, since nothing is promised for such a load: {}", names.join(", "))
+    })
+}
+
+fn steps(suite: &Suite) -> impl Iterator<Item = (&Phase, &Step)> {
+    suite.phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
+}
+
+/// The quantity that is promised for the load of a step, and what its check tests; none where nothing is promised.
+fn promise_for(judged_promise: &JudgedPromise, step: &Step) -> Option<(String, String)> {
+    let block = step.single_block()?;
+    let tolerance = percent(judged_promise.tolerance);
+    // One request in flight is a test of latency: its rate is no test of a rate.
+    if step.depth_per_target() == 1 {
+        let promised = promised_latency(judged_promise, step)?;
+        let tests = format!(
+            "one request at a time takes at most {promised} in the mean, with a tolerance of {tolerance}"
+        );
+        return Some((format!("volume latency at {block}"), tests));
+    }
+    let rates = PromisedRates::of(judged_promise, block, diagnose::direction(step.rw)?)?;
+    let bytes = rates.metric() == Metric::Throughput;
+    let promised = words(rates.metric(), if bytes { rates.least.bytes } else { rates.least.iops });
+    let tests = format!("the volume delivers {promised} at {block}, with a tolerance of {tolerance}");
+    Some((format!("{} at {block}", rates.least.binding.words()), tests))
 }
 
 /// A rate with its unit.
@@ -171,20 +212,20 @@ fn words(metric: Metric, rate: f64) -> String {
     figure(metric, rate) + unit
 }
 
-/// Why a verdict has no rate of a step that was measured.
-fn unjudged(step: &Step) -> String {
-    let mixed = step.rw.directions().len() > 1;
-    if mixed {
-        "reads and writes are promised apart, which a mix does not test"
-    } else {
-        "too short to judge"
-    }
-    .into()
-}
-
-/// The outcome of a claim, with its figures and its reason.
-fn of_claim(claim: &Claim) -> (Outcome, String) {
+/// The outcome of a claim on a step, with its figures and its reason.
+fn of_claim(claim: &Claim, step: &Step) -> (Outcome, String) {
     let (_, measured) = figures(claim.metric, claim.promised, &[claim.measured]);
-    let why = if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
-    (claim.outcome, format!("{} of {}{why}", measured[0], words(claim.metric, claim.promised)))
+    let promised = words(claim.metric, claim.promised);
+    let mut observed = match claim.metric {
+        Metric::Latency => format!("{} in the mean, where {promised} are promised", measured[0]),
+        _ => format!("{} of {promised}", measured[0]),
+    };
+    if !claim.reason.is_empty() {
+        observed += &format!(": {}", claim.reason);
+    }
+    // Without a length of its own, the step ends after one pass each time.
+    if claim.more_seconds.is_some() && !step.time_based {
+        observed += &format!(" (--runtime {})", RECOMMENDED.exact());
+    }
+    (claim.outcome, observed)
 }

@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Command};
 
-use crate::plan::{Arrival, LoadSearch, ResponseFigure, Step, StepOptions};
+use crate::plan::{Arrival, ResponseFigure, SloSearch, Step, StepOptions};
 use crate::unit::Nanos;
 
 /// Fields of the step that have a meaning of their own here.
@@ -100,7 +100,7 @@ impl SloOptions {
         budget: Option<Nanos>,
         targets: usize,
         burst: Option<Nanos>,
-    ) -> Result<LoadSearch, String> {
+    ) -> Result<SloSearch, String> {
         let l = &self.limit;
         let given = [
             (ResponseFigure::P99, l.p99),
@@ -124,7 +124,7 @@ impl SloOptions {
         // A confirmation within the burst of the type shows nothing that lasts.
         let outlasts = burst.map_or(CONFIRM, |burst| CONFIRM.max(Nanos(burst.0 / 10 * 11)));
         let confirm = self.confirm.unwrap_or(if budget.is_some() { CONFIRM } else { outlasts });
-        let search = LoadSearch { base, figure, limit, confirm, budget };
+        let search = SloSearch { base, figure, limit, confirm, budget, judge_simulated: false };
         search.problem(targets).map_or(Ok(search), Err)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::essd_contract::fill;
 use super::suite_course::Finished;
-use crate::plan::{BlockSizes, Pattern, Phase, Step, Suite, Tracked, TrackedFigure};
+use crate::plan::{BlockSizes, Pattern, Phase, SniaTest, Step, Suite, SuiteName, Tracked, TrackedFigure};
 use crate::record::{Outcome, SuiteCheck, SuiteRounds};
 use crate::stats::moments::mean;
 use crate::stats::steady::{DRIFT_PCT, MAX_ROUNDS, RANGE_PCT, ROUNDS};
@@ -30,17 +30,25 @@ const DEMAND_LATENCY: Nanos = Nanos::millis(5);
 /// The deepest point of the demand test.
 const DEEPEST: &str = "tc32-qd32";
 
-/// The suites of this file, with one line about each.
-pub(super) const SUITES: [(&str, &str); 8] = [
-    ("snia-iops", "IOPS at 7 mixes and 8 block sizes in the steady state"),
-    ("snia-tp", "sequential throughput at 1 MiB and 128 KiB in the steady state"),
-    ("snia-lat", "latency of one request at 3 block sizes and 3 mixes in the steady state"),
-    ("snia-wsat", "4 KiB random writes until they are steady: how the rate falls as the disk fills"),
-    ("snia-hir", "bursts of writes with pauses of 5 to 50 s: how far pauses restore the rate"),
-    ("snia-xsr", "sequential, random, sequential writes of hours: how long each change takes"),
-    ("snia-dirth", "latency against demand over 49 pairs of threads and depths, and its histograms"),
-    ("jesd219", "the enterprise mix of block sizes and hot ranges in the steady state"),
-];
+/// One line about a test.
+pub(super) fn about(test: SniaTest) -> &'static str {
+    match test {
+        SniaTest::Iops => "IOPS at 7 mixes and 8 block sizes in the steady state",
+        SniaTest::Throughput => "sequential throughput at 1 MiB and 128 KiB in the steady state",
+        SniaTest::Latency => "latency of one request at 3 block sizes and 3 mixes in the steady state",
+        SniaTest::WriteSaturation => {
+            "4 KiB random writes until they are steady: how the rate falls as the disk fills"
+        }
+        SniaTest::IdleRecovery => {
+            "bursts of writes with pauses of 5 to 50 s: how far pauses restore the rate"
+        }
+        SniaTest::CrossStimulus => {
+            "sequential, random, sequential writes of hours: how long each change takes"
+        }
+        SniaTest::Demand => "latency against demand over 49 pairs of threads and depths, and its histograms",
+        SniaTest::Enterprise => "the enterprise mix of block sizes and hot ranges in the steady state",
+    }
+}
 
 fn load(base: &Step, name: impl Into<String>, rw: Pattern, block: Bytes) -> Step {
     Step { name: name.into(), rw, bs: BlockSizes::one(block), ..base.clone() }
@@ -71,15 +79,15 @@ fn two_passes(base: &Step, part: Bytes, name: &str) -> Phase {
     Phase::once(name, vec![pass("pass1"), pass("pass2")])
 }
 
-/// A suite of this file, over a range of `part` bytes whose smallest block is `smallest`. Steps have the length of `base`; `given` says
+/// A test over a range of `part` bytes whose smallest block is `smallest`. Steps have the length of `base`; `given` says
 /// that the user chose it.
-pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Option<Suite> {
-    let phases = phases(name, base, part, smallest, given)?;
+pub(super) fn suite(test: SniaTest, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Suite {
+    let phases = phases(test, base, part, smallest, given);
     let mut notes = vec![
         "no purge: a cloud has no secure erase; discard the whole volume first (blkdiscard), or take a new one".to_string(),
         "the write cache of the volume stays as it is, and the medium is shared: a steady state may be out of reach".into(),
     ];
-    if smallest > SECTOR && ["snia-iops", "snia-lat"].contains(&name) {
+    if smallest > SECTOR && [SniaTest::Iops, SniaTest::Latency].contains(&test) {
         notes.push(format!("no blocks of 512 B: direct I/O needs {smallest} here"));
     }
     if given {
@@ -88,20 +96,20 @@ pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given
             base.runtime.exact()
         ));
     }
-    let source = if name == "jesd219" { JESD219 } else { PTS };
-    Some(Suite {
-        name: name.into(),
+    let source = if test == SniaTest::Enterprise { JESD219 } else { PTS };
+    Suite {
+        name: SuiteName::Snia(test),
         source: source.into(),
         phases,
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
         judge_simulated: false,
-    })
+    }
 }
 
-/// The phases of a suite, by its name.
-fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Option<Vec<Phase>> {
+/// The phases of a test.
+fn phases(test: SniaTest, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Vec<Phase> {
     let minute = &if given { base.clone() } else { Step { runtime: MINUTE, ramp: Nanos(0), ..base.clone() } };
     let long = if given { base.runtime } else { LONG_ROUND };
     let one = |depth: u32| Step { iodepth: depth, numjobs: 1, ..minute.clone() };
@@ -114,14 +122,14 @@ fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) ->
         until_steady("writes", vec![step], "4KiB-0r", TrackedFigure::FirstMinute)
     };
     let wipc = || two_passes(base, part, "precondition");
-    Some(match name {
-        "snia-iops" => {
+    match test {
+        SniaTest::Iops => {
             let mixes = [100, 95, 65, 50, 35, 5, 0];
             let of_mix = |mix| sizes(&KIB_SIZES).into_iter().map(move |size| (mix, size));
             let steps = mixes.into_iter().flat_map(of_mix).map(|(mix, size)| mixed(&one(32), size, mix));
             vec![wipc(), until_steady("iops", steps.collect(), "4KiB-0r", TrackedFigure::Iops)]
         }
-        "snia-tp" => [1024, 128]
+        SniaTest::Throughput => [1024, 128]
             .into_iter()
             .flat_map(|kib| {
                 let block = Bytes::kib(kib);
@@ -136,18 +144,18 @@ fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) ->
                 ]
             })
             .collect(),
-        "snia-lat" => {
+        SniaTest::Latency => {
             let of_mix = |mix| sizes(&[8, 4]).into_iter().map(move |size| (mix, size));
             let steps =
                 [100, 65, 0].into_iter().flat_map(of_mix).map(|(mix, size)| mixed(&one(1), size, mix));
             vec![wipc(), until_steady("latency", steps.collect(), "4KiB-0r", TrackedFigure::MeanLatency)]
         }
-        "snia-wsat" => vec![writes(32, 1)],
-        "snia-hir" => {
+        SniaTest::WriteSaturation => vec![writes(32, 1)],
+        SniaTest::IdleRecovery => {
             let recovery = PAUSES.into_iter().flat_map(|pause| pauses_between_bursts(&one(32), long, pause));
             std::iter::once(writes(32, 1)).chain(recovery).collect()
         }
-        "snia-xsr" => {
+        SniaTest::CrossStimulus => {
             let hours = |n: u64| if given { base.runtime } else { Nanos::seconds(n * 3600) };
             let step = |name: &str, rw, kib, n| {
                 load(&Step { runtime: hours(n), ..one(32) }, name, rw, Bytes::kib(kib))
@@ -161,7 +169,7 @@ fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) ->
                 ],
             )]
         }
-        "snia-dirth" => {
+        SniaTest::Demand => {
             let first = Step {
                 runtime: if given { base.runtime } else { Nanos::seconds(300) },
                 numjobs: 32,
@@ -175,7 +183,7 @@ fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) ->
             let steps = std::iter::once(first).chain(pairs).collect();
             vec![writes(32, 32), until_steady("demand", steps, DEEPEST, TrackedFigure::Iops)]
         }
-        "jesd219" => {
+        SniaTest::Enterprise => {
             let bs = "512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3";
             let step = Step {
                 name: "mix".into(),
@@ -188,8 +196,7 @@ fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) ->
             };
             vec![wipc(), until_steady("enterprise", vec![step], "mix", TrackedFigure::Iops)]
         }
-        _ => return None,
-    })
+    }
 }
 
 /// Bursts of writes with a pause before each, and how fast the volume writes after them.
@@ -235,7 +242,10 @@ pub(super) fn steady_check(rounds: &SuiteRounds, over: bool, source: &str) -> Su
 
 /// The histograms of the demand test: its points with the most, the middle and the least IOPS, each for ten minutes after an hour.
 pub(super) fn follow_up(suite: &Suite, finished: &Finished<'_>) -> Option<Phase> {
-    let demand = suite.phases.iter().find(|p| suite.name == "snia-dirth" && p.name == "demand")?;
+    let demand = suite
+        .phases
+        .iter()
+        .find(|p| suite.name == SuiteName::Snia(SniaTest::Demand) && p.name == "demand")?;
     let last = demand.tracked(finished).len() as u32;
     let points =
         demand.steps[1..].iter().filter_map(|s| Some((s, finished.get(&demand.step_name(s, last))?)));
@@ -264,7 +274,10 @@ fn histograms(deepest: &Step, points: [(&str, &Step); 3]) -> Phase {
 
 /// A phase that follows from finished steps, in its longest form.
 pub(super) fn longest_follow_up(suite: &Suite) -> Option<Phase> {
-    let demand = suite.phases.iter().find(|p| suite.name == "snia-dirth" && p.name == "demand")?;
+    let demand = suite
+        .phases
+        .iter()
+        .find(|p| suite.name == SuiteName::Snia(SniaTest::Demand) && p.name == "demand")?;
     let deepest = &demand.steps[0];
     Some(histograms(
         deepest,
@@ -274,9 +287,9 @@ pub(super) fn longest_follow_up(suite: &Suite) -> Option<Phase> {
 
 /// The results of the tests without rounds, in words.
 pub(super) fn shown(suite: &Suite, finished: &Finished<'_>) -> Vec<String> {
-    match suite.name.as_str() {
-        "snia-hir" => recovery(finished),
-        "snia-xsr" => changes(finished),
+    match suite.name {
+        SuiteName::Snia(SniaTest::IdleRecovery) => recovery(finished),
+        SuiteName::Snia(SniaTest::CrossStimulus) => changes(finished),
         _ => Vec::new(),
     }
 }
@@ -345,9 +358,9 @@ mod tests {
         }
     }
 
-    fn play(name: &str, rate: impl Fn(&Step, u32) -> f64) -> (Vec<FinishedStep>, SuiteAnswer) {
+    fn play(test: SniaTest, rate: impl Fn(&Step, u32) -> f64) -> (Vec<FinishedStep>, SuiteAnswer) {
         let base = Step { runtime: Nanos::seconds(10), ..Step::default() };
-        let suite = suite(name, &base, Bytes::gib(16), SECTOR, true).expect("a suite of ours");
+        let suite = suite(test, &base, Bytes::gib(16), SECTOR, true);
         let forecast = suite.forecast();
         let mut finished = Vec::new();
         while let Some(step) = suite.next(&finished) {
@@ -372,9 +385,9 @@ mod tests {
             let slope = (2.0 * (w[4] - w[0]) + w[3] - w[1]) / 10.0;
             w[0] - w[4] <= 0.2 * m && (4.0 * slope).abs() <= 0.1 * m
         });
-        for (name, steps) in [("snia-iops", 56), ("snia-lat", 9), ("jesd219", 1)] {
-            let (finished, answer) = play(name, falling);
-            assert_eq!(answer.rounds[0].reached, truth, "{name}: {:?}", answer.rounds);
+        for (test, steps) in [(SniaTest::Iops, 56), (SniaTest::Latency, 9), (SniaTest::Enterprise, 1)] {
+            let (finished, answer) = play(test, falling);
+            assert_eq!(answer.rounds[0].reached, truth, "{test:?}: {:?}", answer.rounds);
             assert_eq!(finished.len(), 2 + steps * truth.unwrap() as usize);
             assert_eq!(answer.outcome, Some(Outcome::Pass));
             assert!(answer.points.iter().skip(2).all(|p| p.point.runs == 5), "{:?}", answer.points.last());
@@ -384,7 +397,7 @@ mod tests {
     #[test]
     fn a_disk_that_never_settles_is_said_not_to() {
         let swings = |_: &Step, round: u32| if round.is_multiple_of(2) { 10_000.0 } else { 13_000.0 };
-        let (finished, answer) = play("snia-wsat", swings);
+        let (finished, answer) = play(SniaTest::WriteSaturation, swings);
         assert_eq!((finished.len(), answer.outcome), (25, Some(Outcome::Inconclusive)));
         assert!(
             answer.checks[0].observed.contains("STEADY STATE NOT ACHIEVED in 25 rounds"),
@@ -394,12 +407,12 @@ mod tests {
         assert!(answer.sentence.contains("writes is not decided"), "{}", answer.sentence);
         // A drift within the range of 20 % is no steady state either.
         let drifts = |_: &Step, round: u32| 10_000.0 * (1.0 - 0.03 * f64::from(round));
-        assert_eq!(play("snia-wsat", drifts).1.rounds[0].reached, None);
+        assert_eq!(play(SniaTest::WriteSaturation, drifts).1.rounds[0].reached, None);
     }
 
     #[test]
     fn throughput_is_preconditioned_for_each_block_size() {
-        let (finished, answer) = play("snia-tp", |_, _| 500.0);
+        let (finished, answer) = play(SniaTest::Throughput, |_, _| 500.0);
         let names: Vec<&str> = finished.iter().map(|f| f.step.name.as_str()).collect();
         assert_eq!(
             names[..3],
@@ -414,14 +427,14 @@ mod tests {
     #[test]
     fn idle_recovery_and_changes_are_told() {
         let recovers = |s: &Step, _: u32| if s.name.starts_with("pause50s") { 9_000.0 } else { 6_000.0 };
-        let (finished, answer) = play("snia-hir", recovers);
+        let (finished, answer) = play(SniaTest::IdleRecovery, recovers);
         assert_eq!(finished.len(), 5 + 5 * 361);
         assert!(
             answer.notes.iter().any(|n| n.contains("pauses of 50 s: 9,000 IOPS, 1.50 times")),
             "{:?}",
             answer.notes
         );
-        let (_, answer) = play("snia-xsr", |_, _| 6_000.0);
+        let (_, answer) = play(SniaTest::CrossStimulus, |_, _| 6_000.0);
         assert!(answer.notes.iter().any(|n| n.contains("random: 6,000 IOPS")) && answer.checks.is_empty());
     }
 
@@ -429,7 +442,7 @@ mod tests {
     fn the_demand_test_picks_its_histograms_from_the_points() {
         // A disk of 20,000 IOPS and 100 us.
         let disk = |s: &Step, _: u32| 20_000f64.min(f64::from(s.iodepth * s.numjobs) / 100e-6);
-        let (finished, answer) = play("snia-dirth", disk);
+        let (finished, answer) = play(SniaTest::Demand, disk);
         assert_eq!(finished.len(), 5 + 5 * 50 + 6);
         let chosen =
             |name: &str| &finished.iter().find(|f| f.step.name == format!("histogram-{name}")).unwrap().step;
@@ -447,7 +460,7 @@ mod tests {
     #[test]
     fn sectors_that_the_device_has_not_are_left_out_and_said() {
         let base = Step::default();
-        let suite = suite("snia-iops", &base, Bytes::gib(1), Bytes::kib(4), false).unwrap();
+        let suite = suite(SniaTest::Iops, &base, Bytes::gib(1), Bytes::kib(4), false);
         assert_eq!(suite.phases[1].steps.len(), 49);
         assert!(suite.notes.iter().any(|n| n.contains("no blocks of 512 B")), "{:?}", suite.notes);
         assert_eq!(suite.phases[1].steps[0].runtime, MINUTE);

@@ -2,10 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::suites::SHORTEST;
-use super::{Course, FinishedStep, Forecast, contract_checks, point, procedures, saturation, snia, suites};
-use crate::plan::{Phase, Plan, Step, Suite, TrackedFigure};
-use crate::record::{Claimed, CourseAnswer, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
+use super::finished::{VOID, is_void};
+use super::suites::SHORTEST_STEP;
+use super::{
+    Course, FinishedStep, Forecast, changed_volume, contract_checks, point, procedures, saturation, snia,
+    suites,
+};
+use crate::plan::{Phase, Plan, Step, Suite, SuiteName, TrackedFigure};
+use crate::record::{CourseAnswer, JudgedPromise, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::stats::moments::mean;
 use crate::stats::percentile::printable;
 use crate::stats::steady::{self, ROUNDS, SteadyWindow};
@@ -127,14 +131,15 @@ impl Suite {
         let mut phases = self.phases.clone();
         if phases.iter().all(|phase| phase.next(finished).is_none()) {
             phases.extend(snia::follow_up(self, finished));
+            phases.extend(saturation::follow_up(self, finished));
         }
         phases
     }
 
-    fn checks(&self, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
+    fn checks(&self, finished: &Finished<'_>, judged_promise: Option<&JudgedPromise>) -> Vec<SuiteCheck> {
         match suites::family(&self.name) {
-            suites::SuiteFamily::Contract => contract_checks::checks(self, finished, claimed),
-            suites::SuiteFamily::Procedure => procedures::checks(self, finished, claimed),
+            suites::SuiteFamily::Contract => contract_checks::checks(self, finished, judged_promise),
+            suites::SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
             suites::SuiteFamily::Saturation => saturation::checks(self, finished),
             suites::SuiteFamily::Snia => {
                 let over = |phase: &Phase| phase.next(finished).is_none();
@@ -144,7 +149,11 @@ impl Suite {
         }
     }
 
-    fn suite_answer(&self, all: &[FinishedStep], claimed: Option<&Claimed>) -> Option<SuiteAnswer> {
+    fn suite_answer(
+        &self,
+        all: &[FinishedStep],
+        judged_promise: Option<&JudgedPromise>,
+    ) -> Option<SuiteAnswer> {
         if all.is_empty() {
             return None;
         }
@@ -155,18 +164,24 @@ impl Suite {
             .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
             .filter_map(|(phase, step)| {
                 let runs = phase.counted(&finished, step);
-                (!runs.is_empty()).then(|| suite_point(format!("{}-{}", phase.name, step.name), &runs))
+                let first = *runs.first()?;
+                let mut point = suite_point(format!("{}-{}", phase.name, step.name), &runs);
+                if saturation::is_outdated(self, &finished, first) {
+                    point.point.spoilt_by.push(changed_volume::CHANGED.into());
+                }
+                Some(point)
             })
             .collect();
-        let mut checks = self.checks(&finished, claimed);
+        let mut checks = self.checks(&finished, judged_promise);
         let mut notes = self.notes.clone();
-        let simulated = !self.judge_simulated && all.iter().any(|f| f.step.simulate.is_some());
-        if simulated && !checks.is_empty() {
+        if is_void(self.judge_simulated, judged_promise, all) && !checks.is_empty() {
             checks.iter_mut().for_each(|check| check.outcome = Outcome::Invalid);
-            notes.push(
-                "the device was simulated, so that nothing is judged: --judge-simulated shows the outcomes that a volume would have".into(),
-            );
+            notes.push(VOID.into());
         }
+        let is_procedure = suites::family(&self.name) == suites::SuiteFamily::Procedure;
+        notes.extend(
+            judged_promise.filter(|_| is_procedure).and_then(|promise| procedures::unheld(self, promise)),
+        );
         notes.extend(self.left_out.iter().map(|what| format!("left out for lack of time: {what}")));
         notes.extend(snia::shown(self, &finished));
         let mut answer = SuiteAnswer {
@@ -198,7 +213,7 @@ fn suite_point(step: String, runs: &[&FinishedStep]) -> SuitePoint {
 }
 
 fn sentence(answer: &SuiteAnswer) -> String {
-    if answer.suite == suites::COLD
+    if answer.suite == SuiteName::Cold
         && let [check] = answer.checks.as_slice()
     {
         let word = match check.outcome {
@@ -221,7 +236,11 @@ fn sentence(answer: &SuiteAnswer) -> String {
         let steps = if answer.points.len() == 1 { "test" } else { "tests" };
         return format!("{} {steps} of {} ran, none is judged{most}.", answer.points.len(), answer.suite);
     }
-    let mut text = format!("{passed} of {} checks of {} pass", answer.checks.len(), answer.suite);
+    let verb = if passed == 1 { "passes" } else { "pass" };
+    let mut text = match answer.checks.len() {
+        1 if passed == 1 => format!("The one check of {} passes", answer.suite),
+        all => format!("{passed} of {all} checks of {} {verb}", answer.suite),
+    };
     if !failed.is_empty() {
         text += &format!("; {} fail{}", failed.join(", "), if failed.len() == 1 { "s" } else { "" });
     }
@@ -243,14 +262,18 @@ impl Course for Suite {
         self.known_phases(&finished).iter().find_map(|phase| phase.next(&finished))
     }
 
-    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer> {
-        self.suite_answer(finished, claimed).map(CourseAnswer::Suite)
+    fn answer(
+        &self,
+        finished: &[FinishedStep],
+        judged_promise: Option<&JudgedPromise>,
+    ) -> Option<CourseAnswer> {
+        self.suite_answer(finished, judged_promise).map(CourseAnswer::Suite)
     }
 
     fn forecast(&self) -> Forecast {
         let mut forecast = Forecast::default();
-        let later = snia::longest_follow_up(self);
-        for phase in self.phases.iter().chain(&later) {
+        let later = snia::longest_follow_up(self).into_iter().chain(saturation::longest_follow_up(self));
+        for phase in self.phases.iter().cloned().chain(later) {
             let (time, writing) = phase.time();
             let most = phase.most_rounds();
             let likely = most.min(ROUNDS as u32);
@@ -280,7 +303,7 @@ pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
     while over(&short) && halvings < 8 {
         halvings += 1;
         for step in short.phases.iter_mut().flat_map(|p| &mut p.steps).filter(|s| !s.ends_by_amount()) {
-            step.runtime = Nanos(step.runtime.0 / 2).max(SHORTEST.min(step.runtime));
+            step.runtime = Nanos(step.runtime.0 / 2).max(SHORTEST_STEP.min(step.runtime));
         }
     }
     if halvings > 0 {
@@ -308,12 +331,12 @@ pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
         };
         let room = limit.0.saturating_sub(timed(&short).0) / amounts(&short).max(1) as u64;
         let room = Nanos(room / 1_000_000_000 * 1_000_000_000);
-        if amounts(&short) == 0 || room < SHORTEST {
+        if amounts(&short) == 0 || room < SHORTEST_STEP {
             return Err(format!(
                 "--budget {} is too short: {} takes {} in its shortest form; give a longer time",
                 limit.exact(),
                 suite.name,
-                Nanos(total([timed(&short).0, amounts(&short) as u64 * SHORTEST.0])).clock()
+                Nanos(total([timed(&short).0, amounts(&short) as u64 * SHORTEST_STEP.0])).clock()
             ));
         }
         for step in short.phases.iter_mut().flat_map(|p| &mut p.steps).filter(|s| s.ends_by_amount()) {

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{ArgMatches, Command};
 
+use super::POINT_TIME;
 use crate::plan::{Step, StepOptions};
-use crate::unit::Nanos;
 
 /// Fields of the step that every suite sets itself.
 const OF_SUITE: [&str; 15] = [
@@ -27,8 +27,6 @@ const OF_SUITE: [&str; 15] = [
 ];
 /// Fields that have no meaning for a look at the first touch, which reads a number of blocks.
 const OF_WRITES: [&str; 3] = ["runtime", "sync", "compressible"];
-/// Measured time and ramp of a point, where the suite has no time of its own and none is given.
-const TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
 
 /// The words of a command line in which `run TARGET --suite NAME` stands for `suite NAME TARGET`, and `plan` for its `--dry-run`: a suite has
 /// one declaration of its options.
@@ -71,7 +69,8 @@ impl<const TOUCH: bool> SuiteOptions<TOUCH> {
 
     /// The step that all steps of the suite follow from, and whether its length was given.
     pub fn base(&self) -> (Step, bool) {
-        let mut base = Step { name: "suite".into(), runtime: TIME.0, ramp: TIME.1, ..Step::default() };
+        let mut base =
+            Step { name: "suite".into(), runtime: POINT_TIME.0, ramp: POINT_TIME.1, ..Step::default() };
         self.0.apply(&mut base);
         (base, self.0.has("runtime"))
     }

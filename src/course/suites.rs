@@ -1,14 +1,11 @@
 //! The suites by name.
 
 use super::{essd_contract, procedures, saturation, snia};
-use crate::plan::{Step, Suite};
+use crate::plan::{Pattern, Step, Suite, SuiteName};
 use crate::unit::{Bytes, Nanos};
 
 /// A shorter step has no interval.
-pub(super) const SHORTEST: Nanos = Nanos::seconds(10);
-
-/// The name of the suite that is `volproof cold`.
-pub const COLD: &str = "cold";
+pub(super) const SHORTEST_STEP: Nanos = Nanos::seconds(10);
 
 /// The kind of a suite: how its figures are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,29 +34,42 @@ pub struct SuiteRange {
 }
 
 /// The family of a suite.
-pub fn family(name: &str) -> SuiteFamily {
+pub fn family(name: &SuiteName) -> SuiteFamily {
     match name {
-        "essd-contract" | COLD => SuiteFamily::Contract,
-        _ if saturation::SUITES.iter().any(|(own, _)| *own == name) => SuiteFamily::Saturation,
-        _ if name.starts_with(procedures::PREFIX) => SuiteFamily::Procedure,
-        _ => SuiteFamily::Snia,
+        SuiteName::EssdContract | SuiteName::Cold => SuiteFamily::Contract,
+        SuiteName::Saturation | SuiteName::SaturationWrites => SuiteFamily::Saturation,
+        SuiteName::Snia(_) => SuiteFamily::Snia,
+        SuiteName::Provider(_) => SuiteFamily::Procedure,
     }
+}
+
+/// Checks of the suite hold its figures against a promise.
+pub fn regards_promise(name: &SuiteName) -> bool {
+    matches!(name, SuiteName::Provider(_) | SuiteName::EssdContract)
+}
+
+/// One line about a suite; none about `cold`, which is a command of its own.
+fn about(name: &SuiteName) -> Option<String> {
+    Some(match name {
+        SuiteName::Cold => return None,
+        SuiteName::EssdContract => "seven published observations about elastic volumes, each checked".into(),
+        SuiteName::Saturation => {
+            "the most read IOPS and MiB/s, with the least jobs and depth that give them; writes nothing"
+                .into()
+        }
+        SuiteName::SaturationWrites => "the same of writes".into(),
+        SuiteName::Snia(test) => snia::about(*test).into(),
+        SuiteName::Provider(provider) => {
+            format!("the procedure that {provider} documents, held against --promise")
+        }
+    })
 }
 
 /// All suites, with one line about each.
 pub fn list() -> Vec<(String, String)> {
-    let own = ("essd-contract", "seven published observations about elastic volumes, each checked");
-    let fixed = std::iter::once(own)
-        .chain(saturation::SUITES)
-        .chain(snia::SUITES)
-        .map(|(name, about)| (name.to_string(), about.to_string()));
-    let providers = procedures::providers().into_iter().map(|provider| {
-        (
-            format!("{}{provider}", procedures::PREFIX),
-            format!("the procedure that {provider} documents, held against --promise"),
-        )
-    });
-    fixed.chain(providers).collect()
+    let providers = procedures::providers().into_iter().map(|p| SuiteName::Provider(p.into()));
+    let all = SuiteName::FIXED.into_iter().chain(providers);
+    all.filter_map(|name| Some((name.to_string(), about(&name)?))).collect()
 }
 
 /// The names of all suites.
@@ -67,27 +77,35 @@ pub fn names() -> Vec<String> {
     list().into_iter().map(|(name, _)| name).collect()
 }
 
-/// The suite of a name.
+/// The suite that a user names.
 ///
 /// # Errors
-/// There is none of that name, or its steps would be too short; the text says what to give.
-pub fn of(name: &str, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
-    if given && base.runtime < SHORTEST {
+/// There is none of that name; the text names all.
+pub fn named(word: &str) -> Result<SuiteName, String> {
+    word.parse().map_err(|e| format!("{e}: the suites are {}", names().join(", ")))
+}
+
+/// The tests of a suite.
+///
+/// # Errors
+/// The provider has no procedure, or the steps would be too short; the text says what to give.
+pub fn of(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
+    if given && base.runtime < SHORTEST_STEP {
         return Err(format!(
             "a step of {} has no interval: give --runtime 10s or more",
             base.runtime.exact()
         ));
     }
-    if let Some(provider) = name.strip_prefix(procedures::PREFIX) {
-        return procedures::suite(provider, base, range.part);
-    }
-    if name == COLD {
-        return Ok(essd_contract::cold(base, range.part));
-    }
-    if name == "essd-contract" {
-        return Ok(essd_contract::suite(base, range.part, range.whole));
-    }
-    saturation::suite(name, base, range)
-        .or_else(|| snia::suite(name, base, range.part, range.smallest, given))
-        .ok_or_else(|| format!("there is no suite '{name}': the suites are {}", names().join(", ")))
+    Ok(match name {
+        SuiteName::Provider(provider) => return procedures::suite(provider, base, given, range.part),
+        SuiteName::Cold => essd_contract::cold(base, range.part),
+        SuiteName::EssdContract => essd_contract::suite(base, range.part, range.whole),
+        SuiteName::Saturation => {
+            saturation::suite(name.clone(), (Pattern::RandRead, Pattern::Read), base, range)
+        }
+        SuiteName::SaturationWrites => {
+            saturation::suite(name.clone(), (Pattern::RandWrite, Pattern::Write), base, range)
+        }
+        SuiteName::Snia(test) => snia::suite(*test, base, range.part, range.smallest, given),
+    })
 }

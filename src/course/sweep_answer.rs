@@ -1,25 +1,27 @@
 //! The answer of a sweep, from its finished points: limits, the depth that is enough, and doubts, in one sentence and notes.
 
-use super::search_answer::TypeBurst;
-use super::sweeping::{GROWTH, Values, by_name};
-use super::{FinishedStep, caps, point};
+use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
+use super::slo_conclusion::TypeBurst;
+use super::sweep_course::{GROWTH, Values};
+use super::{ENOUGH_OF_THE_MOST, FinishedStep, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{AxisOption, Sweep};
-use crate::record::{AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint};
+use crate::record::{
+    AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
+};
 use crate::stats::moments::mean;
 use crate::unit::{Bytes, grouped, significant, throughput};
+use crate::verdict::{PromisedRates, question_of_excess};
 
-/// The smallest depth that reaches this share of the highest rate is enough.
-const ENOUGH: f64 = 0.95;
 /// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
 const PROPORTIONAL: f64 = 0.9;
-/// A rate above this multiple of the promise is that of another volume.
-const MUCH: f64 = 1.5;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
+/// Rates of two block sizes that differ by less have met one limit.
+const SAME_CAP: f64 = 0.01;
 /// Dead time of this share of a point makes its rate a mean of two states; the sentence says so.
-const DEAD: f64 = 0.05;
+const DEAD_TIME_SHARE: f64 = 0.05;
 /// A volume whose rate changes by more than this share between the first and the last runs drifts.
 const DRIFT: f64 = 0.03;
 
@@ -34,6 +36,54 @@ fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, Sweep
     // Of equal rates the one with more bytes, and of those the first, which has the least depth.
     let rates = |point: &SweepPoint| (point.iops, point.bytes_per_second);
     sound(points).into_iter().reduce(|most, p| if rates(&p.1) > rates(&most.1) { p } else { most })
+}
+
+/// A point and its runs over all repeats.
+pub(super) struct MeasuredPoint<'a> {
+    /// Its place on the axes.
+    pub(super) values: Values,
+    /// All runs, in the order of time.
+    pub(super) all: Vec<&'a FinishedStep>,
+    /// Those that count.
+    pub(super) present: PresentRuns<'a>,
+}
+
+fn of_point(measured: &MeasuredPoint<'_>) -> (Values, SweepPoint) {
+    let mut point = point::of_runs(&measured.present.runs);
+    if measured.present.changed {
+        point.spoilt_by.push(CHANGED.into());
+    }
+    (measured.values.clone(), point)
+}
+
+fn is_changed(point: &SweepPoint) -> bool {
+    point.spoilt_by.iter().any(|code| code == CHANGED)
+}
+
+/// What a volume did before it changed.
+struct Before<'a> {
+    /// A load that was measured before and after.
+    twice: (&'a FinishedStep, &'a FinishedStep),
+    /// The highest rate that is outdated.
+    most: &'a FinishedStep,
+}
+
+impl<'a> Before<'a> {
+    /// None for a volume that stayed as it is.
+    fn of(measured: &[MeasuredPoint<'a>]) -> Option<Before<'a>> {
+        let fell = |p: &MeasuredPoint<'a>| {
+            let (first, last) = (p.all.iter().copied(), *p.all.last()?);
+            let high = first.filter(|f| is_outdated(f, last)).max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+            Some((high, last))
+        };
+        let twice = measured.iter().filter_map(fell).max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))?;
+        let counts = |p: &MeasuredPoint<'a>, f: &FinishedStep| {
+            p.present.runs.iter().any(|run| run.step.name == f.step.name) && !p.present.changed
+        };
+        let gone = measured.iter().flat_map(|p| p.all.iter().copied().filter(|f| !counts(p, f)));
+        let most = gone.max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+        Some(Before { twice, most })
+    }
 }
 
 fn total_depth(point: &SweepPoint) -> u64 {
@@ -53,32 +103,23 @@ impl Sweep {
     pub(super) fn sweep_answer(
         &self,
         finished: &[FinishedStep],
-        promise: Option<&Promise>,
+        judged_promise: Option<&JudgedPromise>,
     ) -> Option<SweepAnswer> {
-        let done = by_name(finished);
-        let runs_of = |point: &Values| -> Vec<&FinishedStep> {
-            (0..self.repeats)
-                .filter_map(|run| done.get(self.step(point, run).name.as_str()).copied())
-                .collect()
-        };
-        let measured: Vec<(Values, Vec<&FinishedStep>)> = self
-            .points()
-            .into_iter()
-            .map(|p| (p.clone(), runs_of(&p)))
-            .filter(|(_, runs)| !runs.is_empty())
-            .collect();
+        let measured = self.present_runs(finished);
         if measured.is_empty() {
             return None;
         }
-        let points: Vec<(Values, SweepPoint)> =
-            measured.iter().map(|(values, runs)| (values.clone(), point::of_runs(runs))).collect();
+        let points: Vec<(Values, SweepPoint)> = measured.iter().map(of_point).collect();
+        let before = Before::of(&measured);
         let depths = self.depths(&points);
-        let caps = self.caps(&points, promise);
+        let caps = self.caps(&points, judged_promise.map(|judged_promise| &judged_promise.promise));
         let best = self.best(&points);
-        let mut notes = self.notes(&points, &measured, &depths);
-        notes.extend(promise.and_then(|promise| self.beside_promise(&points, promise)));
+        let changed = before.as_ref().map(|before| self.changed_note(before, &points));
+        let mut notes = self.notes(&points, &measured, &depths, changed.is_some());
+        notes.extend(changed);
+        notes.extend(judged_promise.and_then(|judged_promise| self.beside_promise(&points, judged_promise)));
         Some(SweepAnswer {
-            sentence: self.sentence(&points, &depths, &caps, &best),
+            sentence: self.sentence(&points, (&depths, &caps, &best), before.as_ref()),
             rw: self.base.rw,
             axes: self.axes.iter().map(|a| a.option).collect(),
             depths,
@@ -91,16 +132,26 @@ impl Sweep {
     }
 
     /// The most beside what is promised at its block size: a sweep judges nothing, and what a burst or another type gives is no rate that lasts.
-    fn beside_promise(&self, points: &[(Values, SweepPoint)], promise: &Promise) -> Option<String> {
+    fn beside_promise(
+        &self,
+        points: &[(Values, SweepPoint)],
+        judged_promise: &JudgedPromise,
+    ) -> Option<String> {
         let (values, most) = highest(&points.iter().collect::<Vec<_>>())?;
-        let promised = promise.least(most.block_bytes, diagnose::direction(self.base.rw)?)?.iops;
+        let rates = PromisedRates::of(judged_promise, most.block_bytes, diagnose::direction(self.base.rw)?)?;
+        if let Some(question) = question_of_excess(judged_promise, &rates, (most.iops, most.bytes_per_second))
+        {
+            return Some(format!("the most is {question}"));
+        }
+        let promised = rates.least.iops;
         let share = significant(100.0 * most.iops / promised);
         let base = format!(
             "{} IOPS are promised at {}, and the most is {share} % of them",
             grouped(promised.round() as u64),
             most.block_bytes
         );
-        let burst = TypeBurst::of(promise, &self.step(values, 0)).filter(|b| most.iops > b.baseline);
+        let burst =
+            TypeBurst::of(&judged_promise.promise, &self.step(values, 0)).filter(|b| most.iops > b.baseline);
         Some(match burst.map(|b| b.lasts) {
             Some(Some(lasts)) => {
                 format!(
@@ -109,7 +160,6 @@ impl Sweep {
                 )
             }
             Some(None) => format!("{base}: the type bursts, and the most may last no longer than its burst"),
-            None if most.iops > MUCH * promised => format!("{base}: was the right type and size named?"),
             None => format!("{base}; a sweep judges nothing, `volproof run` with the promise does"),
         })
     }
@@ -137,8 +187,32 @@ impl Sweep {
         if self.depth_axis().is_none() {
             return Vec::new();
         }
+        self.depth_curves(points).into_iter().map(|curve| curve.answer).collect()
+    }
+
+    /// The effect of depth at each value of the other axes. A rate that still grew with depth to the limit that other block sizes have met is at that
+    /// limit too.
+    fn depth_curves<'a>(&self, points: &'a [(Values, SweepPoint)]) -> Vec<DepthCurve<'a>> {
         let groups = self.groups(points, &[AxisOption::Iodepth]);
-        groups.into_iter().filter_map(|(at, group)| depth_answer(at, &group)).collect()
+        let curve = |(at, group): (String, Vec<&'a (Values, SweepPoint)>)| {
+            Some(DepthCurve { most: highest(&group)?, answer: depth_answer(at, &group)? })
+        };
+        let mut curves: Vec<DepthCurve<'a>> = groups.into_iter().filter_map(curve).collect();
+        let free = [self.place(AxisOption::Bs), self.depth_axis()];
+        let beside = |a: &Values, b: &Values| {
+            (0..a.len()).all(|place| free.contains(&Some(place)) || a[place] == b[place])
+        };
+        let met: Vec<_> = curves.iter().filter(|c| !c.answer.at_edge).map(|c| c.most).collect();
+        let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_CAP;
+        for curve in curves.iter_mut().filter(|c| c.answer.at_edge) {
+            let (values, most) = curve.most;
+            let at_limit = |(other, p): &&(Values, SweepPoint)| {
+                beside(values, other)
+                    && (same(most.bytes_per_second, p.bytes_per_second) || same(most.iops, p.iops))
+            };
+            curve.answer.at_edge = !met.iter().any(at_limit);
+        }
+        curves
     }
 
     fn caps(&self, points: &[(Values, SweepPoint)], promise: Option<&Promise>) -> Vec<CapFit> {
@@ -148,6 +222,7 @@ impl Sweep {
         let direction = diagnose::direction(self.base.rw);
         let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
         let groups = self.groups(points, &[AxisOption::Bs, AxisOption::Iodepth]);
+        let curves = self.depth_curves(points);
         let fits = groups.into_iter().filter_map(|(at, group)| {
             let mut sizes: Vec<Bytes> = group.iter().map(|(_, p)| p.block_bytes).collect();
             sizes.dedup();
@@ -156,8 +231,8 @@ impl Sweep {
             };
             let most: Vec<(Bytes, f64)> =
                 sizes.iter().filter_map(|size| Some((*size, highest(&of_size(size))?.1.iops))).collect();
-            let edges = sizes.iter().filter_map(|size| depth_answer(String::new(), &of_size(size)));
-            let only_at_depth = edges.filter(|d| d.at_edge).map(|d| d.most_at).max();
+            let edges = curves.iter().filter(|c| c.answer.at_edge && group.contains(&c.most));
+            let only_at_depth = edges.map(|c| c.answer.most_at).max();
             Some(CapFit { only_at_depth, ..caps::fit(at, &most, promised)? })
         });
         fits.collect()
@@ -183,9 +258,8 @@ impl Sweep {
     fn sentence(
         &self,
         points: &[(Values, SweepPoint)],
-        depths: &[DepthAnswer],
-        caps: &[CapFit],
-        best: &[AxisBest],
+        (depths, caps, best): (&[DepthAnswer], &[CapFit], &[AxisBest]),
+        before: Option<&Before>,
     ) -> String {
         let all: Vec<_> = points.iter().collect();
         let Some((values, most)) = highest(&all) else { return String::new() };
@@ -210,14 +284,25 @@ impl Sweep {
         let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
         match top {
             Some(d) if d.at_edge => {
+                let deeper = |(_, p): &(Values, SweepPoint)| is_changed(p) && total_depth(p) > d.most_at;
+                let seen = match points.iter().any(deeper) {
+                    true => "since the volume changed",
+                    false => "at the edge of the range",
+                };
                 text += &format!(
-                    " that was seen, at the edge of the range: more than {} may give more",
+                    " that was seen, {seen}: more than {} may give more",
                     in_flight_words(points, d.most_at)
                 );
             }
             Some(d) => {
                 let enough = in_flight_words(points, d.enough);
-                text += &format!("; {enough} is the smallest that reaches 95 % of it");
+                // A smaller one may reach it too, where none of the present volume was measured.
+                let less = |(_, p): &&(Values, SweepPoint)| total_depth(p) < d.enough;
+                let open = points.iter().filter(less).any(|(_, p)| is_changed(p));
+                text += &match open {
+                    true => format!("; {enough} reaches 95 % of it"),
+                    false => format!("; {enough} is the smallest that reaches 95 % of it"),
+                };
             }
             None => text += &format!(", with {} in flight", grouped(total_depth(most))),
         }
@@ -243,18 +328,48 @@ impl Sweep {
                 format!("; the mix changes it by {percent} %")
             };
         }
-        if let Some((_, dead)) = most_dead(points).filter(|(_, dead)| dead.share >= DEAD) {
+        if let Some((_, dead)) = most_dead(points).filter(|(_, dead)| dead.share >= DEAD_TIME_SHARE) {
             let percent = significant(100.0 * dead.share);
             text += &format!("; the volume delivered nothing or little for up to {percent} % of the time");
         }
+        if let Some(before) = before {
+            let iops = grouped(before.most.iops.round() as u64);
+            text += &format!("; up to {iops} IOPS were measured before the volume changed");
+        }
         text + "."
+    }
+
+    /// What shows that the volume changed, and what became of the points that were measured before.
+    fn changed_note(&self, before: &Before, points: &[(Values, SweepPoint)]) -> String {
+        let iops = |f: &FinishedStep| grouped(f.iops.round() as u64);
+        let axes: Vec<AxisOption> = self.axes.iter().map(|axis| axis.option).collect();
+        let place = |p: &SweepPoint| p.place(&axes);
+        let (high, low) = before.twice;
+        let marked: Vec<String> =
+            points.iter().map(|(_, p)| p).filter(|p| is_changed(p)).map(place).collect();
+        let left = match marked.as_slice() {
+            [] => "what was measured before the change is in no figure".to_string(),
+            all => format!(
+                "{} (marked !) {} of the time before or of both: measure again{}",
+                all.join("; "),
+                if all.len() == 1 { "is" } else { "are" },
+                if self.repeats < 3 { ", with --repeats 3" } else { "" }
+            ),
+        };
+        format!(
+            "the volume changed during the sweep: {} gave {} IOPS at first and {} IOPS when it was measured again, as where burst credits run out; {left}",
+            place(&point::of_runs(&[high])),
+            iops(high),
+            iops(low)
+        )
     }
 
     fn notes(
         &self,
         points: &[(Values, SweepPoint)],
-        measured: &[(Values, Vec<&FinishedStep>)],
+        measured: &[MeasuredPoint<'_>],
         depths: &[DepthAnswer],
+        changed: bool,
     ) -> Vec<String> {
         let mut notes: Vec<String> =
             self.left_out.iter().map(|what| format!("left out for lack of time: {what}")).collect();
@@ -284,10 +399,11 @@ impl Sweep {
         }
         let spoilt: Vec<&SweepPoint> =
             points.iter().map(|(_, p)| p).filter(|p| !p.spoilt_by.is_empty()).collect();
-        if !spoilt.is_empty() {
-            let mut codes: Vec<&str> = spoilt.iter().flat_map(|p| &p.spoilt_by).map(String::as_str).collect();
-            codes.sort_unstable();
-            codes.dedup();
+        let mut codes: Vec<&str> = spoilt.iter().flat_map(|p| &p.spoilt_by).map(String::as_str).collect();
+        codes.retain(|code| *code != CHANGED);
+        codes.sort_unstable();
+        codes.dedup();
+        if !codes.is_empty() {
             let what = match spoilt.len() == points.len() {
                 true => "no point shows",
                 false => "points marked ! do not show",
@@ -301,8 +417,8 @@ impl Sweep {
             let with = points.iter().filter(|(_, p)| p.dead_time.is_some()).count();
             let axes = self.axes.iter().map(|axis| &axis.option);
             notes.push(format!(
-                "points marked ~ ({with} of {}) had times in which requests waited and the volume delivered nothing or less than half of its \
-                 rate, at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
+                "points marked ~ ({with} of {}) had times in which requests waited and the volume delivered nothing, or about half of its \
+                 rate or less, at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
                 points.len(),
                 point.place(axes),
                 significant(100.0 * dead.share),
@@ -311,12 +427,12 @@ impl Sweep {
         }
         let changes: Vec<f64> = measured
             .iter()
-            .filter_map(|(_, runs)| {
-                let (first, last) = (runs.first()?, runs.last().filter(|_| runs.len() > 1)?);
+            .filter_map(|MeasuredPoint { all, .. }| {
+                let (first, last) = (all.first()?, all.last().filter(|_| all.len() > 1)?);
                 (first.iops > 0.0 && last.iops > 0.0).then(|| (last.iops / first.iops).ln())
             })
             .collect();
-        if !changes.is_empty() && mean(&changes).abs() > DRIFT {
+        if !changed && !changes.is_empty() && mean(&changes).abs() > DRIFT {
             let percent = 100.0 * (mean(&changes).exp() - 1.0);
             notes.push(format!(
                 "the volume changed during the sweep: the last runs are {} % {} than the first",
@@ -326,6 +442,12 @@ impl Sweep {
         }
         notes
     }
+}
+
+/// The effect of depth in a group of points, with the point of the highest rate.
+struct DepthCurve<'a> {
+    most: &'a (Values, SweepPoint),
+    answer: DepthAnswer,
 }
 
 /// The point with the longest dead time.
@@ -338,8 +460,7 @@ fn most_dead(points: &[(Values, SweepPoint)]) -> Option<(&SweepPoint, &DeadTime)
 fn depth_answer(at: String, group: &[&(Values, SweepPoint)]) -> Option<DepthAnswer> {
     let (_, most) = highest(group)?;
     let sound = sound(group);
-    let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH * most.iops)?;
-    let (_, first) = group.first()?;
+    let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH_OF_THE_MOST * most.iops)?;
     let (_, last) = sound.last()?;
     let grew = match sound.len() {
         0 | 1 => true,
@@ -352,26 +473,33 @@ fn depth_answer(at: String, group: &[&(Values, SweepPoint)]) -> Option<DepthAnsw
         most_iops: most.iops,
         most_at: total_depth(most),
         enough: total_depth(&enough.1),
-        unloaded_ns: first.mean_ns,
+        unloaded_ns: unloaded(&curve, most),
         knee: if grew { None } else { knee(&curve, most) },
         at_edge: grew,
-        falls_after: (last.iops < ENOUGH * most.iops && apart).then(|| total_depth(most)),
+        // A volume that changed meanwhile looks alike, where the most was measured once.
+        falls_after: (last.iops < ENOUGH_OF_THE_MOST * most.iops && apart && most.runs > 1)
+            .then(|| total_depth(most)),
     })
+}
+
+/// The latency at the smallest depth of a curve over depth, ascending; none where requests wait there: then it is none of the volume's.
+fn unloaded(curve: &[&SweepPoint], most: &SweepPoint) -> Option<f64> {
+    let (first, second) = (curve.first()?, curve.get(1)?);
+    let queued =
+        second.iops / first.iops < PROPORTIONAL * total_depth(second) as f64 / total_depth(first) as f64;
+    let at_limit = first.iops >= ENOUGH_OF_THE_MOST * most.iops;
+    // One request waits for no other, but a limit of the rate may hold it back.
+    let waits = at_limit || (total_depth(first) > 1 && queued);
+    (first.spoilt_by.is_empty() && first.dead_time.is_none() && !waits).then_some(first.mean_ns)
 }
 
 /// The knee of rates over depth, ascending, that have levelled off. By Little's law the latency at the smallest depth is that depth
 /// over its rate, so that the knee is the smallest depth times the growth of the rate, and its error that of the two rates. None where
-/// the rate did not grow for certain, or where requests already queued at the smallest depth: then that latency is none of the volume's.
+/// the rate did not grow for certain, or where requests already queued at the smallest depth.
 fn knee(curve: &[&SweepPoint], most: &SweepPoint) -> Option<DepthKnee> {
-    let (first, second) = (curve.first()?, curve.get(1)?);
+    let first = curve.first()?;
     let share = |p: &SweepPoint| Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops));
-    let queued =
-        second.iops / first.iops < PROPORTIONAL * total_depth(second) as f64 / total_depth(first) as f64;
-    // One request has none to wait for.
-    if !first.spoilt_by.is_empty() || first.dead_time.is_some() || (total_depth(first) > 1 && queued) {
-        return None;
-    }
-    let depth = most.iops * first.mean_ns / 1e9;
+    let depth = most.iops * unloaded(curve, most)? / 1e9;
     let half = depth * share(first)?.hypot(share(most)?);
     let knee = DepthKnee { depth, low: depth - half, high: depth + half };
     (knee.low > total_depth(first) as f64 * (1.0 + GROWTH)).then_some(knee)

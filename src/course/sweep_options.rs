@@ -3,12 +3,10 @@
 use clap::builder::TypedValueParser;
 use clap::{Arg, ArgMatches, Command};
 
-use super::sweeping::MIXED;
+use super::POINT_TIME;
+use super::sweep_course::MIXED;
 use crate::plan::{Axis, AxisOption, EngineKind, Step, StepOptions, Sweep, wrong_value};
-use crate::unit::Nanos;
 
-/// Default runtime and ramp of a point.
-const TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
 /// Default number of runs of a point.
 const REPEATS: u32 = 3;
 /// Fields of the step that take a range here.
@@ -29,7 +27,8 @@ impl SweepOptions {
     /// # Errors
     /// The options do not make a sweep; the text says what to give.
     pub fn sweep(&self, repeats: Option<u32>, seed: u64) -> Result<Sweep, String> {
-        let mut base = Step { name: "sweep".into(), runtime: TIME.0, ramp: TIME.1, ..Step::default() };
+        let mut base =
+            Step { name: "sweep".into(), runtime: POINT_TIME.0, ramp: POINT_TIME.1, ..Step::default() };
         self.step.apply(&mut base);
         if !self.step.has("rw") && self.ranges.iter().any(|(option, _)| *option == AxisOption::Rwmix) {
             base.rw = MIXED;
@@ -78,10 +77,10 @@ impl clap::Args for SweepOptions {
         });
         let command = StepOptions::arguments_but(command, &FIELDS);
         let command = command.mut_arg("runtime", |arg| {
-            arg.help(format!("Measured time of each point [default: {}]", TIME.0.exact()))
+            arg.help(format!("Measured time of each point [default: {}]", POINT_TIME.0.exact()))
         });
         command.mut_arg("ramp", |arg| {
-            arg.help(format!("Load before each point, not counted [default: {}]", TIME.1.exact()))
+            arg.help(format!("Load before each point, not counted [default: {}]", POINT_TIME.1.exact()))
         })
     }
 

@@ -16,11 +16,11 @@ use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Provider;
 
 /// The time for all requests to a metadata service together.
-pub const METADATA_TIME: Duration = Duration::from_secs(1);
+const METADATA_TIME: Duration = Duration::from_secs(1);
 
 /// The provider and type of this machine, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct CloudMachine {
     /// The provider's id in the catalogue.
     pub provider: String,
     /// The provider's name.
@@ -78,7 +78,7 @@ pub fn provider<'a>(root: &Root, catalogue: &'a Catalogue) -> Option<(&'a Provid
 /// The provider and type of this machine; `None` where the firmware names no provider of the catalogue.
 ///
 /// With `offline` no network request is sent.
-pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Machine> {
+pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<CloudMachine> {
     let (provider, evidence) = provider(root, catalogue)?;
     let (instance, instance_from) = match (offline, Metadata::of(provider)) {
         (true, _) => (None, "not asked: --offline".to_string()),
@@ -88,7 +88,7 @@ pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Mach
             Err(e) => (None, format!("metadata service {}: {e}", service.base)),
         },
     };
-    Some(Machine {
+    Some(CloudMachine {
         provider: provider.id.clone(),
         name: provider.name.clone(),
         evidence,
@@ -231,6 +231,9 @@ impl Metadata {
     }
 
     /// The instance type.
+    ///
+    /// # Errors
+    /// No metadata service answers, its path is not known, or its answer is no name.
     pub fn instance(&self) -> Result<String, MetadataError> {
         let path = self.instance.as_deref().ok_or(MetadataError::Unknown)?;
         let session = Session::open(self)?;

@@ -176,6 +176,9 @@ impl FilePlace {
     }
 }
 
+/// Loop devices over files on loop devices, and so on, that are looked through.
+const MOST_LOOPS: u32 = 8;
+
 const ASSUMED: DirectAlignment = DirectAlignment {
     memory_bytes: Bytes::kib(4),
     offset_bytes: Bytes::kib(4),
@@ -221,16 +224,68 @@ fn extents(path: &Path, bytes: Range<u64>, expected: Option<StackNode>) -> Optio
     })
 }
 
+/// The path of the file behind a loop device, and that file: under the path there may be another one by now.
+fn file_behind<'b>(root: &Root, device: &'b Block) -> Option<(&'b Path, StackNode)> {
+    let path = device.backing_file.as_ref().filter(|_| root.is_system())?;
+    let lower = root.stack().lower(StackNode::Device(device.disk.number)).into_iter();
+    let mut files =
+        lower.filter(|(lower, layer)| *layer == Layer::Loop && matches!(lower, StackNode::File(_)));
+    Some((path, files.next()?.0))
+}
+
 /// Extents, unwritten extents and holes of the file behind a loop device, below the device or a partition of it.
 pub(super) fn extents_behind(root: &Root, device: &Block) -> Option<Extents> {
-    let path = device.backing_file.as_ref().filter(|_| root.is_system())?;
-    let file =
-        root.stack().lower(StackNode::Device(device.disk.number)).into_iter().find_map(|(lower, layer)| {
-            (layer == Layer::Loop && matches!(lower, StackNode::File(_))).then_some(lower)
-        });
+    let (path, file) = file_behind(root, device)?;
     let from = device.backing_offset_bytes.0 + device.start_bytes.0;
-    // Under that path there may be another file by now.
-    extents(path, from..from.saturating_add(device.size_bytes.0), Some(file?))
+    extents(path, from..from.saturating_add(device.size_bytes.0), Some(file))
+}
+
+/// The file behind a loop device, and the room that its holes have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomBehind {
+    /// The file.
+    pub file: PathBuf,
+    /// Its holes below the device.
+    pub holes: Bytes,
+    /// Space that its filesystem has for them.
+    pub free: Bytes,
+    /// That filesystem, or the one further down that has less space.
+    pub filesystem: DevNumber,
+}
+
+impl FilePlace {
+    /// The filesystem, by the block device beneath it: several numbers of `stat` may share the space of one device (btrfs).
+    pub fn filesystem_number(&self) -> DevNumber {
+        self.device.as_ref().map_or(self.number, |device| device.number)
+    }
+}
+
+impl RoomBehind {
+    /// Of a loop device, or a partition of one. None for other devices, and where the file or its holes cannot be seen.
+    pub fn of(root: &Root, device: &Block) -> Option<RoomBehind> {
+        RoomBehind::below(root, device, MOST_LOOPS)
+    }
+
+    fn below(root: &Root, device: &Block, loops: u32) -> Option<RoomBehind> {
+        let holes = extents_behind(root, device)?.hole_bytes;
+        let (file, _) = file_behind(root, device)?;
+        let place = place(root, file).ok()?;
+        let lower = place.device.as_ref().filter(|_| loops > 0);
+        let lower = lower.and_then(|device| RoomBehind::below(root, device, loops - 1));
+        let (free, filesystem) = (place.free_bytes, place.filesystem_number());
+        let own = RoomBehind { file: file.to_path_buf(), holes, free, filesystem };
+        // What fills a hole here may fill one in each file further down.
+        Some(
+            lower
+                .filter(|lower| lower.is_short() && lower.free < own.free)
+                .map_or(own.clone(), |lower| RoomBehind { file: own.file, holes: own.holes, ..lower }),
+        )
+    }
+
+    /// Not all of the holes can be filled.
+    pub fn is_short(&self) -> bool {
+        self.holes > self.free
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::processes::openers;
 use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
-use super::{FileFacts, Opener, Root, hidden, ioctl};
+use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
 
 /// Who uses a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct FileUse {
     pub alone: Option<bool>,
     /// Other processes that have it open or mapped, as far as this one may look.
     pub openers: Vec<Opener>,
+    /// Which processes do not show their open files, where the kernel's own answer does not cover them.
+    #[serde(default)]
+    pub unshown: Option<Unseen>,
     /// Somebody holds a lock or a lease on it.
     pub locked: bool,
     /// It has the attribute that forbids all changes.
@@ -41,7 +44,10 @@ pub struct FileUse {
     /// It has the attribute that allows only to append.
     pub append_only: bool,
     /// Parts of the machine that could not be examined: the file may be in use there, as a disk or as swap.
-    pub unseen: Vec<String>,
+    pub unseen: Vec<Unseen>,
+    /// Attached loop devices that this user may not ask. [`loops`](Self::loops) has those whose path in sysfs leads to this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unasked_loops: Vec<String>,
 }
 
 impl FileUse {
@@ -55,14 +61,14 @@ impl FileUse {
             mount_points: stack.mount_points(target).map(Path::to_path_buf).collect(),
             swap: stack.swaps.contains(&target),
             names: 1,
-            unseen: hidden::hidden_parts(root),
+            unseen: hidden_parts::hidden_parts(root),
             ..FileUse::default()
         };
         let place = &facts.place.path;
         found.unseen.extend(stack.may_be(target, place, facts.size_bytes).map(|name| {
-            format!(
-                "whether {name} is this file: one of them is in an overlay whose layers are not visible here"
-            )
+            Unseen::by_root(format!(
+                "whether {name} is this file cannot be seen: one of them is in an overlay whose layers are not visible here"
+            ))
         }));
         match held {
             Some(file) => found.ask(file),
@@ -82,8 +88,10 @@ impl FileUse {
         // A lease on a file of an overlay does not see who has the file of the layer open.
         if found.alone != Some(true) || target != named {
             found.unseen.extend(stack.unseen.iter().chain(&stack.unseen_images).cloned());
+            found.unasked_loops.clone_from(&stack.unasked_loops);
             let named = [(target, facts.place.path.display().to_string())];
-            let openers = openers(root, &named, true);
+            let openers = openers(root, &named);
+            found.unshown = hidden_parts::hidden_processes(root).or_else(|| openers.unshown());
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }

@@ -62,12 +62,18 @@ pub(super) struct Mapped {
 }
 
 /// The size of an open block device.
+///
+/// # Errors
+/// The descriptor is no block device.
 pub fn block_size(fd: BorrowedFd<'_>) -> io::Result<Bytes> {
     // SAFETY: the request writes one u64, which is what the getter holds.
     Ok(Bytes(unsafe { ioctl(fd, Getter::<BLKGETSIZE64, u64>::new()) }?))
 }
 
 /// The sequence number of an open block device's disk.
+///
+/// # Errors
+/// The descriptor is no block device, or the kernel is older than 5.15.
 pub fn disk_sequence(fd: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: the request writes one u64, which is what the getter holds.
     Ok(unsafe { ioctl(fd, Getter::<BLKGETDISKSEQ, u64>::new()) }?)

@@ -11,7 +11,7 @@ mod device_number;
 mod disk_identity;
 mod file_facts;
 mod file_use;
-mod hidden;
+mod hidden_parts;
 mod ioctl;
 mod magic;
 mod mounts;
@@ -22,6 +22,7 @@ mod ring;
 mod root;
 mod signature;
 mod stack;
+mod unseen;
 mod usage;
 
 use std::fs::Metadata;
@@ -37,9 +38,9 @@ pub use block::{Block, Driver, Node, Partition, SECTOR};
 pub use cgroup_limit::CgroupLimit;
 pub use device_number::DevNumber;
 pub use disk_identity::{change, changes, lasting_change, word};
-pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
+pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace, RoomBehind};
 pub use file_use::FileUse;
-pub use hidden::hidden_parts;
+pub use hidden_parts::hidden_parts;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps, unescaped};
 pub use overlay::held_file;
@@ -47,6 +48,7 @@ pub use processes::Opener;
 pub use root::Root;
 pub use signature::{Scan, Signature, WINDOW, Windows};
 pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, StackNode};
+pub use unseen::Unseen;
 pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
 
 use usage::number_at;
@@ -211,6 +213,9 @@ impl Facts {
 }
 
 /// Everything known about the device, file or folder at a path.
+///
+/// # Errors
+/// The path cannot be read, or is neither a block device nor a file nor a folder.
 pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
     let failed =
         |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path, &source), source };

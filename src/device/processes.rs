@@ -4,7 +4,7 @@
 //! names and other mount namespaces make no difference. No filesystem is asked to refresh attributes (`AT_STATX_DONT_SYNC`), so that a
 //! dead network mount cannot hang the search.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::ioctl::same_files;
 use super::ring;
 use super::stack::FileId;
-use super::{DevNumber, Root, StackNode, number_at};
+use super::{DevNumber, Root, StackNode, Unseen, number_at};
 
 /// A process that holds one of the things open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,22 +42,36 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 pub(super) struct Openers {
     /// The processes.
     pub(super) seen: Vec<Opener>,
-    /// Processes that may have it open in a way that is not shown, in words.
-    pub(super) unseen: Vec<String>,
+    /// Processes that may have it open in a way that is not shown.
+    pub(super) unseen: Vec<Unseen>,
+    /// Processes whose open files the kernel refuses to show: number and name.
+    refused: Vec<(u32, String)>,
 }
 
 impl Openers {
     fn none(&self) -> bool {
-        self.seen.is_empty() && self.unseen.is_empty()
+        self.seen.is_empty() && self.unseen.is_empty() && self.refused.is_empty()
     }
 
-    fn look(root: &Root, pids: &[String], wanted: &[(StackNode, String)], mapped: bool) -> Openers {
+    /// That the kernel refuses to show the open files of some processes, with the way out. It asks for a right to the process (ptrace(2),
+    /// `PTRACE_MODE_READ_FSCREDS`), which root lacks too where `CAP_SYS_PTRACE` was taken away, or a security module says no.
+    pub(super) fn unshown(&self) -> Option<Unseen> {
+        let (pid, command) = self.refused.first()?;
+        let count = self.refused.len();
+        let more = if count > 1 { format!(" and of {} more", count - 1) } else { String::new() };
+        Some(Unseen::new(
+            format!("open files of process {pid} ({command}){more} are not shown"),
+            "run as root, with CAP_SYS_PTRACE, and in the user namespace of the host",
+        ))
+    }
+
+    fn look(root: &Root, pids: &[String], wanted: &[(StackNode, String)]) -> Openers {
         let mut found = Openers::default();
-        pids.iter().for_each(|pid| found.add_process(root, pid, wanted, mapped));
+        pids.iter().for_each(|pid| found.add_process(root, pid, wanted));
         found
     }
 
-    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(StackNode, String)], mapped: bool) {
+    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(StackNode, String)]) {
         let proc = Path::new("/proc").join(pid);
         let command = || root.text(proc.join("comm")).unwrap_or_default();
         let name = |link: &Path| {
@@ -72,8 +86,12 @@ impl Openers {
                 seen.push(Opener { pid, command: command(), device, writes });
             }
         };
+        let refused = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
+        let mut hides = std::fs::read(root.path(proc.join("maps"))).is_err_and(|e| refused(&e));
         for holder in descriptor_tables(root, &proc, pid) {
-            for fd in root.names(holder.join("fd")) {
+            let table = std::fs::read_dir(root.path(holder.join("fd")));
+            hides |= table.as_ref().is_err_and(refused);
+            for fd in table.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
                 let (link, info) = (holder.join("fd").join(&fd), holder.join("fdinfo").join(&fd));
                 if let Some(device) = name(&link) {
                     if let Some(writes) = opened_for_writing(&root.text(&info).unwrap_or_default()) {
@@ -82,8 +100,9 @@ impl Openers {
                     continue;
                 }
                 let to = std::fs::read_link(root.path(&link));
-                if to.as_ref().is_err_and(|e| e.kind() == ErrorKind::PermissionDenied) {
-                    // The kernel asks for a right to the process (proc_pid_fd(5)): the other links of this table are refused as well.
+                if to.as_ref().is_err_and(refused) {
+                    // The other links of this table are refused as well.
+                    hides = true;
                     break;
                 }
                 if to.is_ok_and(|to| to == Path::new(ring::LINK)) {
@@ -93,49 +112,63 @@ impl Openers {
                     // How a ring has its files open is not shown: it may write.
                     files.paths.iter().filter_map(of).for_each(|device| add(device, true));
                     self.unseen.extend(files.unseen.map(|why| {
-                        format!(
-                            "which files process {pid} ({}) has open in a ring of io_uring: {why}",
-                            command()
+                        let process = format!("process {pid} ({})", command());
+                        Unseen::new(
+                            format!(
+                                "{process} keeps files open in a ring of io_uring, and {why}: whether the target is among them cannot be seen"
+                            ),
+                            format!("stop {process}, or check again once it has ended"),
                         )
                     }));
                 }
             }
         }
-        let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
-        for range in ranges {
+        for (range, path) in mapped_ranges(root, &proc, wanted) {
             let link = proc.join("map_files").join(&range);
-            if let Some(device) = name(&link) {
+            // An ordinary user may not follow the links of ranges.
+            if let Some(device) = name(&link).or_else(|| name(&path)) {
                 // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
                 let mode = std::fs::symlink_metadata(root.path(&link)).map_or(0o200, |l| l.mode());
                 add(device, mode & 0o200 != 0);
             }
         }
         self.seen.extend(seen);
+        // The first process starts the others and has no disk open; machines keep even root from looking into it.
+        if let Some(pid) = pid.parse().ok().filter(|pid| hides && *pid != 1) {
+            self.refused.push((pid, command()));
+        }
     }
 }
 
-/// Other processes that have one of these open and keep it so, and with `mapped` also those that have closed it and keep it in memory. Each
-/// thing comes with the name by which it is shown.
-pub(super) fn openers(root: &Root, wanted: &[(StackNode, String)], mapped: bool) -> Openers {
+/// Other processes that have one of these open and keep it so, and those that have closed it and keep it in memory. Each thing comes with the
+/// name by which it is shown.
+pub(super) fn openers(root: &Root, wanted: &[(StackNode, String)]) -> Openers {
     let own = std::process::id().to_string();
     let pids: Vec<String> = root
         .names("/proc")
         .into_iter()
         .filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && *n != own)
         .collect();
-    let mut found = Openers::look(root, &pids, wanted, mapped);
+    let mut found = Openers::look(root, &pids, wanted);
     for _ in 0..LOOKS {
         if found.none() || !root.is_system() {
             break;
         }
         std::thread::sleep(BETWEEN_LOOKS);
         let pids: Vec<String> = if found.unseen.is_empty() {
-            found.seen.iter().map(|o| o.pid.to_string()).collect()
+            let again = found.seen.iter().map(|o| o.pid).chain(found.refused.iter().map(|(pid, _)| *pid));
+            again.map(|pid| pid.to_string()).collect()
         } else {
             pids.clone()
         };
-        let now = Openers::look(root, &pids, wanted, mapped);
+        let now = Openers::look(root, &pids, wanted);
         found.seen.retain(|o| now.seen.iter().any(|s| (s.pid, &s.device) == (o.pid, &o.device)));
+        // A process is refused in passing too, between its start and its own program. What it shows then counts from there on.
+        let shows =
+            |o: &&Opener| found.refused.iter().any(|(pid, _)| *pid == o.pid) && !found.seen.contains(o);
+        let shown: Vec<Opener> = now.seen.iter().filter(shows).cloned().collect();
+        found.seen.extend(shown);
+        found.refused.retain(|(pid, _)| now.refused.iter().any(|(still, _)| still == pid));
         found.unseen.retain(|why| now.unseen.contains(why));
     }
     found
@@ -153,18 +186,22 @@ fn descriptor_tables(root: &Root, proc: &Path, pid: &str) -> Vec<PathBuf> {
     [proc.to_path_buf()].into_iter().chain(own).collect()
 }
 
-/// The ranges of a process's memory that may be of one of these files: those with its inode (proc_pid_maps(5)).
-fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Vec<String> {
+/// The ranges of a process's memory that may be of one of these, with the path of what is there (proc_pid_maps(5)): of a file, those with its inode;
+/// of a device all that are shared, since they have the inode of one of its nodes.
+fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Vec<(String, PathBuf)> {
     let inode = |thing: &StackNode| match thing {
         StackNode::File(file) => Some(file.inode.to_string()),
         StackNode::Device(_) => None,
     };
     let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
+    let devices = inodes.len() < wanted.len();
     let maps = root.text(proc.join("maps")).unwrap_or_default();
     let of_line = |line: &str| {
-        let mut words = line.split_whitespace();
-        let range = words.next()?;
-        inodes.iter().any(|i| Some(i.as_str()) == words.clone().nth(3)).then(|| range.to_string())
+        let mut words = line.split_ascii_whitespace();
+        let (range, rights, of) = (words.next()?, words.next()?, words.nth(2)?);
+        let path = PathBuf::from(words.next()?);
+        let shared = devices && of != "0" && rights.ends_with('s');
+        (shared || inodes.iter().any(|inode| inode == of)).then(|| (range.to_string(), path))
     };
     maps.lines().filter_map(of_line).collect()
 }

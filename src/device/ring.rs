@@ -25,7 +25,7 @@ const DELETED: &str = " (deleted)";
 pub(super) struct RingFiles {
     /// Their paths, as the owner of the ring sees them.
     pub(super) paths: Vec<PathBuf>,
-    /// Why there may be others, in words.
+    /// Why others of them may be the target, as a clause.
     pub(super) unseen: Option<String>,
 }
 
@@ -39,10 +39,7 @@ pub(super) fn files(root: &Root, fdinfo: &Path) -> RingFiles {
         }
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    RingFiles {
-        unseen: Some("the ring is busy; check again, or end the process".into()),
-        ..RingFiles::default()
-    }
+    RingFiles { unseen: Some("the ring is too busy to show them".into()), ..RingFiles::default() }
 }
 
 /// The lines below the heading: a slot, a colon, and the path with blanks and backslashes in octal, as in /proc/self/mountinfo.
@@ -55,7 +52,9 @@ fn registered(fdinfo: &str) -> RingFiles {
     };
     let paths: Vec<PathBuf> = lines.map_while(path).filter(|path| path.is_absolute()).collect();
     let deleted = paths.iter().find(|path| path.as_os_str().as_encoded_bytes().ends_with(DELETED.as_bytes()));
-    let unseen = deleted.map(|path| format!("the name of {} was deleted; end the process", path.display()));
+    let unseen = deleted.map(|path| {
+        format!("one of them, {}, was deleted", path.display().to_string().trim_end_matches(DELETED))
+    });
     RingFiles { paths, unseen }
 }
 
@@ -77,6 +76,6 @@ mod tests {
         assert_eq!(registered("UserFiles:\t1\n    0: <none>\n"), RingFiles::default());
         assert_eq!(registered("SqMask:\t0x7\n"), RingFiles::default());
         let deleted = registered("UserFiles:\t1\n    0: /run/node\\040(deleted)\n").unseen.unwrap();
-        assert!(deleted.contains("/run/node (deleted)"), "{deleted}");
+        assert!(deleted == "one of them, /run/node, was deleted", "{deleted}");
     }
 }

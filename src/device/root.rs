@@ -125,6 +125,9 @@ impl Root {
     }
 
     /// The same absolute path with every link followed.
+    ///
+    /// # Errors
+    /// The path does not exist, or leads out of a captured tree.
     pub fn resolve(&self, absolute: impl AsRef<Path>) -> io::Result<PathBuf> {
         let real = std::fs::canonicalize(self.path(absolute))?;
         if self.is_system() {

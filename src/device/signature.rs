@@ -53,6 +53,9 @@ pub struct Windows {
 
 impl Windows {
     /// Reads both windows through an open descriptor; its offset is left alone, and direct I/O is served as well.
+    ///
+    /// # Errors
+    /// The device cannot be read.
     pub fn read(fd: impl AsFd, size: Bytes) -> io::Result<Windows> {
         let fd = fd.as_fd();
         let head = read_at(&fd, 0, size.0.min(WINDOW.0))?;

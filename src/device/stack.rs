@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::overlay::Overlays;
-use super::{DevNumber, Mount, SECTOR};
+use super::{DevNumber, Mount, SECTOR, Unseen};
 use crate::unit::Bytes;
 
 /// A regular file: all names that lead to it are one.
@@ -183,9 +183,12 @@ pub struct Stack {
     /// The overlays that files are seen through.
     overlays: Overlays,
     /// Parts of the machine that could not be looked at.
-    pub unseen: Vec<String>,
+    pub unseen: Vec<Unseen>,
+    /// Attached loop devices that this user may not open: what they show is known by the path in sysfs alone, which may lead to another
+    /// file where they were attached in another mount namespace.
+    pub unasked_loops: Vec<String>,
     /// Mounted images that could not be found: any file may be one of them.
-    pub unseen_images: Vec<String>,
+    pub unseen_images: Vec<Unseen>,
 }
 
 /// Where the search stands.

@@ -13,7 +13,7 @@ use super::disk_identity::{DiskIdentity, word};
 use super::mounts::Mount;
 use super::processes::openers;
 use super::stack::{Layer, Relation, Sharing, Stack, StackNode, open_device};
-use super::{Block, DevNumber, Node, Opener, Root, hidden};
+use super::{Block, DevNumber, Node, Opener, Root, Unseen, hidden_parts};
 
 /// A device that shares bytes with the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,7 +68,7 @@ pub struct Usage {
     pub system_disk: bool,
     /// Parts of the system that could not be examined. With any of them, nobody can say that the device is not in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unseen: Vec<String>,
+    pub unseen: Vec<Unseen>,
     /// Other disks with the same serial that are other volumes: the serial does not say which is meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same_serial: Vec<String>,
@@ -86,15 +86,18 @@ impl Usage {
         let named =
             |thing: StackNode| sharing.iter().find(|s| s.thing == thing).map(|s| stack.shown(s.thing).name);
         let namesakes = Namesakes::find(root, block);
-        let mut unseen = hidden::hidden_parts(root);
-        unseen.extend(hidden::hidden_processes(root));
+        let mut unseen = hidden_parts::hidden_parts(root);
         unseen.extend(stack.unseen.iter().cloned());
+        unseen.extend(stack.unasked_loops.iter().map(|name| {
+            Unseen::by_root(format!("what {name} shows cannot be seen: this user may not open /dev/{name}"))
+        }));
         if sharing.iter().any(|s| matches!(s.thing, StackNode::File(_))) {
             unseen.extend(stack.unseen_images.iter().cloned());
         }
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
-        let openers = openers(root, &wanted, false);
+        let openers = openers(root, &wanted);
+        unseen.extend(hidden_parts::hidden_processes(root).or_else(|| openers.unshown()));
         unseen.extend(openers.unseen);
         let mounts = stack.mounts.iter();
         Usage {
@@ -133,7 +136,7 @@ impl Usage {
 
 /// Devices that share bytes with the target and are claimed by somebody, whatever this process may see of him, and how that is known; the
 /// second list has those that could not be asked.
-pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
+pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<Unseen>) {
     let (mut claimed, mut unseen) = (Vec::new(), Vec::new());
     // A disk with partitions answers for all of them: those that share bytes with the target are asked instead.
     let asked = |r: &&Relative| {
@@ -147,7 +150,11 @@ pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
             Ok(_) => {}
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) => claimed.push(name.clone()),
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENXIO | libc::ENOMEDIUM)) => {}
-            Err(e) => unseen.push(format!("whether {name} is in use: /dev/{name} does not open: {e}")),
+            Err(e) => {
+                let what =
+                    format!("whether {name} is in use cannot be seen: /dev/{name} does not open ({e})");
+                unseen.push(Unseen::by_root(what));
+            }
         }
     }
     (claimed, unseen)

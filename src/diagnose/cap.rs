@@ -1,26 +1,26 @@
-//! Whose cap, and a cap on what: our own cgroup before the provider, bytes before I/Os.
+//! Which cap held the run: a limit of our own cgroup or the provider's cap, on bytes or on I/Os.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::load_limits::KEPT;
-use super::throttle::{LESS_THAN_BOUGHT, rate};
+use super::throttle::LESS_THAN_BOUGHT;
 use super::{Confidence, Diagnosis, DiagnosisCase, Finding, Promised, direction};
+use crate::codes;
 use crate::plan::Step;
 use crate::record::{Record, StepRecord, StepTarget};
 use crate::sample::Direction;
-use crate::unit::{Bytes, significant};
+use crate::stats::SAME_RATE;
+use crate::unit::{Bytes, megabytes, significant};
 
-/// A figure that differs from a limit of the cgroup by at most this share is held by it.
+/// A figure that differs from a limit of the cgroup by at most this share is held by that limit.
 const HELD_BY: f64 = 0.05;
 /// A figure that differs from a cap by at most this share is at the cap.
 const AT_CAP: f64 = 0.02;
 /// A rate below this share of a cap is not held by the cap.
 const NEAR_CAP: f64 = 0.9;
-/// A mean latency of so many times that of one or two in flight, or of so many shortest ones, shows waiting.
+/// Requests waited where their mean latency is this multiple of that with one or two in flight, or of the shortest latency.
 const WAITED: f64 = 1.25;
 const WAITED_AT_ALL: f64 = 1.5;
-/// Figures that differ by less than this share are the same.
-const SAME: f64 = 0.03;
 
 /// A limit of our own cgroup that the run reached.
 struct OwnLimit {
@@ -83,11 +83,11 @@ pub(super) fn own_cgroup(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let unit = if own.bytes { " B/s" } else { " IOPS" };
     Some(
         Finding::new(
-            "own-cgroup-limit",
+            codes::OWN_CGROUP_LIMIT,
             Confidence::Likely,
             format!(
                 "The limit is our own: this process's cgroup allows {}{unit} on the disk.",
-                rate(own.limit)
+                significant(own.limit)
             ),
             "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
         )
@@ -95,19 +95,23 @@ pub(super) fn own_cgroup(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "{} says {} for this disk, and {}{unit} were measured",
             own.file,
             own.words,
-            rate(own.reached)
+            significant(own.reached)
         ))
         .number("limit_per_second", own.limit)
         .blocking(),
     )
 }
 
-/// The promise at this block size is one of bytes, and the run is at it.
+/// The promise at this block size is one of bytes, and the run reaches it.
 ///
 /// `likely` at most: a volume that happens to be as fast as its cap looks alike. A rate above the cap excludes that the cap holds it.
 pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    let (p, block, x, bytes) = (s.promised?, s.block?, s.iops?, s.bytes_per_second?);
+    let (p, block) = (s.promised?, s.block?);
+    // A cap does not hold the rate in stalls and brown-outs: the rate outside of them counts.
+    let outside = super::lapse_findings::rates_outside(case);
+    let (x, bytes) = outside.or(s.iops.zip(s.bytes_per_second))?;
+    let when = if outside.is_some() { ", outside of the times of stalls and slow ones" } else { "" };
     let by_bytes = !p.binding.counts_ios();
     let (iops_cap, bytes_cap) = (p.iops_cap?, p.nearest_bytes(bytes));
     let share = bytes / bytes_cap;
@@ -123,7 +127,7 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let knee = Bytes((bytes_cap / iops_cap) as u64);
     Some(
         Finding::new(
-            "bandwidth-cap",
+            codes::BANDWIDTH_CAP,
             if near { Confidence::Likely } else { Confidence::Possible },
             format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
             match p.is_missed(x, Some(bytes)) {
@@ -134,23 +138,25 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
             },
         )
         .because(format!(
-            "{} are {} % of the cap of {} ({}); {} IOPS are {} % of the cap of {}",
+            "{} are {} % of the cap of {} ({}){when}; {} IOPS are {} % of the cap of {}",
             megabytes(bytes),
             significant(bytes / bytes_cap * 100.0),
             megabytes(bytes_cap),
             p.binding.words(),
-            rate(x),
+            significant(x),
             significant(x / iops_cap * 100.0),
-            rate(iops_cap)
+            significant(iops_cap)
         ))
         .number("bytes_per_second", bytes)
         .number("knee_bytes", knee.0 as f64),
     )
 }
 
-/// Mean latencies in seconds of steps with one or two in flight, by direction and block size: what the volume takes by itself.
+/// The volume's own latency by direction and block size: mean latencies, in seconds, of steps with one or two in flight.
 fn lone_latencies(record: &Record) -> BTreeMap<(&'static [Direction], u64), f64> {
-    let few = |s: &&StepRecord| s.in_flight_asked.get().is_some_and(|n| n <= super::FEW) && s.iops() > 0.0;
+    let few = |s: &&StepRecord| {
+        s.in_flight_asked.get().is_some_and(|n| n <= super::FEW_IN_FLIGHT) && s.iops() > 0.0
+    };
     let lone = |s: &StepRecord| {
         let plan = record.plan_step(&s.name).filter(|p| p.arrivals_per_second().is_none())?;
         Some(((plan.rw.directions(), plan.single_block()?.0), s.in_flight_mean / s.iops()))
@@ -158,8 +164,8 @@ fn lone_latencies(record: &Record) -> BTreeMap<(&'static [Direction], u64), f64>
     record.steps.iter().filter(few).filter_map(lone).collect()
 }
 
-/// Requests of a step waited for each other: they took clearly longer than the volume takes by itself, or where no step shows that, than
-/// the shortest of them. Elsewhere depth and latency alone explain the rate.
+/// Whether requests of a step waited for each other: they took clearly longer than the volume's own latency, or, where no step shows that
+/// latency, than the shortest request. Without waiting, depth and latency alone explain the rate.
 fn waited(step: &StepRecord, alone: Option<f64>) -> bool {
     let mean = step.in_flight_mean / step.iops();
     let shortest = step.directions().map(|(_, s)| s.service_latency_ns.min.as_seconds()).reduce(f64::min);
@@ -182,7 +188,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
         .filter(|(s, p, _, x)| {
             p.arrivals_per_second().is_none()
                 && *x > 0.0
-                && s.in_flight_asked.get().is_none_or(|n| n > super::FEW)
+                && s.in_flight_asked.get().is_none_or(|n| n > super::FEW_IN_FLIGHT)
         })
         .filter(|(s, p, block, _)| waited(s, lone.get(&(p.rw.directions(), block.0)).copied()))
         .collect();
@@ -193,16 +199,16 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     }
     let places: HashMap<String, usize> = all.iter().enumerate().map(|(i, d)| (d.step.clone(), i)).collect();
     let promised = |plan: &Step, block: Bytes| {
-        Promised::of(&record.claimed.as_ref()?.promise, block, direction(plan.rw)?)
+        Promised::of(&record.judged_promise.as_ref()?.promise, block, direction(plan.rw)?)
     };
     for (step, plan, block, x) in &steps {
         let Some(diagnosis) = places.get(&step.name).map(|place| &mut all[*place]) else { continue };
         let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
-        let (bytes_known, iops_known) = (known("bandwidth-cap"), known("iops-cap"));
+        let (bytes_known, iops_known) = (known(codes::BANDWIDTH_CAP), known(codes::IOPS_CAP));
         let apart = |b: u64| b >= 2 * block.0 || block.0 >= 2 * b;
         let groups =
             alike.iter().filter(|((directions, b), _)| *directions == plan.rw.directions() && apart(*b));
-        let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME;
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_RATE;
         let bytes = x * block.0 as f64;
         let same_bytes = |i: usize| near(bytes, steps[i].3 * steps[i].2.0 as f64) && !bytes_known;
         let same_iops = |i: usize| near(*x, steps[i].3) && !iops_known;
@@ -214,7 +220,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             let both = format!("'{}' at {b} and '{}' at {block}", other.name, step.name);
             if same_bytes(*last) {
                 Finding::new(
-                    "bandwidth-cap",
+                    codes::BANDWIDTH_CAP,
                     Confidence::Likely,
                     format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
                     match promised(plan, *block).is_some_and(|p| p.is_missed(*x, Some(bytes))) {
@@ -228,12 +234,12 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                 .number("bytes_per_second", bytes)
             } else {
                 Finding::new(
-                    "iops-cap",
+                    codes::IOPS_CAP,
                     Confidence::Likely,
-                    format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
+                    format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", significant(*x)),
                     "larger blocks move more bytes for the same IOPS",
                 )
-                .because(format!("{both} do the same {} IOPS at different bandwidth", rate(*x)))
+                .because(format!("{both} do the same {} IOPS at different bandwidth", significant(*x)))
                 .number("rate_per_second", *x)
             }
         });
@@ -243,9 +249,4 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             diagnosis.findings.insert(at, found);
         }
     }
-}
-
-/// Bytes a second in both units, because providers mix them.
-pub fn megabytes(bytes: f64) -> String {
-    format!("{} MB/s ({} MiB/s)", significant(bytes / 1e6), significant(bytes / 1_048_576.0))
 }

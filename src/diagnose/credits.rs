@@ -1,8 +1,8 @@
-//! Credits: what was delivered at the start and will not be delivered again.
+//! Credits: a higher rate at the start that the volume does not keep up.
 
 use super::summary::bins;
-use super::throttle::rate;
 use super::{Confidence, DiagnosisCase, Finding};
+use crate::codes;
 use crate::stats::burst::BurstSeen;
 use crate::unit::significant;
 
@@ -12,48 +12,58 @@ fn found(case: &DiagnosisCase<'_>) -> Option<(BurstSeen, f64)> {
     Some((b, run.step.window_ns.as_seconds()))
 }
 
-/// The rate fell from one level to another: figures of the whole run are those of neither.
+/// Whether the rate fell from one level to another, so that figures of the whole run are those of neither level.
 pub fn fell(case: &DiagnosisCase<'_>) -> bool {
     found(case).is_some_and(|(b, _)| b.seconds >= 1.0)
 }
 
-/// The rate fell from one stable level to another.
+/// The rate fell from one stable level to another: a burst, if the lower level lasted.
 pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = found(case).filter(|(b, _)| b.seconds >= 1.0)?;
     let x = case.summary.iops?;
-    Some(
+    let after = seconds - b.seconds;
+    let [level, baseline, length, rest] =
+        [b.level_per_second, b.baseline_per_second, b.seconds, after].map(significant);
+    let fell = format!(
+        "the rate fell from {level}/s to {baseline}/s after {length} s and stayed there for {rest} s"
+    );
+    let others = super::validity::other_traffic(case).is_some();
+    let finding = if b.has_baseline(seconds) && !others {
         Finding::new(
-            "burst",
+            codes::BURST,
             Confidence::Likely,
-            format!(
-                "A burst of {}/s lasted {} s; the baseline after it is {}/s.",
-                rate(b.level_per_second),
-                significant(b.seconds),
-                rate(b.baseline_per_second)
-            ),
+            format!("A burst of {level}/s lasted {length} s; the baseline after it is {baseline}/s."),
             "size for the baseline: credits come back only while the volume does less than it",
         )
-        .because(format!(
-            "the rate fell from {}/s to {}/s after {} s and stayed there for {} s",
-            rate(b.level_per_second),
-            rate(b.baseline_per_second),
-            significant(b.seconds),
-            significant(seconds - b.seconds)
-        ))
+        .because(fell)
         .because(format!(
             "about {} I/Os came on top of the baseline; the whole run, {}/s, over-reports it by {} %",
-            rate(b.surplus),
-            rate(x),
+            significant(b.surplus),
+            significant(x),
             significant((x / b.baseline_per_second - 1.0) * 100.0)
         ))
-        .number("burst_per_second", b.level_per_second)
-        .number("burst_seconds", b.seconds)
         .number("baseline_per_second", b.baseline_per_second)
-        .number("credits_ios", b.surplus),
-    )
+    } else {
+        Finding::new(
+            codes::BURST,
+            Confidence::Possible,
+            format!(
+                "In its last {rest} s the run did {baseline}/s, after {level}/s until then: a dip, {}or credits that ended.",
+                if others { "what others did, " } else { "" }
+            ),
+            match others {
+                true => "stop what else uses the disk, then run it again",
+                false => "run it for longer: a dip ends, and a baseline stays",
+            },
+        )
+        .because(fell + ", to its end")
+        .number("last_per_second", b.baseline_per_second)
+    };
+    let finding = finding.number("burst_per_second", b.level_per_second).number("burst_seconds", b.seconds);
+    Some(finding.number("credits_ios", b.surplus))
 }
 
-/// The first moment let more through than any later one: a bucket that was full.
+/// The first quota let more through than any later one: the bucket was full.
 pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = match found(case) {
         Some(found) => found,
@@ -61,15 +71,18 @@ pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     };
     (b.seconds < 1.0).then(|| {
         Finding::new(
-            "full-bucket-at-start",
+            codes::FULL_BUCKET_AT_START,
             Confidence::Likely,
-            format!("A full bucket at the start added {}/s to the rate.", rate(b.adds_per_second(seconds))),
+            format!(
+                "A full bucket at the start added {}/s to the rate.",
+                significant(b.adds_per_second(seconds))
+            ),
             "a longer run, or a ramp (--ramp 2s), leaves it out",
         )
         .because(format!(
             "the first {} s let {} I/Os more through than the same time later",
             significant(b.seconds),
-            rate(b.surplus)
+            significant(b.surplus)
         ))
         .number("surplus_ios", b.surplus)
         .number("baseline_per_second", b.baseline_per_second)
@@ -84,17 +97,17 @@ fn of_surplus(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let surplus = (x - p) * seconds;
     (case.run.is_none() && surplus > 0.05 * quota && surplus <= 1.1 * quota).then(|| {
         Finding::new(
-            "full-bucket-at-start",
+            codes::FULL_BUCKET_AT_START,
             Confidence::Possible,
-            format!("A full bucket at the start explains the {}/s above the cap.", rate(x - p)),
+            format!("A full bucket at the start explains the {}/s above the cap.", significant(x - p)),
             "a longer run, or a ramp, leaves it out",
         )
         .because(format!(
             "({} - {}) x {} s = {} I/Os, {} of one quota",
-            rate(x),
-            rate(p),
+            significant(x),
+            significant(p),
             significant(seconds),
-            rate(surplus),
+            significant(surplus),
             significant(surplus / quota)
         ))
         .number("surplus_ios", surplus)

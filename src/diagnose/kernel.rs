@@ -1,7 +1,7 @@
 //! Limits on this side of the device: load threads, CPUs, queues of the kernel.
 
-use super::throttle::rate;
 use super::{Confidence, DiagnosisCase, Finding};
+use crate::codes;
 use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
@@ -10,13 +10,13 @@ pub const SATURATED: f64 = 0.95;
 /// theirs.
 const CROWDED: f64 = 0.7;
 const AT_LEISURE: f64 = 0.5;
-/// From this rate on a scheduler costs more than it orders.
+/// From this rate on the cost of a scheduler is larger than its use.
 const FAST: f64 = 100_000.0;
 
 /// The load threads were the limit.
 ///
-/// `proven` for one thread: it was on its CPU and hence did not wait for the volume. Of several threads the busiest one says nothing of the
-/// others: `likely`.
+/// `proven` for one thread: it was on its CPU and hence did not wait for the volume. `likely` for several threads: the busiest one says
+/// nothing about the others.
 pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     // A polling thread is always on its CPU.
@@ -26,7 +26,7 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
     let confidence = if s.jobs == Some(1.0) { Confidence::Proven } else { Confidence::Likely };
     let mut finding = Finding::new(
-        "generator-limited",
+        codes::GENERATOR_LIMITED,
         confidence,
         "A load thread was busy all the time: the machine was measured, not the volume.",
         "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
@@ -50,7 +50,7 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// The host took CPU time away.
 ///
-/// `proven`: the host itself tells the kernel how much it took. The finding says nothing of how much that cost.
+/// `proven`: the host itself tells the kernel how much it took. The finding does not say how much rate that cost.
 pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let share = run.step.evidence.steal_share();
@@ -58,7 +58,7 @@ pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let mut finding = Finding::new(
-        "cpu-steal",
+        codes::CPU_STEAL,
         Confidence::Proven,
         format!(
             "The host took {} % of the CPU time away; latencies include that.",
@@ -69,7 +69,7 @@ pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
     .because(format!("/proc/stat counts {} % of the time as stolen", significant(share * 100.0)))
     .number("steal_share", share);
     finding.blocks = share > 0.05;
-    finding.doubt = Some("cpu-steal".into());
+    finding.doubt = Some(codes::CPU_STEAL.into());
     Some(finding)
 }
 
@@ -84,7 +84,7 @@ pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
     for (queue, disk) in e.queues.iter().filter_map(|q| Some((q, e.disks.iter().find(|d| d.name == q.disk)?)))
     {
         let tags = queue.nr_requests? * queue.hardware_queues.max(1);
-        // Samples of the window, in the driver at that moment.
+        // Requests in the driver at each sample of the window.
         let mut seen: Vec<u64> = disk.in_flight.clone();
         seen.sort_unstable();
         let usual = *seen.get(seen.len() / 2)?;
@@ -201,7 +201,7 @@ pub fn scheduler(case: &DiagnosisCase<'_>) -> Option<Finding> {
         .iter()
         .filter_map(|q| Some((q.disk.as_str(), q.scheduler.as_deref().filter(|s| *s != "none")?)))
         .collect();
-    // How the rate is divided among several disks is not known here: the mean of them.
+    // How several disks share the rate is not known here: each is taken to have the mean.
     let x = case.summary.iops.map(|x| x / queues.len().max(1) as f64).filter(|x| *x > FAST)?;
     let named = |(disk, scheduler): &(&str, &str)| format!("{scheduler} of {disk}");
     let (_, name) = *sorted.first()?;
@@ -218,7 +218,7 @@ pub fn scheduler(case: &DiagnosisCase<'_>) -> Option<Finding> {
         )
         .because(format!(
             "queue/scheduler is {name} at {} IOPS{}",
-            rate(x),
+            significant(x),
             if queues.len() > 1 { " a disk" } else { "" }
         )),
     )

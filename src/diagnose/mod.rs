@@ -1,14 +1,14 @@
 //! The limits of a run: rules over a finished step, each of which states its evidence or says nothing.
 //!
 //! Every rule looks at a [`DiagnosisCase`]: a [`Summary`] that any tool's report can fill, and, for our own runs, the step with all its
-//! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is
-//! judged against a promise (that is `verdict`). docs/method.md, "Limits of a run", says how far each can be trusted.
+//! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is judged
+//! against a promise (that is `verdict`). docs/method.md, "Limits of a run", says how far each rule can be trusted.
 
 pub mod cap;
 mod credits;
 mod drift;
 mod kernel;
-mod lapse;
+mod lapse_findings;
 mod load_limits;
 mod modes;
 mod summary;
@@ -16,6 +16,7 @@ mod summary_of_report;
 mod throttle;
 mod validity;
 
+use crate::codes;
 use crate::doubt::Doubt;
 use crate::plan::{EngineKind, Step};
 use crate::record::{Confidence, Diagnosis, Finding, Record, StepRecord, TargetRecord};
@@ -25,9 +26,11 @@ pub use crate::record::Band;
 pub use kernel::SATURATED;
 pub use modes::Modes;
 pub use summary::{
-    ALONE, DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, SHALLOW, Summary, bins, direction,
+    ALONE, DeviceCounts, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY, ReadCounts, Summary, bins,
+    direction, load_without_promise,
 };
 pub use summary_of_report::ended_by_size;
+pub use validity::{OTHER_SHARE, SMALL_RANGE, most_parts};
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {
@@ -44,14 +47,15 @@ pub struct MeasuredStep<'a> {
     pub plan: &'a Step,
     /// The measured step.
     pub step: &'a StepRecord,
-    /// On what.
+    /// The targets of the step.
     pub targets: &'a [TargetRecord],
     /// Doubts of the Record.
-    pub warnings: &'a [Doubt],
+    pub doubts: &'a [Doubt],
 }
 
 impl MeasuredStep<'_> {
-    /// The step ran on a device, not on the null engine or a simulated device, whose time is not that of the CPU.
+    /// Whether the step ran on a device. The null engine and simulated devices run in a time of their own, which CPU time says nothing
+    /// about.
     fn real(&self) -> bool {
         self.step.engine.get() != Some(EngineKind::Null) && self.plan.simulate.is_none()
     }
@@ -81,9 +85,9 @@ impl DiagnosisCase<'_> {
     }
 }
 
-/// Up to so many in flight the rate is what the latency allows.
-const FEW: f64 = 2.05;
-/// With less of the I/O on the disk than this, its limits explain nothing.
+/// Up to so many requests in flight, the latency alone sets the rate.
+const FEW_IN_FLIGHT: f64 = 2.05;
+/// Where a smaller share of the I/O than this reached the disk, limits of the disk explain nothing.
 const REACHED: f64 = 0.5;
 
 type FindingRule = fn(&DiagnosisCase<'_>) -> Option<Finding>;
@@ -106,9 +110,10 @@ const RULES: &[(About, FindingRule)] = &[
     (Any, validity::cpu_quota),
     (Any, kernel::generator),
     (Any, kernel::steal),
-    (Any, lapse::stall),
-    (Any, lapse::brown_out),
-    (Any, lapse::on_off),
+    (Any, lapse_findings::stall),
+    (Any, lapse_findings::brown_out),
+    (Any, lapse_findings::slow_start),
+    (Any, lapse_findings::on_off),
     (Any, load_limits::limited),
     (Any, load_limits::flushes),
     (Disk, cap::own_cgroup),
@@ -142,7 +147,7 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 }
 
 /// Findings about the load that a course chose by itself: the user cannot follow their advice.
-const OF_THE_COURSE: [&str; 3] = ["load-limited", "one-at-a-time", "too-short"];
+const OF_THE_COURSE: [&str; 3] = [codes::LOAD_LIMITED, codes::ONE_AT_A_TIME, codes::TOO_SHORT];
 
 /// Findings of a step for the reader of a report: without those that a doubt tells already, and those about a load that a course chose.
 pub fn told_limits<'a>(record: &Record, found: &'a Diagnosis) -> impl Iterator<Item = &'a Finding> {
@@ -163,8 +168,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
         return Diagnosis { step: step.name.clone(), findings: Vec::new() };
     }
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
-    let run =
-        plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, warnings: &record.warnings });
+    let run = plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, doubts: &record.doubts });
     let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
     for finding in &mut found.findings {
         if let Some(advice) = record.advice(&step.name, &finding.code) {
@@ -182,11 +186,11 @@ pub fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
     let beside = case.beside_the_disk();
     let machine = case.near_headroom();
     for (about, rule) in RULES.iter().filter(|(about, _)| *about == Any || !beside) {
-        // One limit is told once: the rule that says most of it comes first.
+        // Each limit is told once: the rule that says most about it stands first.
         let Some(mut found) = rule(case).filter(|f| findings.iter().all(|other| other.code != f.code)) else {
             continue;
         };
-        // What the disk shows does not exclude that the machine set the rate.
+        // The evidence of the disk does not exclude that the machine set the rate.
         if *about == Disk && machine && found.confidence == Confidence::Proven {
             found.confidence = Confidence::Likely;
         }

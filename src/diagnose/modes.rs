@@ -9,7 +9,8 @@ use crate::unit::Nanos;
 pub struct Modes {
     /// Share of the I/Os that were held, 0 to 1.
     pub held: f64,
-    /// Share between the two: beyond twice the median of those that passed (from the next edge of a band), and not held.
+    /// Share of the I/Os between the two speeds: longer than twice the median of those that passed (from the next edge of a band), and not
+    /// held.
     pub between: f64,
     /// Median of those that passed.
     pub passed: Nanos,
@@ -21,9 +22,9 @@ pub struct Modes {
 
 /// Fewer held I/Os are a tail, not a second speed.
 const HELD: f64 = 0.004;
-/// The middle holds at most this share of the held ones.
+/// The middle has at most this share of the number of held I/Os.
 const EMPTY: f64 = 0.05;
-/// The middle spans at least this factor.
+/// The latencies at both ends of the middle differ by at least this factor.
 const SPAN: u64 = 2;
 
 impl Modes {
@@ -77,7 +78,7 @@ impl Modes {
         over_chance(bins, &SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 })
     }
 
-    /// Middle of what the held ones took.
+    /// The middle of the latencies of held I/Os.
     pub fn hold(&self) -> f64 {
         (self.held_from.0 as f64 + self.held_to.0 as f64) / 2.0
     }

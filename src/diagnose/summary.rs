@@ -4,34 +4,42 @@ use super::throttle::AT_PROMISE;
 use super::{Modes, summary_of_report};
 use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::Binding;
+use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::Pattern;
-use crate::record::{Band, Conditions, Record, StepRecord};
+use crate::record::{Band, Conditions, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
+use crate::stats::little::in_flight;
 use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos, total};
 
 /// More in flight than this is a queue, whose length sets the latency.
-pub const DEEP_QUEUE: u64 = 8;
+pub const QUEUE_SETS_LATENCY: u64 = 8;
 
-/// A mean of so many latencies of the quick I/Os: the slow ones hold the requests in flight.
+/// Where the mean latency is this multiple of that of the quick I/Os, slow I/Os hold most of the requests in flight.
 const HELD_BY_SLOW: f64 = 1.25;
-/// A mean of so many medians is that of two speeds, also where a report shows no more of them.
+/// Where the mean latency is this multiple of the median, there are two speeds, even if a report shows no more of them.
 const TWO_SPEEDS: f64 = 2.0;
-/// With as many in flight, the other I/Os go on beside a few slow ones.
-pub const SHALLOW: u64 = 32;
+/// Requests whose mean latency is at most this multiple of the volume's own latency may wait for a volume that does nothing for three
+/// quarters of the time. With more waiting than that, the volume is slow whatever the depth.
+const MAY_STOP: f64 = 4.0;
+/// Up to this ratio of the median to the 5th percentile nothing shows that requests waited for each other: the latencies of a volume differ
+/// (by 14 for an exponential distribution).
+const SPREAD: u64 = 16;
+/// With this many in flight, the other I/Os go on beside a few slow ones.
+pub const FILLED_BY_FEW: u64 = 32;
 /// Fewer in flight are one at a time.
 pub const ALONE: f64 = 1.5;
-/// Counts that vary by less than this share of what chance gives are those of I/Os that are held together.
+/// Counts that vary by less than this share of chance show that something holds the I/Os together.
 const TOGETHER: f64 = 0.5;
-/// Up to so many times as much, chance explains them; what stops all requests in flight at no certain times gives more.
+/// Counts that vary by up to this multiple of chance are explained by chance. Irregular stops of all requests in flight make them vary
+/// more.
 const BY_CHANCE: f64 = 1.6;
-/// A percentile that is further away stands for no other.
-const NEAR: f64 = 0.25;
-/// A stop of the volume holds its I/Os as long as it lasts. Times without completions that take less than this share of the longest I/O are
-/// no such stops.
+/// A percentile further away than this share does not stand for another.
+const NEAREST_PERCENTILE: f64 = 0.25;
+/// A stop of the volume holds its I/Os as long as the stop lasts. A time without completions that is shorter than this share of the longest
+/// I/O is no such stop.
 const SHORTER: f64 = 0.8;
 
 /// The disk's own counters, for the same time as the I/Os of the summary.
@@ -85,9 +93,9 @@ pub struct Flushes {
 pub struct Summary {
     /// Name of the run.
     pub name: String,
-    /// It reads.
+    /// The run reads.
     pub reads: Option<bool>,
-    /// At random places.
+    /// The I/Os are at random places.
     pub random: Option<bool>,
     /// The page cache was bypassed.
     pub direct: Option<bool>,
@@ -119,33 +127,38 @@ pub struct Summary {
     pub cv_of_seconds: Option<f64>,
     /// Period found in the rate.
     pub period: Option<Nanos>,
-    /// How much of the target was used.
+    /// Bytes of the target that were used.
     pub range: Option<Bytes>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
-    /// The reads among them, beside the reads of the run; where both are told apart from writes.
+    /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes.
     pub read_counts: Option<ReadCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// The offered rate, under a schedule.
     pub offered: Option<f64>,
-    /// The option that sets it, as it was given.
+    /// The option that sets the rate, as it was given.
     pub pace: Option<String>,
     /// The option that makes the load pause, as it was given.
     pub pauses: Option<String>,
-    /// Whoever measured tells whether a rate was set.
+    /// Whether it is known if a rate was set.
     pub pace_known: bool,
     /// Requests that were to be in flight.
     pub asked: Option<f64>,
-    /// It was measured on Windows, where advice for Linux is no help.
+    /// The program whose options advice names: volproof's are those of fio.
+    pub program: ReportProgram,
+    /// The run was on Windows, where advice for Linux is no help.
     pub on_windows: bool,
     /// Load threads.
     pub jobs: Option<f64>,
+    /// The times of all load threads added up, where they are known: less than threads times window where threads ended before others.
+    pub threads_time: Option<Nanos>,
     /// Flushes between the I/Os.
     pub flushes: Option<Flushes>,
-    /// Samples of the rate over time, where a report tells them: the standard deviation over the rate, at most, and how many there are.
+    /// Samples of the rate over time, where a report tells them: an upper bound of the standard deviation over the rate, and the number of
+    /// samples.
     pub samples: Option<(f64, u64)>,
-    /// How much the counts of a closed loop with two speeds vary, over what they would if each I/O were slow by chance.
+    /// How much the counts of a closed loop with two speeds vary, as a multiple of the variation if each I/O were slow by chance.
     pub over_chance: Option<f64>,
     /// The promise, where there is one.
     pub promised: Option<Promised>,
@@ -162,7 +175,7 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
             out.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
         }
     }
-    // The last bin may be cut short: it belongs to no rate on a grid.
+    // The last bin may be cut short, and is left out.
     let whole = step.window_ns.0 / crate::sample::GRID.0;
     out.truncate(whole as usize);
     out
@@ -179,40 +192,71 @@ pub fn direction(pattern: Pattern) -> Option<promised_level::PromiseDirection> {
     }
 }
 
+/// Why a promise has no rate for a load, in words; none where it has one.
+pub fn load_without_promise(promise: &Promise, block: Bytes, pattern: Pattern) -> Option<&'static str> {
+    use promised_level::PromiseDirection::{Read, Write};
+    let merges = |v: &VolumePromise| v.charged_block().is_some_and(|charged| block < charged);
+    let merged = !pattern.is_random() && promise.volumes.iter().any(merges);
+    let apart = pattern.directions().len() > 1 && promise.least(block, Read) != promise.least(block, Write);
+    match (apart, merged) {
+        (true, _) => Some("reads and writes are promised apart, which a mix does not test"),
+        (_, true) => Some(
+            "its requests are smaller than those that are charged, and may be merged: what a sequential load gets depends on that",
+        ),
+        (false, false) => None,
+    }
+}
+
 impl Summary {
     /// The figures of a step, from its samples or from the report that it comes from.
     pub fn of(record: &Record, step: &StepRecord) -> Summary {
         let conditions = record.conditions(step);
         let mut summary = match &step.reported {
-            Some(told) => summary_of_report::summary(told, &conditions),
+            Some(reported) => summary_of_report::summary(reported, &conditions),
             None => measured(record, step, &conditions),
         };
-        let promise = record.claimed.as_ref().map(|c| &c.promise);
+        let promise = record.judged_promise.as_ref().map(|c| &c.promise);
         summary.name = step.name.clone();
+        summary.threads_time = Some(step.workers_window_ns).filter(|t| t.0 > 0);
+        summary.program = record.report.as_ref().map(|report| report.program).unwrap_or_default();
         summary.promised = promise
             .zip(summary.block)
-            .zip(conditions.pattern().and_then(direction))
-            .and_then(|((p, block), d)| Promised::of(p, block, d));
+            .zip(conditions.pattern())
+            .filter(|((p, block), pattern)| load_without_promise(p, *block, *pattern).is_none())
+            .and_then(|((p, block), pattern)| Promised::of(p, block, direction(pattern)?));
         summary
     }
 
-    /// The latency of the volume alone: that of I/Os that no throttle held, where there are such; the shortest under a queue that is
-    /// served at a constant rate.
-    pub fn own_latency(&self, throttled: bool) -> Option<Nanos> {
-        match Modes::of(self) {
-            Some(modes) => Some(modes.passed),
-            None if throttled => self.min,
-            None => self.near_quantile(0.5).or(self.mean_ns.map(|ns| Nanos(ns as u64))),
+    /// I/Os in flight without the flushes between them, by Little's law of the I/Os alone.
+    pub fn ios_in_flight(&self) -> Option<f64> {
+        match (self.iops, self.mean_ns) {
+            (Some(x), Some(mean)) if self.flushes.is_some() => Some(in_flight(x, mean)),
+            _ => self.in_flight,
         }
     }
 
-    /// The mean latency, where slow I/Os hold most of the requests of a queue whose other I/Os would go on beside them with more in flight: of a
-    /// shallow one, and of any below `plenty` whose I/Os are slow one by one, or of which a report without samples excludes nothing. One request
-    /// at a time has no other latency.
-    pub fn held_by_slow(&self, plenty: u64) -> Option<Nanos> {
+    /// The latency of the volume alone: that of I/Os that no throttle held, where there are such; the shortest under a queue that is
+    /// served at a constant rate; the mean where nothing shows that requests waited for each other, however much they differ.
+    pub fn own_latency(&self, throttled: bool) -> Option<Nanos> {
+        let at = |share| self.near_quantile(share);
+        match Modes::of(self) {
+            Some(modes) => Some(modes.passed),
+            None if throttled => self.min,
+            None => {
+                let quick =
+                    at(0.05).filter(|quick| at(0.5).is_some_and(|middle| middle.0 / SPREAD > quick.0));
+                quick.or(self.mean_ns.map(|ns| Nanos(ns as u64))).or(at(0.5))
+            }
+        }
+    }
+
+    /// The mean latency, where slow I/Os hold most of the requests in flight and more depth would let the other I/Os go on beside them. So
+    /// it is for a shallow queue, and below `plenty` for a queue whose I/Os are slow one by one, or whose report without samples does not
+    /// exclude that. With one request at a time the mean is the only latency.
+    pub fn mean_where_slow_ios_fill(&self, plenty: u64) -> Option<Nanos> {
         let (depth, mean) = (self.in_flight?, self.mean_ns?);
         let modes = Modes::of(self);
-        // What stops all requests at times has quick ones before and after.
+        // Where all requests stop together at times, there are quick ones before and after.
         let together = self.over_chance.is_some_and(|over| over >= BY_CHANCE);
         let quick =
             modes.filter(|_| !together).map(|modes| modes.passed).or_else(|| self.near_quantile(0.5))?;
@@ -220,23 +264,31 @@ impl Summary {
         let unseen = self.cv_of_seconds.is_none() && self.offered.is_none();
         let deepest = match self.slow_one_by_one() || unseen && (modes.is_some() || times >= TWO_SPEEDS) {
             true => plenty,
-            false => SHALLOW,
+            false => FILLED_BY_FEW,
         };
         let held = depth < ALONE || times >= HELD_BY_SLOW && depth < deepest as f64;
         held.then_some(Nanos(mean as u64))
     }
 
-    /// The counts exclude that each I/O is slow by chance: they vary too little.
+    /// Share of the time in which requests wait whose own latency is `own`, where a volume that stops for this share may explain the
+    /// waiting as well as a quota. With more in flight such a volume gives more, and a quota does not. No figure at one depth tells which
+    /// it is: both have even counts and two speeds.
+    pub fn may_stop(&self, own: Nanos) -> Option<f64> {
+        let waiting = 1.0 - own.0 as f64 / self.mean_ns?;
+        (waiting <= 1.0 - 1.0 / MAY_STOP).then_some(waiting.max(0.0))
+    }
+
+    /// Whether the counts vary too little for I/Os that are slow by chance.
     pub fn held_together(&self) -> bool {
         self.over_chance.is_some_and(|over| over < TOGETHER)
     }
 
-    /// The counts vary as those of I/Os that are slow by chance, one by one.
+    /// Whether the counts vary as they do where I/Os are slow by chance, one by one.
     pub fn slow_one_by_one(&self) -> bool {
         self.over_chance.is_some_and(|over| (TOGETHER..BY_CHANCE).contains(&over))
     }
 
-    /// Times without completions of that many seconds each are shorter than the longest I/O, which therefore outlasted them.
+    /// Whether the longest I/O lasted longer than times without completions of that many seconds.
     pub fn outlasts(&self, seconds: f64) -> bool {
         self.max.is_some_and(|max| seconds < SHORTER * max.as_seconds())
     }
@@ -245,7 +297,11 @@ impl Summary {
     pub fn near_quantile(&self, share: f64) -> Option<Nanos> {
         let nearest =
             |a: &&(f64, Nanos), b: &&(f64, Nanos)| (a.0 - share).abs().total_cmp(&(b.0 - share).abs());
-        self.percentiles.iter().min_by(nearest).filter(|p| (p.0 - share).abs() < NEAR).map(|p| p.1)
+        self.percentiles
+            .iter()
+            .min_by(nearest)
+            .filter(|p| (p.0 - share).abs() < NEAREST_PERCENTILE)
+            .map(|p| p.1)
     }
 }
 
@@ -303,7 +359,9 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             .targets
             .iter()
             .map(|t| plan.and_then(|p| p.size).unwrap_or(t.size_bytes).min(t.size_bytes))
-            .min(),
+            .min()
+            // A simulated device is no target.
+            .or_else(|| plan.and_then(|p| p.size)),
         device: device(step),
         read_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
@@ -312,8 +370,10 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
         pace_known: true,
         asked: step.in_flight_asked.get(),
+        program: ReportProgram::default(),
         on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
+        threads_time: None,
         flushes: step
             .sync
             .as_ref()
@@ -323,7 +383,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         promised: None,
     };
     if summary.offered.is_none() {
-        let over_chance = |modes: Modes| modes.over_chance(step.in_flight_mean, &counts);
+        let ios = summary.ios_in_flight().unwrap_or(step.in_flight_mean);
+        let over_chance = |modes: Modes| modes.over_chance(ios, &counts);
         summary.over_chance = Modes::of(&summary).and_then(over_chance);
     }
     summary
@@ -395,4 +456,27 @@ fn device(step: &StepRecord) -> Option<DeviceCounts> {
         bytes += (sum(&disk.read_bytes) + sum(&disk.written_bytes)) * scale;
     }
     Some(DeviceCounts { bytes: Some(bytes), ..counts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::catalogue::request::{AskedVolume, PromiseRequest};
+
+    #[test]
+    fn a_load_without_a_promised_rate_is_told_why() {
+        let why = |kind: &str, pattern, kib| {
+            let volume =
+                AskedVolume { kind: kind.into(), size: Some(Bytes::gib(1000)), ..AskedVolume::default() };
+            let request = PromiseRequest { volume, ..PromiseRequest::default() };
+            let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+            load_without_promise(&promise, Bytes::kib(kib), pattern)
+        };
+        assert!(why("aws:st1", Pattern::Read, 64).is_some_and(|why| why.contains("merged")));
+        assert_eq!(why("aws:st1", Pattern::Read, 1024), None);
+        assert_eq!(why("aws:st1", Pattern::RandRead, 64), None);
+        assert_eq!(why("aws:gp3", Pattern::RandRw, 4), None, "reads and writes share one promise");
+        assert!(why("gcp:pd-balanced", Pattern::RandRw, 512).is_none_or(|why| why.contains("apart")));
+    }
 }

@@ -2,22 +2,24 @@
 
 use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
 use crate::plan::Pattern;
-use crate::record::{Conditions, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
+use crate::record::{
+    Conditions, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
+};
 use crate::sample::Direction;
 use crate::stats::little;
 use crate::unit::{Bytes, Nanos};
 
 /// The figures of a report, as far as the rules need them.
-pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
-    let parts = told.parts();
-    let iops = told.sum_of_rates(|f| f.iops.get());
+pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
+    let parts = reported.parts();
+    let iops = reported.sum_of_rates(|f| f.iops.get());
     let latencies: Vec<(f64, &ReportedLatency)> =
         parts.iter().filter_map(|(_, f)| Some((f.count(), f.latency()?.1))).collect();
-    let total = told.ios();
+    let total = reported.ios();
     let mean = match latencies[..] {
         [(_, one)] if parts.len() == 1 => Some(one.mean).filter(|mean| *mean > 0.0),
-        // The mean of all requests is that of the data, where nothing else is among them.
-        [] => told.mixed.as_ref().and_then(|all| {
+        // The mean over all requests is that of the data where there are no other requests.
+        [] => reported.mixed.as_ref().and_then(|all| {
             let mean = all.latency()?.1.mean;
             ((all.count() - total).abs() <= 1.0 + 0.01 * total).then_some(mean)
         }),
@@ -29,47 +31,49 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
     let one = if let [(_, f)] = parts[..] { Some(f) } else { None };
     let pace = conditions.pace.as_ref();
     Summary {
-        name: told.name.clone(),
+        name: reported.name.clone(),
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
         random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
         direct: conditions.direct.get(),
         blocking: conditions.blocking.get(),
         iops,
-        bytes_per_second: told.sum_of_rates(|f| f.bytes_per_second.get()),
+        bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
         ios: (total > 0.0).then_some(total),
         block: conditions.single_block(),
         in_flight: in_flight(asked, by_law),
-        window: told.window(),
+        window: reported.window(),
         mean_ns: mean,
         min: latencies.iter().map(|(_, l)| l.min).min(),
         max: latencies.iter().map(|(_, l)| l.max).max(),
         percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
-        bands: told.bands.clone(),
+        bands: reported.bands.clone(),
         cv_of_seconds: None,
         period: None,
-        range: range(told, conditions),
-        device: told.device.as_ref().map(|d| device(d, conditions)),
-        read_counts: read_counts(told),
-        busiest_thread: told.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+        range: range(reported, conditions),
+        device: reported.device.as_ref().map(|d| device(d, conditions)),
+        read_counts: read_counts(reported),
+        busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
         offered: conditions.offered(),
         pace: pace.and_then(|p| p.rate_option.clone()),
         pauses: pace.and_then(|p| p.pause_option.clone()),
-        // A rate that a status line tells leaves the other options unknown.
+        // A status line tells a rate, and says nothing about the other options.
         pace_known: conditions.runtime.is_known(),
         asked,
+        program: ReportProgram::default(),
         on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
-        flushes: told
+        threads_time: None,
+        flushes: reported
             .sync
             .as_ref()
             .map(|s| Flushes { count: s.count.get().map(|n| n as f64), mean_ns: s.latency.mean }),
-        samples: told.spread_of_rate(),
+        samples: reported.spread_of_rate(),
         over_chance: None,
         promised: None,
     }
 }
 
-/// Requests in flight: what was asked for where rate and latency agree with it, else what they come to.
+/// Requests in flight: the requested depth where rate times latency agrees with it, else rate times latency.
 fn in_flight(asked: Option<f64>, by_law: Option<f64>) -> Option<f64> {
     match (asked, by_law) {
         (Some(n), Some(x)) if (x / n - 1.0).abs() <= 0.05 => Some(n),
@@ -80,21 +84,21 @@ fn in_flight(asked: Option<f64>, by_law: Option<f64>) -> Option<f64> {
     }
 }
 
-/// How much of the target was used: what was asked for, or what was moved when the run ended with it.
-fn range(told: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
+/// Bytes of the target that were used: the requested range, or the bytes that were moved where the run ended with its range.
+fn range(reported: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
     conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
-        let jobs = conditions.jobs.get().filter(|_| ended_by_size(told, conditions))?;
-        Some(Bytes(told.bytes().0 / u64::from(jobs.max(1))))
+        let jobs = conditions.jobs.get().filter(|_| ended_by_size(reported, conditions))?;
+        Some(Bytes(reported.bytes().0 / u64::from(jobs.max(1))))
     })
 }
 
 /// The run ended when its range had been gone over, and not by time.
-pub fn ended_by_size(told: &ReportedStep, c: &Conditions) -> bool {
+pub fn ended_by_size(reported: &ReportedStep, c: &Conditions) -> bool {
     if c.time_based.get() == Some(true) {
         return false;
     }
-    let moved = told.bytes().0;
-    let ms = told.window().unwrap_or_default().0 / 1_000_000;
+    let moved = reported.bytes().0;
+    let ms = reported.window().unwrap_or_default().0 / 1_000_000;
     let in_time = |limit: Nanos| limit.0 == 0 || ms + 50 < limit.0 / 1_000_000;
     match (c.runtime.get(), c.size.get().filter(|b| b.0 > 0), c.jobs.get()) {
         // More than the range, or the whole time: it went round.
@@ -105,7 +109,7 @@ pub fn ended_by_size(told: &ReportedStep, c: &Conditions) -> bool {
         (Some(limit), ..) => in_time(limit),
         // Text does not tell the options: whole MiB by exact count, in a time that is no whole number of seconds.
         (None, ..) => {
-            let exact = c.single_block().map(|b| told.ios() as u64 * b.0);
+            let exact = c.single_block().map(|b| reported.ios() as u64 * b.0);
             exact.is_some_and(|n| n > 0 && n.is_multiple_of(Bytes::MIB.0)) && !(0..=20).contains(&(ms % 1000))
         }
     }
@@ -131,8 +135,8 @@ fn device(d: &ReportedDevice, conditions: &Conditions) -> DeviceCounts {
 }
 
 /// Reads are held against the disk's reads: the writes of a mix, and others' writes, are no part of them.
-fn read_counts(told: &ReportedStep) -> Option<ReadCounts> {
-    let (reads, disk) = (told.read.as_ref().filter(|f| f.moved())?, told.device.as_ref()?);
+fn read_counts(reported: &ReportedStep) -> Option<ReadCounts> {
+    let (reads, disk) = (reported.read.as_ref().filter(|f| f.moved())?, reported.device.as_ref()?);
     Some(ReadCounts {
         ios: reads.count(),
         bytes: (reads.bytes.0 > 0).then_some(reads.bytes.0 as f64),

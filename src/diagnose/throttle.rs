@@ -7,20 +7,24 @@
 //! that throttles use, or the rate is flat. Otherwise it is `possible`. It is never `proven`: see
 //! [`bucket`].
 
-use super::cap::megabytes;
 use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
+use crate::codes;
 use crate::record::{Diagnosis, Record, StepRecord};
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, megabytes, significant};
 
 /// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
 /// as they are set.
 const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
-/// A rate this near to the promise is the promise.
+/// A rate within this share of the promise is at the promise.
 pub(super) const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
 
-/// A rate whose seconds differ by more is held by nothing.
+/// Requests waited where their mean latency is this multiple of the shortest.
+const WAITED: f64 = 1.5;
+/// This multiple of the requests in flight may find the queue empty, since the queue fills once.
+const EMPTY_QUEUE: f64 = 2.0;
+/// Where one-second rates differ by more than this, nothing holds the rate.
 const UNEVEN: f64 = 0.1;
 
 /// A token bucket, as the latencies show it.
@@ -28,8 +32,8 @@ const UNEVEN: f64 = 0.1;
 pub struct TokenBucket {
     /// The two speeds.
     pub modes: Modes,
-    /// Length of its period in seconds, inferred: in each period every request in flight is held once, so that the share
-    /// that is held is N / (T X).
+    /// Length of its period T in seconds, inferred: in each period every request in flight is held once, so that the held share is N / (T
+    /// X) for N requests in flight and X I/Os a second.
     pub period: f64,
     /// I/Os let through in a period.
     pub quota: f64,
@@ -38,17 +42,17 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// The bucket that would explain a run; `None` when its two speeds are not those of one.
+    /// The bucket that would explain a run; `None` when the two speeds of the run are not those of a bucket.
     pub fn of(s: &Summary) -> Option<TokenBucket> {
-        let (n, x) = (s.in_flight?, s.iops?);
+        let (n, x) = (s.ios_in_flight()?, s.iops?);
         let modes = Modes::of(s)?;
-        // One request at a time has two speeds wherever some I/Os are slow: a quota shows in equal counts alone.
-        if s.offered.is_some() || n < super::ALONE && !s.held_together() {
+        // With one request at a time, some slow I/Os are enough for two speeds: only equal counts show a quota.
+        if s.offered.is_some() || s.in_flight? < super::ALONE && !s.held_together() {
             return None;
         }
         let period = n / (modes.held * x);
         let hold = modes.hold() / 1e9;
-        // Nobody is held for longer than a period, and a bucket that is open most of the time does not limit.
+        // No request is held for longer than a period, and a bucket that is open most of the time is no limit.
         let explains = hold <= 1.1 * period + modes.passed.as_seconds() && hold >= 0.2 * period;
         let alike = modes.held_to.0 as f64 <= 2.0 * modes.held_from.0 as f64;
         (explains && alike && period < 60.0).then(|| TokenBucket {
@@ -67,8 +71,8 @@ impl TokenBucket {
 pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = TokenBucket::of(s)?;
-    let (n, x) = (s.in_flight?, s.iops?);
-    if holds_no_rate(case) || super::lapse::stalls_much(case) {
+    let (n, x) = (s.ios_in_flight()?, s.iops?);
+    if holds_no_rate(case) || super::lapse_findings::stalls_much(case) {
         return None;
     }
     let mut seen_apart = false;
@@ -83,9 +87,10 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         b.modes.passed,
     )];
     let law = format!(
-        "{n:.0} in flight / ({} % x {}/s) = {} ms: a quota of {} I/Os each {} ms",
+        "{} in flight / ({} % x {}/s) = {} ms: a quota of {} I/Os each {} ms",
+        if s.flushes.is_some() { significant(n) } else { format!("{n:.0}") },
         significant(b.modes.held * 100.0),
-        rate(x),
+        significant(x),
         significant(b.period * 1e3),
         grouped(b.quota.round() as u64),
         significant(b.period * 1e3),
@@ -96,7 +101,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         evidence.push(format!(
             "each quota is used up in about {} ms, at about {}/s",
             significant((b.period - b.modes.hold() / 1e9) * 1e3),
-            rate(open)
+            significant(open)
         ));
     }
     if let Some(p) = s.period.filter(|p| multiple(p.as_seconds(), b.period)) {
@@ -118,42 +123,45 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     let (near, words) = against_promise(s);
     evidence.extend(words);
-    // I/Os that hang for one time give the rate their period, and no two seconds alike; seconds of a bucket differ by a quota at their edges.
+    // I/Os that hang for one fixed time give the rate their period, and seconds that differ. The seconds of a bucket differ by one quota at
+    // most.
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN.max(b.period / 2.0));
     // I/Os that are slow by chance have the period of their hold in the latencies, and in the rate as well.
     let not_by_chance = match s.over_chance {
         Some(over) => {
-            let share = significant(100.0 * over);
-            if !s.held_together() {
-                evidence.push(format!(
-                    "counts of whole periods vary by {share} % of what they do where each I/O is slow by chance, one by one: more in flight \
-                     would tell, since the others go on beside those"
-                ));
-            } else if flat.is_none() {
-                evidence.push(format!(
-                    "counts of whole periods vary by {share} % of what they would if each I/O were slow by chance"
-                ));
-            }
+            evidence.extend(beside_chance(s, over, flat.is_some()));
             s.held_together()
         }
-        None => seen_apart || flat.is_some() || known && n >= super::SHALLOW as f64,
+        None => seen_apart || flat.is_some() || known && n >= super::FILLED_BY_FEW as f64,
     };
+    // A volume that stops holds no request for two of its periods, and is at the rate of the promise only by accident.
+    let stops = s.may_stop(b.modes.passed).filter(|_| teeth.is_none() && !near);
     let confidence = match not_by_chance || teeth.is_some() || near {
-        true if !uneven => Confidence::Likely,
+        true if !uneven && stops.is_none() => Confidence::Likely,
         _ => Confidence::Possible,
     };
+    if let Some(share) = stops {
+        evidence.push(format!(
+            "requests wait for {} % of the time: a volume that stops for so long in each period looks alike, and gives more with more in flight",
+            significant(100.0 * share)
+        ));
+    }
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
     let finding = Finding::new(
-        "throttle",
+        codes::THROTTLE,
         confidence,
         format!(
-            "A token bucket of about {} ms sets the rate, {}/s; without it the volume takes {}.",
+            "A token bucket of about {} ms{} sets the rate, {}/s; without it the volume takes {}.",
             significant(b.period * 1e3),
-            rate(x),
+            if stops.is_some() { ", or a volume that stops as often," } else { "" },
+            significant(x),
             b.modes.passed
         ),
-        advice(case, format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", rate(x))),
+        match stops {
+            Some(_) => "run it with four times as many requests in flight: a quota gives no more then, and a volume that stops does".into(),
+            None => advice(case, format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", significant(x))),
+        },
     )
     .number("rate_per_second", x)
     .number("period_ms", b.period * 1e3)
@@ -163,10 +171,26 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(evidence.into_iter().fold(finding, Finding::because))
 }
 
+/// How counts of whole periods vary in comparison with chance, in words; none where the rate of each second is the same anyway.
+fn beside_chance(s: &Summary, over_chance: f64, flat: bool) -> Option<String> {
+    let share = significant(100.0 * over_chance);
+    if !s.held_together() {
+        return Some(format!(
+            "counts of whole periods vary by {share} % of what they do where each I/O is slow by chance, one by one: more in flight would tell, \
+             since the others go on beside those"
+        ));
+    }
+    (!flat).then(|| {
+        format!(
+            "counts of whole periods vary by {share} % of what they would if each I/O were slow by chance"
+        )
+    })
+}
+
 /// The advice for a rate below the promise.
 pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; then open a ticket";
 
-/// The advice for a rate that a throttle holds: nobody is to buy more of a promise that is not kept.
+/// The advice for a rate that a throttle holds. Nobody is advised to buy more while the promise is not kept.
 fn advice(case: &DiagnosisCase<'_>, otherwise: String) -> String {
     let s = &case.summary;
     let short = s.promised.zip(s.iops).is_some_and(|(p, x)| p.is_missed(x, s.bytes_per_second));
@@ -213,19 +237,25 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (n, x, min) = (s.in_flight?, s.iops?, s.min?);
     let at = |share: f64| s.percentiles.iter().find(|p| p.0 == share).map(|p| p.1.0 as f64);
     let (low, middle, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
-    // A machine that is itself uneven spreads the waiting; then the rate has to be all the flatter.
+    // A machine that is uneven itself spreads the waiting; then the rate has to be flatter still.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
-    if holds_no_rate(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
+    let unsteady = holds_no_rate(case) || super::lapse_findings::stalls_much(case);
+    if unsteady || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
+        return None;
+    }
+    // Only requests that find the queue empty do not wait. Where more are quick, they overtook others, and there is no such queue.
+    let quick: f64 = s.bands.iter().filter(|b| b.up_to.0 as f64 * 2.0 <= low).map(|b| b.share).sum();
+    if s.ios.is_some_and(|ios| quick * ios > EMPTY_QUEUE * n) {
         return None;
     }
     let mut signs = 1;
     let mut finding = Finding::new(
-        "throttle",
+        codes::THROTTLE,
         Confidence::Possible,
         format!(
             "Requests wait in a queue that is served at a constant rate, {}/s; the shortest took {min}.",
-            rate(x)
+            significant(x)
         ),
         advice(case, "more depth only adds waiting: buy a higher cap, or offer less than this rate".into()),
     )
@@ -235,7 +265,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
         "90 % of the I/Os took {} to {}, but the shortest {min}: they wait their turn ({n:.0} / {}/s = {})",
         Nanos(low as u64),
         Nanos(high as u64),
-        rate(x),
+        significant(x),
         Nanos((n / x * 1e9) as u64)
     ));
     if let Some(cv) = s.cv_of_seconds.filter(|cv| *cv < FLAT) {
@@ -245,28 +275,31 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (near, words) = against_promise(s);
     signs += usize::from(near);
     let finding = words.into_iter().fold(finding, Finding::because);
-    // Deep queues of any device look alike: what excludes them would be a rate that stays when the volume is asked for less.
+    // The deep queue of any device looks alike. Only a rate that stays the same with less in flight would exclude that.
     let confidence = if signs > 1 { Confidence::Likely } else { Confidence::Possible };
     Some(Finding { confidence, ..finding })
 }
 
-/// Without any other sign: the rate is what is promised. A volume that happens to be as fast as its cap looks alike, so this is
-/// `likely` where the rate does not move, and else `possible`.
+/// Without any other sign, the rate is the promised one. A volume that happens to be as fast as its cap looks alike, so this is `likely`
+/// where the rate does not move and requests waited, and else `possible`: where all requests take equally long, depth and latency explain
+/// the rate.
 pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    if s.offered.is_some() || holds_no_rate(case) || super::lapse::stalls_much(case) {
+    if s.offered.is_some() || holds_no_rate(case) || super::lapse_findings::stalls_much(case) {
         return None;
     }
     let (true, words) = against_promise(s) else { return None };
     let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| *cv < UNEVEN)?);
+    let waited = s.min.zip(s.mean_ns).is_none_or(|(min, mean)| mean >= WAITED * min.0 as f64);
     let (confidence, moves) = match cv < FLAT {
-        true => (Confidence::Likely, " and does not move"),
+        true if waited => (Confidence::Likely, " and does not move"),
+        true => (Confidence::Possible, " and does not move"),
         false => (Confidence::Possible, ""),
     };
     let finding = Finding::new(
-        "throttle",
+        codes::THROTTLE,
         confidence,
-        format!("The rate, {}/s, is that of the cap{moves}.", rate(x)),
+        format!("The rate, {}/s, is that of the cap{moves}.", significant(x)),
         "the cap is the limit: buy a higher one if it is not enough",
     )
     .number("rate_per_second", x)
@@ -274,23 +307,28 @@ pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(words.into_iter().fold(finding, Finding::because))
 }
 
-/// One or two in flight: the rate is the latency.
+/// One or two requests in flight: the latency sets the rate.
 ///
-/// It says how the load was made, which is known, and not what more depth would give: only a deeper step shows that.
+/// The finding says how the load was made, which is known. What more depth would give, only a deeper step shows.
 pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (n, x) = (s.in_flight?, s.iops?);
     let asked = s.asked.unwrap_or(n);
     // Without latencies the rate tells how long a request can have taken.
     let (mean, most) = s.mean_ns.map_or((n / x * 1e9, "at most "), |mean| (mean, ""));
-    // Flushes and pauses between the I/Os take their own part of the time.
+    // Flushes and pauses between the I/Os take a part of the time.
     let others = s.flushes.is_some() || s.pauses.is_some();
-    if n > super::FEW || asked > super::FEW || s.offered.is_some() || mean <= 0.0 || others {
+    if n > super::FEW_IN_FLIGHT
+        || asked > super::FEW_IN_FLIGHT
+        || s.offered.is_some()
+        || mean <= 0.0
+        || others
+    {
         return None;
     }
     // Where a throttle holds the rate, the latency does not.
     let throttles = [bucket, at_the_promise].map(|rule| rule(case));
-    if throttles.iter().flatten().any(|f| f.confidence > Confidence::Possible) {
+    if throttles.iter().flatten().any(|f| f.confidence > Confidence::Possible || s.held_together()) {
         return None;
     }
     let advice = match s.blocking {
@@ -299,7 +337,8 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
         }
         // Such an engine does one I/O at a time whatever its depth.
         Some(true) => {
-            "this shows latency, not what the volume can do: for its rate use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs"
+            let deeper = s.program.deeper();
+            &format!("this shows latency, not what the volume can do: for its rate {deeper}")
         }
         _ => "this shows latency, not what the volume can do: raise --iodepth for its rate",
     };
@@ -310,30 +349,33 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     };
     Some(
         Finding::new(
-            "one-at-a-time",
+            codes::ONE_AT_A_TIME,
             Confidence::Likely,
             format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )
-        .because(format!("{} in flight, {most}{} each, {}/s", significant(n), Nanos(mean as u64), rate(x)))
+        .because(format!(
+            "{} in flight, {most}{} each, {}/s",
+            significant(n),
+            Nanos(mean as u64),
+            significant(x)
+        ))
         .number("mean_latency_ms", mean / 1e6),
     )
 }
 
-/// Takes `one-at-a-time` back where a deeper step of the same load did no more: the latency was not what held the rate.
+/// Takes `one-at-a-time` back where a deeper step of the same load did no more: the latency did not hold the rate.
 pub fn no_more_at_depth(record: &Record, all: &mut [Diagnosis]) {
     let asked = |step: &StepRecord| step.in_flight_asked.get().unwrap_or(1.0);
     for (step, diagnosis) in record.steps.iter().zip(all) {
-        let load = record.conditions(step);
         let no_more = |deeper: &StepRecord| {
-            let other = record.conditions(deeper);
             asked(deeper) >= 2.0 * asked(step)
-                && (other.rw == load.rw && other.block == load.block)
+                && record.same_load(step, deeper)
                 && deeper.iops() > 0.0
                 && deeper.iops() <= (1.0 + AT_PROMISE) * step.iops()
         };
-        if diagnosis.find("one-at-a-time").is_some() && record.steps.iter().any(no_more) {
-            diagnosis.findings.retain(|f| f.code != "one-at-a-time");
+        if diagnosis.find(codes::ONE_AT_A_TIME).is_some() && record.steps.iter().any(no_more) {
+            diagnosis.findings.retain(|f| f.code != codes::ONE_AT_A_TIME);
         }
     }
 }
@@ -341,7 +383,7 @@ pub fn no_more_at_depth(record: &Record, all: &mut [Diagnosis]) {
 /// Whether the rate is that of the promise, and in words how far it is.
 fn against_promise(s: &Summary) -> (bool, Option<String>) {
     let (Some(p), Some(x)) = (s.promised, s.iops) else { return (false, None) };
-    // Held against the promise in its own unit; where the unit is in doubt, in the reading that the run is nearer to.
+    // The promise in its own unit; where the unit is in doubt, the reading that the run is nearer to.
     let (ratio, what) = match s.bytes_per_second.filter(|_| !p.binding.counts_ios()) {
         Some(bytes) => {
             let cap = p.nearest_bytes(bytes);
@@ -359,9 +401,9 @@ fn against_promise(s: &Summary) -> (bool, Option<String>) {
             x / p.iops,
             format!(
                 "{}/s are {} % of the promised {}",
-                rate(x),
+                significant(x),
                 significant(x / p.iops * 100.0),
-                rate(p.iops)
+                significant(p.iops)
             ),
         ),
     };
@@ -371,9 +413,4 @@ fn against_promise(s: &Summary) -> (bool, Option<String>) {
 fn multiple(of: f64, unit: f64) -> bool {
     let times = (of / unit).round();
     (1.0..=10.0).contains(&times) && (of / unit / times - 1.0).abs() < 0.1
-}
-
-/// A rate for people.
-pub fn rate(x: f64) -> String {
-    if x >= 99.95 { grouped(x.round() as u64) } else { significant(x) }
 }

@@ -1,21 +1,22 @@
 //! The figures may not be those of the volume, or not of this run alone: reads that never reached it, others on the disk, requests
 //! that were split or merged, a run or a range too small.
 
-use super::throttle::rate;
 use super::{Confidence, DiagnosisCase, Finding, ReadCounts};
+use crate::codes;
 use crate::doubt::Severity;
-use crate::unit::{Bytes, Nanos, significant};
+use crate::record::StepRecord;
+use crate::stats::lapses::Lapse;
+use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
+use crate::unit::{Bytes, Nanos, significant, total};
 
 /// Ranges below this may lie in a cache of an elastic volume.
-const SMALL_RANGE: Bytes = Bytes::gib(32);
-/// Shorter runs have no interval that should be quoted.
-const SHORT: Nanos = Nanos::seconds(60);
+pub const SMALL_RANGE: Bytes = Bytes::gib(32);
 
-/// More requests than this for each I/O are not those of the I/Os alone, unless I/Os were split.
+/// More requests than this for each I/O come from others, unless I/Os were split.
 const MORE_REQUESTS: f64 = 1.5;
-/// Up to so many requests and merges for each I/O are those of the I/Os: filesystems add a few.
+/// Up to this many requests and merges for each I/O come from the I/Os: filesystems add a few.
 const OWN_REQUESTS: f64 = 1.05;
-/// Nothing splits a page.
+/// Requests of at most this size are never split.
 const UNSPLIT: Bytes = Bytes::kib(4);
 
 /// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second.
@@ -30,7 +31,7 @@ fn from_doubt(
 ) -> Option<Finding> {
     let run = case.run?;
     let here = |step: &Option<String>| step.as_ref().is_none_or(|s| *s == run.step.name);
-    let doubt = run.warnings.iter().find(|w| w.code == code && here(&w.step))?;
+    let doubt = run.doubts.iter().find(|w| w.code == code && here(&w.step))?;
     let mut finding =
         Finding::new(code, confidence, headline, doubt.advice.clone()).because(doubt.message.clone());
     finding.blocks = doubt.severity == Severity::Blocker;
@@ -45,7 +46,7 @@ pub fn unwritten(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let reads = case.summary.reads?;
     from_doubt(
         case,
-        "unwritten-blocks",
+        codes::UNWRITTEN_BLOCKS,
         Confidence::Proven,
         "Part of what was read was never written, and does not come from the medium.",
     )
@@ -54,17 +55,17 @@ pub fn unwritten(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// Reads that the disk never saw.
 ///
-/// `proven` for reads through the page cache that the disk did not count. Direct reads that it did not count may have gone to a disk of
-/// the stack whose counters were not read: `likely`. A report's counters are of another moment: at most `likely`.
+/// `proven` for reads through the page cache that the disk did not count. `likely` for direct reads: they may have gone to a disk of the
+/// stack whose counters were not read. At most `likely` for a report, whose counters are of another moment.
 pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Part of the reads came from memory, not from the disk.";
     if case.run.is_some() {
         let cached = case.summary.direct == Some(false);
         let confidence = if cached { Confidence::Proven } else { Confidence::Likely };
-        return from_doubt(case, "reads-from-memory", confidence, WORDS);
+        return from_doubt(case, codes::READS_FROM_MEMORY, confidence, WORDS);
     }
     let s = &case.summary;
-    // Of a mix, reads are held against reads.
+    // In a mix, reads are compared with reads.
     let reads = s.read_counts.or_else(|| {
         let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
         Some(ReadCounts { ios: s.ios?, bytes: moved, device: s.device? })
@@ -75,7 +76,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
         Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
         _ => 0.05,
     };
-    // Of I/Os of several sizes only the large ones may be split, and counts compare nothing: bytes do.
+    // Of I/Os of several sizes only the large ones may be split, so that bytes are compared and not counts.
     let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
     let (missing, evidence) = match bytes {
         Some((seen, moved)) if moved > 0.0 => {
@@ -83,11 +84,15 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
         }
         _ => (
             1.0 - (device.ios + device.merges) / ios,
-            format!("the disk completed {} of {} reads", rate(device.ios + device.merges), rate(ios)),
+            format!(
+                "the disk completed {} of {} reads",
+                significant(device.ios + device.merges),
+                significant(ios)
+            ),
         ),
     };
     (s.reads? && missing > allowed).then(|| {
-        // The counters are another tool's, and so is their moment: they prove nothing by themselves.
+        // Another tool read the counters, at a moment of its own: they prove nothing by themselves.
         let (confidence, advice) = match s.direct {
             Some(true) => (
                 Confidence::Possible,
@@ -101,7 +106,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
                 "make sure that direct=1 was set and that the range was written before",
             ),
         };
-        let finding = Finding::new("reads-from-memory", confidence, WORDS, advice)
+        let finding = Finding::new(codes::READS_FROM_MEMORY, confidence, WORDS, advice)
             .because(format!("{evidence}: {} % never reached it", significant(missing * 100.0)))
             .number("missing_share", missing);
         if s.direct == Some(true) { finding } else { finding.blocking() }
@@ -114,7 +119,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
 pub fn cpu_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
-        "cpu-quota",
+        codes::CPU_QUOTA,
         Confidence::Proven,
         "Our own cgroup was denied CPU time: its limit was measured.",
     )
@@ -122,15 +127,23 @@ pub fn cpu_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// io_uring handed requests to threads.
 ///
-/// `proven`: their CPU time was counted. The finding says nothing of what that cost.
+/// `proven`: their CPU time was counted. The finding does not say how much rate that cost.
 pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
-        "io-wq",
+        codes::IO_WQ,
         Confidence::Proven,
         "Requests went through kernel threads (io-wq), which cost CPU time and latency.",
     )
 }
+
+/// The number of requests for each I/O is as expected within this share, which the edges of the window explain.
+const SAME_NUMBER: f64 = 0.02;
+/// A multiple within this distance of a whole number counts as whole.
+const WHOLE: f64 = 0.05;
+
+/// The figure of the finding `other-traffic`: bytes that others moved, as a share of ours.
+pub const OTHER_SHARE: &str = "other_share";
 
 /// Somebody else uses the disk.
 ///
@@ -138,38 +151,59 @@ pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// Otherwise `likely`: the filesystem itself may have caused the bytes that are not ours.
 pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Something else used the disk at the same time.";
-    if let Some(found) = from_doubt(case, "other-traffic", Confidence::Proven, WORDS) {
-        return Some(found);
-    }
     if case.run.is_none() {
         return of_counts(case);
     }
-    let run = case.run.filter(|r| r.real() && r.plan.direct)?;
-    let s = &case.summary;
-    let (device, ours, seconds) = (s.device?.bytes?, s.bytes_per_second?, run.step.window_ns.as_seconds());
-    let ours = ours * seconds;
-    // Two edges of a tenth of a second lie between their clock and ours.
-    let allowed = 0.02 + 0.2 / seconds;
-    let more = device / ours - 1.0;
-    (more > allowed && device - ours > 4.0 * Bytes::MIB.0 as f64).then(|| {
+    let written = from_doubt(case, codes::OTHER_TRAFFIC, Confidence::Proven, WORDS);
+    let Some(beyond) = beyond_ours(case) else {
+        let share = |step: &StepRecord| {
+            let all = total(step.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
+            Some(all as f64 / step.read.as_ref()?.bytes.0 as f64)
+        };
+        let share = case.run.and_then(|run| share(run.step));
+        return written.map(|found| share.into_iter().fold(found, |found, s| found.number(OTHER_SHARE, s)));
+    };
+    let found = written.unwrap_or_else(|| {
         Finding::new(
-            "other-traffic",
+            codes::OTHER_TRAFFIC,
             Confidence::Likely,
             WORDS,
-            "stop it (a filesystem's journal, a snapshot, another process), or take these figures as a lower bound",
+            "stop it (a filesystem's journal, a snapshot, another process): without it the rate is this or more, and latencies are these or less",
         )
-        .because(format!(
-            "the disk's counters show {} moved, {} of it ours: {} % more",
-            Bytes(device as u64),
-            Bytes(ours as u64),
-            significant(more * 100.0)
-        ))
-        .number("other_share", more)
-    })
+    });
+    let evidence = format!(
+        "the disk's counters show {} moved, {} of it ours: {} % more",
+        Bytes(beyond.device as u64),
+        Bytes(beyond.ours as u64),
+        significant(beyond.share() * 100.0)
+    );
+    Some(found.because(evidence).number(OTHER_SHARE, beyond.share()))
 }
 
-/// The largest number of requests that an I/O of a size is split into.
-fn most_parts(block: Bytes) -> f64 {
+/// Bytes that the disk moved, more than the load accounts for.
+struct BeyondOurs {
+    device: f64,
+    ours: f64,
+}
+
+impl BeyondOurs {
+    fn share(&self) -> f64 {
+        self.device / self.ours - 1.0
+    }
+}
+
+fn beyond_ours(case: &DiagnosisCase<'_>) -> Option<BeyondOurs> {
+    let run = case.run.filter(|r| r.real() && r.plan.direct)?;
+    let s = &case.summary;
+    let seconds = run.step.window_ns.as_seconds();
+    let moved = BeyondOurs { device: s.device?.bytes?, ours: s.bytes_per_second? * seconds };
+    // The samples of the counters and our window may differ by a tenth of a second at both ends.
+    let allowed = 0.02 + 0.2 / seconds;
+    (moved.share() > allowed && moved.device - moved.ours > 4.0 * Bytes::MIB.0 as f64).then_some(moved)
+}
+
+/// The largest number of requests of which an I/O of a size may consist: one for each page.
+pub fn most_parts(block: Bytes) -> f64 {
     (block.0 as f64 / UNSPLIT.0 as f64).max(1.0)
 }
 
@@ -180,15 +214,15 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let each = (device.ios + device.merges) / ios;
     (each > MORE_REQUESTS && each > most_parts(s.block?) && s.flushes.is_none()).then(|| {
         Finding::new(
-            "other-traffic",
+            codes::OTHER_TRAFFIC,
             Confidence::Likely,
             "The disk did more than these I/Os: something else used it at the same time.",
-            "stop it (another job or process, a filesystem's journal), or take these figures as a lower bound",
+            "stop it (another job or process, a filesystem's journal): without it the rate is this or more, and latencies are these or less",
         )
         .because(format!(
             "the disk completed {} requests while {} I/Os were done, which are too small to be split into so many",
-            rate(device.ios),
-            rate(ios)
+            significant(device.ios),
+            significant(ios)
         ))
         .number("requests_per_io", each)
     })
@@ -196,30 +230,40 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// Each I/O becomes several requests.
 ///
-/// `proven` where every disk takes less in one request than an I/O has, and the number of requests is a whole multiple of the number of
-/// I/Os: requests of other processes would break the multiple. `likely` where only one of the two holds, since such
-/// requests are then not excluded.
+/// `proven` where the disk moved our bytes alone and completed as many requests as the kernel's limit of one (max_sectors_kb) makes of our
+/// I/Os: requests of other processes would come on top. With more requests than that, `likely`: memory in many pieces is split further, and
+/// small requests of others hardly show in the bytes. Without a limit that explains it, `likely` where the number is a whole multiple.
 pub fn splits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios, block) = (s.device?, s.ios?, s.block?);
     let each = (device.ios + device.merges) / ios;
-    let whole = (each - each.round()).abs() < 0.05 * each;
+    if each <= MORE_REQUESTS || each > most_parts(block) || beyond_ours(case).is_some() {
+        return None;
+    }
     let limit =
         case.run.and_then(|r| r.step.evidence.queues.iter().filter_map(|q| q.max_request_bytes).max());
-    let explained = limit.is_some_and(|l| l < block);
-    (each > MORE_REQUESTS && each <= most_parts(block) && (whole || explained)).then(|| {
-        let finding = Finding::new(
-            "splits",
-            if explained && whole { Confidence::Proven } else { Confidence::Likely },
-            format!("Each I/O of {block} becomes {} requests at the disk.", significant(each)),
-            "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
-        )
-        .because(format!("the disk completed {} requests for {} I/Os", rate(device.ios), rate(ios)))
-        .number("requests_per_io", each);
-        match limit.filter(|_| explained) {
-            Some(l) => finding.because(format!("the kernel splits what is larger than {l} (max_sectors_kb)")),
-            None => finding,
+    let limit = limit.filter(|l| l.0 > 0 && *l < block);
+    let parts = limit.map(|l| block.0.div_ceil(l.0) as f64);
+    let near = |n: f64| (each / n - 1.0).abs() < SAME_NUMBER;
+    let (confidence, becomes) = match parts {
+        Some(n) if near(n) => (Confidence::Proven, significant(each)),
+        Some(n) if each > n => (Confidence::Likely, format!("{} or more", significant(n))),
+        _ if near(each.round()) && (each - each.round()).abs() < WHOLE => {
+            (Confidence::Likely, significant(each))
         }
+        _ => return None,
+    };
+    let finding = Finding::new(
+        codes::SPLITS,
+        confidence,
+        format!("Each I/O of {block} becomes {becomes} requests at the disk."),
+        "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
+    )
+    .because(format!("the disk completed {} requests for {} I/Os", significant(device.ios), significant(ios)))
+    .number("requests_per_io", each);
+    Some(match limit {
+        Some(l) => finding.because(format!("the kernel splits what is larger than {l} (max_sectors_kb)")),
+        None => finding,
     })
 }
 
@@ -230,12 +274,12 @@ pub fn merges(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
-    // More requests and merges than I/Os are others' too, and as many requests as I/Os were not made fewer.
+    // Others caused some of the requests where requests and merges exceed our I/Os; and as many requests as I/Os show no merge.
     let own = device.ios < ios && device.ios + device.merges <= OWN_REQUESTS * ios;
     let more_than_others = share > 2.0 * (OWN_REQUESTS - 1.0) && case.run.is_some();
     (share > 0.01 && own).then(|| {
         Finding::new(
-            "merges",
+            codes::MERGES,
             if more_than_others { Confidence::Proven } else { Confidence::Likely },
             format!(
                 "{} % of the I/Os were merged: the disk did fewer, larger requests.",
@@ -248,9 +292,9 @@ pub fn merges(case: &DiagnosisCase<'_>) -> Option<Finding> {
         )
         .because(format!(
             "{} merges for {} I/Os, {} requests at the disk",
-            rate(device.merges),
-            rate(ios),
-            rate(device.ios)
+            significant(device.merges),
+            significant(ios),
+            significant(device.ios)
         ))
         .number("merged_share", share)
     })
@@ -270,7 +314,7 @@ pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
         || tail < Nanos::millis(50)
         || tail.0 < 20 * middle.0
         || super::throttle::TokenBucket::of(s).is_some()
-        || !super::lapse::events(run.step).is_empty()
+        || super::lapse_findings::events(run.step).iter().any(|e| e.lapse != Lapse::SlowStart)
     {
         return None;
     }
@@ -284,27 +328,36 @@ pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
         .filter(|r| **r > first + 0.1 * (last - first) && **r < last - 0.1 * (last - first));
     (last > 1.2 * first && between.count() >= 2 && rates.is_sorted()).then(|| {
         Finding::new(
-            "lazy-loading",
+            codes::LAZY_LOADING,
             Confidence::Possible,
             "Reads became faster little by little, as with a volume that loads from a snapshot.",
             "read the whole volume once (128 KiB blocks at depth 32), then test again",
         )
-        .because(format!("the last fifth of the run did {}/s, the first {}/s", rate(last), rate(first)))
+        .because(format!(
+            "the last fifth of the run did {}/s, the first {}/s",
+            significant(last),
+            significant(first)
+        ))
         .because(format!("1 % of the reads took {tail} or more, the median {middle}"))
     })
 }
 
-/// A range that a cache can hold. `possible`: nothing shows the cache.
+/// A range that a cache can hold. `possible`: no evidence shows that a cache answered.
 pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "The load went over a small range: a cache on the way may hold part of it.";
     if case.run.is_some() {
-        return from_doubt(case, "small-range", Confidence::Possible, WORDS);
+        return from_doubt(case, codes::SMALL_RANGE, Confidence::Possible, WORDS);
     }
     let s = &case.summary;
     let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
     (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
-        Finding::new("small-range", Confidence::Possible, WORDS, "use a larger file, or the whole device")
-            .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
+        Finding::new(
+            codes::SMALL_RANGE,
+            Confidence::Possible,
+            WORDS,
+            "use a larger file, or the whole device",
+        )
+        .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
     })
 }
 
@@ -312,19 +365,19 @@ pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
 ///
 /// `proven`: the length is a fact of the run.
 pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    let window = case.summary.window.filter(|w| *w < SHORT)?;
+    let window = case.summary.window.filter(|w| *w < LEAST_QUOTABLE)?;
     let mut finding = Finding::new(
-        "too-short",
+        codes::TOO_SHORT,
         Confidence::Proven,
         format!("{} s are too short to quote a figure from.", significant(window.as_seconds())),
-        "measure 300 s or more",
+        format!("measure {} s or more", RECOMMENDED.as_seconds()),
     )
     .because(format!(
         "{} s were measured; bursts and cycles longer than that are not seen",
         significant(window.as_seconds())
     ));
-    if case.run.is_some_and(|r| r.warnings.iter().any(|w| w.code == "short-run")) {
-        finding.doubt = Some("short-run".into());
+    if case.run.is_some_and(|r| r.doubts.iter().any(|w| w.code == codes::SHORT_RUN)) {
+        finding.doubt = Some(codes::SHORT_RUN.into());
     }
     Some(finding)
 }

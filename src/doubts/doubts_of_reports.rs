@@ -2,40 +2,49 @@
 
 use std::path::Path;
 
-use super::{Case, Told};
-use crate::diagnose::DEEP_QUEUE;
+use super::{DoubtCase, ReportOfStep};
+use crate::diagnose::QUEUE_SETS_LATENCY;
 use crate::doubt::{Doubt, Severity};
 use crate::plan::EngineKind;
-use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions};
+use crate::record::{
+    Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions_of_reports,
+};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// Shorter runs need a ramp more than long ones.
-const LONG: Nanos = Nanos::seconds(300);
-/// Figures that cannot be, told by name; more are counted.
+const LONG_RUN: Nanos = Nanos::seconds(300);
+/// The number of impossible figures that are named; further ones are only counted.
 const IMPOSSIBLE_TOLD: usize = 6;
 /// Folders and devices that are memory on every Linux of today, and folders below them where disks are mounted.
 const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
 const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
 /// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
-/// that share, and the percentile with that share above it may be theirs alone. It is a twentieth of the tolerance of a promise.
+/// that share, and the percentile with that share above it may consist of such I/Os alone. The share is a twentieth of the tolerance of a
+/// promise.
 const SHORT_SHARE: f64 = 0.001;
 
+/// Jobs that ran for less than this share of the window ended at different times; a tolerance of a promise is as much.
+const ALL_THE_TIME: f64 = 0.98;
+
+/// Jobs that ran for less than this share of the window were not the load that was asked for.
+const MOST_OF_THE_TIME: f64 = 0.9;
+
 /// A run that drove a device.
-fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
-    case.told.as_ref().filter(|t| !t.conditions.is_null())
+fn on_a_device<'a>(case: &'a DoubtCase<'_>) -> Option<&'a ReportOfStep<'a>> {
+    case.reported.as_ref().filter(|t| !t.conditions.is_null())
 }
 
 /// The job failed, or some of its I/Os did.
-pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
-    let told = case.told.as_ref()?;
-    let failure = told.report.failure.as_ref()?;
+pub(super) fn failed(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let reported = case.reported.as_ref()?;
+    let failure = reported.report.failure.as_ref()?;
     let count = failure.ios.map(|n| format!("{} I/Os failed", grouped(n)));
     let number = if failure.number == 0 { String::new() } else { format!(", with error {}", failure.number) };
     Some(Doubt::new(
         Severity::Blocker,
         "errors",
         format!("{}{number}", count.unwrap_or_else(|| "the job failed".into())),
-        if told.conditions.on_windows() {
+        if reported.conditions.on_windows() {
             "find the cause (the System event log of Windows) before any figure is used"
         } else {
             "find the cause (dmesg) before any figure is used"
@@ -43,24 +52,24 @@ pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
-/// The report holds figures that cannot be: it was edited or damaged, or its tool has a fault.
-pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
-    let told = case.told.as_ref()?.report;
-    let against = told.contradictions();
-    let all: Vec<&str> = told.impossible.iter().chain(&against).map(String::as_str).collect();
+/// The report holds impossible figures: the report was edited or damaged, or its tool has a fault.
+pub(super) fn impossible(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let reported = case.reported.as_ref()?.report;
+    let against = reported.contradictions();
+    let all: Vec<&str> = reported.impossible.iter().chain(&against).map(String::as_str).collect();
     if all.is_empty() {
         return None;
     }
     let shown = &all[..all.len().min(IMPOSSIBLE_TOLD)];
     let left = all.len() - shown.len();
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
-    let out = if told.impossible.is_empty() { "" } else { "; what rests on them is left out" };
+    let out = if reported.impossible.is_empty() { "" } else { "; what rests on them is left out" };
     Some(Doubt::new(
-        if told.rate_impossible || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
+        if reported.rate_impossible || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
         "impossible-figures",
         format!("the report holds figures that cannot be: {}{more}{out}", shown.join("; ")),
-        match case.told.as_ref().map(|t| t.program) {
-            Some(ReportProgram::Fio) if told.impossible.is_empty() => {
+        match case.reported.as_ref().map(|t| t.program) {
+            Some(ReportProgram::Fio) if reported.impossible.is_empty() => {
                 "report each job by itself, without group_reporting: a row that sums up unlike jobs shows the options of one of them; or take the report again, as the program wrote it"
             }
             _ => {
@@ -71,12 +80,12 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The file or device is memory: by its filesystem where volproof measured, by its path where a report names no more.
-pub(super) fn in_memory(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn in_memory(case: &DoubtCase<'_>) -> Option<Doubt> {
     let begins = |path: &Path, with: &[&str]| with.iter().any(|m| path.to_string_lossy().starts_with(m));
     let by_path = |path: &Path| begins(path, &MEMORY) && !begins(path, &ON_DISK);
-    let path = match &case.told {
-        Some(told) if told.conditions.is_null() => None,
-        Some(told) => told.conditions.targets.as_ref()?.iter().find(|path| by_path(path)),
+    let path = match &case.reported {
+        Some(reported) if reported.conditions.is_null() => None,
+        Some(reported) => reported.conditions.targets.as_ref()?.iter().find(|path| by_path(path)),
         None if case.step.engine.get() == Some(EngineKind::Null) => None,
         None => {
             let in_memory = |t: &&&TargetRecord| match t.facts.place() {
@@ -95,22 +104,21 @@ pub(super) fn in_memory(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// A direction that the load has is not in the report, which breaks off.
-pub(super) fn part_missing(case: &Case<'_>) -> Option<Doubt> {
-    let told = case.told.as_ref()?;
-    let wanted = told.conditions.pattern()?.directions();
-    let there = told.report.parts();
-    if told.report.mixed.is_some() {
-        return None;
-    }
+pub(super) fn part_missing(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let reported = case.reported.as_ref()?;
+    let wanted = reported.conditions.pattern()?.directions();
+    let there = reported.report.parts();
+    // A total of both directions takes the place of each, unless the directions were to follow the total.
     let missing: Vec<&str> =
         wanted.iter().map(|d| d.name()).filter(|d| there.iter().all(|(name, _)| name != d)).collect();
-    (!missing.is_empty() && !there.is_empty() && case.partial).then(|| {
+    let total = reported.report.mixed.is_some();
+    (!missing.is_empty() && (total || !there.is_empty()) && case.partial).then(|| {
         Doubt::new(
             Severity::Blocker,
             "part-missing",
             format!(
                 "the load was {}, and the report has no {}s: it breaks off before them",
-                told.conditions.rw.as_ref().map_or("a mix", String::as_str),
+                reported.conditions.rw.as_ref().map_or("a mix", String::as_str),
                 missing.join("s and no ")
             ),
             "copy the report to its end: a part says nothing of the whole",
@@ -119,8 +127,8 @@ pub(super) fn part_missing(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// No device was driven.
-pub(super) fn null_engine(case: &Case<'_>) -> Option<Doubt> {
-    case.told.as_ref().filter(|t| t.conditions.is_null())?;
+pub(super) fn null_engine(case: &DoubtCase<'_>) -> Option<Doubt> {
+    case.reported.as_ref().filter(|t| t.conditions.is_null())?;
     Some(Doubt::new(
         Severity::Blocker,
         "null-engine",
@@ -130,7 +138,7 @@ pub(super) fn null_engine(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The load went through the page cache.
-pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn buffered(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
     let writes = !t.conditions.only_reads();
     let flush = t.conditions.fsync.get().filter(|n| *n > 0);
@@ -142,7 +150,7 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
     };
     // Each write waits for its flush, so the rate is that of the disk; reads may still come from memory.
     let durable = flush == Some(1) && t.summary.reads == Some(false);
-    // One flush behind the last write, which the time of the run contains.
+    // A single flush after the last write, whose time is part of the run.
     let at_end =
         flush.is_some_and(|n| n > 1 && f64::from(n) >= t.report.ios()) && t.summary.reads == Some(false);
     if at_end {
@@ -164,9 +172,17 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
         "buffered",
         match (durable, writes) {
             (true, _) => format!("{through}, and each write was flushed: the time is that of both"),
-            (false, true) => {
-                format!("{through}: writes end in memory, and reach the disk when the kernel likes")
+            (false, true) if t.conditions.rw.is_unknown() => {
+                format!(
+                    "{through}: memory takes writes and holds reads, and the rate is not that of the disk alone"
+                )
             }
+            (false, true) => match flush {
+                Some(n) if t.summary.reads == Some(false) => format!(
+                    "{through}: memory takes the writes, a flush follows each {n}, and the time is that of both"
+                ),
+                _ => format!("{through}: writes end in memory, and reach the disk when the kernel likes"),
+            },
             (false, false) => format!("{through}: reads that memory holds never reach the disk"),
         },
         format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option()),
@@ -174,9 +190,9 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The report does not say whether the load went through the page cache, and its figures do not exclude it.
-pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn cache_unknown(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.is_unknown())?;
-    // Requests that really waited side by side, and were handed over at once, went past the cache.
+    // Requests that the kernel took at once, and that then waited side by side, bypassed the cache.
     let handed_over = |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < 0.1);
     let side_by_side =
         t.summary.in_flight.is_some_and(|n| n >= 2.0) && t.report.parts().iter().any(handed_over);
@@ -203,7 +219,7 @@ fn share_of_submission(f: &ReportedFigures) -> Option<f64> {
 }
 
 /// A blocking engine keeps one request in flight, whatever depth was asked for.
-pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn depth_ignored(case: &DoubtCase<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let depth = c.iodepth.get().filter(|d| *d > 1 && c.one_at_a_time())?;
     Some(Doubt::new(
@@ -218,13 +234,14 @@ pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Percentiles of I/Os that took longer than the tool's histogram reaches.
-pub(super) fn saturated(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn saturated(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let beyond = t.report.parts().into_iter().find_map(|(name, f)| {
         let (_, table) = f.percentiles()?;
         let top = table.percentiles.values().max().copied()?;
         let longest = f.latency()?.1.max;
-        (top >= contradictions::LAST_BUCKET && longest.0 > top.0 / 100 * 102).then_some((name, top, longest))
+        (top >= contradictions_of_reports::LAST_BUCKET && longest.0 > top.0 / 100 * 102)
+            .then_some((name, top, longest))
     });
     let (name, top, longest) = beyond?;
     Some(Doubt::new(
@@ -238,7 +255,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The amount of data ended the run, and not its time.
-pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| crate::diagnose::ended_by_size(t.report, t.conditions))?;
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
@@ -256,37 +273,55 @@ pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
-/// The latencies are waiting in the queue of the load itself.
-pub(super) fn queue_latency(case: &Case<'_>) -> Option<Doubt> {
+/// Jobs of a run ended at different times, so that fewer of them drove the volume at the end.
+pub(super) fn jobs_ended_apart(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let s = &t.summary;
-    let n = t.conditions.in_flight().filter(|n| *n > DEEP_QUEUE)?;
+    let (jobs, window, time) = (s.jobs.filter(|n| *n > 1.0)?, s.window?, s.threads_time?);
+    let running = time.as_seconds() / window.as_seconds();
+    (running < ALL_THE_TIME * jobs).then(|| {
+        Doubt::new(
+            if running < MOST_OF_THE_TIME * jobs { Severity::Blocker } else { Severity::Warning },
+            "jobs-ended-apart",
+            format!(
+                "the {jobs:.0} jobs ended at different times: the rate is that over {window}, in which {} of them ran on average",
+                significant(running)
+            ),
+            format!("{}, so that all jobs end together", t.program.longer()),
+        )
+    })
+}
+
+/// At a deep queue requests may wait for each other, and one depth does not tell how much of the latency is waiting.
+pub(super) fn queue_latency(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let t = on_a_device(case)?;
+    let s = &t.summary;
+    let n = t.conditions.in_flight().filter(|n| *n > QUEUE_SETS_LATENCY)?;
     let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
-    // More in flight than there can be is told by the doubt about such figures.
+    // More requests in flight than possible are told by `impossible`.
     (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {
         Doubt::new(
             Severity::Warning,
             "queue-latency",
             format!(
-                "{} is what an I/O waits among {} in flight, not the latency of the volume: {} / {}/s",
+                "{} is the response time among {} in flight ({}/s): one depth does not tell how much of it is waiting for the others",
                 Nanos(mean as u64),
-                significant(in_flight),
                 significant(in_flight),
                 grouped(x.round() as u64)
             ),
             match t.program {
-                ReportProgram::Fio => "latency is quoted from one request at a time (iodepth=1, numjobs=1)",
-                ReportProgram::Diskspd => "latency is quoted from one request at a time (-o1 -t1)",
-                _ => "latency is quoted from one request at a time",
+                ReportProgram::Fio => "quote the latency of the volume from one request at a time (iodepth=1, numjobs=1)",
+                ReportProgram::Diskspd => "quote the latency of the volume from one request at a time (-o1 -t1)",
+                _ => "quote the latency of the volume from one request at a time",
             },
         )
     })
 }
 
 /// The first seconds of the load are part of the figures.
-pub(super) fn no_ramp(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn no_ramp(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.ramp.get() == Some(Nanos(0)))?;
-    t.summary.window.filter(|w| *w < LONG)?;
+    t.summary.window.filter(|w| *w < LONG_RUN)?;
     Some(Doubt::new(
         Severity::Note,
         "no-ramp",
@@ -300,24 +335,24 @@ pub(super) fn no_ramp(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// All jobs use the same part of the target.
-pub(super) fn same_range(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn same_range(case: &DoubtCase<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let jobs = c.jobs.get().filter(|n| *n > 1)?;
     let sequential = c.rw.as_ref().is_some_and(|rw| !rw.contains("rand"));
-    // Without the options it is not known which files the jobs had.
+    // Where the options are unknown, the files of the jobs are unknown too.
     let one_range = c.own_files.get() == Some(false) && c.own_offsets.get() == Some(false);
     (sequential && one_range).then(|| {
         Doubt::new(
             Severity::Warning,
             "same-range",
-            format!("{jobs} sequential jobs went over the same range: all but the first find their blocks in caches"),
+            format!("{jobs} sequential jobs went over the same range: all but the first may find their blocks in caches"),
             "add offset_increment=10% (or a file per job), or test random I/O",
         )
     })
 }
 
 /// Reads of blocks that were never written are answered without the medium.
-pub(super) fn unwritten(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn unwritten(case: &DoubtCase<'_>) -> Option<Doubt> {
     // sysbench reads files that it wrote before.
     let t = on_a_device(case)
         .filter(|t| t.summary.reads == Some(true) && t.program != ReportProgram::Sysbench)?;
@@ -335,7 +370,7 @@ pub(super) fn unwritten(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Only zeros were written.
-pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn zero_buffers(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
     let writes = t.report.parts().iter().any(|(name, _)| !name.starts_with("read"));
     let (option, advice) = match t.program {
@@ -355,8 +390,8 @@ pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
-/// A rate that was kept is a finding; one that was not says that something else limits.
-pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Doubt> {
+/// A rate that was not kept: something else than the rate limits. (A rate that was kept is a finding.)
+pub(super) fn rate_not_reached(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let (pace, x) = (t.conditions.pace.as_ref()?, t.summary.iops?);
     let rate = pace.offered_per_second.filter(|rate| x < 0.97 * rate)?;
@@ -374,11 +409,11 @@ pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Some I/Os moved less than their block.
-pub(super) fn short_ios(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn short_ios(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
-    let told: &ReportedStep = t.report;
-    let short = total(told.parts().iter().map(|(_, f)| f.short_ios));
-    let share = short as f64 / told.ios();
+    let reported: &ReportedStep = t.report;
+    let short = total(reported.parts().iter().map(|(_, f)| f.short_ios));
+    let share = short as f64 / reported.ios();
     let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
     (short > 0 && share.is_finite() && !flushed).then(|| {
         Doubt::new(
@@ -387,7 +422,7 @@ pub(super) fn short_ios(case: &Case<'_>) -> Option<Doubt> {
             format!(
                 "{} of {} I/Os were cut short or dropped, and count as whole ones",
                 grouped(short),
-                grouped(told.ios().round() as u64)
+                grouped(reported.ios().round() as u64)
             ),
             "look for the end of the file or device within the range, and for errors in the kernel log (dmesg)",
         )

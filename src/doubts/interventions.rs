@@ -1,16 +1,16 @@
 //! Doubts from what the user did while a step ran, by key or signal.
 
-use super::Case;
+use super::DoubtCase;
 use crate::doubt::{Doubt, Severity};
 use crate::record::Intervention;
 use crate::unit::Nanos;
 
-fn sum(case: &Case<'_>, of: impl Fn(&Intervention) -> Option<Nanos>) -> Option<Nanos> {
+fn sum(case: &DoubtCase<'_>, of: impl Fn(&Intervention) -> Option<Nanos>) -> Option<Nanos> {
     let all: Vec<u64> = case.step.interventions.iter().filter_map(of).map(|n| n.0).collect();
     (!all.is_empty()).then(|| Nanos(all.iter().sum()))
 }
 
-pub(super) fn ended_early(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn ended_early(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     step.was_ended_early().then(|| {
         let planned = case.plan.map(|p| p.runtime).filter(|r| r.0 > 0);
@@ -29,7 +29,7 @@ fn measured_time(time: Nanos) -> String {
     if time < Nanos::seconds(60) { time.to_string() } else { time.clock() }
 }
 
-pub(super) fn suspended(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn suspended(case: &DoubtCase<'_>) -> Option<Doubt> {
     let lasted = sum(case, |i| match i {
         Intervention::Suspended { for_ns, .. } => Some(*for_ns),
         _ => None,
@@ -38,11 +38,11 @@ pub(super) fn suspended(case: &Case<'_>) -> Option<Doubt> {
         Severity::Blocker,
         "suspended",
         format!("volproof was suspended for {lasted} while it measured, and its load stood still"),
-        "rates and latencies hold that time: repeat the step without Ctrl-Z or SIGSTOP",
+        "rates and latencies hold that time: repeat the step without Ctrl-Z, SIGSTOP or a paused container",
     ))
 }
 
-pub(super) fn paused_before(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn paused_before(case: &DoubtCase<'_>) -> Option<Doubt> {
     let lasted = sum(case, |i| match i {
         Intervention::PausedBefore { for_ns } => Some(*for_ns),
         _ => None,

@@ -3,12 +3,14 @@
 //!
 //! Each rule says nothing where its evidence is missing. docs/method.md gives the reasons of the limits.
 
-use super::Case;
-use crate::diagnose::SATURATED;
+use super::DoubtCase;
+use crate::codes;
+use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
+use crate::stats::LEAST_QUOTABLE;
 use crate::stats::little::{Little, MeasuredWindow};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
@@ -20,7 +22,7 @@ fn is(step: &StepRecord, engine: EngineKind) -> bool {
 }
 
 /// Several steps loaded one disk at the same time.
-pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn shared(case: &DoubtCase<'_>) -> Option<Doubt> {
     let first = case.sharing.first.first()?;
     let more = match case.sharing.count - 1 {
         0 => String::new(),
@@ -28,7 +30,7 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
     };
     Some(Doubt::new(
         Severity::Warning,
-        "shared-disk",
+        codes::SHARED_DISK,
         format!(
             "it ran together with {first}{more} on the same disk: no rate or latency is the disk's by itself"
         ),
@@ -37,12 +39,12 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// I/Os failed.
-pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn errors(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let first = step.errors.first.first()?;
     Some(Doubt::new(
         Severity::Blocker,
-        "io-errors",
+        codes::IO_ERRORS,
         format!(
             "{} I/O{} failed, the first one a {} of {} at offset {} of {}: {}",
             grouped(step.errors.count),
@@ -57,11 +59,11 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
-/// Misfits told by name; more are counted.
+/// The number of misfits that are named; further ones are only counted.
 const MISFITS_TOLD: usize = 3;
 
 /// The figures of the step do not fit its samples, from which they are made.
-pub(super) fn figures_disagree(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn figures_disagree(case: &DoubtCase<'_>) -> Option<Doubt> {
     let all = case.step.misfits();
     let (told, more) = all.split_at(all.len().min(MISFITS_TOLD));
     let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
@@ -76,7 +78,7 @@ pub(super) fn figures_disagree(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Requests or load threads did not come back after the step.
-pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn unfinished(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));
     let mut found = Vec::new();
@@ -100,12 +102,12 @@ pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
-/// Beyond this the clock of the stamps is not the kernel's, in parts per million: NTP may turn the kernel's by 500 for a while, and
+/// The largest drift of the stamps' clock from the kernel's, in parts per million. NTP may turn the kernel's clock by 500 for a while, and
 /// seldom turns it by 100.
 const DRIFT_PPM: f64 = 100.0;
 
 /// The clock of the stamps ran away from the kernel's, or backwards.
-pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn clock(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let account = step.accounting.as_ref()?;
     let drift = account.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM);
@@ -128,7 +130,7 @@ pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Fewer requests were in flight than the step asked for.
-pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn depth(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
     // The last requests of a step that ends by its amount are not replaced: the queue drains during their share of all I/Os.
@@ -140,7 +142,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
-    // More jobs are another test than one of a single request.
+    // A test with more jobs is no test of a single request.
     let why = match (plan.direct, asked > 1.0) {
         (true, true) => "the load threads were too slow to refill it: use more --numjobs, or look at CPU use",
         (true, false) => {
@@ -155,25 +157,26 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     };
     Some(Doubt::new(
         Severity::Blocker,
-        "depth-not-reached",
+        codes::DEPTH_NOT_REACHED,
         format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
         why,
     ))
 }
 
-/// Share of its time on a CPU from which a load thread raises a doubt. From `SATURATED` on, the finding `generator-limited` says it.
+/// Share of its time on a CPU from which a load thread raises a doubt. From `SATURATED` on, there is the finding `generator-limited`
+/// instead.
 const BUSY: std::ops::Range<f64> = 0.8..SATURATED;
 
 /// The step came near what the machine can drive.
 ///
 /// Above 80 % of the headroom the machine may have set the rate, so that a low rate is no failure of the volume. A busy load thread only adds
 /// waiting to the latencies: the depth that it kept in flight was the volume's to serve.
-pub(super) fn headroom(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn headroom(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     if let Some((h, share)) = step.headroom.as_ref().and_then(|h| Some((h, h.nearly_used(step.iops())?))) {
         return Some(Doubt::new(
             Severity::Blocker,
-            "headroom",
+            codes::HEADROOM,
             format!("{} % of the headroom was used: {}", significant(share * 100.0), h.words()),
             "a machine with more or faster CPUs, or larger blocks, tells the volume from the machine",
         ));
@@ -183,7 +186,7 @@ pub(super) fn headroom(case: &Case<'_>) -> Option<Doubt> {
     (BUSY.contains(&busy) && plan.direct && !polls && !is(step, EngineKind::Null)).then(|| {
         Doubt::new(
             Severity::Warning,
-            "headroom",
+            codes::HEADROOM,
             format!(
                 "the busiest load thread was on a CPU for {} % of the time: latencies hold that time, and the waiting for it",
                 significant(busy * 100.0)
@@ -194,9 +197,9 @@ pub(super) fn headroom(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Rate, latency and requests in flight do not agree: one of them was miscounted.
-pub(super) fn little(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn little(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
-    // What a load thread that never came back had in flight is unknown.
+    // The requests in flight of a load thread that never came back are unknown.
     let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
     let mut measured =
         MeasuredWindow { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
@@ -228,15 +231,15 @@ pub(super) fn little(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Kernel threads of io_uring did the requests, and took CPU time of their own.
-pub(super) fn io_wq(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn io_wq(case: &DoubtCase<'_>) -> Option<Doubt> {
     let own: f64 = case.stage().map(|(_, s)| s.cpu.user_ns.0 as f64 + s.cpu.system_ns.0 as f64).sum();
-    // A stage of several has no share of it for each step.
+    // In a stage of several steps, the share of each step is not known.
     let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
     let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);
     (is(case.step, EngineKind::IoUring) && share > 0.05).then(|| {
         Doubt::new(
             Severity::Warning,
-            "io-wq",
+            codes::IO_WQ,
             format!("io_uring handed requests to kernel threads (io-wq): {helpers} of CPU time went there"),
             "this measures io-wq as much as the device, which has no non-blocking path: compare with --engine libaio",
         )
@@ -244,13 +247,13 @@ pub(super) fn io_wq(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// Reads were answered by memory above the disk's own counters.
-pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn page_cache(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let read = step.read.as_ref()?;
     if is(step, EngineKind::Null) || case.evidence.disks.is_empty() {
         return None;
     }
-    // Beside steps that go through the page cache, it is they whose reads are missing.
+    // Where other steps go through the page cache, their reads are the missing ones.
     if plan.direct && case.others.iter().any(|(p, s)| !p.direct && s.read.is_some()) {
         return None;
     }
@@ -262,19 +265,19 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
         let (severity, why) = if plan.direct {
             (Severity::Warning, "direct I/O was asked for: a layer below answers from memory (unwritten blocks, a cache, or a stacked device)")
         } else {
-            (Severity::Blocker, "the page cache answered: leave --buffered out to measure the device")
+            (Severity::Blocker, "the page cache answered: use direct I/O (the default) to measure the device")
         };
         Doubt::new(
             severity,
-            "reads-from-memory",
+            codes::READS_FROM_MEMORY,
             format!("{:.0} % of the bytes read never reached the disk's own counters", missing * 100.0),
             why,
         )
     })
 }
 
-/// Writes went through the page cache: they end in memory, and reach the disk when the kernel likes.
-pub(super) fn buffered_writes(case: &Case<'_>) -> Option<Doubt> {
+/// Writes went through the page cache: they end in memory, and the kernel writes them to the disk later.
+pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let write = step.write.as_ref().filter(|_| !plan.direct && !is(step, EngineKind::Null))?;
     // Each write waits until it is durable, so that the rate is that of the disk.
@@ -297,14 +300,14 @@ pub(super) fn buffered_writes(case: &Case<'_>) -> Option<Doubt> {
     };
     Some(Doubt::new(
         if plan.fsync > 0 { Severity::Warning } else { Severity::Blocker },
-        "buffered-writes",
+        codes::BUFFERED_WRITES,
         told,
-        "leave --buffered out to measure the volume, or let each write wait for its flush (--fsync 1)",
+        "use direct I/O (the default) to measure the volume, or let each write wait for its flush (--fsync 1)",
     ))
 }
 
 /// The disk was written to during a step that only reads.
-pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn other_traffic(case: &DoubtCase<'_>) -> Option<Doubt> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
         !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
     };
@@ -317,15 +320,15 @@ pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
     (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
         Doubt::new(
             Severity::Warning,
-            "other-traffic",
+            codes::OTHER_TRAFFIC,
             format!("{} were written to the disk during this reading step, not by volproof", Bytes(written)),
-            "something else uses the disk: stop it, or take these figures as a lower bound",
+            "something else uses the disk: stop it; without it the rate is this or more, and latencies are these or less",
         )
     })
 }
 
 /// A schedule was not kept, by the device (overload) or by the load threads.
-pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn open_loop(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let open = step.open_loop.as_ref()?;
     let p50 = step
@@ -336,11 +339,12 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
     if !open.sustained {
         return Some(Doubt::new(
             Severity::Warning,
-            "overload",
+            codes::OVERLOAD,
             format!(
-                "{} I/Os a second were offered and {} completed: the offered rate was not sustained",
+                "{} I/Os a second were offered and {} completed, and {} waited at the end: the offered rate was not sustained",
                 significant(open.offered_per_second),
-                significant(open.achieved_per_second)
+                significant(open.achieved_per_second),
+                grouped((open.backlog_per_second * step.window_ns.as_seconds()).round() as u64)
             ),
             "the rate is what the requests in flight came to, and the response times only say how long the run was: lower the rate to quote \
              them, or raise --iodepth to see whether the volume takes more",
@@ -359,14 +363,14 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The run is too short for a figure that is quoted.
-pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn length(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let seconds = step.window_ns.as_seconds();
     let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
-    (seconds < 60.0 && !is(step, EngineKind::Null)).then(|| {
+    (step.window_ns < LEAST_QUOTABLE && !is(step, EngineKind::Null)).then(|| {
         Doubt::new(
             Severity::Note,
-            "short-run",
+            codes::SHORT_RUN,
             format!(
                 "{} s were measured{}: bursts and cycles longer than that are not seen",
                 significant(seconds),
@@ -378,7 +382,7 @@ pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The files lie on another machine.
-pub(super) fn network_filesystem(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn network_filesystem(case: &DoubtCase<'_>) -> Option<Doubt> {
     if is(case.step, EngineKind::Null) {
         return None;
     }
@@ -396,25 +400,36 @@ pub(super) fn network_filesystem(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The load went over so little of the target that a cache may hold it.
-pub(super) fn range(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
-    let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
+    let target = targets.iter().map(|t| t.size_bytes).min()?;
+    let smallest = plan.size.unwrap_or(target).min(target);
     if is(step, EngineKind::Null) {
         return None;
     }
     let touched: u64 = total(step.directions().map(|(_, s)| s.bytes.0)) / targets.len().max(1) as u64;
-    (smallest < Bytes::gib(32) && touched > smallest.0 / 2).then(|| {
+    // Each target has the load threads of all jobs.
+    let requests = u64::from(plan.iodepth).saturating_mul(u64::from(plan.numjobs));
+    let in_flight = Bytes(plan.largest_block().0.saturating_mul(requests));
+    let (severity, why) = if smallest < in_flight {
+        let why = format!("and {in_flight} are in flight at once, so that requests meet on the same blocks");
+        (Severity::Warning, why)
+    } else {
+        (Severity::Note, "a cache on the way may hold part of it".into())
+    };
+    let option = if smallest < target { "--size" } else { "--file-size" };
+    (smallest < SMALL_RANGE && touched > smallest.0 / 2).then(|| {
         Doubt::new(
-            Severity::Note,
-            "small-range",
-            format!("the load went over only {smallest}: a cache on the way may hold part of it"),
-            "use a larger --file-size, or the whole device",
+            severity,
+            codes::SMALL_RANGE,
+            format!("the load went over only {smallest}: {why}"),
+            format!("use a larger {option}, or the whole device"),
         )
     })
 }
 
 /// The hypervisor took CPU time away.
-pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn steal(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
@@ -422,7 +437,7 @@ pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
         let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
         Doubt::new(
             severity,
-            "cpu-steal",
+            codes::CPU_STEAL,
             format!("the host took {:.1} % of the CPU time away", share * 100.0),
             "latencies include the host's scheduling: repeat at another time or on dedicated CPUs",
         )
@@ -430,19 +445,19 @@ pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// A cgroup limit took CPU time away.
-pub(super) fn quota(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn quota(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let periods = evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
     Some(Doubt::new(
         Severity::Blocker,
-        "cpu-quota",
+        codes::CPU_QUOTA,
         format!("our own cgroup was denied CPU time in {periods} periods (cpu.max)"),
         "raise the CPU limit of the container: this measured the limit",
     ))
 }
 
 /// The log of single I/Os is not complete.
-pub(super) fn trace(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn trace(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     (step.trace_left_out_ios > 0).then(|| {
         Doubt::new(
@@ -455,7 +470,7 @@ pub(super) fn trace(case: &Case<'_>) -> Option<Doubt> {
 }
 
 /// The slowest I/O ended after the window and is in no percentile.
-pub(super) fn drained(case: &Case<'_>) -> Option<Doubt> {
+pub(super) fn drained(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let longest = Direction::ALL
         .iter()

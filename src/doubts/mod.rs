@@ -1,7 +1,8 @@
 //! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
 //!
-//! One list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the report of another
-//! tool says (`doubts_of_reports`). A fact that is not known raises no doubt, except doubts that say that it is not known.
+//! All rules stand in one list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the
+//! report of another tool says (`doubts_of_reports`). A fact that is not known raises no doubt, except doubts that say that it is not
+//! known.
 
 mod doubts_of_reports;
 mod interventions;
@@ -12,34 +13,34 @@ use std::collections::HashSet;
 
 use crate::diagnose::Summary;
 use crate::doubt::Doubt;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::Step;
 use crate::record::{Company, Conditions, Record, ReportProgram, ReportedStep, StepRecord, TargetRecord};
 
 pub use ran_together::of_report as of_runs_together;
 
 /// A step as the rules see it.
-struct Case<'a> {
+struct DoubtCase<'a> {
     /// The planned load, where volproof measured.
     plan: Option<&'a Step>,
     /// The measured step.
     step: &'a StepRecord,
     /// The report, where another tool measured.
-    told: Option<Told<'a>>,
-    /// That report breaks off.
+    reported: Option<ReportOfStep<'a>>,
+    /// The report breaks off.
     partial: bool,
-    /// On what.
+    /// The targets of the step.
     targets: Vec<&'a TargetRecord>,
     /// Counters of the kernel: of this step, or of its whole stage.
-    evidence: &'a Evidence,
-    /// The other steps of its stage, which are in that evidence too.
+    evidence: &'a KernelCounters,
+    /// The other steps of its stage, which the evidence covers too.
     others: Vec<(&'a Step, &'a StepRecord)>,
-    /// Those of them that were on a disk of this step while it ran.
+    /// The steps that ran on a disk of this step at the same time.
     sharing: Company<'a>,
 }
 
 /// A run of another tool.
-struct Told<'a> {
+struct ReportOfStep<'a> {
     /// Which tool.
     program: ReportProgram,
     /// Its report.
@@ -50,14 +51,14 @@ struct Told<'a> {
     summary: Summary,
 }
 
-impl Case<'_> {
+impl DoubtCase<'_> {
     /// This step and the others of its stage.
     fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
         self.others.iter().copied().chain(self.plan.map(|plan| (plan, self.step)))
     }
 }
 
-type DoubtRule = fn(&Case<'_>) -> Option<Doubt>;
+type DoubtRule = fn(&DoubtCase<'_>) -> Option<Doubt>;
 
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
@@ -93,6 +94,7 @@ const RULES: &[DoubtRule] = &[
     doubts_of_reports::depth_ignored,
     doubts_of_reports::saturated,
     doubts_of_reports::ended_by_size,
+    doubts_of_reports::jobs_ended_apart,
     doubts_of_reports::queue_latency,
     doubts_of_reports::no_ramp,
     doubts_of_reports::same_range,
@@ -102,13 +104,13 @@ const RULES: &[DoubtRule] = &[
     doubts_of_reports::short_ios,
 ];
 
-/// Gives a stored Record the doubts about figures that contradict each other, which it need not have itself: whoever edits a figure can take a doubt
-/// out as well.
+/// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: whoever edits a figure can remove a
+/// doubt as well.
 pub fn look_for_edits(record: &mut Record) {
     let found = edits(record);
-    let known = |doubt: &Doubt| record.warnings.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
+    let known = |doubt: &Doubt| record.doubts.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
     let new: Vec<Doubt> = found.into_iter().filter(|doubt| !known(doubt)).collect();
-    record.warnings.extend(new);
+    record.doubts.extend(new);
 }
 
 /// Figures of a stored Record that contradict each other.
@@ -128,15 +130,15 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
     if record.plan.is_precondition(&step.name) {
         return Vec::new();
     }
-    // Only what volproof measured has counters that it shares with others.
+    // Only steps that volproof measured share counters with others.
     let stage = record.stage_of(step).filter(|_| step.reported.is_none());
     let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();
     let steps = record.steps.iter().filter(|_| !names.is_empty());
     let others = steps.filter(|s| s.name != step.name && names.contains(s.name.as_str()));
-    let case = Case {
+    let case = DoubtCase {
         plan: record.plan_step(&step.name),
         step,
-        told: step.reported.as_deref().map(|report| Told {
+        reported: step.reported.as_deref().map(|report| ReportOfStep {
             program: record.report.as_ref().map(|r| r.program).unwrap_or_default(),
             report,
             conditions: &report.conditions,

@@ -1,17 +1,17 @@
-//! Runs of a report that were under way at the same time, told in sets.
+//! Doubts about runs of a report that were under way at the same time, one doubt for each set of such runs.
 
-use crate::diagnose::cap::megabytes;
+use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::record::{Record, ReportedStep, StepRecord, TimedRun};
-use crate::unit::grouped;
+use crate::unit::{grouped, megabytes};
 
-/// Runs of a report that are held against each other, each with all others.
-const MOST: usize = 512;
+/// Up to this many runs of a report are all compared with each other.
+const MOST_RUNS: usize = 512;
 
 /// Doubts about runs that were under way at the same time, one for each such set.
 pub fn of_report(record: &Record) -> Vec<Doubt> {
     let runs: Vec<(&StepRecord, &ReportedStep)> =
-        record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST).collect();
+        record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST_RUNS).collect();
     let timed: Vec<TimedRun> = runs.iter().map(|(_, r)| TimedRun::of(r)).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
     let mut why: Vec<Vec<&'static str>> = vec![Vec::new(); runs.len()];
@@ -54,7 +54,7 @@ fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Doubt {
     };
     Doubt::new(
         Severity::Warning,
-        "ran-together",
+        codes::RAN_TOGETHER,
         format!(
             "{shown} ran at the same time ({why}): each shows only its part, together they did {} IOPS, {}",
             grouped(iops.round() as u64),

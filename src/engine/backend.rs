@@ -99,8 +99,9 @@ pub trait Backend {
     /// completion.
     fn completions(&mut self) -> impl Iterator<Item = (u32, i64)>;
 
-    /// Tells the backend that kernel threads (io-wq) execute its requests, on CPUs that the load thread may need too.
-    fn kernel_threads(&mut self) {}
+    /// Tells the backend that kernel threads (io-wq) execute its requests, on CPUs that the load thread may need too, and how many completed
+    /// in the last interval, which had this length.
+    fn kernel_threads(&mut self, _completed: u64, _length: Nanos) {}
 
     /// Makes later flushes an `fdatasync` (true) or an `fsync`. A backend to which both are the same ignores it.
     fn datasync(&mut self, _yes: bool) {}

@@ -165,7 +165,7 @@ impl Tsc {
     }
 
     /// The rate between an earlier anchor and now, which should be at least 10 ms apart.
-    pub fn calibrated(from: Anchor) -> Option<Tsc> {
+    fn calibrated(from: Anchor) -> Option<Tsc> {
         let to = Anchor::take();
         let (ticks, ns) = (to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?);
         // Above 1 GHz, which the scale needs, up to 20 GHz: anything else is not a clock that should be trusted.

@@ -1,8 +1,8 @@
-//! The life of a load's threads: set up, started together, watched to their end.
+//! The load threads of a step: set up, started together, and their reports gathered. `load_watch` hears them while they run.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,16 +14,15 @@ use super::buffers::Buffers;
 use super::clock::Clock;
 use super::gate::Pass;
 use super::generator::{Generator, Region};
-use super::outcome::{Trace, WorkerEnd};
+use super::load_watch::attend;
+use super::outcome::Trace;
 use super::passes::Passes;
 use super::schedule::Schedule;
-use super::worker::{END_FLUSH, Worker, patience, run_in_turn};
+use super::worker::{Worker, run_in_turn};
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
 use super::write_pattern::{Data, PieceLayout};
-use super::{EngineError, Load, StepOutcome, Target, Watch, signal, thread};
-use crate::device::Root;
-use crate::observe::io_wq;
-use crate::plan::{CpuList, EngineKind, Step, SyncWrites};
+use super::{EngineError, Load, StepOutcome, Target, Watch, thread};
+use crate::plan::{CpuList, Step, SyncWrites};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -34,11 +33,11 @@ enum SetUp {
 }
 
 /// Time between two looks at whether the user ends the load.
-const TICK: Duration = Duration::from_millis(100);
+pub(super) const TICK: Duration = Duration::from_millis(100);
 /// After a set-up that failed or was interrupted, the load threads have this long to give their rings and files back.
 const GIVE_BACK: Duration = Duration::from_secs(10);
 
-/// Sends the load threads that wait for the start home, unless the start was given: however a set-up ends, no thread waits forever.
+/// When dropped, ends the load threads that still wait for the start: however a set-up ends, no thread waits forever.
 struct NoStart<'a>(&'a Control);
 
 impl Drop for NoStart<'_> {
@@ -130,7 +129,7 @@ where
                 all if step.cpus_shared => all.to_vec(),
                 all => vec![all[job.id as usize % all.len()]],
             };
-            let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
+            let fill = has_data(step).then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
             let make = factory(job.id);
             move || set_up_worker(job, &cpus, fill, make)
         };
@@ -202,7 +201,7 @@ fn jobs(
         let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
         let generator =
             |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
-        let data = step.rw.changes_data().then(|| Data::new(step, seed)).flatten();
+        let data = has_data(step).then(|| Data::new(step, seed)).flatten();
         let schedule = step
             .arrivals_per_second()
             .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
@@ -235,6 +234,11 @@ fn jobs(
         });
     }
     Ok(jobs)
+}
+
+/// Whether writes of a step carry data. A simulated device ignores data, so that none is made for it.
+fn has_data(step: &Step) -> bool {
+    step.rw.changes_data() && step.simulate.is_none()
 }
 
 /// Makes one worker on its own thread.
@@ -284,128 +288,6 @@ fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
     }
 }
 
-/// The CPU time of the kernel threads (io-wq) that execute requests of the load threads, at the last look.
-struct Helpers {
-    at: Instant,
-    time: Nanos,
-}
-
-impl Helpers {
-    /// The time between two looks: the kernel counts in steps of 10 ms.
-    const PAUSE: Duration = Duration::from_millis(200);
-
-    /// Above this share of one CPU, kernel threads execute the load's requests. Below it, they execute only the few that would have
-    /// blocked.
-    const SHARE: f64 = 0.1;
-
-    /// Tells the load threads once the share since the last look is above [`Helpers::SHARE`]. Gives whether this look was the one.
-    fn look(&mut self, now: Instant, threads: &[libc::pid_t], control: &Control) -> bool {
-        let passed = now - self.at;
-        if passed < Helpers::PAUSE || control.kernel_threads.load(Ordering::Relaxed) {
-            return false;
-        }
-        let ours = |owner: u32| threads.iter().any(|t| *t as u32 == owner);
-        let times = io_wq(&Root::system()).into_iter().filter(|(_, owner, _)| ours(*owner));
-        let time: u64 = times.map(|(.., time)| time.0).sum();
-        let busy = Duration::from_nanos(time.saturating_sub(self.time.0));
-        (self.at, self.time) = (now, Nanos(time));
-        let found = busy.as_secs_f64() > Helpers::SHARE * passed.as_secs_f64();
-        control.kernel_threads.store(found, Ordering::Relaxed);
-        found
-    }
-}
-
-/// A device that is only simulated cannot hang: its threads compute, for as long as a busy machine makes them.
-fn may_hang(step: &Step) -> bool {
-    step.simulate.is_none()
-}
-
-/// The time on the wall at which a load that began is over, where that is known. In virtual time it is not.
-fn end_on_the_wall(step: &Step, began: Instant) -> Option<Instant> {
-    let timed = step.runtime.0 > 0 && step.simulate.is_none();
-    timed.then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime))
-}
-
-/// Watches running workers, whose load begins at `began`, to their end.
-fn attend(
-    load: &Load<'_>,
-    began: Instant,
-    control: &Control,
-    inbox: &Receiver<Message>,
-    threads: &[libc::pid_t],
-    outcome: &mut StepOutcome,
-    watch: &mut dyn FnMut(Watch<'_>) -> bool,
-) -> Result<(), EngineError> {
-    let step = load.step;
-    // The end of the load: known from the start where there is a runtime, and otherwise the moment when the threads were told to stop. A
-    // thread that is still blocked then waits for the device. A signal wakes it, so that it ends its window.
-    let mut over = end_on_the_wall(step, began);
-    let mut helpers = Helpers { at: began, time: Nanos(0) };
-    let mut unpinned = false;
-    let mut fresh = Vec::new();
-    let mut last = began;
-    while outcome.ends.len() < threads.len() {
-        match inbox.recv_timeout(TICK / 2) {
-            Ok(Message::Interval(interval)) => {
-                outcome.series[step.series_of(interval.worker)].add(&interval);
-                fresh.push(interval);
-            }
-            Ok(Message::End(end)) => outcome.ends.push(*end),
-            Err(RecvTimeoutError::Timeout) => {}
-            // A worker ended without a report: it panicked.
-            Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked),
-        }
-        let now = Instant::now();
-        if now - last >= TICK {
-            last = now;
-            let elapsed = Nanos(now.saturating_duration_since(began).as_nanos() as u64);
-            let go_on = watch(Watch { elapsed: Some(elapsed), fresh: &fresh });
-            fresh.clear();
-            if !go_on && !outcome.interrupted {
-                outcome.interrupted = true;
-                control.stop.store(true, Ordering::Relaxed);
-            }
-            // Kernel threads inherit the CPUs of the load thread that needs them and keep them for good (Linux 6.2 intersects every mask
-            // with the one that was asked for). A load thread that we pinned makes room; CPUs that the user named stay.
-            let pinned = !load.cpus.is_empty() && step.cpus.is_none();
-            if load.engine == EngineKind::IoUring && helpers.look(now, threads, control) && pinned {
-                unpinned = thread::unpin(threads).is_ok();
-            }
-            let stopped = control.stop.load(Ordering::Relaxed);
-            if stopped {
-                over = Some(over.map_or(now, |t| t.min(now)));
-            }
-            if stopped || over.is_some_and(|t| now > t + TICK) {
-                signal::wake(threads);
-            }
-            let flush = if step.end_fsync && !stopped { END_FLUSH } else { Nanos(0) };
-            let patience = patience(Nanos(control.longest.load(Ordering::Relaxed)));
-            // The load threads wait this long themselves, and then report what is missing.
-            let due = Duration::from(patience) + Duration::from(flush) + Duration::from_secs(2);
-            if may_hang(step) && over.is_some_and(|t| now > t + due) {
-                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
-                outcome.patience = Nanos(due.as_nanos() as u64);
-                break;
-            }
-        }
-    }
-    watch(Watch { elapsed: Some(Nanos(began.elapsed().as_nanos() as u64)), fresh: &fresh });
-    outcome.patience = outcome.ends.iter().map(|e| e.patience).fold(outcome.patience, Nanos::max);
-    outcome.ends.sort_by_key(|e| e.worker);
-    if unpinned {
-        let told =
-            "load threads unpinned, as kernel threads do the requests and keep the CPU of the load thread";
-        outcome.ends.iter_mut().for_each(|e| e.features.push(told.into()));
-    }
-    outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
-    for (t, series) in outcome.series.iter_mut().enumerate() {
-        let of_target = |e: &&WorkerEnd| step.series_of(e.worker) == t;
-        let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
-        series.close(window.unwrap_or_default());
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
@@ -413,7 +295,7 @@ mod tests {
     use super::super::clock::Monotonic;
     use super::super::null::Null;
     use super::*;
-    use crate::plan::Simulated;
+    use crate::plan::EngineKind;
     use crate::unit::Bytes;
 
     /// A load of three jobs whose backends are made by `make`.
@@ -485,16 +367,5 @@ mod tests {
         let failed = set_up_with(make, &mut |_| true).unwrap_err().to_string();
         assert!(failed.contains("no memory"), "{failed}");
         no_thread_has(&held);
-    }
-
-    #[test]
-    fn a_simulated_device_never_hangs_however_busy_the_machine_is() {
-        let real = Step { runtime: Nanos::seconds(1), ..Step::default() };
-        let played = Step { simulate: Some(Simulated::default()), ..real.clone() };
-        let began = Instant::now();
-        assert!(may_hang(&real) && !may_hang(&played));
-        assert_eq!(end_on_the_wall(&real, began), Some(began + Duration::from_secs(1)));
-        assert_eq!(end_on_the_wall(&played, began), None);
-        assert_eq!(end_on_the_wall(&Step { runtime: Nanos(0), ..real }, began), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The load engine: runs one step on all its targets together and hands back samples.
 //!
 //! One thread per job, each with its own ring or context, buffers and random numbers. This module starts them, watches, and
-//! stops them ([`drive`]); what happens per I/O is in [`worker`]. It measures and judges nothing, and never opens a target itself: callers
+//! stops them (`drive`); what happens per I/O is in `worker`. It measures and judges nothing, and never opens a target itself: callers
 //! pass [`Clearance`]s, and the engine refuses to write through one that does not allow it.
 
 mod aio;
@@ -11,6 +11,7 @@ mod clock;
 mod drive;
 mod gate;
 mod generator;
+mod load_watch;
 mod nops;
 mod null;
 mod offsets;
@@ -19,6 +20,7 @@ mod passes;
 mod psync;
 mod schedule;
 mod signal;
+mod simulated_device;
 mod simulated_volume;
 mod thread;
 mod uring;
@@ -44,9 +46,11 @@ use drive::drive;
 pub use clock::{Timer, clock_source};
 pub use gate::Gate;
 pub use generator::Region;
+pub use load_watch::STOOD_STILL;
 pub use nops::Headrooms;
 pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
 pub use passes::begin_file;
+use simulated_device::SimulatedDevice;
 pub use simulated_volume::SharedVolume;
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
@@ -85,7 +89,7 @@ pub enum EngineError {
     Unavailable {
         /// The engine asked for.
         engine: EngineKind,
-        /// In words.
+        /// The reason, in words.
         why: String,
     },
     /// A worker could not be set up.
@@ -134,7 +138,7 @@ pub struct EngineChoice {
 /// Which engine can run here: the one asked for, or libaio where io_uring is missing or forbidden.
 ///
 /// # Errors
-/// When neither works.
+/// When neither io_uring nor libaio works here: the message has the reason of each.
 pub fn choose(asked: EngineKind) -> Result<EngineChoice, EngineError> {
     let refusal = match asked {
         EngineKind::IoUring => uring::features().err(),
@@ -270,7 +274,7 @@ pub fn run(
             let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();
             move |_: &Buffers| {
                 let clock = Virtual::default();
-                Ok((null::Device::new(clock.clone(), volumes), clock))
+                Ok((SimulatedDevice::new(clock.clone(), volumes), clock))
             }
         })?;
         return Ok(StepOutcome { clock: "virtual (simulated device)".into(), ..outcome });
@@ -342,7 +346,9 @@ pub fn explain(failure: &FailedIo) -> String {
     let code = -failure.result as i32;
     let advice = match code {
         libc::EIO => "the device reports a fault",
-        libc::ENOSPC => "no space left: free some, or use a smaller --file-size",
+        libc::ENOSPC => {
+            "no space left: free some, or write less (--size; --file-size for a test file in a folder)"
+        }
         libc::EINVAL => {
             "offset, length or buffer do not suit the device: direct I/O needs multiples of its logical block"
         }

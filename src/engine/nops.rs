@@ -23,10 +23,11 @@ use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 /// The share of a step's runtime that its headroom takes, as a divisor, and the bounds of that time.
-const PART: u64 = 100;
-const SHORTEST: Nanos = Nanos::millis(20);
-const LONGEST: Nanos = Nanos::millis(500);
-/// A step that is to run for less than this has no headroom, nor has one that ends by an amount: to measure it could take longer than the step.
+const RUNTIME_PART: u64 = 100;
+const SHORTEST_PROBE: Nanos = Nanos::millis(20);
+const LONGEST_PROBE: Nanos = Nanos::millis(500);
+/// Headroom is not measured for a step that is to run for less than this, nor for one that ends by an amount of I/O: measuring could take
+/// longer than the step.
 const WORTH: Nanos = Nanos::seconds(1);
 /// The size of a target that does not exist.
 const SIZE: Bytes = Bytes::gib(1024);
@@ -46,14 +47,15 @@ impl Headrooms {
         if let Some((.., known)) = self.0.iter().find(|(other, n, _)| *n == targets && *other == load) {
             return known.clone();
         }
-        let runtime = Nanos(step.runtime.0 / PART).clamp(SHORTEST, LONGEST);
+        let runtime = Nanos(step.runtime.0 / RUNTIME_PART).clamp(SHORTEST_PROBE, LONGEST_PROBE);
         let found = measured(&Step { runtime, ..load.clone() }, targets, go_on);
         self.0.push((load, targets, found.clone()));
         found
     }
 }
 
-/// The load of a step without what waits (a rate, flushes, an end by amount) and without its runtime: another one makes no other load.
+/// The load of a step without everything that waits (a rate, flushes, an end by amount), and without its runtime, which makes no difference
+/// to the load.
 fn load_alone(step: &Step) -> Step {
     Step {
         rw: step.rw,
@@ -99,7 +101,7 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
     let depth = probe.iodepth;
     let start = |_| Monotonic.now() + Nanos::millis(1).0;
     let factory = |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic));
-    // What a load needs and cannot have here, its own start says with more words.
+    // A load that cannot start here says so at its own start, with more words.
     let outcome = drive(&load, None, &mut |_| go_on(), start, factory).ok()?;
     let streams = outcome.series.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
     let ios: u64 = streams.map(|stream| stream.track.total().ios).sum();
@@ -116,7 +118,7 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
 struct Nops {
     ring: IoUring,
     queued: u32,
-    /// Length of the I/O of each slot, which stands for the result.
+    /// Length of the I/O of each slot, which is returned as its result.
     lengths: Vec<u32>,
 }
 

@@ -1,14 +1,9 @@
-//! No device. [`Null`] completes every request at once and shows what the engine itself costs; [`Device`] plays a device in
-//! virtual time on a [`SharedVolume`] of planted properties, so that everything behind the engine can be tested against a known truth, in
-//! an instant and without noise.
+//! No device: [`Null`] completes every request at once and shows what the engine itself costs.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 
 use super::backend::{Backend, IoRequest};
-use super::clock::{Clock, Virtual};
-use super::simulated_volume::SharedVolume;
 use crate::unit::Nanos;
 
 /// Completes at once.
@@ -37,58 +32,5 @@ impl Backend for Null {
     #[inline(always)]
     fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
         std::iter::from_fn(|| self.0.pop_front().map(|(slot, length)| (slot, i64::from(length))))
-    }
-}
-
-/// The simulated volumes of a worker's targets, as the worker sees them.
-pub struct Device {
-    clock: Virtual,
-    /// By the worker's targets.
-    volumes: Vec<SharedVolume>,
-    /// Completion time, order of submission, slot, result.
-    in_flight: BinaryHeap<Reverse<(u64, u64, u32, i64)>>,
-    submitted: u64,
-}
-
-impl Device {
-    /// A device whose time is `clock`.
-    pub fn new(clock: Virtual, volumes: Vec<SharedVolume>) -> Device {
-        Device { clock, volumes, in_flight: BinaryHeap::new(), submitted: 0 }
-    }
-}
-
-impl Backend for Device {
-    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
-        for slot in slots {
-            let r = next(*slot);
-            let volume = &self.volumes[r.target.map_or(0, usize::from)];
-            let (end, result) = volume.complete(self.clock.now(), &r);
-            self.submitted += 1;
-            self.in_flight.push(Reverse((end, self.submitted, r.slot, result)));
-        }
-    }
-
-    fn submit_and_wait(&mut self, want: u32, timeout: Option<Nanos>) -> io::Result<()> {
-        if want > 0
-            && let Some(Reverse((end, ..))) = self.in_flight.peek()
-        {
-            // Waits without a limit are interrupted now and then, as the watching thread does with real ones.
-            let limit = timeout.unwrap_or(Nanos::seconds(1));
-            self.clock.advance_to((*end).min(self.clock.now() + limit.0));
-        }
-        Ok(())
-    }
-
-    fn ready(&mut self) -> u32 {
-        let now = self.clock.now();
-        self.in_flight.iter().filter(|r| r.0.0 <= now).count() as u32
-    }
-
-    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
-        let now = self.clock.now();
-        std::iter::from_fn(move || {
-            self.in_flight.peek().filter(|r| r.0.0 <= now)?;
-            self.in_flight.pop().map(|Reverse((_, _, slot, result))| (slot, result))
-        })
     }
 }

@@ -74,7 +74,7 @@ impl Permutation {
 /// A generator of block numbers below `n`.
 #[derive(Clone, Debug)]
 pub enum Offsets {
-    /// Each once per pass.
+    /// Each block once per pass.
     Permuted(Permutation),
     /// Independent draws.
     Uniform {

@@ -27,7 +27,8 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// The passes of a job over these regions of these targets. None when the step overwrites its file, and keeps cached pages or has none.
+    /// The passes of a job over these regions of these targets. None where the end of a pass changes nothing: the step overwrites its file,
+    /// and no cached pages are to be dropped.
     pub fn of(step: &Step, targets: &[Target], regions: &[Region]) -> Option<Passes> {
         let file_state = step.file_state;
         if file_state == FileState::Filled && (!step.invalidate || step.direct) {
@@ -67,7 +68,7 @@ impl Passes {
 /// Gives a file of a step's own the state in which the step finds it. A filesystem that cannot reserve room leaves the file empty.
 ///
 /// # Errors
-/// Errors of the system.
+/// When the filesystem refuses the length, the room or the written blocks (full, read-only, a quota).
 pub fn begin_file(clearance: &Clearance, state: FileState, size: Bytes) -> rustix::io::Result<()> {
     ftruncate(clearance.as_fd(), 0)?;
     if state == FileState::Reserved {

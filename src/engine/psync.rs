@@ -64,38 +64,23 @@ fn discard(fd: BorrowedFd<'_>, is_block: bool, offset: u64, length: u64) -> rust
     Ok(length as usize)
 }
 
-/// `pread` with its result as the kernel gives it: bytes, or a negative error number. `rustix::io::pread` makes the same call and then
-/// splits the result, which would be joined again here: 7 instructions more for each I/O, of 70 (`tests/instructions`).
+/// `pread` with its result as the kernel gives it: bytes, or a negative error number. `rustix::io::pread` makes the same system call and splits
+/// the result, and a completion would join it again: 7 more instructions for each I/O, of 64 (`tests/instructions`).
 ///
 /// # Safety
 /// `length` bytes at `buffer` are writable and used by nobody else.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
-    let result: i64;
-    // SAFETY: the system call's own convention (syscall(2)): number and result in rax, rcx and r11 are lost.
+    let number = syscalls::Sysno::pread64 as usize;
+    // SAFETY: the arguments are those of pread(2), and the kernel writes at most `length` bytes, as the caller promised.
     unsafe {
-        std::arch::asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_pread64 => result,
-            in("rdi") i64::from(fd),
-            in("rsi") buffer,
-            in("rdx") u64::from(length),
-            in("r10") offset,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
-    // SAFETY: as the caller promised.
-    match unsafe { libc::pread(fd, buffer.cast(), length as usize, offset as libc::off_t) } {
-        -1 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
-        n => n as i64,
+        syscalls::raw::syscall4(
+            number,
+            fd as usize,
+            buffer.expose_provenance(),
+            length as usize,
+            offset as usize,
+        ) as i64
     }
 }
 

@@ -5,8 +5,8 @@
 //! interruptions (measured: same IOPS, 40 % more work per core-second on a loop device).
 //!
 //! Where kernel threads do the requests (io-wq, for devices without NOWAIT such as zram), each completion would wake this thread, which
-//! then takes the CPU that the others need. A wait is for several completions there, see [`several`]: on zram at depth 128 the median
-//! latency fell from 274 to 192 us with it, which is that of fio with batches of 32. Elsewhere a wait is for one.
+//! then takes the CPU that the kernel threads need. There a wait is for several completions, see [`several`]: for as many as come in
+//! [`WAIT`] at the rate of the last interval. Elsewhere a wait is for one.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -31,20 +31,13 @@ const SQE_RW_FLAGS: usize = 28;
 /// How many registered buffers the kernel takes (`IORING_MAX_REG_BUFFERS`).
 const REGISTERED_MAX: usize = 1 << 14;
 
-/// `struct io_uring_getevents_arg`, whose `min_wait_usec` the crate does not offer (kernel 6.12, IORING_FEAT_MIN_TIMEOUT).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct WaitArgument {
-    signal_mask: u64,
-    signal_mask_size: u32,
-    min_wait_us: u32,
-    timeout: u64,
-}
+/// A wait is for as many completions as come in this time at the rate of the last interval.
+const WAIT: Nanos = Nanos(50_000);
 
-const _: () = assert!(size_of::<WaitArgument>() == 24);
-
-/// A wait for several completions ends when all of them are there, or after this time with at least one.
-const WAIT_US: u32 = 50;
+/// A wait for several completions ends after this time with those that are there: a device that stops keeps finished requests no longer.
+/// It is as long as the longest tick of a kernel (`CONFIG_HZ=100`). A timer that is due before the tick must be programmed into the
+/// hardware, which takes a virtual machine 9 us for each wait: a fifth of its IOPS on zram.
+const LONGEST_WAIT: Timespec = Timespec::new().nsec(10_000_000);
 
 /// The most completions that one wait is for, the same as in fio's fastest settings.
 const WAIT_FOR: u32 = 32;
@@ -52,9 +45,15 @@ const WAIT_FOR: u32 = 32;
 /// One wait is for at most the depth divided by this number, so that the kernel threads have other requests to do meanwhile.
 const WAIT_PART: u32 = 4;
 
-/// Completions that one wait is for once kernel threads do the requests; 1 at a depth where a request that waits would be missed.
+/// The most completions that one wait is for; 1 at a depth so small that each finished request which waits costs throughput.
 fn several(depth: u32) -> u32 {
     if depth < 32 { 1 } else { (depth / WAIT_PART).min(WAIT_FOR) }
+}
+
+/// The completions that come in [`WAIT`] at the rate of `completed` in a time of this length, between 1 and `most`.
+fn soon(completed: u64, length: Nanos, most: u32) -> u32 {
+    let meanwhile = completed as f64 * WAIT.0 as f64 / length.0.max(1) as f64;
+    (meanwhile as u32).clamp(1, most)
 }
 
 /// The io_uring backend.
@@ -65,25 +64,17 @@ pub struct Uring {
     /// Requests that are filled and that the kernel has not yet taken.
     queued: u32,
     sqpoll: bool,
-    /// The kernel takes a [`WaitArgument`].
-    min_wait: bool,
-    /// Completions that one wait is for.
+    /// Completions that the next wait is for.
     want: u32,
+    /// The most completions that a wait may be for.
+    want_most: u32,
+    /// Some wait was for several completions.
+    waited_for_several: bool,
     datasync: bool,
     flags: Vec<String>,
     targets: Vec<Arc<Clearance>>,
     /// The number by which a request names each target: an index of the registered files, or a descriptor.
     files: Vec<i32>,
-}
-
-/// Whether the kernel has `min_wait_usec` (IORING_FEAT_MIN_TIMEOUT, 6.12). The crate does not expose the features of a ring, so the kernel
-/// version decides.
-fn min_wait_known() -> bool {
-    let name = rustix::system::uname();
-    let mut numbers =
-        name.release().to_str().unwrap_or_default().split(['.', '-']).map_while(|n| n.parse().ok());
-    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    version >= (6, 12)
 }
 
 /// Makes earlier writes durable, as `fdatasync` or `fsync` does.
@@ -158,10 +149,7 @@ pub(super) fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec
 /// The reason why io_uring cannot be used here, in words.
 pub fn features() -> Result<Vec<String>, String> {
     let refused = match open(1, RingOptions::default()) {
-        Ok((_, mut features)) => {
-            features.extend(min_wait_known().then(|| "min_wait".into()));
-            return Ok(features);
-        }
+        Ok((_, features)) => return Ok(features),
         Err(e) => e,
     };
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
@@ -238,12 +226,12 @@ impl Uring {
                 pair.map(|e| e.user_data(u64::from(slot)))
             })
             .collect();
-        // With a thread that submits or a device that is polled, no completion wakes this thread.
-        let min_wait = min_wait_known() && !options.sqpoll && !options.iopoll;
         Ok(Uring {
             ring,
-            min_wait,
             want: 1,
+            waited_for_several: false,
+            // With a thread that submits or a device that is polled, no completion wakes this thread.
+            want_most: if options.sqpoll || options.iopoll { 1 } else { several(depth) },
             templates,
             queued: 0,
             sqpoll: options.sqpoll,
@@ -356,11 +344,8 @@ impl Backend for Uring {
         let result = match timeout {
             None if self.sqpoll => submitter.submit_and_wait(want as usize),
             None if want > 0 && self.want > 1 => {
-                let flags = (EnterFlags::GETEVENTS | EnterFlags::EXT_ARG).bits();
-                let argument =
-                    WaitArgument { signal_mask: 0, signal_mask_size: 0, min_wait_us: WAIT_US, timeout: 0 };
-                // SAFETY: the argument is what EXT_ARG asks for, and outlives the call.
-                unsafe { submitter.enter(self.queued, self.want, flags, Some(&argument)) }
+                let args = SubmitArgs::new().timespec(&LONGEST_WAIT);
+                submitter.submit_with_args(self.want as usize, &args)
             }
             None => {
                 let flags = EnterFlags::GETEVENTS.bits();
@@ -386,14 +371,9 @@ impl Backend for Uring {
         queue.map(|cqe| (cqe.user_data() as u32, i64::from(cqe.result())))
     }
 
-    fn kernel_threads(&mut self) {
-        let want = several(self.templates.len() as u32);
-        if self.min_wait && want > self.want {
-            self.want = want;
-            self.flags.push(format!(
-                "waits for {want} completions or {WAIT_US} us (min_wait), as kernel threads do the requests"
-            ));
-        }
+    fn kernel_threads(&mut self, completed: u64, length: Nanos) {
+        self.want = soon(completed, length, self.want_most);
+        self.waited_for_several |= self.want > 1;
     }
 
     fn datasync(&mut self, yes: bool) {
@@ -414,7 +394,11 @@ impl Backend for Uring {
     }
 
     fn features(&self) -> Vec<String> {
-        self.flags.clone()
+        let us = WAIT.0 / 1000;
+        let several = self.waited_for_several.then(|| {
+            format!("waits for the completions of {us} us at a time, as kernel threads do the requests")
+        });
+        self.flags.iter().cloned().chain(several).collect()
     }
 }
 
@@ -436,5 +420,13 @@ mod tests {
     #[test]
     fn a_shallow_queue_waits_for_one() {
         assert_eq!([1, 16, 31, 32, 64, 128, 1024].map(several), [1, 1, 1, 8, 16, 32, 32]);
+    }
+
+    #[test]
+    fn a_slow_device_is_waited_for_one_at_a_time() {
+        let in_a_tenth = |completed| soon(completed, Nanos(100_000_000), 32);
+        assert_eq!([0, 1_000, 3_999, 4_000, 40_000, 1_000_000].map(in_a_tenth), [1, 1, 1, 2, 20, 32]);
+        assert_eq!(soon(1_000_000, Nanos(100_000_000), 1), 1);
+        assert_eq!(soon(0, Nanos(0), 32), 1);
     }
 }

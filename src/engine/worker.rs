@@ -1,4 +1,4 @@
-//! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`](super::backend::Batch)), reap everything. One
+//! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`]), reap everything. One
 //! thread, one backend, one clock, all chosen at compile time; the loop decides nothing that could be decided before it.
 //!
 //! Stamps. The loop reads the clock once for each call that submits, just before it prepares the requests: that is when all of them were
@@ -408,8 +408,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Handles a wait that ended without a completion: by its time-out, or by the signal that asks this thread to look at the time and at
-    /// the stop flag.
+    /// Handles a wait that ended without a completion: by its time-out, or by the signal that makes this thread check the time and the stop
+    /// flag.
     #[cold]
     fn nothing(&mut self, now: u64) {
         if now >= self.next_event {

@@ -20,7 +20,7 @@ pub struct Control {
     /// Ends the load soon: within one interval, or at once for a thread that is waiting and gets a signal.
     pub stop: AtomicBool,
     /// Start of the load (ramp) in ticks of the workers' clock, set when all are ready; `None` when the load does not begin. The workers
-    /// sleep until then: thousands of them that looked again and again would take the CPU from those that are still set up.
+    /// sleep until then: thousands of polling workers would take the CPU from those that are still being set up.
     pub start: OnceLock<Option<u64>>,
     /// Kernel threads (io-wq) do the workers' requests.
     pub kernel_threads: AtomicBool,

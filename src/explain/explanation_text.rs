@@ -1,27 +1,28 @@
 //! Explanations as text of at most 80 columns.
 
 use super::{Better, Explained, RunExplained};
+use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::layout::{table, wrap};
 use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, mebibytes, significant};
 
 /// Findings that are about the test and not about the volume.
-pub const OF_THE_TEST: [&str; 11] = [
-    "unwritten-blocks",
-    "reads-from-memory",
-    "cpu-quota",
-    "generator-limited",
-    "too-short",
-    "other-traffic",
-    "splits",
-    "merges",
-    "lazy-loading",
-    "small-range",
-    "io-wq",
+const OF_THE_TEST: [&str; 11] = [
+    codes::UNWRITTEN_BLOCKS,
+    codes::READS_FROM_MEMORY,
+    codes::CPU_QUOTA,
+    codes::GENERATOR_LIMITED,
+    codes::TOO_SHORT,
+    codes::OTHER_TRAFFIC,
+    codes::SPLITS,
+    codes::MERGES,
+    codes::LAZY_LOADING,
+    codes::SMALL_RANGE,
+    codes::IO_WQ,
 ];
 /// Width of the column of labels.
 const LABEL: usize = 11;
@@ -44,6 +45,9 @@ fn one(e: &Explained) -> String {
     let mut out = wrap("", &format!("{}  {tool}, {form}{written}", e.file.display()));
     if let Some(why) = &e.partial {
         out += &wrap("  PARTIAL  ", &format!("not the whole report: {why}"));
+    }
+    if let Some(why) = &e.not_judged {
+        out += &wrap("  NOT JUDGED  ", why);
     }
     for note in &e.notes {
         out += &wrap("  note     ", note);
@@ -181,7 +185,7 @@ fn side_by_side(files: bool, rows: &[(&Explained, &RunExplained)]) -> String {
             vec![
                 if files { format!("{file} {host}{}", r.name) } else { format!("{host}{}", r.name) },
                 number(f.iops),
-                f.bytes_per_second.map_or("-".into(), |b| significant(b / 1_048_576.0)),
+                f.bytes_per_second.map_or("-".into(), mebibytes),
                 time(f.mean_ns),
                 time(f.p50_ns.map(|n| n as f64)),
                 time(f.p99_ns.map(|n| n as f64)),

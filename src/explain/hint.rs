@@ -2,6 +2,7 @@
 
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
+use crate::codes;
 use crate::diagnose::Summary;
 use crate::record::{Conditions, Diagnosis};
 use crate::unit::{grouped, significant};
@@ -9,12 +10,12 @@ use crate::unit::{grouped, significant};
 /// A throttled rate is its cap, and what a full bucket at the start adds to a short run.
 const BELOW: f64 = 0.005;
 /// Caps that are told.
-const MOST: usize = 3;
+const MOST_CAPS: usize = 3;
 
 /// Types whose IOPS formula ends at the measured rate, in the edition of the date; the smallest size that earns it.
 pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) -> Vec<String> {
     let Some(x) = s.iops else { return Vec::new() };
-    let quota = found.find("throttle").and_then(|f| f.numbers.get("quota_ios").copied()).unwrap_or(0.0);
+    let quota = found.find(codes::THROTTLE).and_then(|f| f.numbers.get("quota_ios").copied()).unwrap_or(0.0);
     let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
     let direction = if c.only_reads() { PromiseDirection::Read } else { PromiseDirection::Write };
     let catalogue = Catalogue::shipped();
@@ -55,8 +56,8 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
         ));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-    let left = found.len().saturating_sub(MOST);
-    let mut words: Vec<String> = found.into_iter().take(MOST).map(|f| f.1).collect();
+    let left = found.len().saturating_sub(MOST_CAPS);
+    let mut words: Vec<String> = found.into_iter().take(MOST_CAPS).map(|f| f.1).collect();
     if left > 0 {
         words.push(format!("and {left} other types"));
     }

@@ -13,18 +13,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use crate::codes;
+use crate::course::suites;
 use crate::diagnose::{Summary, told_limits};
 use crate::doubt::Doubt;
 use crate::exit::Exit;
+use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
-    Claimed, Conditions, CourseAnswer, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
+    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
-use crate::result_file::{self, LoadError};
+use crate::result_file::{self, ResultFileError};
+use crate::stored_verdict;
 use crate::unit::grouped;
 use crate::verdict;
-use crate::verdict::recommended_test::{self, Better};
+use crate::verdict::recommended_test::{self, Better, TestedLoad};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -37,7 +41,7 @@ pub struct ExplainArgs {
     pub files: Vec<PathBuf>,
     /// The promise to judge the results against
     #[command(flatten)]
-    pub claim: PromiseOptions,
+    pub promise: PromiseOptions,
     /// The applications
     #[command(flatten)]
     pub needs: NeedsOption,
@@ -71,8 +75,13 @@ pub struct Explained {
     pub answer: Option<CourseAnswer>,
     /// The verdict, where something is promised.
     pub verdict: Option<Verdict>,
+    /// Why nothing was judged, where a promise or needs were named.
+    pub not_judged: Option<String>,
     /// The arithmetic of the promise.
     pub promise: Vec<String>,
+    /// The exit code of the Record.
+    #[serde(skip)]
+    pub exit: Exit,
 }
 
 /// One run explained.
@@ -134,7 +143,7 @@ pub struct RunFigures {
 pub struct Explanation {
     /// All that could be explained.
     pub text: String,
-    /// The exit code of the verdicts.
+    /// The gravest exit code of the results.
     pub exit: Exit,
     /// Why the other files could not be explained.
     pub refused: Vec<String>,
@@ -151,7 +160,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for file in &args.files {
         let told = content(file).and_then(|bytes| {
-            explained_for(file, &bytes, &args.claim, args.needs.fit.as_deref())
+            explained_for(file, &bytes, &args.promise, args.needs.fit.as_deref())
                 .with_context(|| format!("cannot explain {}", file.display()))
         });
         match told {
@@ -165,11 +174,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     {
         return Err(first);
     }
-    let outcomes = |e: &Explained| {
-        let answer = e.answer.as_ref().and_then(CourseAnswer::outcome);
-        e.verdict.as_ref().map(Verdict::decided).into_iter().chain(answer)
-    };
-    let exit = Exit::of_all(all.iter().flat_map(outcomes));
+    let exit = Exit::gravest(all.iter().map(|told| told.exit));
     let text = if args.json {
         serde_json::to_string_pretty(&all).context("cannot write the explanation as JSON")? + "\n"
     } else {
@@ -187,20 +192,20 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it is no result, or the promise cannot be told.
-pub fn explained(file: &Path, bytes: &[u8], claim: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
-    explained_for(file, bytes, claim, None)
+pub fn explained(file: &Path, bytes: &[u8], promise: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
+    explained_for(file, bytes, promise, None)
 }
 
 /// The same held against the needs of applications.
 fn explained_for(
     file: &Path,
     bytes: &[u8],
-    claim: &PromiseOptions,
+    promise: &PromiseOptions,
     fit: Option<&str>,
 ) -> anyhow::Result<Vec<Explained>> {
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
-            return Ok(vec![of_record(file, *record, claim, fit, MOST_RUNS)?]);
+            return Ok(vec![of_record(file, *record, promise, fit, MOST_RUNS)?]);
         }
         result_file::Found::Reports(reports) => reports,
     };
@@ -218,7 +223,7 @@ fn explained_for(
             more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, report.record(), claim, fit, room)?;
+        let told = of_record(file, report.record(), promise, fit, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);
@@ -229,15 +234,19 @@ fn explained_for(
             grouped(more_reports),
             grouped(more_runs as u64)
         ));
+        if last.verdict.is_some() {
+            // What is not read decides nothing.
+            last.exit = Exit::gravest([last.exit, Exit::Inconclusive]);
+        }
     }
     Ok(all)
 }
 
 /// The message without the file's name, which whoever asks puts before it.
-fn without_path(e: LoadError) -> anyhow::Error {
+fn without_path(e: ResultFileError) -> anyhow::Error {
     match e {
-        LoadError::Report { source, .. } => source.into(),
-        LoadError::Neither { .. } => {
+        ResultFileError::Report { source, .. } => source.into(),
+        ResultFileError::Neither { .. } => {
             anyhow::anyhow!(
                 "it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"
             )
@@ -250,23 +259,24 @@ fn without_path(e: LoadError) -> anyhow::Error {
 fn of_record(
     file: &Path,
     mut record: Record,
-    claim: &PromiseOptions,
+    promise: &PromiseOptions,
     fit: Option<&str>,
     most: usize,
 ) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
     let left = count.saturating_sub(most);
-    record.steps.truncate(most);
-    if left > 0 {
-        // A verdict is told for the steps that are told.
-        verdict::seal(&mut record);
-    }
-    promise_options::claim(claim, &mut record)?;
-    promise_options::ask(fit, claim.judge_simulated, &mut record)?;
+    promise_options::hold_against(promise, &mut record)?;
+    promise_options::ask(fit, promise.judge_simulated, &mut record)?;
     let (found, verdict) = verdict::judged(&record);
-    let runs =
-        record.steps.iter().zip(found).map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
+    let told = record.steps.iter().take(most).zip(found);
+    let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
+    let not_judged = not_judged(&record, promise, fit);
     Ok(Explained {
+        // A promise that nothing was held against is not decided.
+        exit: Exit::gravest(
+            [verdict::exit(&record)].into_iter().chain(not_judged.as_ref().map(|_| Exit::Inconclusive)),
+        ),
+        not_judged,
         file: file.to_path_buf(),
         form: record.report.as_ref().map(|r| r.form),
         tool: match &record.report {
@@ -277,10 +287,13 @@ fn of_record(
             Some(report) => report.written_here(),
             None => record.started.as_ref().cloned(),
         },
-        partial: partial(&record),
+        partial: match &record.report {
+            Some(report) => report.partial.clone(),
+            None => record.state.end(),
+        },
         notes: notes(&record, left),
-        doubts: record.warnings.iter().filter(|w| w.step.is_none()).cloned().collect(),
-        promise: record.claimed.as_ref().map(workings).unwrap_or_default(),
+        doubts: record.doubts.iter().filter(|w| w.step.is_none()).cloned().collect(),
+        promise: record.judged_promise.as_ref().map(workings).unwrap_or_default(),
         cross_checks: record.cross_checks,
         answer: record.answer,
         runs,
@@ -288,15 +301,17 @@ fn of_record(
     })
 }
 
-/// Why the result is not whole.
-fn partial(record: &Record) -> Option<String> {
-    match (&record.report, &record.state) {
-        (Some(report), _) => report.partial.clone(),
-        (None, State::Complete) => None,
-        (None, State::Running) => Some("it was cut off: later steps are missing".into()),
-        (None, State::Interrupted) => Some("it was interrupted".into()),
-        (None, State::Failed(why)) => Some(format!("it failed: {why}")),
-    }
+/// Why a Record has no verdict on the promise or the needs that the options name. The answer of some suites holds a promise.
+fn not_judged(record: &Record, promise: &PromiseOptions, fit: Option<&str>) -> Option<String> {
+    let in_answer = match &record.plan.question {
+        Some(Question::Suite(suite)) => {
+            suites::regards_promise(&suite.name)
+                && record.answer.as_ref().is_some_and(|a| a.outcome().is_some())
+        }
+        _ => false,
+    };
+    let asked = fit.is_some() || promise.kind.is_some() && !in_answer;
+    stored_verdict::why_not_judged(record).filter(|_| asked)
 }
 
 fn notes(record: &Record, left: usize) -> Vec<String> {
@@ -330,28 +345,33 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis) -> RunExpla
     }
     let conditions = record.conditions(step);
     let summary = Summary::of(record, step);
-    let told = step.reported.as_deref();
-    let promise = record.claimed.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
+    let reported = step.reported.as_deref();
+    let promise = record.judged_promise.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
     let day = record.report.as_ref().and_then(|r| r.day());
-    let caps = match (&record.claimed, diagnosis.find("throttle"), told) {
+    let caps = match (&record.judged_promise, diagnosis.find(codes::THROTTLE), reported) {
         (None, Some(_), Some(_)) => hint::caps(&conditions, &summary, &diagnosis, day.as_deref()),
         _ => Vec::new(),
     };
-    let better = match told {
-        Some(_) => recommended_test::better(&conditions, &summary, &diagnosis, promise),
+    let better = match reported {
+        Some(_) => recommended_test::better(&TestedLoad {
+            conditions: &conditions,
+            summary: &summary,
+            found: &diagnosis,
+            promise,
+        }),
         // What volproof ran has its plan, and the verdict says what would decide.
         None => Vec::new(),
     };
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
-    let counted = told.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
-    let (little, little_holds) = match told.is_some_and(|t| t.rate_of_latency) {
+    let counted = reported.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
+    let (little, little_holds) = match reported.is_some_and(|t| t.rate_of_latency) {
         true => (None, None),
         false => sentences::little(&conditions, &summary, counted),
     };
     RunExplained {
-        name: told.map_or(&step.name, |t| &t.name).clone(),
-        host: told.and_then(|t| t.host.clone()),
-        hosts: told.map(sentences::hosts).unwrap_or_default(),
+        name: reported.map_or(&step.name, |t| &t.name).clone(),
+        host: reported.and_then(|t| t.host.clone()),
+        hosts: reported.map(sentences::hosts).unwrap_or_default(),
         tested: sentences::tested(record, step, &conditions, &summary),
         result: sentences::result(step, &summary),
         latency: sentences::latencies(step),
@@ -360,15 +380,15 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis) -> RunExpla
         etcd: sentences::etcd(step, &summary, &diagnosis),
         diagnosis,
         caps,
-        doubts: record.warnings.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
+        doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
         better,
         figures: figures(&summary),
         conditions,
     }
 }
 
-fn workings(claimed: &Claimed) -> Vec<String> {
-    let volumes = claimed.promise.volumes.iter();
+fn workings(judged_promise: &JudgedPromise) -> Vec<String> {
+    let volumes = judged_promise.promise.volumes.iter();
     volumes
         .flat_map(|v| {
             v.level.workings.iter().map(|w| {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::codes;
 use crate::diagnose::Summary;
-use crate::diagnose::cap::megabytes as rate;
 use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
 use crate::record::{
     Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, megabytes as rate, significant};
 
 /// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
@@ -52,10 +52,11 @@ fn load(c: &Conditions) -> String {
     };
     let mix = c.reads_percent.get().filter(|_| rw.ends_with("rw") || rw == "readwrite");
     let mix = mix.map(|p| format!(" ({p} % reads)")).unwrap_or_default();
+    let preferred = c.preferred_blocks().map(|name| format!(" ({name})")).unwrap_or_default();
     match c.block.get() {
-        Some((low, high)) if low == high => format!("{low} {what}{mix}"),
-        Some((low, high)) => format!("{what}{mix} of {low} to {high}"),
-        None => format!("{what}{mix}"),
+        Some((low, high)) if low == high => format!("{low} {what}{mix}{preferred}"),
+        Some((low, high)) => format!("{what}{mix} of {low} to {high}{preferred}"),
+        None => format!("{what}{mix}{preferred}"),
     }
 }
 
@@ -80,7 +81,7 @@ fn drive(c: &Conditions) -> String {
 }
 
 /// The part of each host.
-pub fn hosts(told: &ReportedStep) -> Vec<String> {
+pub fn hosts(reported: &ReportedStep) -> Vec<String> {
     let line = |h: &crate::record::ReportedHost| {
         let known = [
             h.iops.get().map(|x| format!("{} IOPS", significant(x))),
@@ -89,13 +90,13 @@ pub fn hosts(told: &ReportedStep) -> Vec<String> {
         ];
         format!("{}: {}", h.host, known.into_iter().flatten().collect::<Vec<_>>().join(", "))
     };
-    told.hosts.iter().map(line).collect()
+    reported.hosts.iter().map(line).collect()
 }
 
 /// The line that matters, for each direction.
 pub fn result(step: &StepRecord, s: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = match &step.reported {
-        Some(told) => told.parts().iter().map(|(name, f)| direction(name, f)).collect(),
+        Some(reported) => reported.parts().iter().map(|(name, f)| direction(name, f)).collect(),
         None => step
             .directions()
             .map(|(d, f)| line(d.name(), f.iops, f.bytes_per_second, f.ios, step.window_ns))
@@ -147,17 +148,17 @@ const TOLD: [&str; 4] = ["50", "95", "99", "99.9"];
 
 /// Latencies: of flushes first, since they are what their test is about, then for each direction.
 pub fn latencies(step: &StepRecord) -> Vec<String> {
-    let Some(told) = &step.reported else {
+    let Some(reported) = &step.reported else {
         return step.directions().map(|(d, f)| own_latency(d.name(), &f.service_latency_ns)).collect();
     };
-    let flushes = told
+    let flushes = reported
         .sync
         .iter()
         .map(|s| latency_line("flush", "", (s.latency.mean, s.latency.max), Some(("", &s.latency))));
-    let parts = told.parts();
+    let parts = reported.parts();
     let of_parts = parts.iter().filter_map(|(name, f)| latency_of(name, f));
     // Rates of directions apart, and latencies of all requests together.
-    let together = told.mixed.iter().filter(|_| told.read.is_some() || told.write.is_some());
+    let together = reported.mixed.iter().filter(|_| reported.read.is_some() || reported.write.is_some());
     flushes.chain(of_parts).chain(together.filter_map(|f| latency_of("all requests", f))).collect()
 }
 
@@ -253,21 +254,21 @@ fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
     let left =
         s.flushes.and_then(|f| Some(1.0 - share - f.count? * f.mean_ns / (s.window?.0 as f64 * s.jobs?)));
-    let words = match share {
-        _ if s.offered.is_some() => "the rate that was asked for left the queue short",
-        _ if c.is_null() => "no device was driven, the tool's own time is the rest",
-        r if r < 0.9 && flushes && left.is_some_and(|left| left > 0.1) => {
-            "neither I/Os nor flushes took the rest of the time: the load was not always there"
-        }
-        r if r < 0.9 && flushes => "flushes took the rest of the time",
-        r if r < 0.9 && s.pauses.is_some() => "its pauses took the rest of the time",
-        _ if c.direct.get() == Some(false) && !c.one_at_a_time() => {
-            "the depth was not there: through the page cache, I/O is done one at a time"
-        }
-        r => {
-            let full = significant(r * 100.0);
-            return format!("the queue was {full} % full: the load was not always there to fill it");
-        }
+    let words = if s.offered.is_some() {
+        "the rate that was asked for left the queue short"
+    } else if c.is_null() {
+        "no device was driven, the tool's own time is the rest"
+    } else if flushes && left.is_some_and(|left| left > 0.1) {
+        "neither I/Os nor flushes took the rest of the time: the load was not always there"
+    } else if flushes {
+        "flushes took the rest of the time"
+    } else if s.pauses.is_some() {
+        "its pauses took the rest of the time"
+    } else if c.direct.get() == Some(false) && !c.one_at_a_time() {
+        "the depth was not there: through the page cache, I/O is done one at a time"
+    } else {
+        let full = significant(share * 100.0);
+        return format!("the queue was {full} % full: the load was not always there to fill it");
     };
     words.into()
 }
@@ -294,10 +295,10 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         ));
     }
     let p99 = match &step.reported {
-        Some(told) => told.sync.as_ref()?.latency.percentiles.get("99").copied(),
+        Some(reported) => reported.sync.as_ref()?.latency.percentiles.get("99").copied(),
         None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
     };
-    let count = s.flushes?.count.or_else(|| found.find("flushes")?.numbers.get("flushes").copied());
+    let count = s.flushes?.count.or_else(|| found.find(codes::FLUSHES)?.numbers.get("flushes").copied());
     let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
     let (Some(p99), Some(x)) = (p99, a_second) else {
         let missing = if p99.is_none() { "percentiles" } else { "count" };
@@ -311,10 +312,10 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
 }
 
 /// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.
-fn durable_writes(told: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
-    let c = &told.conditions;
-    let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && told.sync.is_none();
-    let write = told.write.as_ref().filter(|_| each && told.read.is_none())?;
+fn durable_writes(reported: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
+    let c = &reported.conditions;
+    let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && reported.sync.is_none();
+    let write = reported.write.as_ref().filter(|_| each && reported.read.is_none())?;
     Some((write.latency()?.1, write.iops.get()?))
 }
 

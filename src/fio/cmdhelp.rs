@@ -109,7 +109,7 @@ fn plain(option: &FioOption) -> String {
 }
 
 /// The type as fio words it; for sizes fio 3.33 prints `(null)`.
-pub fn type_of(kind: ValueKind) -> &'static str {
+fn type_of(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Text
         | ValueKind::LogName

@@ -7,6 +7,7 @@ use super::mistake::Origin;
 use super::option;
 use super::option_value::{self, TargetAmount};
 use super::output::{AskedRate, Header, Output, OutputRow, Stats};
+use super::plan::block_ranges;
 use crate::plan::Pattern;
 use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
@@ -17,9 +18,9 @@ const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2",
 /// Options of engines that keep a CPU busy whatever the volume does.
 const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];
 
-/// Conditions of a row, or of several that are one run, as [`super::runs::merged`] makes them one.
+/// Conditions of a row, or of several that are one run, as `fio::runs` merges them.
 pub fn of(output: &Output, job: &OutputRow) -> Conditions {
-    if job.options_of().is_some() {
+    if shows_one_of_several(output, job) {
         return of_several(output, job);
     }
     let listed = !job.options.is_empty() || !output.global_options.is_empty();
@@ -59,8 +60,9 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
         c.reads_percent = Known::assumed(percent.round() as u32, "the counts of reads and writes");
     }
     status_rate(output, job, &mut c);
-    // Without a latency target fio prints the job's own depth there.
-    let depth = job.target.map(|t| t.depth).filter(|d| *d > 0);
+    // Without a latency target fio prints the job's own depth there; of jobs that differ, that of one.
+    let differ = job.header.as_ref().is_some_and(|header| header.depth == 0);
+    let depth = job.target.map(|t| t.depth).filter(|d| *d > 0 && !differ);
     c.iodepth = c
         .iodepth
         .or(|| depth.map_or(Known::Unknown, |d| Known::assumed(d, "the depth of its latency target")));
@@ -70,6 +72,28 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
         c.time_based = Known::assumed(true, "it ran for its time and not for its size");
     }
     c
+}
+
+/// Whether a row sums up several jobs (`group_reporting`) and shows the options of one: under another name than its own, with a pattern that does
+/// not move what the row moved, or with fewer jobs than its run times add up to.
+pub fn shows_one_of_several(output: &Output, job: &OutputRow) -> bool {
+    if job.options_of().is_some() {
+        return true;
+    }
+    let asked = options(output, job);
+    let Some(word) = asked.choice("rw").filter(|_| !asked.own.is_empty()) else { return false };
+    let moved: Vec<(Direction, &Stats)> = job.moved().collect();
+    let alien = |(d, _): &(Direction, &Stats)| match d {
+        Direction::Write => ["read", "randread"].contains(&word),
+        // Blocks that a job wrote are read to verify them.
+        Direction::Read => ["write", "randwrite"].contains(&word) && asked.given("verify").is_none(),
+        _ => false,
+    };
+    let one = if let [(_, one)] = moved[..] { Some(one.runtime.0).filter(|ns| *ns > 0) } else { None };
+    let times = job.runtime.zip(one).map(|(sum, one)| sum.0 as f64 / one as f64);
+    let counted = asked.int("numjobs").unwrap_or(1) == i64::from(job.members);
+    let more = counted && times.is_some_and(|times| times > f64::from(job.members) + 0.5);
+    more || moved.iter().any(alien)
 }
 
 /// Conditions of a row that sums up several jobs and has the options of one: what the options of all say, unless that one says otherwise.
@@ -191,14 +215,18 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         time_based: there("time_based").then(|| asked.flag("time_based")).into(),
         runtime: asked.time("runtime").unwrap_or_default().into(),
         ramp: asked.time("ramp_time").unwrap_or_default().into(),
-        pace: pace(&asked, job, block).into(),
+        pace: pace(&asked, job).into(),
         reads_percent: asked.reads().into(),
+        distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
         stonewall: match ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
             true => true.into(),
             // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
             false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
         },
-        zeros: asked.flag("zero_buffers").into(),
+        // fio compresses a buffer by zeros, unless it is given a pattern.
+        zeros: (asked.flag("zero_buffers")
+            || asked.int("buffer_compress_percentage") == Some(100) && !there("buffer_pattern"))
+        .into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
@@ -223,18 +251,26 @@ fn options(output: &Output, job: &OutputRow) -> Asked {
 }
 
 /// The rate and the pauses that the options ask for.
-fn pace(asked: &Asked, job: &OutputRow, block: Option<(Bytes, Bytes)>) -> Pace {
+fn pace(asked: &Asked, job: &OutputRow) -> Pace {
     // Reads that verify what a job wrote have no rate of their own.
     let only_writes = asked.choice("rw").is_some_and(|word| ["write", "randwrite"].contains(&word));
     let of_load = |(d, _): &(Direction, &Stats)| !(only_writes && *d == Direction::Read);
+    let ranges = block_ranges(asked);
+    // Of several sizes fio makes a rate of bytes by the smallest, so that the I/Os a second follow from their mean.
     let rate_of = |name: &str| -> f64 {
         let rates = asked.ints(name);
-        let of_moved =
-            job.moved().filter(of_load).filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
-        of_moved.map(|n| n as f64).sum()
+        let each = |(d, stats): (Direction, &Stats)| {
+            let place = (d as usize).min(2);
+            let (rate, (low, high)) = (rates[place].filter(|n| *n > 0)? as f64, ranges[place]);
+            let mean = match low == high {
+                true => low as f64,
+                false => stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64,
+            };
+            Some(rate * if name == "rate" { 1.0 } else { low as f64 } / mean)
+        };
+        job.moved().filter(of_load).filter_map(each).filter(|rate| rate.is_finite()).sum()
     };
-    let one_block = block.filter(|(low, high)| low == high).map(|(low, _)| low.0 as f64);
-    let by_bytes = one_block.map_or(0.0, |block| rate_of("rate") / block);
+    let by_bytes = rate_of("rate");
     // The tighter of two holds.
     let rate = [rate_of("rate_iops"), by_bytes].into_iter().filter(|r| *r > 0.0).min_by(f64::total_cmp);
     let line = |name: &str| asked.given(name).map(Given::line);

@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::cell::{LazyCell, RefCell};
 use std::collections::HashMap;
 
+use super::impossible::{self, Checked};
+use super::json_reader::{JsonReader, JsonStop, place};
+use super::json_value::JsonValue;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Latency, LatencyTarget, MOST_ROWS, More,
     Output, OutputRow, RowCpu, Samples, Stats,
 };
-use super::possible::{self, Checked};
-use super::value::{JsonValue, Reader, Stop, place};
 use crate::hist::bucket_middle;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -56,7 +57,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let (mut from, mut rows, mut kept, mut inside) = (0, 0, 0, 0);
     let versions = LazyCell::new(|| versions(text));
     while let Some(start) = next_document(text, from) {
-        let mut reader = Reader::new(text, start);
+        let mut reader = JsonReader::new(text, start);
         let mut document = Document { rows, kept, ..Document::default() };
         let done = document.read(&mut reader);
         if !document.of_fio {
@@ -72,13 +73,13 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
         let here = || place(text, reader.at());
         match done {
             Ok(()) => {}
-            Err(Stop::End) => {
+            Err(JsonStop::End) => {
                 let (line, column) = here();
                 let why = format!("it breaks off at line {line}, column {column}");
                 document.output.notes.push(why.clone());
                 document.output.partial = Some(why);
             }
-            Err(Stop::Wrong(what)) => {
+            Err(JsonStop::Wrong(what)) => {
                 let (line, column) = here();
                 return Err(ReadError::Form { line, column, what });
             }
@@ -125,7 +126,7 @@ struct Document {
 }
 
 impl Document {
-    fn read<'a>(&mut self, reader: &mut Reader<'a>) -> Result<(), Stop> {
+    fn read<'a>(&mut self, reader: &mut JsonReader<'a>) -> Result<(), JsonStop> {
         let done = reader.object(|reader, key| self.member(reader, key));
         let output = &mut self.output;
         output.timestamp_ms = output.timestamp_ms.or(self.seconds.map(|s| s.saturating_mul(1000)));
@@ -133,7 +134,7 @@ impl Document {
         done
     }
 
-    fn member<'a>(&mut self, reader: &mut Reader<'a>, key: Cow<'a, str>) -> Result<(), Stop> {
+    fn member<'a>(&mut self, reader: &mut JsonReader<'a>, key: Cow<'a, str>) -> Result<(), JsonStop> {
         match &*key {
             "fio version" | "global options" | "disk_util" => self.of_fio = true,
             "jobs" | "client_stats" => {
@@ -303,7 +304,7 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         job.directions[d] = part(d.name());
     }
-    let before = row.told();
+    let before = row.impossible_values();
     if value.get("usr_cpu").is_some() {
         // Threads that the kernel adds (io_uring's) count to a job too: more than one CPU can be.
         let cpu = RowCpu {
@@ -313,9 +314,9 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
             major_faults: row.count("majf").unwrap_or(0),
             minor_faults: row.count("minf").unwrap_or(0),
         };
-        job.cpu = Some(cpu).filter(|_| row.told() == before);
+        job.cpu = Some(cpu).filter(|_| row.impossible_values() == before);
     }
-    let before = row.told();
+    let before = row.impossible_values();
     if let Some(depth) = row.count("latency_depth") {
         let factor = if era.nanos { 1 } else { 1000 };
         let window = row.count("latency_window_us").or(row.count("latency_window")).unwrap_or(0);
@@ -326,11 +327,11 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
             percentile: row.percent("latency_percentile", 1.0).unwrap_or(0.0),
             window: Nanos(window.saturating_mul(1000)),
         };
-        job.target = Some(target).filter(|_| row.told() == before);
+        job.target = Some(target).filter(|_| row.impossible_values() == before);
     }
     drop((row, sync));
     job.impossible = found.into_inner();
-    possible::judge(&mut job);
+    impossible::judge(&mut job);
     if let JsonValue::Map(members) = value {
         let unknown = members.into_iter().filter(|(k, _)| !KNOWN.contains(&&**k));
         job.more = unknown.map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
@@ -373,9 +374,9 @@ fn shares<const N: usize, K: AsRef<str>>(
     most: f64,
 ) -> Option<[f64; N]> {
     let map = row.object(name)?;
-    let before = map.told();
+    let before = map.impossible_values();
     let found = keys.map(|k| map.percent(k.as_ref(), most).unwrap_or(0.0));
-    Some(found).filter(|_| map.told() == before)
+    Some(found).filter(|_| map.impossible_values() == before)
 }
 
 fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
@@ -387,7 +388,7 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
     let kib = Bytes::KIB.0 as f64;
     let bytes = part.count("io_bytes").unwrap_or(0);
     let samples = |name: &str, deviation: &str, unit: f64| {
-        let before = part.told();
+        let before = part.impossible_values();
         let real = |what: &str| part.real(&format!("{name}_{what}")).unwrap_or(0.0) * unit;
         let samples = Samples {
             min: part.least(&format!("{name}_min")).unwrap_or(0.0) * unit,
@@ -398,7 +399,7 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
             samples: part.count(&format!("{name}_samples")),
             ..Samples::default()
         };
-        Some(samples).filter(|_| part.told() == before)
+        Some(samples).filter(|_| part.impossible_values() == before)
     };
     let more: More = ["prios"]
         .iter()
@@ -427,14 +428,14 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
 /// A latency; none where one of its figures cannot be, and without a table of which one cannot.
 fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
     let factor = if era.nanos { 1 } else { 1000 };
-    let before = l.told();
+    let before = l.impossible_values();
     let real = |name: &str| l.real(name).unwrap_or(0.0) * factor as f64;
     let whole = |name: &str| Nanos(l.count(name).unwrap_or(0).saturating_mul(factor));
     let (max, mean, deviation, samples) = (whole("max"), real("mean"), real("stddev"), l.count("N"));
     // The minimum of nothing is a number that was never set.
     let nothing = samples.map_or(max.0 == 0, |n| n == 0);
     let min = if nothing { l.least("min").map_or(Nanos(0), |_| whole("min")) } else { whole("min") };
-    let kept = l.told() == before;
+    let kept = l.impossible_values() == before;
     // 2.x fills the list to twenty entries with 0.00.
     let percent = |k: &str| k.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0);
     let table = l.object("percentile").and_then(|t| t.counts()).unwrap_or_default();

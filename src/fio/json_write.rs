@@ -5,13 +5,11 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
+use super::ctime;
+use super::json_value::{JsonValue, quote};
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, More, Output, OutputRow, RowCpu, Stats,
 };
-use super::value::{JsonValue, quote};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
@@ -27,7 +25,7 @@ pub fn write(output: &Output, plus: bool) -> String {
 /// Writes the document row by row: ten thousand rows as one text would be ten times their report.
 ///
 /// # Errors
-/// Those of `out`.
+/// When `out` takes no more.
 pub fn write_to(output: &Output, plus: bool, mut out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{")?;
     let mut before = "\n  ";
@@ -72,18 +70,10 @@ fn head(output: &Output) -> Members {
     if let Some(ms) = output.timestamp_ms {
         members.push(("timestamp", JsonValue::int(ms / 1000)));
         members.push(("timestamp_ms", JsonValue::int(ms)));
-        members.push(("time", JsonValue::text(&ctime(ms))));
+        members.push(("time", JsonValue::text(&ctime::words(ms))));
     }
     options("global options", &output.global_options, &mut members);
     members
-}
-
-/// `Sat Nov 21 08:42:12 2026`: ctime(3), in the time zone of this machine.
-fn ctime(ms: u64) -> String {
-    let Some(at) = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()) else {
-        return String::new();
-    };
-    at.to_zoned(TimeZone::system()).strftime("%a %b %e %H:%M:%S %Y").to_string()
 }
 
 fn with_more(members: Members, more: &More) -> JsonValue<'static> {

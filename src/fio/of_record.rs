@@ -17,11 +17,11 @@ use super::output::{
 use super::percentile_list;
 use super::write_jobs::{self, JobTarget};
 use crate::hist::bucket_middle;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::Step;
 use crate::record::{Record, StepRecord, Together};
 use crate::sample::{Depth, Direction, PerDirection, Series};
-use crate::unit::{Nanos, total};
+use crate::unit::{Nanos, moment, total};
 
 /// The version that reports name: the fio whose form they have, and who wrote them.
 pub const VERSION: &str = concat!("fio-3.33-volproof-", env!("CARGO_PKG_VERSION"));
@@ -235,7 +235,7 @@ fn band(value: u64) -> usize {
 pub fn report(
     global_options: Vec<(String, String)>,
     mut rows: Vec<OutputRow>,
-    evidence: &[&Evidence],
+    evidence: &[&KernelCounters],
     at: jiff::Timestamp,
     elapsed: Nanos,
 ) -> Output {
@@ -289,7 +289,7 @@ fn group_shares(rows: &mut [OutputRow]) {
 }
 
 /// The disks' counters over all steps.
-fn disks(evidence: &[&Evidence]) -> Vec<DiskCounters> {
+fn disks(evidence: &[&KernelCounters]) -> Vec<DiskCounters> {
     let mut out: Vec<DiskCounters> = Vec::new();
     let mut seconds = 0.0;
     for e in evidence {
@@ -345,7 +345,7 @@ pub fn of_record(record: &Record) -> Output {
     let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load);
     let longest = |t: &Together| steps.iter().filter(|(_, s)| within(t, s)).map(load).max().unwrap_or(0);
     let elapsed = Nanos(total(alone.chain(stages.clone().map(longest))));
-    let started: jiff::Timestamp = record.started.as_ref().and_then(|t| t.parse().ok()).unwrap_or_default();
+    let started = record.started.as_ref().and_then(|text| moment(text)).unwrap_or_default();
     let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
     report(Vec::new(), rows, &evidence, at, elapsed)
 }

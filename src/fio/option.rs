@@ -1,7 +1,7 @@
 //! One option of fio: its names, how its text is read, its default, and how far volproof honours it.
 //!
 //! Names, types, ranges and defaults are facts of fio 3.33 (`fio --cmdhelp=all`, `fio --enghelp`); descriptions are our own. The rows
-//! are in [`table`](super::table); this module finds them. It reads no values: that is [`option_value`](super::option_value).
+//! are in [`table`]; this module finds them. It reads no values: that is [`option_value`](super::option_value).
 
 use crate::misspelling::nearest;
 use std::fmt;

@@ -3,8 +3,8 @@
 //! Units are this project's: bytes, nanoseconds, shares from 0 to 1. What a form does not carry stays absent; nothing is derived here
 //! at all. Field names follow fio's JSON where that is a noun.
 
-use super::possible::Impossible;
-use super::value::JsonValue;
+use super::impossible::Impossible;
+use super::json_value::JsonValue;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
@@ -302,6 +302,11 @@ pub fn latency_share(share: f64) -> f64 {
 }
 
 impl OutputRow {
+    /// The jobs in this row: at least the one that it is of, where the report does not tell.
+    pub fn least_members(&self) -> u32 {
+        self.members.max(1)
+    }
+
     /// Directions that moved something, in order, flushes left out.
     pub fn moved(&self) -> impl Iterator<Item = (Direction, &Stats)> {
         self.directions

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use super::json_read::ReadError;
-use super::value::{JsonValue, Reader};
+use super::json_reader::JsonReader;
+use super::json_value::JsonValue;
 
 /// So much of a text without a byte order mark tells whether it is UTF-16.
 const PROBE: usize = 512;
@@ -107,7 +108,7 @@ fn logged(line: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut value = JsonValue::Null;
-    Reader::new(line, 0).value_into(&mut value).ok()?;
+    JsonReader::new(line, 0).value_into(&mut value).ok()?;
     // One line stays one line.
     let text = value.get("log")?.as_str()?.trim_end_matches('\n').replace('\n', " ");
     Some(text.into_bytes())

@@ -95,6 +95,11 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     runs
 }
 
+/// The jobs behind rows added up; none where a row does not tell its own.
+pub fn members<'a>(mut rows: impl Iterator<Item = &'a OutputRow>) -> Option<u32> {
+    rows.try_fold(0u32, |sum, row| (row.members > 0).then(|| sum.saturating_add(row.members)))
+}
+
 /// Two rows moved data in the same direction, as clones of one job do.
 fn alike(a: &OutputRow, b: &OutputRow) -> bool {
     let both = |d: Direction| [a, b].iter().all(|j| j.directions[d].as_ref().is_some_and(|s| moves(s)));
@@ -111,11 +116,14 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     if rest.is_empty() {
         return all;
     }
+    // A row alone is one job, whose time is that of its longest direction.
+    let alone = |j: &OutputRow| parts(j).iter().map(|s| s.runtime).max().filter(|t| t.0 > 0);
+    let times: Option<Vec<Nanos>> = rows.iter().map(|j| j.runtime.or_else(|| alone(j))).collect();
+    all.runtime = times.map(|all| Nanos(total(all.iter().map(|t| t.0))));
     // The number of jobs is known when that of every row is.
-    let told: Option<u32> = rows.iter().map(|j| Some(j.members).filter(|n| *n > 0)).sum();
-    all.members = told.unwrap_or(0);
+    all.members = members(rows.iter().copied()).unwrap_or(0);
     let weight = |j: &OutputRow| moved_ios(j).max(1.0);
-    let total: f64 = rows.iter().map(|j| weight(j)).sum();
+    let weights: f64 = rows.iter().map(|j| weight(j)).sum();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.directions[d].as_deref()).collect();
         all.directions[d] = (!parts.is_empty()).then(|| Box::new(stats(&parts)));
@@ -135,10 +143,10 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
         }
         Some(sum)
     }
-    all.latency_ns = mean(rows, total, weight, |j| j.latency_ns);
-    all.latency_us = mean(rows, total, weight, |j| j.latency_us);
-    all.latency_ms = mean(rows, total, weight, |j| j.latency_ms);
-    all.depth = mean(rows, total, weight, |j| j.depth);
+    all.latency_ns = mean(rows, weights, weight, |j| j.latency_ns);
+    all.latency_us = mean(rows, weights, weight, |j| j.latency_us);
+    all.latency_ms = mean(rows, weights, weight, |j| j.latency_ms);
+    all.depth = mean(rows, weights, weight, |j| j.depth);
     if let Some(cpu) = &mut all.cpu {
         let of = |pick: &dyn Fn(&OutputRow) -> f64| rows.iter().map(|j| pick(j)).fold(0.0, f64::max);
         cpu.user = of(&|j| j.cpu.map_or(0.0, |c| c.user));
@@ -146,10 +154,8 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     }
     let syncs: Option<Vec<(f64, &Latency)>> =
         rows.iter().map(|j| Some((j.sync_ios? as f64, j.sync.as_ref()?))).collect();
-    all.sync = syncs.map(|all| Latency {
-        samples: Some(crate::unit::total(all.iter().map(|s| s.0 as u64))),
-        ..of_all(&all)
-    });
+    all.sync =
+        syncs.map(|all| Latency { samples: Some(total(all.iter().map(|s| s.0 as u64))), ..of_all(&all) });
     all.sync_ios = rows.iter().map(|j| j.sync_ios).sum();
     all.impossible = rows.iter().flat_map(|j| &j.impossible).cloned().collect();
     all.error = rows.iter().map(|j| j.error).find(|e| *e != 0).unwrap_or(0);
@@ -157,6 +163,8 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
 }
 
 /// The figures of a direction of several jobs; those that moved nothing in it have no latency and no rate there.
+///
+/// As fio does with `group_reporting`, the rate is that over the time of the job that took longest.
 fn stats(all: &[&Stats]) -> Stats {
     let moving: Vec<&Stats> = all.iter().copied().filter(|s| moves(s)).collect();
     let parts = if moving.is_empty() { all } else { &moving };
@@ -165,11 +173,17 @@ fn stats(all: &[&Stats]) -> Stats {
         let all: Vec<(f64, &Latency)> = parts.iter().filter_map(|s| Some((ios_of(s), pick(s)?))).collect();
         (all.len() == parts.len()).then(|| of_all(&all))
     };
+    let longest = parts.iter().map(|s| s.runtime).max().unwrap_or_default();
+    let over_longest = |rate: fn(&Stats) -> f64| -> f64 {
+        let share =
+            |s: &Stats| if longest.0 > 0 { s.runtime.as_seconds() / longest.as_seconds() } else { 1.0 };
+        parts.iter().map(|s| rate(s) * share(s)).sum()
+    };
     Stats {
         bytes: Bytes(total(parts.iter().map(|s| s.bytes.0))),
-        bytes_per_second: parts.iter().map(|s| s.bytes_per_second).sum(),
-        iops: parts.iter().map(|s| s.iops).sum(),
-        runtime: parts.iter().map(|s| s.runtime).max().unwrap_or_default(),
+        bytes_per_second: over_longest(|s| s.bytes_per_second),
+        iops: over_longest(|s| s.iops),
+        runtime: longest,
         ios,
         short: parts.iter().map(|s| s.short).sum(),
         dropped: parts.iter().map(|s| s.dropped).sum(),
@@ -292,7 +306,7 @@ mod tests {
         assert_eq!((clones.len(), found.len(), found[0].rows.len()), (1, 1, 2));
         let job = found[0].job();
         let reads = job.directions[Read].as_deref().unwrap();
-        assert_eq!((reads.iops, reads.lat.as_ref().unwrap().mean), (2000.0, 300_000.0));
+        assert_eq!((reads.iops, reads.lat.as_ref().unwrap().mean), (1500.0, 300_000.0));
         assert!(job.directions[Write].as_deref().is_none_or(|s| s.bytes.0 == 0));
         let apart = read(lines(&[(Read, 100.0, 60, ""), (Write, 400.0, 60, "")]));
         let means: Vec<f64> = runs(&apart[0])
@@ -310,15 +324,25 @@ mod tests {
     }
 
     #[test]
+    fn more_jobs_than_can_be_are_as_many_as_can_be() {
+        let row = |members| OutputRow { members, ..OutputRow::default() };
+        assert_eq!(members([row(u32::MAX), row(2)].iter()), Some(u32::MAX));
+        assert_eq!(members([row(4), row(0)].iter()), None);
+        let output = Output { jobs: vec![row(u32::MAX), row(u32::MAX)], ..Output::default() };
+        assert!(super::super::text_write::before(&output).contains("4294967295 processes"));
+    }
+
+    #[test]
     fn a_row_of_unlike_jobs_has_the_options_of_none() {
-        let row = |name: &str| {
+        let with = |options: &str| {
             format!(
                 r#"{{"fio version":"fio-3.33","global options":{{"ioengine":"libaio","direct":"1"}},"jobs":[{{"jobname":"r","groupid":0,
-                "job options":{{"name":"{name}","rw":"randwrite","bs":"4k","iodepth":"2"}},"job_runtime":120000,
+                "job options":{{{options},"bs":"4k","iodepth":"2"}},"job_runtime":120000,
                 "read":{{"io_bytes":409600000,"bw_bytes":6826666,"iops":1666.6,"runtime":60000,"total_ios":100000}},
                 "write":{{"io_bytes":204800000,"bw_bytes":3413333,"iops":833.3,"runtime":60000,"total_ios":50000}}}}]}}"#
             )
         };
+        let row = |name: &str| with(&format!(r#""name":"{name}","rw":"randwrite","verify":"crc32c""#));
         let record = |text: String| {
             let output = json_read::read(text.as_bytes()).unwrap().remove(0);
             super::super::to_record::to_record(&output, crate::record::ReportForm::Json)
@@ -332,6 +356,20 @@ mod tests {
         assert!(unlike.report.unwrap().notes[0].contains("shows the options of one of them, w"));
         let alike = record(row("r"));
         assert_eq!(alike.steps[0].reported.as_ref().unwrap().conditions.iodepth.get(), Some(2));
+        // Sections of a job file have no name among their options: what was moved, and for how long, tells.
+        let of_file = |options: &str| record(with(options)).steps.remove(0).reported.unwrap();
+        for rw in ["randread", "randwrite"] {
+            let told = of_file(&format!(r#""rw":"{rw}""#));
+            assert!(told.conditions.iodepth.is_unknown() && told.read.is_some(), "{rw}: {told:?}");
+            assert_eq!(told.contradictions(), Vec::<String>::new(), "{rw}");
+        }
+        assert_eq!(of_file(r#""rw":"randrw""#).conditions.iodepth.get(), Some(2));
+        let reads = |options: &str| with(options).replace("204800000", "0").replace("50000}", "0}");
+        let deep = |options: &str| {
+            record(reads(options)).steps[0].reported.as_ref().unwrap().conditions.iodepth.get()
+        };
+        assert_eq!(deep(r#""rw":"randread""#), None, "the run times are those of two jobs");
+        assert_eq!(deep(r#""rw":"randread","numjobs":"2""#), Some(2));
         // Another tool may pack a report into its own.
         let packed = format!(r#"[{{"size":"1Gi","class":{{"name":"x"}},"raw":{{"result":{}}}}}]"#, row("r"));
         assert_eq!(json_read::read(packed.as_bytes()).unwrap().len(), 1);

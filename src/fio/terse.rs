@@ -3,11 +3,11 @@
 //! It says less than the JSON: latencies in whole microseconds, no counts of I/Os, and latencies below 1 us in the first of the
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
 
+use super::impossible;
 use super::json_read::ReadError;
 use super::output::{
     DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, PERCENTILES, RowCpu, Samples, Stats,
 };
-use super::possible;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, is_report_figure};
 
@@ -146,7 +146,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
                 if !output.jobs.is_empty() && (output.version != fio || output.disks != disks) {
                     outputs.push(std::mem::take(&mut output));
                 }
-                possible::judge(&mut job);
+                impossible::judge(&mut job);
                 (output.version, output.disks) = (fio, disks);
                 output.jobs.push(job);
                 rows += 1;

@@ -6,8 +6,9 @@
 use super::of_record::SIMULATED;
 use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
-use super::{job_conditions, possible::Impossible};
-use crate::observe::Evidence;
+use super::{impossible::Impossible, job_conditions};
+use crate::diagnose::most_parts;
+use crate::observe::KernelCounters;
 use crate::plan::EngineKind;
 use crate::record::{
     Band, Conditions, CpuRecord, Known, RateSpread, Record, Report, ReportForm, ReportProgram,
@@ -15,8 +16,7 @@ use crate::record::{
     ReportedStep, ReportedSync, StepNames, StepRecord, Together,
 };
 use crate::sample::Direction;
-use crate::unit::utc;
-use crate::unit::{Bytes, Nanos, total};
+use crate::unit::{Bytes, Nanos, total, utc, without_zone};
 
 /// More steps make no Record that anybody could read.
 const MOST_STEPS: usize = 4096;
@@ -36,21 +36,22 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
         let job = run.job();
         let mut step = step(output, run, &job, found.len() == 1);
         step.name = names.unused(&job.name, job.host.as_deref());
-        let told = step.reported.as_ref();
-        if let Some(n) = told.and_then(|told| verifying_reads(&told.conditions, &job)) {
+        let reported = step.reported.as_ref();
+        if let Some(n) = reported.and_then(|reported| verifying_reads(&reported.conditions, &job)) {
             let note = format!("{}: {n} reads that verified what was written are left out", step.name);
             record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
         }
-        if let Some(shown) = job.options_of() {
+        if job_conditions::shows_one_of_several(output, &job) {
+            let shown = job.options_of().map_or(String::new(), |name| format!(", {name}"));
             let note = format!(
-                "{}: the row sums up several jobs (group_reporting) and shows the options of one of them, {shown}: what the others were asked for is not known",
+                "{}: the row sums up several jobs (group_reporting) and shows the options of one of them{shown}: what the others were asked for is not known",
                 step.name
             );
             record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
         }
         // The jobs of a group ran together.
         if group != Some(job.group) {
-            record.together.push(Together { steps: Vec::new(), evidence: Evidence::default() });
+            record.together.push(Together { steps: Vec::new(), evidence: KernelCounters::default() });
         }
         group = Some(job.group);
         record.together.last_mut().expect("pushed with its group").steps.push(step.name.clone());
@@ -65,13 +66,19 @@ fn empty(output: &Output, form: ReportForm) -> Record {
     let written = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok());
     let written =
         written.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()).filter(|t| t.as_second() > 0);
-    let words = utc;
+    // Text has the clock of its machine, and tells no zone.
+    let local = form == ReportForm::Text;
+    let words = |at| if local { without_zone(at) } else { utc(at) };
     let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
     let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
     let started = match (began, written) {
         (Some(at), _) => {
             Known::assumed(words(at), "the time of the report less the time that it says the run took")
         }
+        (None, Some(at)) if local => Known::assumed(
+            words(at),
+            "the time of the report, by its machine's clock in a zone that it does not tell",
+        ),
         (None, Some(at)) => Known::assumed(words(at), "the time of the report"),
         (None, None) => Known::Unknown,
     };
@@ -114,7 +121,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
             run.rows.len()
         )
     });
-    ReportedStep {
+    let mut step = ReportedStep {
         name: job.name.clone(),
         simulated: job.description.as_ref().is_some_and(|words| words.starts_with(SIMULATED)),
         description: job.description.clone(),
@@ -137,10 +144,12 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         mixed: job.mixed.as_ref().map(|s| figures(s, block, job.members)),
         sync: sync(job),
         bands: bands(job),
-        device: alone.then(|| device(output, &conditions)).flatten(),
+        device: None,
         cpu_share: job.cpu.map(|c| (c.user + c.system).min(1.0)),
         conditions,
-    }
+    };
+    step.device = alone.then(|| device(output, &step)).flatten();
+    step
 }
 
 fn host(name: &str, rows: &[&OutputRow]) -> ReportedHost {
@@ -215,13 +224,16 @@ fn spread(s: &Samples, runtime: Nanos, jobs: u32) -> RateSpread {
 }
 
 fn latency(l: &Latency) -> ReportedLatency {
+    // fio tells the middle of a bucket, 1/64 of its power of two wide, which may lie beyond the longest latency in it.
+    let rounded = Nanos(l.max.0.saturating_add(l.max.0 / 64));
+    let within = |v: Nanos| if l.max < v && v <= rounded { l.max } else { v };
     ReportedLatency {
         samples: l.samples.into(),
         min: l.min,
         mean: l.mean,
         deviation: l.deviation,
         max: l.max,
-        percentiles: l.percentiles.iter().map(|(p, v)| (p.to_string(), *v)).collect(),
+        percentiles: l.percentiles.iter().map(|(p, v)| (p.to_string(), within(*v))).collect(),
     }
 }
 
@@ -271,14 +283,17 @@ fn bands(job: &OutputRow) -> Vec<Band> {
     bands
 }
 
-/// The counters of the one disk. They count the ramp too, which the figures leave out.
-fn device(output: &Output, conditions: &Conditions) -> Option<ReportedDevice> {
+/// The counters of the one disk. They count the ramp too, which the figures leave out: where a report does not tell whether there was one, more
+/// requests than the I/Os can have made may be those of a ramp.
+fn device(output: &Output, step: &ReportedStep) -> Option<ReportedDevice> {
     let disks: Vec<&DiskCounters> = output.disks.iter().filter(|d| !d.is_below).collect();
     let [disk] = disks[..] else { return None };
-    if conditions.ramp.get().is_some_and(|r| r.0 > 0) {
+    let c = &disk.counts;
+    let parts = step.conditions.single_block().map_or(1.0, most_parts);
+    let more = total([c.ios.0, c.ios.1, c.merges.0, c.merges.1]) as f64 > parts * step.ios();
+    if step.conditions.ramp.get().map_or(more, |ramp| ramp.0 > 0) {
         return None;
     }
-    let c = &disk.counts;
     let bytes = |sectors: u64| Bytes(sectors.saturating_mul(512));
     Some(ReportedDevice {
         name: disk.name.clone(),
@@ -303,7 +318,7 @@ fn step(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> S
     let reported = reported(output, run, job, alone);
     let engine = engine(&reported.conditions);
     let mut step = StepRecord::of_report(reported, engine);
-    let members = u64::from(job.members.max(1));
+    let members = u64::from(job.least_members());
     let time = job.runtime.unwrap_or(Nanos(step.window_ns.0.saturating_mul(members)));
     let cpu = job.cpu.unwrap_or_default();
     let ios = total([&step.read, &step.write, &step.trim].into_iter().flatten().map(|s| s.ios));

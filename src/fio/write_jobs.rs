@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::plan::words_of;
 use crate::plan::{Plan, Start, Step};
+use crate::shell_word::shell;
 use crate::unit::Bytes;
 
 /// Why a step has no counterpart in fio.
@@ -151,18 +152,8 @@ pub fn command_line(step: &Step, places: &[JobTarget], seed: u64) -> Result<Stri
     Ok(format!("fio {}", words.join(" ")))
 }
 
-/// One word for a POSIX shell.
-pub fn shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// `:` separates files in fio.
-fn escape(path: &str) -> String {
+pub fn escape(path: &str) -> String {
     path.replace(':', r"\:")
 }
 
@@ -293,13 +284,5 @@ mod tests {
         assert!(!of("a]").contains("stonewall") && !of("b]").contains("stonewall"));
         assert!(of("c]").contains("wait_for=a") && of("d]").contains("stonewall=1"));
         assert!(of("a]").contains("continue_on_error=io"));
-    }
-
-    #[test]
-    fn shell_words_are_quoted() {
-        assert_eq!(shell("/dev/vdb"), "/dev/vdb");
-        assert_eq!(shell("a b"), "'a b'");
-        assert_eq!(shell("it's $(x)"), r"'it'\''s $(x)'");
-        assert_eq!(shell(""), "''");
     }
 }

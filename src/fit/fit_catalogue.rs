@@ -62,13 +62,12 @@ pub enum FitDataError {
     },
 }
 
-const SHIPPED: &str = include_str!("../../data/fits.toml");
-
 impl FitCatalogue {
     /// The file inside the binary, parsed once.
     pub fn shipped() -> &'static FitCatalogue {
-        static PARSED: LazyLock<FitCatalogue> =
-            LazyLock::new(|| FitCatalogue::parse(SHIPPED, "the shipped file").expect("a test parses it"));
+        static PARSED: LazyLock<FitCatalogue> = LazyLock::new(|| {
+            FitCatalogue::parse(&crate::shipped::fits(), "the shipped file").expect("a test parses it")
+        });
         &PARSED
     }
 

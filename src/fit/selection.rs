@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
+use crate::codes;
 use crate::plan::{BlockSizes, Pattern, Start, Step};
 use crate::unit::Bytes;
 
@@ -299,14 +300,14 @@ impl FitRequest {
 
 /// Doubts and findings whose advice is to change the load.
 const ABOUT_THE_LOAD: [&str; 8] = [
-    "buffered-writes",
-    "depth-not-reached",
-    "flushes",
-    "generator-limited",
-    "headroom",
-    "load-limited",
-    "one-at-a-time",
-    "reads-from-memory",
+    codes::BUFFERED_WRITES,
+    codes::DEPTH_NOT_REACHED,
+    codes::FLUSHES,
+    codes::GENERATOR_LIMITED,
+    codes::HEADROOM,
+    codes::LOAD_LIMITED,
+    codes::ONE_AT_A_TIME,
+    codes::READS_FROM_MEMORY,
 ];
 
 impl AskedFits {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::merging::volume;
+use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::record::{Fleet, FleetMachine, FleetStep, Record, State};
 use crate::unit::{Nanos, grouped};
@@ -82,7 +83,7 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
     if let Some(text) = missing(fleet) {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            "rank-missing",
+            codes::RANK_MISSING,
             format!("{text}: its load is not in the sum"),
             again,
         ));
@@ -96,13 +97,13 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
             1 => format!("{who} did not end its run: it {}", end(&first.record.state)),
             _ => format!("{who} did not end their runs: {} {}", first.label(), end(&first.record.state)),
         };
-        doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, again));
+        doubts.push(Doubt::new(Severity::Blocker, codes::RANK_LOST, text, again));
     }
     let unkept = with(&|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()));
     if !unkept.is_empty() && fleet.ranks > 1 {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            "clock-unsynchronised",
+            codes::CLOCK_UNSYNCHRONISED,
             format!(
                 "nothing keeps the clock of {} synchronised, so that nothing shows that the machines measured at the same time",
                 names(&unkept, fleet.machines.len())
@@ -114,7 +115,7 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
     if fleet.volumes.is_shared() && !nameless.is_empty() {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            "no-serial",
+            codes::NO_SERIAL,
             format!(
                 "{} saw no serial number of the volume, so that nothing shows that all machines drove the same one",
                 names(&nameless, fleet.machines.len())
@@ -138,7 +139,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
         });
         doubts.push(Doubt::new(
             Severity::Blocker,
-            "common-window",
+            codes::COMMON_WINDOW,
             format!("all machines measured together for {} of the planned {planned}{who}", step.window_ns),
             "check the clocks, and give a --start-at that leaves each machine time to get ready",
         ));
@@ -146,7 +147,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     if let Some(error) = step.clock_error_ns.filter(|e| e.0 as f64 > window * CLOCK_SHARE) {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            "clock-error",
+            codes::CLOCK_ERROR,
             format!(
                 "a clock may be wrong by {error}, more than 1 % of the common window of {}",
                 step.window_ns
@@ -172,7 +173,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     }
     if step.shares.len() < fleet.machines.len() {
         let text = format!("{} of {} machines ran it", step.shares.len(), fleet.machines.len());
-        doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, "run all machines again"));
+        doubts.push(Doubt::new(Severity::Blocker, codes::RANK_LOST, text, "run all machines again"));
     }
     doubts
 }
@@ -184,7 +185,7 @@ type DoubtKind = (Reverse<Severity>, String, Option<String>);
 fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
     let mut kinds: BTreeMap<DoubtKind, Vec<(&FleetMachine, &Doubt)>> = BTreeMap::new();
     for machine in &fleet.machines {
-        for doubt in &machine.record.warnings {
+        for doubt in &machine.record.doubts {
             let kind = (Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone());
             let of_kind = kinds.entry(kind).or_default();
             if of_kind.last().is_none_or(|(last, _)| last.rank != machine.rank) {

@@ -9,11 +9,11 @@ use super::merged_step::{fleet_step, summed};
 use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
 use crate::plan::{Plan, Step};
-use crate::record::{Claimed, Fleet, FleetMachine, FleetRank, FleetVolumes, Record, machine_label};
+use crate::record::{Fleet, FleetMachine, FleetRank, FleetVolumes, JudgedPromise, Record, machine_label};
 use crate::sample::Direction;
+use crate::seal::seal;
 use crate::stats::percentile::pooled;
 use crate::unit::{Bytes, Nanos};
-use crate::verdict;
 
 /// Why Records are no ranks of one run.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -173,7 +173,7 @@ impl FleetMerge {
         let start = |r: &FleetRank| planned_times::utc(r.start_unix_ns);
         let volume_name = |r: &Record| volume(r).unwrap_or_else(|| "a volume without serial number".into());
         let promise = |r: &Record| {
-            let ids = r.claimed.iter().flat_map(|c| c.promise.volumes.iter().map(|v| v.id.clone()));
+            let ids = r.judged_promise.iter().flat_map(|c| c.promise.volumes.iter().map(|v| v.id.clone()));
             Some(ids.collect::<Vec<_>>().join(" + "))
                 .filter(|t| !t.is_empty())
                 .unwrap_or_else(|| "none".into())
@@ -292,8 +292,8 @@ impl FleetMerge {
             targets: if shared { first.record.targets.clone() } else { Vec::new() },
             tuning: None,
             steps,
-            warnings: Vec::new(),
-            claimed: None,
+            doubts: Vec::new(),
+            judged_promise: None,
             ..first.record.clone()
         };
         let fleet = Fleet {
@@ -303,10 +303,10 @@ impl FleetMerge {
             steps: windows,
         };
         record.state = fleet_doubts::state(&fleet);
-        record.warnings = fleet_doubts::all(&fleet, &record);
-        record.claimed = claimed(&fleet);
+        record.doubts = fleet_doubts::all(&fleet, &record);
+        record.judged_promise = judged_promise(&fleet);
         record.fleet = Some(Box::new(fleet));
-        verdict::seal(&mut record);
+        seal(&mut record);
         Ok(record)
     }
 }
@@ -379,12 +379,12 @@ fn whole_plan(machines: &BTreeMap<u32, FleetMachine>, plan: Plan, rank: &FleetRa
 
 /// The promise to the whole fleet: to a shared volume once, without the limits of one instance; to own volumes the sum, of which each
 /// machine is held against its own part.
-pub fn claimed(fleet: &Fleet) -> Option<Claimed> {
-    let mut all = fleet.machines.iter().filter_map(|m| m.record.claimed.as_ref());
-    let mut claimed = all.next()?.clone();
-    claimed.promise.instance = None;
+pub fn judged_promise(fleet: &Fleet) -> Option<JudgedPromise> {
+    let mut all = fleet.machines.iter().filter_map(|m| m.record.judged_promise.as_ref());
+    let mut judged_promise = all.next()?.clone();
+    judged_promise.promise.instance = None;
     if !fleet.volumes.is_shared() {
-        claimed.promise.volumes.extend(all.flat_map(|c| c.promise.volumes.iter().cloned()));
+        judged_promise.promise.volumes.extend(all.flat_map(|c| c.promise.volumes.iter().cloned()));
     }
-    Some(claimed)
+    Some(judged_promise)
 }

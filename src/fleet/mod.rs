@@ -17,5 +17,5 @@ pub mod rank_clock;
 mod rank_of;
 mod step_sums;
 
-pub use merging::{FleetError, FleetMerge, claimed, volume};
+pub use merging::{FleetError, FleetMerge, judged_promise, volume};
 pub use rank_of::{RankError, RankOf, from_launcher};

@@ -194,7 +194,11 @@ fn conditions(
         direct: match (call, reads) {
             (Some(c), Some(true)) => c.direct.0.into(),
             (Some(c), Some(false)) => c.direct.1.into(),
-            (Some(c), None) => (c.direct.0 && c.direct.1).into(),
+            (Some(c), None) if c.direct.0 != c.direct.1 => {
+                let missing = if c.direct.0 { "oflag=direct" } else { "iflag=direct" };
+                Known::assumed(false, format!("one side of the copy did: {missing} was not given"))
+            }
+            (Some(c), None) => c.direct.0.into(),
             (None, _) => Known::assumed(
                 false,
                 "dd goes through the page cache unless oflag=direct or iflag=direct is given, and the command is not in the report",

@@ -215,6 +215,8 @@ fn conditions(
         engine: "ioping".to_string().into(),
         blocking: true.into(),
         jobs: 1.into(),
+        // It begins anew at the end of the file: its count, its time or Ctrl-C ends it.
+        time_based: true.into(),
         direct: match call {
             Some(call) => (call.direct && !call.cached).into(),
             None => Known::assumed(

@@ -189,10 +189,10 @@ impl SysbenchRun {
                 "Written" => 1,
                 _ => continue,
             };
-            self.mib[at] = printed::size(next).map(|b| b.0 as f64 / 1_048_576.0);
+            self.mib[at] = printed::size(next).map(|b| b.0 as f64 / Bytes::MIB.0 as f64);
         }
         let speed = line.rsplit_once('(').and_then(|(_, rest)| printed::size(rest.strip_suffix("/sec)")?));
-        self.old_speed = speed.map(|b| b.0 as f64 / 1_048_576.0);
+        self.old_speed = speed.map(|b| b.0 as f64 / Bytes::MIB.0 as f64);
     }
 
     fn report(mut self) -> ForeignReport {
@@ -317,9 +317,9 @@ impl SysbenchRun {
         Some(ReportedFigures {
             ios,
             bytes_per_second: match (mib, by_blocks) {
-                (Some(mib), _) if mib >= CUT_MIB => Known::Said(mib * 1_048_576.0),
+                (Some(mib), _) if mib >= CUT_MIB => Known::Said(mib * (Bytes::MIB.0 as f64)),
                 (_, Some(bytes)) => Known::assumed(bytes, "requests times block size"),
-                (mib, None) => mib.map(|mib| mib * 1_048_576.0).into(),
+                (mib, None) => mib.map(|mib| mib * (Bytes::MIB.0 as f64)).into(),
             },
             iops,
             runtime: self.time.into(),

@@ -1,9 +1,9 @@
-//! The providers' advice before a raw disk is tested: snapshot it first, use a new machine without data, never the system disk. Here with
-//! the provider's own command line for the volume at hand, told by what the disk says of itself.
+//! The providers' advice before a raw disk is tested: snapshot it first, use a new machine without data, never the system disk. This module
+//! gives the provider's own command line for the volume at hand, by the disk's model and serial.
 
 use crate::device::{Block, Driver, Root};
 
-/// How one provider's volumes are known, and how a snapshot is taken.
+/// How volumes of one provider are recognised, and how a snapshot of them is taken.
 struct ProviderAdvice {
     /// Part of the disk's model.
     model: &'static [&'static str],

@@ -1,5 +1,7 @@
 //! A target that was checked and is held open.
 
+mod displaced;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -15,6 +17,8 @@ use super::rules;
 use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
 use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
+
+pub use displaced::Displaced;
 
 /// The use for which a target is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub enum Access<'a> {
     },
     /// Reads and writes of an existing file, whose owner agreed that its contents go.
     Overwrite {
-        /// Allows this also where other processes have the file open, or where it has another name.
+        /// Allows the overwriting even where other processes have the file open, or where the file has another name.
         shared: bool,
     },
     /// Reads and writes of a block device, with the consent that was given, if any.
@@ -70,6 +74,9 @@ enum Hold {
 }
 
 /// Checks a target and opens it for this access; `direct` asks for `O_DIRECT`.
+///
+/// # Errors
+/// The target cannot be read or opened, is of another kind than the access needs, or the guard refuses it.
 pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Result<Clearance, GuardError> {
     let facts = device::facts(root, target)?;
     match (access, facts) {
@@ -140,7 +147,7 @@ fn open(
     Ok(file)
 }
 
-/// The kernel takes `O_DIRECT` and goes through the page cache all the same, as ext4 does with `data=journal`.
+/// Whether the kernel accepts `O_DIRECT` and uses the page cache all the same, as ext4 does with `data=journal`.
 fn answers_from_cache(file: &File) -> bool {
     let asked = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
     rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, asked).is_ok_and(|s| {
@@ -200,7 +207,11 @@ fn create(
     let facts = device::facts(root, path).inspect_err(|_| {
         let _ = std::fs::remove_file(root.path(path));
     })?;
-    Ok(Clearance { file, root: root.clone(), facts, notes: check.findings, hold: Hold::Created })
+    let clearance = Clearance { file, root: root.clone(), facts, notes: check.findings, hold: Hold::Created };
+    clearance.same_target().inspect_err(|_| {
+        let _ = clearance.remove_created();
+    })?;
+    Ok(clearance)
 }
 
 fn overwrite(root: &Root, check: Check, agreed: Agreed, direct: bool) -> Result<Clearance, GuardError> {
@@ -229,7 +240,8 @@ fn destroy(
     let file = open(root, check.facts.path(), true, None, libc::O_EXCL, direct)?;
     let hold = Hold::Destroy { digest, confirmed: false };
     let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
-    // Between the look and the open nothing held the device: before the first write `confirm` looks again, as its holder.
+    // Nothing held the device between the look and the open. So `confirm` looks again before the first write, while this descriptor holds
+    // the device.
     clearance.same_target()?;
     Ok(clearance)
 }
@@ -253,6 +265,9 @@ impl Clearance {
     /// Opens the same device or file once more, with or without `O_DIRECT`: steps that run together may differ in that, and an open
     /// file has only one mode. The new descriptor comes from the checked one and not from the name, so nothing can have taken the
     /// target's place. The new Clearance allows what the first one allows, and it keeps the first one's claim on a device.
+    ///
+    /// # Errors
+    /// The target cannot be opened again, or is not the one that was checked.
     pub fn again(self: &Arc<Clearance>, direct: bool) -> Result<Clearance, GuardError> {
         let write = !matches!(self.hold, Hold::Read);
         let file = OpenOptions::new()
@@ -278,6 +293,11 @@ impl Clearance {
         self.facts.path()
     }
 
+    /// Whether facts are those of the cleared file or device, and not of another one that has taken its name since.
+    pub fn is_of(&self, facts: &Facts) -> bool {
+        self.changes(facts).is_ok_and(|changes| changes.is_empty())
+    }
+
     /// Facts about the target when it was cleared.
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -290,6 +310,9 @@ impl Clearance {
 
     /// Looks again, immediately before the first write, and refuses a target that changed since it was cleared. Later calls
     /// look at everything but the data, which by then is our own.
+    ///
+    /// # Errors
+    /// The target changed, or came into use.
     pub fn confirm(&mut self) -> Result<(), GuardError> {
         self.look_again()?;
         if let Hold::Overwrite { confirmed, .. } | Hold::Destroy { confirmed, .. } = &mut self.hold {
@@ -313,33 +336,13 @@ impl Clearance {
         let mut used = FileUse::read(&self.root.anew(), facts, Some(&self.file));
         used.alone = Some(true);
         used.unseen.clear();
+        used.unasked_loops.clear();
+        used.unshown = None;
         if ours_running {
             used.openers.clear();
         }
         let findings = file_rules::file(facts, &used, agreed);
         refuse_unless_ready(outcome(self.path(), self.facts.clone(), findings)).map(drop)
-    }
-
-    /// Removes a file that this Clearance made, and leaves anything else alone.
-    pub fn remove_created(&self) -> io::Result<()> {
-        if matches!(self.hold, Hold::Created) { self.remove() } else { Ok(()) }
-    }
-
-    /// Removes a file that may be written, whoever made it. Another file that has taken its name since is left alone.
-    pub fn remove(&self) -> io::Result<()> {
-        let path = self.root.path(self.path());
-        let ours = self.file.metadata()?;
-        match std::fs::symlink_metadata(&path) {
-            Ok(there)
-                if self.may_write()
-                    && ours.is_file()
-                    && (there.dev(), there.ino()) == (ours.dev(), ours.ino()) =>
-            {
-                std::fs::remove_file(path)
-            }
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
     }
 
     fn look_again(&mut self) -> Result<(), GuardError> {
@@ -360,7 +363,7 @@ impl Clearance {
                     changes.push("the data in its first or last MiB is not what it was".to_string());
                 }
                 if *confirmed {
-                    // What stands there now is what this run wrote.
+                    // The data on the device is now what this run wrote.
                     seen.scan = None;
                 }
                 let consent = Consent::Given { equal: true, given: &wanted, wanted: &wanted };
@@ -371,6 +374,10 @@ impl Clearance {
                 let Facts::File(now) = device::facts(&self.root, &before.place.path)? else {
                     return Err(self.changed(self.facts.clone(), vec!["it is no file any more".to_string()]));
                 };
+                let changes = self.changes(&Facts::File(now.clone()))?;
+                if !changes.is_empty() {
+                    return Err(self.changed(Facts::File(now), changes));
+                }
                 let used = FileUse::read(&self.root, &now, Some(&self.file));
                 let findings = file_rules::file(&now, &used, *agreed);
                 refuse_unless_ready(outcome(&before.place.path, Facts::File(now), findings)).map(drop)
@@ -379,13 +386,19 @@ impl Clearance {
         }
     }
 
-    /// Whether descriptor and facts are of the same device or file.
+    /// Refuses a target whose descriptor is not of the device or file that was checked.
     fn same_target(&self) -> Result<(), GuardError> {
+        let changes = self.changes(&self.facts)?;
+        if changes.is_empty() { Ok(()) } else { Err(self.changed(self.facts.clone(), changes)) }
+    }
+
+    /// The differences between these facts and the device or file behind the descriptor, in words.
+    fn changes(&self, facts: &Facts) -> Result<Vec<String>, GuardError> {
         let path = self.path().to_path_buf();
         let failed = |source| GuardError::Io { what: "look at", path: path.clone(), source, advice: "" };
         let stat = self.file.metadata().map_err(failed)?;
         let mut changes = Vec::new();
-        match &self.facts {
+        match facts {
             Facts::Block(b) if self.root.is_system() => {
                 if !stat.file_type().is_block_device() || DevNumber::from_raw(stat.rdev()) != b.device.number
                 {
@@ -395,7 +408,7 @@ impl Clearance {
                     if size != b.device.size_bytes {
                         changes.push(format!("its size was {} and is {size}", b.device.size_bytes));
                     }
-                    // Older kernels have no such number; there the serial has to do.
+                    // Older kernels have no such number; there the serial is compared alone.
                     let sequence = device::disk_sequence(self.file.as_fd()).ok();
                     if sequence.is_some() && b.device.diskseq.is_some() && sequence != b.device.diskseq {
                         changes.push("another disk has taken its name".to_string());
@@ -409,9 +422,11 @@ impl Clearance {
                     changes.push("another file has taken its name".to_string());
                 }
             }
-            _ => {}
+            Facts::Folder(_) => changes.push("a folder has taken its name".to_string()),
+            // A captured tree of /sys has no devices to open.
+            Facts::Block(_) => {}
         }
-        if changes.is_empty() { Ok(()) } else { Err(self.changed(self.facts.clone(), changes)) }
+        Ok(changes)
     }
 
     fn changed(&self, facts: Facts, changes: Vec<String>) -> GuardError {

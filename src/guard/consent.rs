@@ -1,6 +1,6 @@
 //! The one string that unlocks a write to a block device: it names that device and no other.
 //!
-//! There is no flag and no environment variable beside it, because those work by habit.
+//! No flag and no environment variable does the same, because people set those by habit.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

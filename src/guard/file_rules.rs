@@ -1,10 +1,11 @@
-//! The rules of files and folders: facts in, findings out. Pure functions; whoever calls them has looked.
+//! The rules of files and folders: facts in, findings out. Pure functions: the caller reads the facts.
 
 use std::io;
 
 use super::finding::{Code, GuardFinding, GuardSeverity};
 use super::rules::unseen;
-use crate::device::{FileFacts, FilePlace, FileUse};
+use crate::device::{FileFacts, FilePlace, FileUse, Unseen};
+use crate::shell_word::shell_path;
 use crate::unit::Bytes;
 
 /// How far the owner of a file agreed to its contents being written over.
@@ -27,7 +28,7 @@ impl Agreed {
 
 /// Whether an existing file may be written over.
 pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
-    let path = facts.place.path.display();
+    let path = shell_path(&facts.place.path);
     let mut found = Vec::new();
     if used.swap {
         found.push(GuardFinding::refused(
@@ -46,12 +47,11 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Gua
         ));
     }
     for at in &used.mount_points {
-        let at = at.display();
         found.push(GuardFinding::refused(
             Code::Mounted,
-            format!("the file is a filesystem image that is mounted on {at}"),
+            format!("the file is a filesystem image that is mounted on {}", at.display()),
             "mountinfo names it as the source",
-            format!("Unmount it first: umount {at}"),
+            format!("Unmount it first: umount {}", shell_path(at)),
         ));
     }
     for (set, flag, what) in
@@ -66,7 +66,7 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Gua
             ));
         }
     }
-    found.extend(used.unseen.iter().map(|what| unseen(what)));
+    found.extend(used.unseen.iter().map(unseen));
     found.extend(other_users(used, agreed));
     if facts.size_bytes > Bytes(0) {
         let severity = if agreed == Agreed::No { GuardSeverity::NeedsConsent } else { GuardSeverity::Note };
@@ -78,11 +78,26 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Gua
             "Name a folder, in which a new file is made, or consent to overwrite this one.",
         ));
     }
+    let holes = facts.extents.map_or(Bytes(0), |extents| extents.hole_bytes);
+    found.extend(no_room(holes, facts.place.free_bytes));
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
     found
 }
 
-/// Others who would lose what is in the file.
+/// A note on holes that cannot all be filled, in a file or in the file behind a loop device.
+pub(super) fn no_room(holes: Bytes, free: Bytes) -> Option<GuardFinding> {
+    (holes > free).then(|| {
+        GuardFinding::new(
+            GuardSeverity::Note,
+            Code::NoSpace,
+            "the filesystem has no room for the holes of the file",
+            format!("they take {holes} once they are written, {free} are free"),
+            "Write less of it (--size), or free some space.",
+        )
+    })
+}
+
+/// Other users of the file, who would lose its contents.
 fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
     let severity = if agreed == Agreed::Shared { GuardSeverity::Note } else { GuardSeverity::NeedsConsent };
     let advice = |first: &str| format!("{first}, or consent with --overwrite=shared if that is meant.");
@@ -98,10 +113,13 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
     }
     let attached = !used.loops.is_empty() || !used.mount_points.is_empty();
     let explained = used.swap || attached || !used.openers.is_empty();
-    if used.alone != Some(true) && !explained {
-        let (what, evidence) = match used.alone {
-            Some(_) => ("the file is open elsewhere", "the kernel gives no lease on it"),
-            None => ("it cannot be seen whether the file is open elsewhere", "there are no leases here"),
+    let unshown = used.unshown.as_ref().map(Unseen::to_string);
+    let unshown = unshown.as_deref();
+    if (used.alone != Some(true) && !explained) || (used.alone == Some(true) && unshown.is_some()) {
+        let (what, evidence) = match (used.alone, unshown) {
+            (Some(false), _) => ("the file is open elsewhere", "the kernel gives no lease on it"),
+            (_, Some(unshown)) => ("it cannot be seen whether the file is open elsewhere", unshown),
+            (_, None) => ("it cannot be seen whether the file is open elsewhere", "there are no leases here"),
         };
         found.push(GuardFinding::new(
             severity,
@@ -109,6 +127,16 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
             what,
             evidence,
             advice("Look who has it (fuser, as root)"),
+        ));
+    }
+    if !used.unasked_loops.is_empty() {
+        let names = used.unasked_loops.join(", ");
+        found.push(GuardFinding::new(
+            severity,
+            Code::Unseen,
+            format!("whether the file is the disk behind a loop device is known by paths alone ({names})"),
+            "this user may not ask them, and in another mount namespace their paths may lead elsewhere",
+            advice("Look as root (losetup -l)"),
         ));
     }
     if used.locked {
@@ -166,4 +194,32 @@ pub(super) fn folder(place: &FilePlace, size: Bytes) -> Vec<GuardFinding> {
         format!("{} are asked for, {} are free on {}", size, place.free_bytes, place.path.display()),
         "Choose a smaller size, or another filesystem.",
     )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_cannot_be_seen_is_told_whole() {
+        let what = "process 7 (db) keeps files open in a ring of io_uring: it cannot be seen".to_string();
+        let told = unseen(&Unseen { what: what.clone(), advice: "stop process 7 (db): it is idle".into() });
+        assert_eq!((told.what, told.advice.as_str()), (what, "Stop process 7 (db): it is idle."));
+    }
+
+    /// A lease of an overlay says nothing of who has the file of its layer open.
+    #[test]
+    fn processes_that_cannot_be_looked_at_need_consent() {
+        let unshown = Some(Unseen::from("open files of process 7 (db) are not shown".to_string()));
+        let used = |unshown| FileUse { alone: Some(true), names: 1, unshown, ..FileUse::default() };
+        assert_eq!(other_users(&used(None), Agreed::Alone), []);
+        for (agreed, severity) in
+            [(Agreed::Alone, GuardSeverity::NeedsConsent), (Agreed::Shared, GuardSeverity::Note)]
+        {
+            let found = other_users(&used(unshown.clone()), agreed);
+            let [one] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!((one.severity, one.code), (severity, Code::OpenElsewhere));
+            assert!(one.evidence.contains("process 7 (db)"), "{one:?}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! The guard: facts about a target in, findings or a [`Clearance`] out.
 //!
-//! Nothing in this program writes to a target without a Clearance, and only this module makes one. Consent to overwrite a
-//! block device is the device's own name ([`Check::consent`]); there is no flag that works by habit and no environment
-//! variable. A device in use is refused even with consent. Reads are always allowed, and opened read-only.
-//! This module writes nothing itself, but for making the new file it was asked for.
+//! Nothing in this program writes to a target without a Clearance, and only this module makes one. Consent to overwrite a block device is
+//! the device's own name ([`Check::consent`]); there is no flag that works by habit and no environment variable. A device in use is refused
+//! even with consent. Reads are always allowed, and opened read-only. This module writes nothing itself, except that it makes the new file
+//! that a plan asks for.
 
 mod advice;
 mod clearance;
@@ -20,25 +20,28 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use advice::snapshot_command;
-pub use clearance::{Access, Clearance, clear};
+pub use clearance::{Access, Clearance, Displaced, clear};
 pub use consent::consent;
 pub use finding::{Code, GuardFinding, GuardSeverity};
 
 use file_rules::Agreed;
 
-use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, StackNode, Windows};
+use crate::device::{
+    self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, StackNode, Unseen, Windows,
+};
+use crate::shell_word::shell_path;
 use crate::unit::Bytes;
 
-/// No test file is smaller.
+/// The smallest test file.
 const SMALLEST_FILE: Bytes = Bytes::mib(1);
 
 /// Why there is no clearance.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The rules refuse it; exit code 3.
+    /// The rules refuse the target; exit code 3.
     #[error("{}", refusal(.0))]
     Refused(Box<Check>),
-    /// There is nothing there, or nothing that can be tested; exit code 2.
+    /// There is no target, or none that can be tested; exit code 2.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The system refused what the rules allow.
@@ -46,13 +49,28 @@ pub enum GuardError {
     Io {
         /// The operation that failed, as a verb.
         what: &'static str,
-        /// On which path.
+        /// The path of the operation.
         path: PathBuf,
         /// The error of the system call.
         source: io::Error,
         /// The way out, with its own punctuation.
         advice: &'static str,
     },
+}
+
+impl GuardError {
+    /// Whether the system lets nobody open the target as it is. Otherwise the user's options are at fault.
+    pub fn is_by_the_system(&self) -> bool {
+        use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem};
+        match self {
+            GuardError::Io { what: "make", source, .. } => {
+                [PermissionDenied, ReadOnlyFilesystem].contains(&source.kind())
+            }
+            // An invalid argument is due to an option: direct I/O on a filesystem that has none.
+            GuardError::Io { source, .. } => source.kind() != InvalidInput,
+            _ => false,
+        }
+    }
 }
 
 /// The refusal in two lines per finding, for places that have no table. That a disk carries the running system decides alone.
@@ -67,10 +85,10 @@ fn refusal(check: &Check) -> String {
     let more = against.len() - told.len();
     if more > 0 {
         let others = if more == 1 { "1 more finding speaks" } else { &format!("{more} more findings speak") };
-        text.push_str(&format!("\n  {others} against it: volproof check {}", check.target.display()));
+        text.push_str(&format!("\n  {others} against it: volproof check {}", shell_path(&check.target)));
     }
-    if let Some(consent) = check.useful_consent() {
-        text.push_str(&format!("\nConsent to overwrite this device, and no other:\n  --destroy '{consent}'"));
+    if let Some(words) = check.how_to_consent() {
+        text.push_str(&format!("\n{words}"));
     }
     text
 }
@@ -111,11 +129,17 @@ pub struct Check {
 }
 
 impl Check {
-    /// The consent string, where giving it would help: nothing refuses that consent does not lift.
-    pub fn useful_consent(&self) -> Option<&str> {
+    /// The consent string, where giving it would help: consent lifts everything that refuses the write.
+    fn useful_consent(&self) -> Option<&str> {
         let hopeless =
             |f: &GuardFinding| f.severity == GuardSeverity::Refused && f.code != Code::WrongConsent;
         self.consent.as_deref().filter(|_| !self.findings.iter().any(hopeless))
+    }
+
+    /// The option that consents to overwriting the device, as two lines of text; none where giving it would not help.
+    pub fn how_to_consent(&self) -> Option<String> {
+        let consent = self.useful_consent()?;
+        Some(format!("Consent to overwrite this device, and no other:\n  --destroy '{consent}'"))
     }
 }
 
@@ -157,8 +181,8 @@ struct Examined {
     built_on: Vec<String>,
     /// Devices that share bytes with this device and that somebody claims.
     claimed: Vec<String>,
-    /// Devices that share bytes with this device and could not be opened, each with the reason.
-    unseen: Vec<String>,
+    /// Devices that share bytes with this device and could not be opened.
+    unseen: Vec<Unseen>,
 }
 
 impl Examined {
@@ -208,6 +232,9 @@ impl Examined {
 /// Looks at a target and says whether a run may write to it, and what it would overwrite.
 ///
 /// `destroy` is the consent, if any; `output` is where results will be written.
+///
+/// # Errors
+/// Those of [`device::facts`]. What the guard refuses is no error: it stands in the [`Check`].
 pub fn check(
     root: &Root,
     target: &Path,
@@ -244,7 +271,7 @@ pub fn check(
     })
 }
 
-/// Looks at a file that somebody else is to overwrite, by the rules of [`Access::Overwrite`]; opens nothing for writing.
+/// Checks a file that another program is to overwrite, by the rules of [`Access::Overwrite`]; opens nothing for writing.
 ///
 /// # Errors
 /// The rules refuse it, or it is no file that can be looked at.
@@ -295,7 +322,11 @@ fn check_block(
 ) -> Check {
     let device = &seen.facts.device;
     let output_disk = output.is_some_and(|o| device::shares_disk(root, device, o));
-    let findings = rules::block(&seen, consent, output_disk);
+    let mut findings = rules::block(&seen, consent, output_disk);
+    findings.extend(
+        device::RoomBehind::of(root, device)
+            .and_then(|behind| file_rules::no_room(behind.holes, behind.free)),
+    );
     let wanted = match *consent {
         Consent::NotAsked { wanted } | Consent::Missing { wanted } | Consent::Given { wanted, .. } => wanted,
     };

@@ -1,10 +1,11 @@
-//! The rules of devices: facts in, findings out. Pure functions; whoever calls them has looked.
+//! The rules of devices: facts in, findings out. Pure functions: the caller reads the facts.
 
 use std::path::Path;
 
 use super::finding::{Code, GuardFinding, GuardSeverity};
 use super::{Consent, Examined};
-use crate::device::{Block, Driver, Layer, Opener, Relation, Relative, Root, StackNode, Usage};
+use crate::device::{Block, Driver, Layer, Opener, Relation, Relative, Root, StackNode, Unseen, Usage};
+use crate::shell_word::{shell, shell_path};
 use crate::unit::Bytes;
 
 /// Everything that speaks for or against writing to a block device, the gravest first.
@@ -25,7 +26,7 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
             "Find who holds it (fuser, lsblk, zpool status) and release it.",
         )
     }));
-    found.extend(usage.unseen.iter().chain(&seen.unseen).map(|what| unseen(what)));
+    found.extend(usage.unseen.iter().chain(&seen.unseen).map(unseen));
     if device.read_only {
         found.push(GuardFinding::refused(
             Code::ReadOnly,
@@ -51,7 +52,7 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
             format!("--destroy '{given}' was given, this device is '{wanted}'"),
             "Check that this is the device you mean.",
         )),
-        // No word of a consent that would not help.
+        // A consent that would not help is not asked for.
         Consent::Missing { .. } if !hopeless => found.push(GuardFinding::new(
             GuardSeverity::NeedsConsent,
             Code::NoConsent,
@@ -92,7 +93,9 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             format!("{} on {place}{by}", m.mount.filesystem),
             match m.mount.mount_point == Path::new("/") {
                 true => SEPARATE.into(),
-                false => format!("Unmount it (umount {place}), or test a file on it."),
+                false => {
+                    format!("Unmount it (umount {}), or test a file on it.", shell_path(&m.mount.mount_point))
+                }
             },
         ));
     }
@@ -103,7 +106,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             Code::Swap,
             format!("{} is swapped to", called(usage, area)),
             "/proc/swaps lists it",
-            format!("Stop it first: swapoff {}", path.display()),
+            format!("Stop it first: swapoff {}", shell_path(&path)),
         ));
     }
     for holder in usage.holders() {
@@ -128,7 +131,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
         ));
     }
     found.extend(usage.openers.iter().map(|o| opener(usage, o)));
-    // What a running system stands on is not to be unmounted, deactivated or stopped, and it would not help.
+    // The advice is never to unmount, deactivate or stop what a running system stands on.
     let rest = found.iter_mut().filter(|f| usage.system_disk && f.code != Code::SystemDisk);
     rest.for_each(|finding| finding.advice = SEPARATE.into());
     found
@@ -144,7 +147,7 @@ fn opener(usage: &Usage, o: &Opener) -> GuardFinding {
         severity,
         code,
         format!("{} is open for {how} by {}", called(usage, &o.device), o.command),
-        format!("/proc/{}/fd lists it", o.pid),
+        format!("/proc/{0}/fd or /proc/{0}/map_files lists it", o.pid),
         format!("Stop process {} first.", o.pid),
     )
 }
@@ -240,13 +243,13 @@ fn data(seen: &Examined, consent: &Consent<'_>, hopeless: bool) -> Vec<GuardFind
             Code::OpinionsDiffer,
             "it is not certain what data this is",
             difference,
-            format!("If all of it may go, erase the marks first: wipefs -a {}", seen.facts.path.display()),
+            format!("If all of it may go, erase the marks first: wipefs -a {}", shell_path(&seen.facts.path)),
         ));
     }
     found
 }
 
-/// Worth knowing of a device before a measurement, also before one that only reads, or that is of a file on the device.
+/// Notes on a device for every measurement, including one that only reads and one of a file on the device.
 pub(super) fn beneath(root: &Root, device: &Block) -> Vec<GuardFinding> {
     let mut found = misaligned(device);
     if root.stack().system_disk(StackNode::Device(device.number)).is_some() {
@@ -277,7 +280,7 @@ fn misaligned(device: &Block) -> Vec<GuardFinding> {
     crooked.chain(own).map(note).collect()
 }
 
-/// Worth knowing before a measurement.
+/// Notes on a device before a write.
 fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<GuardFinding> {
     let note = |code, what: String, evidence: String, advice: &str| {
         GuardFinding::new(GuardSeverity::Note, code, what, evidence, advice)
@@ -319,7 +322,7 @@ fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<GuardFinding> 
     found
 }
 
-/// The device's name, and what it is to the target when it is not the target itself.
+/// The device's name; for a device other than the target, with its relation to the target.
 fn called(usage: &Usage, name: &str) -> String {
     let Some(relative) = usage.relatives.iter().find(|r| r.node.name == name) else {
         // A file behind a loop device.
@@ -342,7 +345,7 @@ fn disks(device: &Block) -> String {
     names.join(" or ")
 }
 
-/// How to take a holder off.
+/// The command that detaches a holder.
 fn release(holder: &Relative) -> String {
     let name = &holder.node.name;
     let label = holder.label.as_deref();
@@ -350,7 +353,7 @@ fn release(holder: &Relative) -> String {
         (Some(Layer::Loop), _) => format!("Detach it first: losetup -d /dev/{name}"),
         (_, n) if n.starts_with("md") => format!("Stop the array first: mdadm --stop /dev/{name}"),
         (_, n) if n.starts_with("dm-") => {
-            let dm = label.unwrap_or(name);
+            let dm = shell(label.unwrap_or(name));
             match holder.uuid.as_deref().and_then(|u| u.split('-').next()) {
                 Some("LVM") => format!("Deactivate it first: lvchange -an /dev/mapper/{dm}"),
                 Some("CRYPT") => format!("Close it first: cryptsetup close {dm}"),
@@ -366,14 +369,15 @@ fn release(holder: &Relative) -> String {
 }
 
 /// A part of the machine that cannot be looked at refuses every write: something in use may be behind it.
-pub(super) fn unseen(what: &str) -> GuardFinding {
-    let (what, advice) = what.split_once(": ").unwrap_or((what, "look at it as root, outside containers"));
-    GuardFinding::refused(
-        Code::Unseen,
-        format!("it cannot be seen: {what}"),
-        "without it nobody can say that nothing is in use",
-        format!("Make it seen: {advice}."),
-    )
+pub(super) fn unseen(unseen: &Unseen) -> GuardFinding {
+    let evidence = "without it nobody can say that nothing is in use";
+    GuardFinding::refused(Code::Unseen, unseen.what.clone(), evidence, sentence(&unseen.advice))
+}
+
+/// An order as a sentence.
+pub(super) fn sentence(order: &str) -> String {
+    let mut letters = order.chars();
+    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str())).unwrap_or_default()
 }
 
 /// The target is of another kind than what the access is for.

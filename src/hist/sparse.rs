@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::unit::{Nanos, total};
 
-use super::{BUCKETS, Histogram, bucket};
+use super::{BUCKETS, bucket};
 
 /// A filled bucket: its index in the low [`Filled::INDEX`] bits, its count above, so that an hour of seconds fits into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +56,6 @@ impl StoredHistogram {
         buckets: impl Iterator<Item = (usize, u64)>,
     ) -> StoredHistogram {
         StoredHistogram { min, max, sum, filled: buckets.map(|(i, n)| Filled::new(i, n)).collect() }
-    }
-
-    /// The full form.
-    pub fn to_histogram(&self) -> Histogram {
-        let mut full = Histogram::new();
-        full.merge_sparse(self);
-        full
     }
 
     /// Filled buckets in ascending order, with their counts.

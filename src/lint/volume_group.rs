@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::lint_finding::{LintFinding, LintGrade};
 use super::volume_rules::{DIRECTIONS, InstanceExcess, LintedVolume, burst_of, least_bytes, rate};
 use crate::catalogue::promised_level::Choice;
-use crate::catalogue::request::{Amount, Asked, PromiseRequest};
+use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest};
 use crate::catalogue::{Catalogue, Promise};
 use crate::fit::{AskedApplication, AskedFits, NeedBound};
 use crate::unit::{Bytes, grouped};
@@ -51,12 +51,12 @@ pub fn sums_on_instances(catalogue: &Catalogue, volumes: &mut [LintedVolume]) {
 fn sum<'v>(catalogue: &Catalogue, volumes: impl Iterator<Item = &'v LintedVolume>) -> Option<Promise> {
     let mut asked = volumes.map(|v| {
         let volume = &v.promise.as_ref()?.volumes[0];
-        Some(Asked {
+        Some(AskedVolume {
             kind: volume.id.clone(),
             size: Some(Bytes((volume.gib * Bytes::GIB.0 as f64).round() as u64)),
             iops: v.bought.iops,
             throughput: v.bought.throughput.and_then(|choice| match choice {
-                Choice::Value(n) => Some(Amount::Units(n)),
+                Choice::Value(n) => Some(BoughtThroughput::Units(n)),
                 _ => None,
             }),
         })

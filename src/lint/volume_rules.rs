@@ -14,7 +14,7 @@ use crate::catalogue::promised_level::{Bought, Choice, PromiseDirection, Range};
 use crate::catalogue::volume_promise::{Reading, VolumePromise};
 use crate::catalogue::{Catalogue, Promise, PromiseError};
 use crate::misspelling::nearest;
-use crate::unit::{Nanos, figure, grouped};
+use crate::unit::{Bytes, Nanos, figure, grouped};
 
 /// A declared volume with its promise.
 pub struct LintedVolume {
@@ -43,7 +43,7 @@ pub fn least_bytes(promise: &Promise, direction: PromiseDirection) -> Option<(Ca
 
 /// Bytes per second for people.
 pub fn rate(bytes: f64) -> String {
-    format!("{} MiB/s", figure(bytes / 1_048_576.0))
+    format!("{} MiB/s", figure(bytes / Bytes::MIB.0 as f64))
 }
 
 impl LintedVolume {
@@ -271,7 +271,7 @@ impl LintedVolume {
     fn burst(&mut self, volume: &VolumePromise) {
         let Some(burst) = &volume.level.burst else { return };
         let Some(seconds) = burst.seconds else { return };
-        let base = |each: crate::catalogue::promised_level::Each| each.read.or(each.write);
+        let base = |each: crate::catalogue::promised_level::EachDirection| each.read.or(each.write);
         let iops = burst.iops.zip(base(volume.level.iops)).filter(|(burst, base)| burst > base);
         let throughput =
             burst.throughput.zip(base(volume.level.throughput)).filter(|(burst, base)| burst > base);

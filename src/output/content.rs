@@ -1,9 +1,10 @@
 //! How the content of an output is written into an open file.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
 
 use super::identity;
 
@@ -27,22 +28,68 @@ pub enum Call {
 pub type CallGate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
 
 /// Writes a content to a stream as it is. A reader that has gone away is an error: the content may be the only copy of a result.
+///
+/// # Errors
+/// The stream takes no more, or nobody reads it.
 pub fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
-    empty(file)?;
+    if is_emptied(file)? {
+        make_room(file, content)?;
+    }
     fill(file, content, gate)
+}
+
+/// Sets room aside for a content in a regular file that holds another one, and goes to its begin. What the file holds stays until then.
+fn make_room(mut file: &File, content: Content<'_>) -> io::Result<()> {
+    let mut length = Length(0);
+    content(&mut length)?;
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length.0.max(1)) {
+        // Not every filesystem can.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) | Ok(()) => {}
+        Err(e) => return Err(e.into()),
+    }
+    if file.metadata()?.len() > length.0 {
+        file.set_len(length.0)?;
+    }
+    file.rewind()
+}
+
+/// Counts the bytes of a content.
+struct Length(u64);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Empties a regular file that is written where it is. Standard output and error hold what a shell wrote before, and keep it:
 /// `{ date; volproof ... --csv -; } > file`.
+///
+/// # Errors
+/// The file cannot be made shorter.
 pub fn empty(file: &File) -> io::Result<()> {
-    let kept = identity::is_standard(file)
-        || rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND)
-        || !file.metadata()?.is_file();
-    if kept { Ok(()) } else { file.set_len(0) }
+    if is_emptied(file)? { file.set_len(0) } else { Ok(()) }
+}
+
+/// Whether [`empty`] takes away what the file holds.
+///
+/// # Errors
+/// The file cannot be looked at.
+pub fn is_emptied(file: &File) -> io::Result<bool> {
+    let kept = identity::is_standard(file) || rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND);
+    Ok(!kept && file.metadata()?.is_file())
 }
 
 /// Writes the content and waits until it is on the disk: some errors are told only then.
+///
+/// # Errors
+/// The content cannot be written, or does not reach the disk.
 pub fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate });
     content(&mut out)?;

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::OutputError;
+use super::content::is_emptied;
 use super::part_name::PartName;
 use crate::standard_streams;
 
@@ -135,6 +136,9 @@ pub fn holds_data(about: &Metadata) -> bool {
 
 impl OutputPlace {
     /// Follows the links of a path and tries what it leads to.
+    ///
+    /// # Errors
+    /// A folder, a device that holds data, or a place that cannot be written.
     pub fn find(path: &Path) -> Result<OutputPlace, Unfit> {
         if path == Path::new("-") {
             return Ok(OutputPlace::Stream(standard_streams::output()?));
@@ -187,7 +191,27 @@ impl OutputPlace {
         Err(Errno::LOOP.into())
     }
 
+    /// The file whose content goes when the output is written, open for reading.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn replaced(&self) -> io::Result<Option<File>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match self {
+            OutputPlace::Named { folder, name, replaceable: Some(_) } => {
+                Ok(Some(rustix::fs::openat(folder, name, flags, Mode::empty())?.into()))
+            }
+            OutputPlace::Stream(file) if is_emptied(file)? => {
+                File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// A new file in a folder that can be written.
+    ///
+    /// # Errors
+    /// The folder cannot be opened or written.
     pub fn fresh(folder: &Path, stem: &OsStr, extension: &str) -> Result<OutputPlace, Unfit> {
         let opened = open_folder(folder)?;
         try_folder(&opened, stem)?;

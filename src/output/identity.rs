@@ -129,5 +129,5 @@ pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Resu
             if output.path == Path::new("-") { "-".into() } else { output.path.display().to_string() };
         taken.push((format!("{} {shown}", output.option), own));
     }
-    Ok(())
+    outputs.iter().try_for_each(|output| output.replaces_its_kind())
 }

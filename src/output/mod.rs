@@ -12,14 +12,17 @@ mod colours;
 mod content;
 mod destination;
 mod identity;
+mod kind;
 mod part_name;
 pub mod screen;
+mod second_place;
+mod standard_error;
+mod sum_line;
 mod unfinished;
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,10 +31,12 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 
 pub use content::Content;
 use content::{Call, CallGate, empty, fill, through};
-pub use destination::holds_data;
-use destination::{FileVersion, OutputPlace};
+use destination::{FileVersion, OutputPlace, Unfit};
+pub use destination::{LINKS, holds_data};
 pub use identity::{FileIdentity, apart};
-use part_name::{PartName, random};
+pub use kind::{OutputKind, PLAN_MARK};
+use part_name::PartName;
+pub use second_place::MisplacedOutput;
 pub use unfinished::{LeftOutput, left_in};
 
 /// Why a path cannot take an output.
@@ -63,6 +68,16 @@ pub enum OutputError {
         /// The reason.
         why: String,
     },
+    /// A file with something else is there.
+    #[error("{} is there and is no {kind}, so it is not replaced; name another file with {option}, or remove this one", path.display())]
+    Foreign {
+        /// The option that names the output.
+        option: String,
+        /// The file.
+        path: PathBuf,
+        /// The kind of the output.
+        kind: &'static str,
+    },
     /// Standard output takes one text.
     #[error("{other} goes to standard output already; name a file with {option}")]
     StdoutTaken {
@@ -83,24 +98,57 @@ pub enum OutputError {
     },
 }
 
+impl OutputError {
+    /// The reason alone, for a message that names the output itself.
+    pub fn reason(self) -> String {
+        match self {
+            OutputError::Unwritable { why, .. } => why,
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Why an output is not where it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Elsewhere {
+    /// Somebody else wrote a file of that name meanwhile.
+    Taken,
+    /// Its folder was renamed meanwhile.
+    Moved,
+}
+
 /// An output that was opened and checked. Nothing is written before the first save.
 #[derive(Debug)]
 pub struct OutputFile {
     option: String,
     path: PathBuf,
     place: OutputPlace,
-    /// The path that was asked for, where somebody else wrote a file meanwhile.
-    taken: Option<PathBuf>,
+    /// The path that the option names.
+    asked: Option<PathBuf>,
+    /// Why it is not there.
+    elsewhere: Option<Elsewhere>,
+    /// The content is a state, of which the last one counts.
+    is_state: bool,
+    /// What the content is, where a file that is there may be something else.
+    kind: Option<OutputKind>,
 }
 
 impl OutputFile {
     /// Opens a path that an option names; `-` is standard output. A missing file is not made yet, but its folder has been tried.
     ///
     /// # Errors
-    /// See [`OutputError`].
+    /// The path is a device, a setting of the kernel, or cannot be written.
     pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
         let place = OutputPlace::find(path).map_err(|why| why.named(option, path))?;
-        Ok(OutputFile { option: option.into(), path: path.into(), place, taken: None })
+        Ok(OutputFile {
+            option: option.into(),
+            path: path.into(),
+            place,
+            asked: Some(path.into()),
+            elsewhere: None,
+            is_state: false,
+            kind: None,
+        })
     }
 
     /// A new file in a folder: `STEM.EXTENSION`, or `STEM-2.EXTENSION` and so on where others have that name. The first save chooses it.
@@ -116,7 +164,64 @@ impl OutputFile {
         let stem = stem.as_ref();
         let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
         let path = folder.join(numbered(stem, OsStr::new(extension), 1));
-        Ok(OutputFile { option: option.into(), path, place, taken: None })
+        Ok(OutputFile {
+            option: option.into(),
+            path,
+            place,
+            asked: None,
+            elsewhere: None,
+            is_state: false,
+            kind: None,
+        })
+    }
+
+    /// The same output under the next free name, `r-2.json`, while its own name keeps the file that has it. None for a stream. A file that is
+    /// written where it is may be in a folder that takes no other: then it is in the temporary folder.
+    pub fn beside(&self) -> Option<OutputFile> {
+        let (path, place) = match &self.place {
+            OutputPlace::Named { folder, name, .. } => (self.path.clone(), beside(folder, name).ok()?),
+            OutputPlace::Fresh { .. } => return None,
+            OutputPlace::Stream(_) if self.is_stream() => return None,
+            OutputPlace::Stream(_) => {
+                let [stem, extension] =
+                    [self.path.file_stem(), self.path.extension()].map(Option::unwrap_or_default);
+                let name = numbered(stem, extension, 1);
+                let parent = self.path.parent().filter(|parent| *parent != Path::new(""));
+                let own = (parent.unwrap_or(Path::new(".")).to_path_buf(), self.path.with_file_name(&name));
+                let temporary = (std::env::temp_dir(), std::env::temp_dir().join(&name));
+                let place =
+                    |folder: &Path| OutputPlace::fresh(folder, stem, &extension.to_string_lossy()).ok();
+                [own, temporary].into_iter().find_map(|(folder, path)| Some((path, place(&folder)?)))?
+            }
+        };
+        Some(OutputFile { option: self.option.clone(), path, place, asked: None, elsewhere: None, ..*self })
+    }
+
+    /// The same output for a state, of which the last one counts: it replaces also what somebody else wrote meanwhile, and a second file is never
+    /// left beside it. Who reads a folder of states takes each file for one.
+    pub fn of_state(self) -> OutputFile {
+        OutputFile { is_state: true, ..self }
+    }
+
+    /// What it holds: it replaces such files alone, which [`apart`] sees to.
+    pub fn of_kind(self, kind: OutputKind) -> OutputFile {
+        OutputFile { kind: Some(kind), ..self }
+    }
+
+    /// What it holds, where that was said.
+    pub fn kind(&self) -> Option<OutputKind> {
+        self.kind
+    }
+
+    /// Refuses to replace a file that holds something else.
+    fn replaces_its_kind(&self) -> Result<(), OutputError> {
+        let Some(kind) = self.kind else { return Ok(()) };
+        let (option, path) = (self.option.clone(), self.path.clone());
+        match self.place.replaced().and_then(|file| file.map_or(Ok(true), |mut file| kind.is_in(&mut file))) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(OutputError::Foreign { option, path, kind: kind.noun() }),
+            Err(e) => Err(Unfit::from(e).named(&option, &path)),
+        }
     }
 
     /// Where it is, as the user named it or as the first save called it.
@@ -124,23 +229,20 @@ impl OutputFile {
         &self.path
     }
 
-    /// Its name for people.
-    pub fn shown(&self) -> Cow<'_, str> {
-        if self.path == Path::new("-") { "standard output".into() } else { self.path.to_string_lossy() }
-    }
-
-    /// Tells of a file that somebody else wrote under the name that was asked for, and where this output is instead.
+    /// Tells why this output is not where it was asked for, and where it is.
     pub fn other_name(&self) -> Option<String> {
-        let taken = self.taken.as_ref()?.display();
-        let own = self.path.display();
-        Some(format!(
-            "volproof: {taken} was written by another program meanwhile, and stays; this result is {own}\n"
-        ))
+        let (asked, own) = (self.asked.as_ref()?.display(), self.path.display());
+        Some(match self.elsewhere? {
+            Elsewhere::Taken => {
+                format!("{asked} was written by another program meanwhile, and stays; this result is {own}")
+            }
+            Elsewhere::Moved => format!("the folder of {asked} was renamed meanwhile; this result is {own}"),
+        })
     }
 
     /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
     pub fn is_stream(&self) -> bool {
-        matches!(self.place, OutputPlace::Stream(_))
+        matches!(&self.place, OutputPlace::Stream(file) if !content::is_emptied(file).unwrap_or(false))
     }
 
     /// It is standard output, by whatever name.
@@ -153,9 +255,10 @@ impl OutputFile {
     /// was opened stays: the content then takes the next free name, `r-2.json`, which [`path`](Self::path) tells.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// The new text cannot be written whole (a full disk, a folder that went away): the old one stays.
     pub fn save(&mut self, content: Content<'_>) -> io::Result<()> {
-        self.save_through(content, &mut |_| Ok(()))
+        let kind = self.kind.filter(|_| !self.is_stream());
+        self.save_through(&|out| write_whole(kind, content, out), &mut |_| Ok(()))
     }
 
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
@@ -166,7 +269,13 @@ impl OutputFile {
                 let (file, part) = PartName::beside(folder, name)?;
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
+                if self.is_state {
+                    *replaceable = FileVersion::of(folder, name);
+                }
                 if !part.put_over(name, *replaceable)? {
+                    if self.is_state {
+                        return Err(io::Error::other("other programs write it at the same time"));
+                    }
                     let free = beside(folder, name)?;
                     self.give_way(free);
                     return self.save_through(content, gate);
@@ -196,7 +305,7 @@ impl OutputFile {
     /// Leaves the name that was asked for to the file of somebody else, for a place beside it.
     fn give_way(&mut self, free: OutputPlace) {
         self.place = free;
-        self.taken = Some(self.path.clone());
+        self.elsewhere = Some(Elsewhere::Taken);
     }
 
     /// Takes the path of today for a folder that was renamed since it was opened.
@@ -212,6 +321,7 @@ impl OutputFile {
         match link.map(|folder| folder.join(name)) {
             Ok(path) if destination::leads_to(&path, folder, name) => {
                 self.path = path;
+                self.elsewhere.get_or_insert(Elsewhere::Moved);
                 Ok(())
             }
             _ => Err(io::Error::other("it is no longer there, or its folder is not")),
@@ -222,7 +332,7 @@ impl OutputFile {
     /// written since this output was opened, stays, as with [`save`](Self::save). The file is locked until it is closed.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// The file cannot be made, or its folder went away.
     pub fn begin(&mut self) -> io::Result<File> {
         match &mut self.place {
             OutputPlace::Stream(file) => {
@@ -253,7 +363,7 @@ impl OutputFile {
     /// Opens the output behind what it holds already.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// The file cannot be opened any more.
     pub fn extend(&self) -> io::Result<File> {
         match &self.place {
             OutputPlace::Stream(file) => file.try_clone(),
@@ -264,11 +374,16 @@ impl OutputFile {
             }
         }
     }
+}
 
-    /// Saves the content in the temporary folder, since it could not be saved where it was asked for; readable by its owner alone.
-    /// `None` when that fails too.
-    pub fn save_elsewhere(&self, content: Content<'_>) -> Option<PathBuf> {
-        elsewhere(&self.path, content)
+/// Writes the content of a file of this kind, with the last line by which some kinds are known again.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_whole(kind: Option<OutputKind>, content: Content<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match kind.and_then(OutputKind::sum_line) {
+        Some(line) => line.write(out, content),
+        None => content(out),
     }
 }
 
@@ -276,27 +391,6 @@ impl OutputFile {
 pub fn survive_size_limit() {
     // A handler, other than an ignored signal, is not handed down to programs that are started.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
-}
-
-/// Saves a content in a new file of the temporary folder, or where that is full, in memory (`/dev/shm`). The file has the end of the
-/// name that was asked for.
-pub fn elsewhere(asked: &Path, content: Content<'_>) -> Option<PathBuf> {
-    let name = asked.file_name().filter(|name| *name != "-").unwrap_or(OsStr::new("output"));
-    let stem = format!("volproof-saved-{:08x}", random() as u32);
-    let tried = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
-    tried.into_iter().find_map(|folder| {
-        let mut unsaved = OsString::from(&stem);
-        unsaved.push("-");
-        unsaved.push(name);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let path = folder.join(unsaved);
-        let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600)).ok()?);
-        let written = fill(&file, content, &mut |_| Ok(()));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&path);
-        }
-        written.ok().map(|()| path)
-    })
 }
 
 /// A place for a content whose name somebody else has taken: `r.json` becomes `r-2.json` or a higher number.

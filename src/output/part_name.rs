@@ -5,12 +5,17 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, renameat_with};
 use rustix::io::Errno;
 
 use super::destination::FileVersion;
 use super::unfinished;
+use crate::file_lock::locked_until;
+
+/// How long another program of ours is waited for: an exchange of names takes some microseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A name that nobody can foresee, for a file that is marked as being written.
 pub struct PartName<'f> {
@@ -22,6 +27,9 @@ pub struct PartName<'f> {
 
 impl<'f> PartName<'f> {
     /// Makes a file for the content of `name`, with the mode and owner of the file that has that name now.
+    ///
+    /// # Errors
+    /// The name cannot be looked at, or the file cannot be made.
     pub fn beside(folder: &'f OwnedFd, name: &OsStr) -> io::Result<(File, PartName<'f>)> {
         let old = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(old) if FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
@@ -33,6 +41,9 @@ impl<'f> PartName<'f> {
     }
 
     /// Makes a file for the content of `name`.
+    ///
+    /// # Errors
+    /// The file cannot be made.
     pub fn new(folder: &'f OwnedFd, name: &OsStr) -> io::Result<(File, PartName<'f>)> {
         PartName::like(folder, name, None)
     }
@@ -65,11 +76,15 @@ impl<'f> PartName<'f> {
 
     /// Gives the file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, which stays:
     /// two programs that save at one instant must not replace each other's file, so that the change of names itself decides.
+    ///
+    /// # Errors
+    /// The file cannot be given the name.
     pub fn put_over(mut self, name: &OsStr, replaceable: Option<FileVersion>) -> io::Result<bool> {
         if replaceable.is_none() {
             return self.take(name);
         }
         let folder = self.folder;
+        let _alone = alone(folder);
         match self.exchange(name) {
             Ok(()) if FileVersion::of(folder, &self.name) == replaceable => {
                 // The name is that of the old file now.
@@ -105,6 +120,9 @@ impl<'f> PartName<'f> {
     }
 
     /// Gives the file a name that nobody has; `false` where somebody has it.
+    ///
+    /// # Errors
+    /// The file cannot be given the name for another reason.
     pub fn take(&mut self, name: &OsStr) -> io::Result<bool> {
         let folder = self.folder;
         let taken = match renameat_with(folder, &self.name, folder, name, RenameFlags::NOREPLACE) {
@@ -131,6 +149,15 @@ impl<'f> PartName<'f> {
         self.given_up = true;
         rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty())
     }
+}
+
+/// Waits until no other program of ours exchanges names in the folder: of three that do so at one instant, one could take another one's file
+/// for its own when it gives the name back. The lock ends with what is returned. None where the filesystem has no locks, or somebody holds this
+/// one for long.
+fn alone(folder: &OwnedFd) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let own = rustix::fs::openat(folder, ".", flags, Mode::empty()).ok()?;
+    locked_until(&own, Instant::now() + PATIENCE).ok()?.then_some(own)
 }
 
 impl Drop for PartName<'_> {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::colours;
+use super::{colours, standard_error};
 use crate::standard_streams;
 use crate::unit::micro;
 
@@ -88,7 +88,7 @@ impl Write for VisibleWriter<'_> {
 /// Prints results on standard output. A reader that has gone away (`| head`) is no error.
 ///
 /// # Errors
-/// Errors of the system.
+/// Standard output is closed, or its disk is full.
 pub fn print(text: &str) -> io::Result<()> {
     put(&visible(text))
 }
@@ -103,7 +103,7 @@ fn put(text: &str) -> io::Result<()> {
 /// Prints a text for people on standard output: judgements in colour and microseconds with their sign, where the terminal has them.
 ///
 /// # Errors
-/// Errors of the system.
+/// Standard output is closed, or its disk is full.
 pub fn show(text: &str) -> io::Result<()> {
     let shown = visible(text);
     let shown = if has_micro(&io::stdout()) { micro(&shown) } else { shown.into_owned() };
@@ -111,9 +111,14 @@ pub fn show(text: &str) -> io::Result<()> {
     put(&if colours { colours::painted(&shown) } else { shown })
 }
 
-/// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run.
+/// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run, nor to hold it up.
 pub fn say(text: &str) {
     let shown = visible(text);
     let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown.into_owned() };
-    let _ = io::stderr().write_all(shown.as_bytes());
+    standard_error::write(&shown);
+}
+
+/// Waits, though not for long, until what was said is written: before the program ends.
+pub fn finish() {
+    standard_error::finish();
 }

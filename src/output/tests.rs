@@ -56,10 +56,11 @@ fn whichever_call_fails_the_old_file_stays_and_nothing_else() {
                     if let Err(e) = done {
                         assert_eq!(e.raw_os_error(), Some(errno));
                         assert_eq!(output.path().exists(), old);
-                        let second = output.save_elsewhere(&long).expect("the temporary folder has room");
-                        assert_eq!(std::fs::metadata(&second).unwrap().len(), 3 << 16);
-                        assert_eq!(std::fs::metadata(&second).unwrap().mode() & 0o777, 0o600);
-                        std::fs::remove_file(second).unwrap();
+                        let lost = MisplacedOutput::save(output.path(), e, &long);
+                        let second = lost.second().expect("the temporary folder has room");
+                        assert_eq!(std::fs::metadata(second).unwrap().len(), 3 << 16);
+                        assert_eq!(std::fs::metadata(second).unwrap().mode() & 0o777, 0o600);
+                        lost.discard();
                     } else {
                         assert_eq!(std::fs::metadata(output.path()).unwrap().len(), 3 << 16);
                     }
@@ -275,6 +276,20 @@ fn a_file_that_somebody_else_wrote_meanwhile_stays() {
         assert_eq!(text(name), "again");
     }
     assert_eq!(names(at.path()), ["plain", "plain-2", "r-2.json", "r.json"]);
+}
+
+/// A collector of metrics takes every file of its folder for one state.
+#[test]
+fn the_last_state_counts_whoever_wrote_before() {
+    let at = folder();
+    let open = || OutputFile::open("--openmetrics", &at.path().join("n.prom")).unwrap().of_state();
+    let (mut one, mut other) = (open(), open());
+    for (file, text) in [(&mut one, "first"), (&mut other, "second")] {
+        file.save(&|out| write!(out, "{text}")).unwrap();
+        assert_eq!(std::fs::read_to_string(at.path().join("n.prom")).unwrap(), text);
+        assert_eq!(file.other_name(), None);
+    }
+    assert_eq!(names(at.path()), ["n.prom"]);
 }
 
 #[test]

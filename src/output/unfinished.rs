@@ -18,7 +18,7 @@ const END: &[u8] = b".part";
 /// Hexadecimal digits of the number between, which makes the name one that nobody can foresee.
 const DIGITS: usize = 16;
 /// As long as any name may be.
-const LONGEST: usize = 255;
+const LONGEST_NAME: usize = 255;
 /// A program that has just made its file may not have marked it yet. There is nothing in the file then.
 const FRESH: Duration = Duration::from_secs(60);
 
@@ -35,7 +35,7 @@ pub struct LeftOutput {
 
 /// The name under which the content for `asked` is written.
 pub(super) fn name(number: u64, asked: &OsStr) -> OsString {
-    let room = LONGEST - BEGIN.len() - DIGITS - 1 - END.len();
+    let room = LONGEST_NAME - BEGIN.len() - DIGITS - 1 - END.len();
     let asked = &asked.as_bytes()[..asked.len().min(room)];
     OsString::from_vec([BEGIN, format!("{number:0DIGITS$x}-").as_bytes(), asked, END].concat())
 }

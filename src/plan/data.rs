@@ -86,6 +86,12 @@ impl Step {
         if self.buffer_pattern.is_some() && self.compressible == 0 { 100 } else { self.compressible }
     }
 
+    /// All written data is zeros.
+    pub fn writes_zeros(&self) -> bool {
+        let zeros = self.buffer_pattern.as_ref().is_none_or(|p| p.bytes().iter().all(|byte| *byte == 0));
+        self.rw.changes_data() && self.fixed_share() == 100 && zeros
+    }
+
     /// The smallest block of writes.
     pub fn smallest_write(&self) -> Bytes {
         let sizes = self.sizes(Direction::Write).shares();

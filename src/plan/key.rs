@@ -1,6 +1,6 @@
 //! Keys: every option of a step, declared once.
 //!
-//! [`declare!`] turns a list of options into the struct [`Step`], its defaults, and the table [`Step::KEYS`]. The command line, plan
+//! `declare!` turns a list of options into the struct [`Step`], its defaults, and the table [`Step::KEYS`]. The command line, plan
 //! files, the Record's form of a step, its JSON schema and `docs/plan.md` are made from that table, so that a name, a default and a
 //! text mean the same everywhere. A value travels as JSON until [`Word::read`] gives it its type.
 

@@ -9,7 +9,6 @@ mod data;
 mod distribution;
 mod given_options;
 pub mod key;
-mod load_search;
 mod plan_file;
 mod precondition;
 mod presets;
@@ -17,10 +16,12 @@ mod problem;
 mod question;
 pub mod removed;
 mod simulated;
+mod slo_search;
 mod stages;
 mod start;
 mod step;
 mod suite;
+mod suite_name;
 mod workload;
 
 use std::path::PathBuf;
@@ -32,15 +33,16 @@ pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
 pub use distribution::Distribution;
 pub use given_options::{StepOptions, keys, wrong_value};
-pub use load_search::{LoadSearch, ResponseFigure};
 pub use plan_file::{PlanFileError, parse as parse_file};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
+pub use slo_search::{ResponseFigure, SloSearch};
 pub use start::Start;
 pub use step::Step;
 pub use suite::{Phase, ReferenceLatency, Suite, Tracked, TrackedFigure};
+pub use suite_name::{SniaTest, SuiteName};
 pub use workload::{
     Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,
 };

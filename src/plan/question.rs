@@ -8,7 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockSizes, LoadSearch, Pattern, Step, Suite, WordError};
+use super::{BlockSizes, Pattern, SloSearch, Step, Suite, WordError};
 use crate::unit::{Bytes, Nanos};
 
 /// A question that finished steps answer.
@@ -17,8 +17,9 @@ use crate::unit::{Bytes, Nanos};
 pub enum Question {
     /// How the figures depend on one to three options of the load.
     Sweep(Sweep),
-    /// The highest load whose response time stays within a limit.
-    Load(LoadSearch),
+    /// The highest load whose response time stays within a limit. Records call it `load`.
+    #[serde(rename = "load")]
+    Slo(SloSearch),
     /// The tests of a suite.
     Suite(Suite),
 }
@@ -145,7 +146,7 @@ impl AxisOption {
                             return Err(bad("a range with step 0 never ends".into()));
                         }
                         let mut values: Vec<u64> =
-                            (low..=high).step_by(step as usize).take(MOST + 1).collect();
+                            (low..=high).step_by(step as usize).take(MOST_VALUES + 1).collect();
                         values.push(high);
                         values
                     }
@@ -161,8 +162,8 @@ impl AxisOption {
         };
         values.sort_unstable();
         values.dedup();
-        if values.len() > MOST {
-            return Err(bad(format!("{text} is more than {MOST} values: use a larger step")));
+        if values.len() > MOST_VALUES {
+            return Err(bad(format!("{text} is more than {MOST_VALUES} values: use a larger step")));
         }
         Ok(values)
     }
@@ -209,7 +210,7 @@ impl AxisOption {
 }
 
 /// The most values of one axis, and the most points of a sweep are this squared.
-const MOST: usize = 64;
+const MOST_VALUES: usize = 64;
 
 impl Sweep {
     /// The values of each point, the last axis changing fastest.
@@ -254,8 +255,11 @@ impl Sweep {
             Some("a sweep needs a range: give one to three of --iodepth 1..256, --bs 4k..1M, --rwmix 0..100:25, --numjobs 1..8".into())
         } else if self.axes.len() > 3 {
             Some("a sweep has at most three ranges: give the fourth option one value".into())
-        } else if points > MOST * MOST {
-            Some(format!("a sweep of {points} points is above {}: use larger steps", MOST * MOST))
+        } else if points > MOST_VALUES * MOST_VALUES {
+            Some(format!(
+                "a sweep of {points} points is above {}: use larger steps",
+                MOST_VALUES * MOST_VALUES
+            ))
         } else if over(AxisOption::Rwmix) && !matches!(self.base.rw, Pattern::RandRw | Pattern::ReadWrite) {
             Some(format!("--rwmix has no meaning with --rw {}: use --rw randrw", self.base.rw))
         } else if self.base.arrivals_per_second().is_some() {

@@ -191,14 +191,17 @@ fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
         return Err(format!("a simulated device has no '{key}'; it has {}", known.join(", ")));
     }
     for (key, value) in &table {
-        // Each value alone, beside the one key that is always needed, so that the message names the key.
-        let mut alone = Map::from_iter([("latency".to_string(), Value::from("1ms"))]);
-        alone.insert(key.clone(), value.clone());
-        if serde_json::from_value::<Simulated>(Value::Object(alone)).is_err() {
+        if !takes(key, value.clone()) {
             return Err(format!("{key}={}: {}", shown(value), wanted(key)));
         }
     }
     serde_json::from_value(Value::Object(table)).map_err(|e| e.to_string())
+}
+
+/// Whether a key has a value of that form, beside the one key that is always needed.
+fn takes(key: &str, value: Value) -> bool {
+    let table = Map::from_iter([("latency".to_string(), Value::from("1ms")), (key.to_string(), value)]);
+    serde_json::from_value::<Simulated>(Value::Object(table)).is_ok()
 }
 
 /// A value as it was typed.
@@ -208,14 +211,11 @@ fn shown(value: &Value) -> String {
 
 /// The form that the value of a key must have.
 fn wanted(key: &str) -> &'static str {
-    let schema = schemars::schema_for!(Simulated).to_value();
-    let kind = &schema["properties"][key.replace('_', "-")]["type"];
-    let is = |name: &str| kind == name || kind.as_array().is_some_and(|kinds| kinds.contains(&name.into()));
     match () {
         () if key.starts_with("bytes") => "write bytes a second, such as 350MB or 1GiB",
-        () if is("string") => "write a time, such as 200us or 10s",
-        () if is("integer") => "write a whole number, such as 20000",
-        () => "write a number without unit, such as 20000 or 0.05",
+        () if takes(key, "1ms".into()) => "write a time, such as 200us or 10s",
+        () if takes(key, 0.5.into()) => "write a number without unit, such as 20000 or 0.05",
+        () => "write a whole number, such as 20000",
     }
 }
 

@@ -6,14 +6,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Step;
+use super::{Step, SuiteName};
+use crate::unit::text;
 
 /// A suite of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// Its name, such as `snia-iops`.
-    pub name: String,
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
+    pub name: SuiteName,
     /// The document that it follows, with date.
     pub source: String,
     /// Its phases, one after another.

@@ -17,19 +17,20 @@ pub struct Accounting {
     pub drift_ppm: Option<f64>,
     /// Completions that the clock stamped before their submission. Their latency was taken as 0.
     pub negative_latencies: u64,
-    /// Request-nanoseconds of the window that no latency has (I/Os that failed, or were in flight at its end), less what latencies have from
-    /// before the window. Mean requests in flight times the window are the sum of all latencies and this.
+    /// Time in flight within the window that no recorded latency contains (of I/Os that failed, or were in flight at the end of the
+    /// window), less the time before the window that recorded latencies contain; summed over requests. The mean number of requests in
+    /// flight times the length of the window is the sum of all latencies plus this figure.
     pub outside_latency_ns: i64,
-    /// How long I/Os in flight at the end of the step were waited for at most.
+    /// The longest time that the engine waits, at the end of the step, for I/Os still in flight.
     pub patience_ns: Nanos,
 }
 
-/// The smallest share of time outside all latencies that is worth a sentence.
+/// Reports mention the share of time outside all latencies from this value on.
 const TOLD: f64 = 0.01;
 
 impl Accounting {
-    /// Share of the time of all requests that is in no latency, where it is worth a sentence; below 0 where latencies have more from before
-    /// the window. `in_flight_mean` requests were in flight in the window.
+    /// Share of the time in flight that no recorded latency contains; none below `TOLD`. Negative where latencies contain more time from
+    /// before the window. `in_flight_mean` is the mean number of requests in flight in the window.
     pub fn outside_share(&self, in_flight_mean: f64, window: Nanos) -> Option<f64> {
         let share = self.outside_latency_ns as f64 / (in_flight_mean * window.0 as f64);
         Some(share).filter(|s| s.is_finite() && s.abs() > TOLD)

@@ -30,7 +30,7 @@ pub struct Conditions {
     /// The engine drives no device.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub null_engine: Known<bool>,
-    /// Load threads ask without rest whether an I/O is done, so that their CPU time tells nothing.
+    /// Load threads poll for completions and never sleep, so that their CPU time says nothing about the cost of an I/O.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub polling: Known<bool>,
     /// The depth that was given to each job.
@@ -54,7 +54,7 @@ pub struct Conditions {
     /// Jobs begin at offsets of their own.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub own_offsets: Known<bool>,
-    /// Range of one job; 0 for the whole target.
+    /// Bytes of the target that one job uses; 0 for the whole target.
     #[serde(rename = "size_bytes", skip_serializing_if = "Known::is_unknown")]
     pub size: Known<Bytes>,
     /// The run goes on until its time is over.
@@ -72,6 +72,9 @@ pub struct Conditions {
     /// Share of reads in a mix, percent.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub reads_percent: Known<u32>,
+    /// How random offsets are spread, as the tool names it: `zipf:1.1`; unknown where it names nothing.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub distribution: Known<String>,
     /// The run waited for the jobs before it.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub stonewall: Known<bool>,
@@ -128,8 +131,9 @@ impl Conditions {
             }
             .into(),
             reads_percent: step.rwmix.into(),
+            distribution: step.distribution.to_string().into(),
             stonewall: Known::Unknown,
-            zeros: Known::Unknown,
+            zeros: step.writes_zeros().into(),
             fsync: step.fsync.into(),
         }
     }
@@ -150,7 +154,7 @@ impl Conditions {
     }
 
     /// Requests that each job was to keep in flight.
-    pub fn depth_of_job(&self) -> Option<u32> {
+    fn depth_of_job(&self) -> Option<u32> {
         if self.one_at_a_time() { Some(1) } else { Some(self.iodepth.get()?.max(1)) }
     }
 
@@ -174,6 +178,14 @@ impl Conditions {
         self.pattern().is_some_and(|p| !p.changes_data())
     }
 
+    /// The distribution by which the random I/Os preferred some blocks.
+    pub fn preferred_blocks(&self) -> Option<&str> {
+        let random = self.pattern().is_some_and(Pattern::is_random);
+        // fio calls the uniform one so.
+        let uniform = |name: &str| name == "uniform" || name == "random";
+        self.distribution.as_ref().map(String::as_str).filter(|name| random && !uniform(name))
+    }
+
     /// I/Os a second that were asked for.
     pub fn offered(&self) -> Option<f64> {
         self.pace.as_ref()?.offered_per_second
@@ -194,7 +206,7 @@ impl Conditions {
         }
     }
 
-    /// Facts that the result does not say: by name, with what an assumed one rests on.
+    /// Facts that the result does not say, by name; with the reason where the fact is assumed.
     pub fn gaps(&self) -> Vec<(&'static str, Option<&str>)> {
         fn gap<'a, T>(name: &'static str, known: &'a Known<T>) -> Option<(&'static str, Option<&'a str>)> {
             match known {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadAnswer, Outcome, SuiteAnswer};
+use super::{Outcome, SloAnswer, SuiteAnswer};
 use crate::plan::{AxisOption, Pattern};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -13,8 +13,9 @@ use crate::unit::{Bytes, Nanos, text};
 pub enum CourseAnswer {
     /// To a sweep.
     Sweep(SweepAnswer),
-    /// To a search for the highest load.
-    Load(LoadAnswer),
+    /// To a search for the highest load within a limit. Records call it `load`.
+    #[serde(rename = "load")]
+    Slo(SloAnswer),
     /// Of a suite.
     Suite(SuiteAnswer),
 }
@@ -24,7 +25,7 @@ impl CourseAnswer {
     pub fn sentence(&self) -> &str {
         match self {
             CourseAnswer::Sweep(sweep) => &sweep.sentence,
-            CourseAnswer::Load(load) => &load.sentence,
+            CourseAnswer::Slo(slo) => &slo.sentence,
             CourseAnswer::Suite(suite) => &suite.sentence,
         }
     }
@@ -36,7 +37,7 @@ impl CourseAnswer {
                 let shows = sweep.points.iter().any(|p| p.spoilt_by.is_empty());
                 (!shows).then_some(Outcome::Invalid)
             }
-            CourseAnswer::Load(load) => Some(load.outcome()),
+            CourseAnswer::Slo(slo) => Some(slo.outcome()),
             CourseAnswer::Suite(suite) => suite.outcome,
         }
     }
@@ -112,7 +113,8 @@ pub struct SweepPoint {
     /// 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<Nanos>,
-    /// Codes of findings and doubts because of which the point does not show what the volume can do.
+    /// Codes of findings and doubts because of which the point does not show what the volume can do, and `changed` where it was measured
+    /// before the volume changed, or while it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoilt_by: Vec<String>,
     /// The longest dead time of any of its runs; absent where a run had none.
@@ -130,11 +132,11 @@ pub struct UnmeasuredPoint {
     pub reason: String,
 }
 
-/// The part of a step in which requests waited and the volume did nothing, or less than half of its usual rate.
+/// The part of a step in which requests waited and the volume did nothing, or about half of its usual rate or less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadTime {
-    /// Code of the finding: `stall`, `on-off` or `brown-out`.
+    /// Code of the finding: `stall`, `on-off`, `brown-out` or `slow-start`.
     pub finding: String,
     /// Share of the step, 0 to 1.
     pub share: f64,
@@ -171,8 +173,10 @@ pub struct DepthAnswer {
     pub most_at: u64,
     /// The smallest depth that reaches 95 % of the most.
     pub enough: u64,
-    /// Mean latency at the smallest depth: the service time, as far as nothing queues there.
-    pub unloaded_ns: f64,
+    /// Mean latency at the smallest depth: the service time, as far as nothing queues there. Absent where requests wait there too: the
+    /// rate is at its limit, or more depth raises it by less than its share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unloaded_ns: Option<f64>,
     /// The depth that the service time alone needs for the most (Kleinrock: the most times the unloaded latency). Absent where the points
     /// do not show it: the rate still grew at the largest depth, or requests queued at the smallest.
     #[serde(default, skip_serializing_if = "Option::is_none")]

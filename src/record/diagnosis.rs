@@ -107,7 +107,7 @@ pub struct Diagnosis {
 }
 
 /// The sentence of a step without findings.
-pub const NOTHING: &str = "Not limited by anything that can be seen from inside this machine.";
+pub const NOTHING: &str = "These figures do not show what limited it.";
 
 impl Diagnosis {
     /// The finding of that code.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, PerDirection, Series, Stream};
-use crate::stats::event::{Lapse, LoadGrid};
+use crate::stats::lapses::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::{Estimate, RateBounds};
 use crate::unit::{Bytes, Nanos, total};
@@ -39,7 +39,8 @@ pub struct DirectionSummary {
 }
 
 impl DirectionSummary {
-    /// The latency that is told where there is room for one: under a rate a client waits from the intended start on.
+    /// The latency to tell where there is room for one. Under a rate it is the response latency, since a client waits from the intended
+    /// start on; else the service latency.
     pub fn latency(&self) -> &LatencySummary {
         self.response_latency_ns.as_ref().unwrap_or(&self.service_latency_ns)
     }
@@ -62,7 +63,7 @@ pub struct LatencySummary {
     /// Percentiles by name, such as `99.9`; those with fewer than ten samples above them are left out.
     pub percentiles: BTreeMap<String, Nanos>,
     /// Names of percentiles that are an indication, not a figure to quote: fewer than ten independent samples lie above them, or stalls
-    /// took a larger share of the time than lies above them.
+    /// took a larger share of the time than the share of samples above them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
     /// Number of samples of which only a lower bound is known: the latency was longer than the recorded one.
@@ -93,18 +94,30 @@ impl LatencySummary {
         self.known(self.max)
     }
 
-    /// A percentile whose value is known, and not only that it is longer: what lies above the share of arrivals that completed is not.
+    /// A percentile whose value is known. Above the share of arrivals that completed only lower bounds of percentiles are known, and there
+    /// is none.
     pub fn known_percentile(&self, name: &str) -> Option<Nanos> {
         self.percentiles.get(name).copied().filter(|_| !self.is_bound(name))
     }
 
-    /// Of a percentile it is known only to be longer.
-    pub fn is_bound(&self, name: &str) -> bool {
+    /// A percentile in words: `>` marks a lower bound, `~` a percentile that is not settled enough to be quoted.
+    pub fn marked(&self, name: &str, told: impl Fn(Nanos) -> String) -> Option<String> {
+        let mark = match () {
+            () if self.is_bound(name) => ">",
+            () if self.unsettled.iter().any(|u| u == name) => "~",
+            () => "",
+        };
+        Some(format!("{mark}{}", told(*self.percentiles.get(name)?)))
+    }
+
+    /// Whether only a lower bound of the percentile is known.
+    fn is_bound(&self, name: &str) -> bool {
         let completed = 1.0 - self.censored as f64 / self.samples.max(1) as f64;
         self.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > completed)
     }
 
-    /// Latencies of 0 were measured where all of them are; else 0 stands for what is not told.
+    /// The value, unless it is a 0 that stands for a figure which the report does not have. A 0 was measured only where all latencies are
+    /// 0.
     fn known(&self, value: Nanos) -> Option<Nanos> {
         let all_zero = self.samples > 0 && self.max.0 == 0;
         Some(value).filter(|v| v.0 > 0 || all_zero)
@@ -140,7 +153,7 @@ impl LatencySummary {
     }
 }
 
-/// Responses that belong to no second of the window: late ones, and those known only to be longer.
+/// Responses that belong to no second of the window: those that completed after it, and those that never completed.
 #[derive(Clone, Debug, Default)]
 pub struct LateResponses {
     /// Completed after the window, per direction.
@@ -277,5 +290,26 @@ impl DirectionSummary {
             service_latency_ns: service,
             response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_has_the_mark_of_what_is_known_of_it() {
+        let l = LatencySummary {
+            samples: 1000,
+            min: Nanos(1),
+            mean: 1.0,
+            deviation: 0.0,
+            max: Nanos(3),
+            censored: 2,
+            percentiles: [("50", 1), ("99", 2), ("99.9", 3)].map(|(n, t)| (n.into(), Nanos(t))).into(),
+            unsettled: vec!["99".into()],
+        };
+        let told = ["50", "99", "99.9", "99.99"].map(|name| l.marked(name, |t| t.0.to_string()));
+        assert_eq!(told, [Some("1".into()), Some("~2".into()), Some(">3".into()), None]);
     }
 }

@@ -1,4 +1,5 @@
-//! Records with fields that volproof had once: they are read where those fields hold nothing, and refused by name elsewhere.
+//! Records with fields that volproof has removed. Such a Record is read where the removed fields hold nothing; else it is refused, and the
+//! message names the field.
 
 use serde_json::Value;
 

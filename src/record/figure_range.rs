@@ -28,7 +28,7 @@ pub struct FigureScan {
     pub no_figure: Option<NoFigure>,
 }
 
-/// Bytes of a number that are plainly a figure: fewer than 30, with a power of ten from -60 to 9.
+/// A number of fewer bytes than this, with a power of ten from -60 to 9, is plainly a figure.
 const PLAIN: usize = 30;
 
 /// Whether a number is plainly a figure, by its text.
@@ -41,8 +41,8 @@ fn is_plain(number: &[u8]) -> bool {
     number.len() < PLAIN && power.is_none_or(small)
 }
 
-/// The values of a JSON text by its bytes, or a few more, where each of its numbers is plainly a figure. Reading every value takes as long as
-/// reading the Record.
+/// Counts the values of a JSON text by its bytes alone; the count may be a little too high. None where a number is not plainly a figure.
+/// Reading every value takes as long as reading the Record.
 fn plain_values(json: &[u8]) -> Option<usize> {
     let (mut values, mut at) = (1, 0);
     while let Some(&byte) = json.get(at) {
@@ -74,7 +74,7 @@ fn plain_values(json: &[u8]) -> Option<usize> {
 }
 
 impl FigureScan {
-    /// Of a JSON text, which has `few` values or more. A text of fewer than so many may be said to have some more than it has.
+    /// Scans a JSON text. The count of values is exact above `few`; a count of at most `few` may be a little too high.
     pub fn of(json: &str, few: usize) -> FigureScan {
         if let Some(values) = plain_values(json.as_bytes()).filter(|values| *values <= few) {
             return FigureScan { values, no_figure: None };
@@ -82,7 +82,7 @@ impl FigureScan {
         FigureScan::exact(json)
     }
 
-    /// Of a JSON text, by reading every value.
+    /// Scans a JSON text by reading every value.
     fn exact(json: &str) -> FigureScan {
         let (mut key, mut found, mut values) = (String::new(), None, 0);
         let mut reader = serde_json::Deserializer::from_str(json);

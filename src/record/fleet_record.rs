@@ -5,20 +5,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
+use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::plan::Step;
 use crate::unit::{Bytes, Nanos};
 
 /// Blockers about a whole fleet: with one of them no machine of it is judged.
-const FLEET_BLOCKERS: [&str; 6] =
-    ["rank-missing", "rank-lost", "clock-unsynchronised", "clock-error", "common-window", "no-serial"];
+const FLEET_BLOCKERS: [&str; 6] = [
+    codes::RANK_MISSING,
+    codes::RANK_LOST,
+    codes::CLOCK_UNSYNCHRONISED,
+    codes::CLOCK_ERROR,
+    codes::COMMON_WINDOW,
+    codes::NO_SERIAL,
+];
 
 impl Record {
     /// The doubt because of which the fleet as a whole proves nothing, if there is one.
     pub fn fleet_blocker(&self) -> Option<&Doubt> {
         let blocks =
             |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code.as_str());
-        self.warnings.iter().find(blocks)
+        self.doubts.iter().find(blocks)
     }
 }
 
@@ -49,7 +56,7 @@ pub enum ClockBasis {
     Kernel,
     /// The user stated the error (`--clock-error`).
     Stated,
-    /// Messages between the ranks before and after the run, of which the one with the least round trip counts.
+    /// Messages between the ranks before and after the run; the exchange with the shortest round trip counts.
     Exchange,
 }
 
@@ -59,10 +66,10 @@ pub enum ClockBasis {
 pub struct RankClock {
     /// Where the figures are from.
     pub basis: ClockBasis,
-    /// The clock is ahead of that of rank 0 by so much, as far as it is known; it is taken off all times.
+    /// How far the clock is ahead of the clock of rank 0, as far as known; all times are corrected by this offset.
     pub offset_ns: i64,
-    /// By so much its monotonic clock, which counts from about the machine's boot, is ahead of that of rank 0: the time stamps of kernel logs
-    /// differ so. Absent where the ranks exchanged no messages.
+    /// How far the machine's monotonic clock, which counts from about its boot, is ahead of that of rank 0; time stamps of kernel logs
+    /// differ by this much. Absent where the ranks exchanged no messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic_offset_ns: Option<i64>,
     /// The most by which the clock may still be wrong; absent where nothing keeps it synchronised.
@@ -141,7 +148,7 @@ pub struct FleetStep {
     pub window_begins_unix_ns: i64,
     /// Length of the common window: the time in which every machine measured.
     pub window_ns: Nanos,
-    /// Seconds of machines that are added up began at most so far from each other, as far as the clocks tell.
+    /// Seconds of different machines that are added up began at most this far apart, as far as the clocks tell.
     pub skew_ns: Nanos,
     /// The largest error of a clock, where all are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

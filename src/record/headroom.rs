@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{grouped, significant};
 
-/// The most I/Os a second that the load threads of a step can send and reap. The conditions beyond those here are the step's own: block
-/// size, pattern, depth, data. Block layer, driver and device are not included, so that the machine really does less.
+/// The most I/Os a second that the load threads of a step can send and reap. Measured with the step's own block size, pattern, depth and
+/// data. Block layer, driver and device are not included, so that in the step the machine can do less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Headroom {
@@ -19,12 +19,12 @@ pub struct Headroom {
 }
 
 /// Above this share of the headroom the machine may be the limit.
-const NEAR: f64 = 0.8;
+const NEAR_THE_HEADROOM: f64 = 0.8;
 
 impl Headroom {
-    /// The share of the headroom that a rate takes, where it is so much that the machine may be the limit.
+    /// The share of the headroom that a rate takes; none where it is too small for the machine to be the limit.
     pub fn nearly_used(&self, iops: f64) -> Option<f64> {
-        Some(iops / self.ios_per_second).filter(|share| *share > NEAR)
+        Some(iops / self.ios_per_second).filter(|share| *share > NEAR_THE_HEADROOM)
     }
 
     /// The rate, with as many digits as it has.

@@ -1,4 +1,4 @@
-//! The user's part in a step: what was done by key or signal while it ran, and that changes how its figures are to be read.
+//! What the user did to a step by key or signal while it ran, where that changes the meaning of its figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub enum Intervention {
         /// From the first I/O of the stage to the end.
         after_ns: Nanos,
     },
-    /// The whole program stood still (Ctrl-Z, SIGSTOP), its load with it.
+    /// The whole program stood still (Ctrl-Z, SIGSTOP, a frozen container), its load with it.
     Suspended {
         /// From the first I/O of the stage to the moment when the program went on.
         after_ns: Nanos,

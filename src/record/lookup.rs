@@ -1,7 +1,8 @@
-//! Where a Record has the steps and targets of a name, and which steps met: worked out once, since every output asks for every step.
+//! An index of a Record: its steps and targets by name, and which steps ran at the same time. The index is made once, since every output
+//! asks for every step.
 //!
-//! Any code may change a Record. So an entry is checked before it is used, and the whole is made anew when the number of steps, stages or
-//! targets has changed.
+//! Any code may change a Record. So an entry is checked before it is used, and the whole index is made anew when the number of steps,
+//! stages or targets has changed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,7 +20,7 @@ pub struct Company<'a> {
     pub count: usize,
 }
 
-/// The lookup of a Record, made when it is first needed. It is no part of the Record's content: all are equal.
+/// The index of a Record, made when it is first needed. The index is no part of the Record's content, so that any two are equal.
 #[derive(Default)]
 pub struct LookupCell(RwLock<Option<Arc<Lookup>>>);
 
@@ -62,14 +63,14 @@ struct StageTimes {
 }
 
 struct StepLoad {
-    /// Its place among the steps of the Record.
+    /// Position of the step among the steps of the Record.
     step: usize,
-    /// Nanoseconds after the first I/O of the stage, ramp and window.
+    /// When ramp and window ran, in nanoseconds after the first I/O of the stage.
     time: Range<u64>,
     disks: Vec<u32>,
 }
 
-/// Starts and ends, each sorted. A step without any time meets nobody, and is left out.
+/// Starts and ends, each sorted. A step of no length overlaps no other step, and is left out.
 #[derive(Default)]
 struct Times {
     starts: Vec<u64>,
@@ -85,7 +86,7 @@ impl Times {
         Times { starts, ends }
     }
 
-    /// How many of the ranges meet one of them, itself included.
+    /// How many of the ranges overlap one of them, that one included.
     fn meeting(&self, range: &Range<u64>) -> usize {
         let begun = self.starts.partition_point(|start| *start < range.end);
         let ended = self.ends.partition_point(|end| *end <= range.start);
@@ -110,7 +111,7 @@ impl StageTimes {
         }
     }
 
-    /// The other steps that ran while one did; `disks` leaves those that were on one of its disks.
+    /// The other steps that ran at the same time as one; with `disks` only those that used one of its disks.
     fn company<'a>(&self, record: &'a Record, place: usize, disks: bool) -> Company<'a> {
         let Some(mine) = self.loads.get(place) else { return Company::default() };
         let shares = |l: &StepLoad| !disks || l.disks.iter().any(|d| mine.disks.contains(d));
@@ -225,9 +226,10 @@ fn disks(target: &TargetRecord, numbers: &mut HashMap<String, u32>) -> Vec<u32> 
 }
 
 impl Record {
-    /// The run is a test of a volume. Runs that compare tools are none, and the points of a course are no test of a promise.
+    /// Whether the run is a test of a volume. A comparison of tools is none, nor is a course: most of its points are chosen to stay below
+    /// the limit.
     pub fn tests_a_volume(&self) -> bool {
-        self.cross_checks.is_empty() && self.answer.is_none()
+        self.cross_checks.is_empty() && self.plan.question.is_none()
     }
 
     pub(super) fn lookup(&self) -> Arc<Lookup> {

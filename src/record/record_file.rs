@@ -10,10 +10,11 @@ use super::figure_range::{FigureScan, NoFigure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use crate::output::screen::VisibleWriter;
 
-/// The most values of a Record. One of a hundred megabytes from a run has less than half as many: figures have more than one digit.
+/// The most values of a Record. A Record of 100 MB that a run wrote has less than half as many.
 const MOST_VALUES: usize = 32_000_000;
 
-/// The most values of a Record in an earlier form, which is held as values while it is turned into today's; each takes some 70 bytes.
+/// The most values of a Record in an earlier form. Such a Record is held in memory as values while it is converted; each takes some 70
+/// bytes.
 const MOST_EARLIER: usize = 4 << 20;
 
 /// Why a stored Record could not be read.
@@ -41,7 +42,7 @@ pub enum RecordError {
         /// The schema version of the Record.
         found: u64,
     },
-    /// A Record that uses what volproof has given back to fio.
+    /// A Record that uses an option which volproof has given back to fio.
     #[error("{}: this volproof no longer knows {field}: read it with volproof {written_by}, which wrote it", path.display())]
     Removed {
         /// The file.
@@ -61,14 +62,17 @@ pub enum RecordError {
         /// The number.
         value: f64,
     },
-    /// More values than fit into memory that anybody has left for it.
+    /// More values than a Record may have: reading them would take too much memory.
     #[error("{}: more than {} million values, the most that a Record may have: the file was changed or damaged", path.display(), MOST_VALUES / 1_000_000)]
     TooMany {
         /// The file.
         path: PathBuf,
     },
     /// The file does not have the form of a Record.
-    #[error("{}: {source}", path.display())]
+    #[error("{} {}", path.display(), match source.is_eof() {
+        true => format!("is a part of a volproof Record, which ends at column {} of line {}: copy the whole file again", source.column(), source.line()),
+        false => format!("does not have the form of a volproof Record: {source}; the file was changed or damaged"),
+    })]
     Form {
         /// The file.
         path: PathBuf,
@@ -103,13 +107,13 @@ fn without_links(schema: &mut serde_json::Value) {
     }
 }
 
-/// A Record from JSON that an older form was turned into. By its text: a second reader of all types, from values, would make the program 5 %
-/// larger.
+/// A Record from JSON values that were converted from an earlier form. The values are printed and read again as text: a second reader of
+/// all types would make the program 5 % larger.
 fn of_value(value: &serde_json::Value) -> serde_json::Result<Record> {
     serde_json::from_str(&value.to_string())
 }
 
-/// The fields that say which reader a text needs. They stand first in what volproof writes, and a text is read as far as the last of them.
+/// The fields that say which reader a text needs. volproof writes them first, and reading stops after the last of them.
 #[derive(Default)]
 struct RecordHead {
     schema: Option<serde_json::Value>,
@@ -157,7 +161,7 @@ impl Record {
     /// Reads a stored Record.
     ///
     /// # Errors
-    /// See [`RecordError`].
+    /// The file cannot be read, is no Record, or is one of a later version.
     pub fn load(path: &Path) -> Result<Record, RecordError> {
         let path = path.to_path_buf();
         let bytes =
@@ -169,7 +173,7 @@ impl Record {
     /// Reads a Record from its text; `path` is for messages.
     ///
     /// # Errors
-    /// See [`RecordError`].
+    /// The text is no Record, or is one of a later version.
     pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
         let head = RecordHead::of(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
         if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {
@@ -211,7 +215,7 @@ impl Record {
     /// Writes the Record as one line of JSON, with escapes for the characters that a terminal would obey.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// When `out` takes no more.
     pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         serde_json::to_writer(VisibleWriter(out), self)?;
         out.write_all(b"\n")

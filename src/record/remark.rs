@@ -1,4 +1,5 @@
-//! Remarks of one kind as one: it is told in the sentence of the first, and names only those of whom this sentence is true.
+//! Groups remarks of one kind into one. The group is worded by its first remark, and names only the steps or machines of which that
+//! sentence is true.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,7 +10,7 @@ pub struct Remark<'a, T> {
     pub of: &'a T,
     /// The steps or machines of which its sentence is true; none for a remark on the whole.
     pub named: Vec<&'a str>,
-    /// Those with a remark of its kind whose figures are others.
+    /// The steps or machines with a remark of this kind whose figures differ.
     pub others: Vec<&'a str>,
 }
 
@@ -24,7 +25,7 @@ impl<T> Remark<'_, T> {
         format!("{place}{remark}{}", self.elsewhere())
     }
 
-    /// How many further steps have a remark of its kind; empty for none.
+    /// How many further steps have a remark of this kind, in words; empty for none.
     pub fn elsewhere(&self) -> String {
         match self.others.len() {
             0 => String::new(),

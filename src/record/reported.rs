@@ -1,7 +1,7 @@
-//! The report of another tool: figures as they are printed, in this project's units. A figure that the report does not have is absent.
+//! The runs of another tool's report: figures as they are printed, in this project's units. A figure that the report does not have is absent.
 //!
-//! A reader makes these values and derives nothing; the summaries of a [`super::StepRecord`] beside them are made from them. Nothing of one
-//! tool's language is in them, so that readers of other tools fill the same.
+//! A reader makes these values and derives nothing. The summaries of a [`super::StepRecord`] are made from them. They have no term of a
+//! single tool's language, so that the readers of all tools fill the same fields.
 
 use std::collections::BTreeMap;
 
@@ -14,126 +14,8 @@ use crate::unit::{Bytes, Nanos};
 
 /// Directions of one run whose times differ by less than this ran for the same time.
 const EVEN: f64 = 0.98;
-/// With so many I/Os a sample in the mean, chance leaves hardly one in a thousand without any.
+/// With this mean number of I/Os in a sample, fewer than one sample in a thousand is empty by chance.
 const FILLED: f64 = 8.0;
-
-/// The report that a Record was made of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Report {
-    /// The tool that measured, as it names itself: `fio-3.33`.
-    pub tool: String,
-    /// The program behind that name.
-    #[serde(default)]
-    pub program: ReportProgram,
-    /// The form in which the report came.
-    pub form: ReportForm,
-    /// When it was written, RFC 3339, UTC.
-    #[serde(default, skip_serializing_if = "Known::is_unknown")]
-    pub written: Known<String>,
-    /// The reason, in words, why the report is an interim one or breaks off; absent for a complete report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial: Option<String>,
-    /// Runs in it, where some of them were left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<usize>,
-    /// Passages that looked wrong to the reader, with their place.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-/// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReportForm {
-    /// Text for people.
-    Text,
-    /// JSON.
-    Json,
-    /// fio's terse lines.
-    Terse,
-    /// XML.
-    Xml,
-    /// Comma-separated values.
-    Csv,
-    /// Columns of plain numbers.
-    Raw,
-}
-
-impl ReportForm {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            ReportForm::Text => "text",
-            ReportForm::Json => "JSON",
-            ReportForm::Terse => "terse",
-            ReportForm::Xml => "XML",
-            ReportForm::Csv => "CSV",
-            ReportForm::Raw => "raw numbers",
-        }
-    }
-}
-
-/// A program whose reports are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportProgram {
-    /// fio.
-    #[default]
-    Fio,
-    /// dd of coreutils, busybox or BSD.
-    Dd,
-    /// sysbench fileio.
-    Sysbench,
-    /// ioping.
-    Ioping,
-    /// pg_test_fsync of PostgreSQL.
-    PgTestFsync,
-    /// DiskSpd of Microsoft.
-    Diskspd,
-    /// Iometer.
-    Iometer,
-}
-
-impl ReportProgram {
-    /// The option that bypasses the page cache.
-    pub fn direct_option(self) -> &'static str {
-        match self {
-            ReportProgram::Fio => "direct=1",
-            ReportProgram::Dd => "oflag=direct (iflag=direct for reads)",
-            ReportProgram::Sysbench => "--file-extra-flags=direct",
-            ReportProgram::Ioping => "-D",
-            ReportProgram::PgTestFsync => "O_DIRECT",
-            ReportProgram::Diskspd => "-Sh",
-            ReportProgram::Iometer => "a target that is a disk without a file system",
-        }
-    }
-
-    /// The option that flushes.
-    pub fn flush_option(self) -> &'static str {
-        match self {
-            ReportProgram::Dd => "conv=fdatasync",
-            ReportProgram::Sysbench => "--file-fsync-all=on",
-            ReportProgram::Ioping => "-Y",
-            ReportProgram::Diskspd => "write-through (-Sw)",
-            ReportProgram::Fio | ReportProgram::PgTestFsync | ReportProgram::Iometer => "fsync",
-        }
-    }
-
-    /// How a run of a given time with a ramp is asked for.
-    pub fn longer(self) -> &'static str {
-        match self {
-            ReportProgram::Fio => "add time_based=1 and runtime=300",
-            ReportProgram::Sysbench => "use --time=300",
-            ReportProgram::Ioping => "use -i 0 -w 300",
-            ReportProgram::PgTestFsync => "use -s 60",
-            ReportProgram::Diskspd => "use -d300 -W10",
-            ReportProgram::Iometer => "set a run time of 5 minutes and a ramp of 10 s",
-            // dd knows no time.
-            ReportProgram::Dd => "use fio or volproof, which run for a time (300 s)",
-        }
-    }
-}
 
 /// One run of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,13 +50,13 @@ pub struct ReportedStep {
     /// The run, or I/Os of it, failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<ReportedFailure>,
-    /// Figures that cannot be, with their place; what rests on them is left out.
+    /// Impossible figures, with their place in the report; figures that rest on them are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub impossible: Vec<String>,
-    /// A rate would rest on one of those.
+    /// The rate would rest on an impossible figure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rate_impossible: bool,
-    /// The tool computes its rate from the latency, or the latency from the rate: one says nothing beside the other.
+    /// The tool computes its rate from the latency, or the latency from the rate: the two are one piece of evidence.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rate_of_latency: bool,
     /// Reads.
@@ -297,8 +179,8 @@ pub struct ReportedLatency {
     pub percentiles: BTreeMap<String, Nanos>,
 }
 
-/// How a rate spread over time, where the report has no samples but says what they came to. Bytes a second. Of several jobs: least, most and
-/// mean are those of the jobs added up, the deviation is that of one job, and the samples are those of all.
+/// How a rate spread over time, in bytes a second, where the report sums up its samples and does not list them. For several jobs least,
+/// most and mean are sums over the jobs, the deviation is that of one job, and the samples are those of all jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateSpread {
@@ -319,10 +201,10 @@ pub struct RateSpread {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Longer than this (or this, for the shortest).
+    /// Lower end; only the shortest band includes it.
     #[serde(rename = "above_ns")]
     pub above: Nanos,
-    /// At most this.
+    /// Upper end, included.
     #[serde(rename = "up_to_ns")]
     pub up_to: Nanos,
     /// Share of all I/Os, 0 to 1.
@@ -354,19 +236,6 @@ pub struct ReportedRequests {
     pub bytes: Option<Bytes>,
 }
 
-impl Report {
-    /// When it was written, in this machine's time zone: `2017-09-26 20:21:01`.
-    pub fn written_here(&self) -> Option<String> {
-        let at: jiff::Timestamp = self.written.as_ref()?.parse().ok()?;
-        Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
-    }
-
-    /// The day on which it was written.
-    pub fn day(&self) -> Option<String> {
-        Some(self.written_here()?[..10].to_string()).filter(|day| day.as_str() > "2000")
-    }
-}
-
 impl ReportedStep {
     /// The figures of a direction.
     pub fn direction(&self, d: Direction) -> Option<&ReportedFigures> {
@@ -386,8 +255,16 @@ impl ReportedStep {
             .filter(|(_, f)| f.moved())
             .collect();
         match &self.mixed {
-            Some(mixed) if apart.is_empty() => vec![("reads and writes", mixed)],
+            Some(mixed) if apart.is_empty() => vec![(self.mixed_name(), mixed)],
             _ => apart,
+        }
+    }
+
+    /// The I/Os whose directions the report does not tell apart, in words. Where the pattern is not known either, they may all be of one.
+    pub fn mixed_name(&self) -> &'static str {
+        match self.conditions.pattern() {
+            Some(pattern) if pattern.directions().len() > 1 => "reads and writes",
+            _ => "I/Os",
         }
     }
 
@@ -412,15 +289,16 @@ impl ReportedStep {
         parts.iter().map(|(_, f)| Some(rate(f)? * share(f))).sum::<Option<f64>>().filter(|x| *x > 0.0)
     }
 
-    /// One direction ran for a shorter time than another: by more than threads begin and end apart.
+    /// One direction ran for a clearly shorter time than another: the difference is larger than that between the starts and ends of
+    /// threads.
     fn uneven(&self) -> bool {
         let times: Vec<Nanos> = self.parts().iter().filter_map(|(_, f)| f.runtime.get()).collect();
         let (least, most) = (times.iter().min(), times.iter().max());
         least.zip(most).is_some_and(|(least, most)| (least.0 as f64) < EVEN * most.0 as f64)
     }
 
-    /// How samples of the rate of all directions and jobs together spread at most: the standard deviations added up over the rate, and how
-    /// many samples there are of each. None where a direction that moved something does not tell its spread.
+    /// The largest possible spread of samples of the total rate: the sum of the standard deviations of all directions and jobs over the
+    /// rate, and the number of samples of each. None where a direction that moved something does not tell its spread.
     pub fn spread_of_rate(&self) -> Option<(f64, u64)> {
         let jobs = u64::from(self.conditions.jobs.get().unwrap_or(self.rows).max(1));
         let (mut deviation, mut samples) = (0.0, u64::MAX);

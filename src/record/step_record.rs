@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
 use super::{Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, ReportedStep};
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::EngineKind;
 use crate::sample::{Depth, Direction, Series};
 use crate::topo::Placement;
@@ -22,7 +22,7 @@ pub struct StepRecord {
     /// The engine that ran, which may not be the one asked for; unknown for engines that volproof does not have.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub engine: Known<EngineKind>,
-    /// Features agreed with the kernel.
+    /// Features of the engine that the kernel granted.
     pub engine_features: Vec<String>,
     /// The report of another tool, from which the summaries here are made; absent where volproof measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct StepRecord {
     /// I/Os missing from the logs because there was no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub trace_left_out_ios: u64,
-    /// CPU time of the load threads and their helpers.
+    /// CPU time of the load threads and of the kernel threads that work for them.
     pub cpu: CpuRecord,
     /// CPUs the workers were pinned to at the start, in order of workers; empty when unpinned. `engine_features` says when they were unpinned
     /// during the step, because kernel threads do the requests.
@@ -118,8 +118,8 @@ pub struct StepRecord {
     pub open_loop: Option<OpenLoopRecord>,
     /// Each target by itself, with its samples.
     pub targets: Vec<StepTarget>,
-    /// Counters of the kernel while the step ran; empty for a step of a stage of several, see [`Together`].
-    pub evidence: Evidence,
+    /// Counters of the kernel while the step ran; empty for a step of a stage of several, see [`Together`](super::Together).
+    pub evidence: KernelCounters,
 }
 
 /// A step on one target.
@@ -155,13 +155,13 @@ pub struct StepTarget {
 pub struct CpuRecord {
     /// User time of the load threads per I/O.
     pub user_ns_per_io: f64,
-    /// System time of the load threads per I/O, io-wq helpers included.
+    /// System time per I/O of the load threads and of the kernel's io-wq threads.
     pub system_ns_per_io: f64,
     /// User time.
     pub user_ns: Nanos,
-    /// System time, without helpers.
+    /// System time of the load threads alone.
     pub system_ns: Nanos,
-    /// System time of io-wq helper threads in the window.
+    /// System time of the kernel's io-wq threads in the window.
     pub io_wq_ns: Nanos,
     /// Context switches of the load threads.
     pub context_switches: u64,
@@ -219,7 +219,7 @@ pub struct OpenLoopRecord {
     pub lag_p99_ns: Nanos,
     /// The generator's own delay, maximum.
     pub lag_max_ns: Nanos,
-    /// The rate was sustained: completions within 1 % of the arrivals that were due in the window.
+    /// The rate was sustained: completions within 1 % of the arrivals that were due in the window, and no backlog that grew.
     pub sustained: bool,
 }
 
@@ -237,6 +237,12 @@ impl StepRecord {
     /// All directions that moved something, in order.
     pub fn directions(&self) -> impl Iterator<Item = (Direction, &DirectionSummary)> {
         Direction::ALL.into_iter().filter_map(|d| Some((d, self.direction(d)?)))
+    }
+
+    /// Whether the step moved anything. A report without a time tells I/Os and no rate, so that no direction has a summary.
+    pub fn moved(&self) -> bool {
+        let told = |t: &ReportedStep| !t.parts().is_empty();
+        self.directions().next().is_some() || self.reported.as_deref().is_some_and(told)
     }
 
     /// The figures as a table has them, each with the word of its row: the directions, and their total in a mix.

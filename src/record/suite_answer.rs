@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Outcome, SweepPoint};
-use crate::plan::{Pattern, TrackedFigure};
+use crate::plan::{Pattern, SuiteName, TrackedFigure};
 use crate::unit::{Nanos, text};
 
 /// The answer of a suite.
@@ -14,7 +14,9 @@ pub struct SuiteAnswer {
     /// The answer in one sentence.
     pub sentence: String,
     /// The suite.
-    pub suite: String,
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
+    pub suite: SuiteName,
     /// The document that it follows, with date.
     pub source: String,
     /// The gravest outcome of the checks; absent where the suite judges nothing.
@@ -26,7 +28,7 @@ pub struct SuiteAnswer {
     /// Phases whose rounds were repeated until a figure was steady.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<SuiteRounds>,
-    /// The steps; one of several rounds is the mean of its window.
+    /// The steps; a step of several rounds has the means of its window.
     pub points: Vec<SuitePoint>,
     /// Differences between the document and this run, and the parts that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +61,7 @@ pub struct SuiteRounds {
     pub phase: String,
     /// The step whose figure is tracked.
     pub step: String,
-    /// Which of its figures.
+    /// The figure of the step that is tracked.
     pub figure: TrackedFigure,
     /// The figure in each round.
     pub values: Vec<f64>,

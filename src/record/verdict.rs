@@ -10,7 +10,8 @@ use crate::catalogue::SourceQuality;
 use crate::fit::Grade;
 use crate::sample::Direction;
 use crate::stats::burst::BurstSeen;
-use crate::stats::event::Event;
+use crate::stats::lapses::Event;
+use crate::stats::limit_answer::ClaimAnswer;
 
 /// The four answers to a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,7 @@ use crate::stats::event::Event;
 pub enum Outcome {
     /// The promise was kept.
     Pass,
-    /// The promise was not decided; more time is needed.
+    /// The promise was not decided. `more_seconds` says how much longer the step should be, where more time decides it.
     Inconclusive,
     /// The run says nothing about the volume.
     Invalid,
@@ -66,8 +67,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Those that providers promise, in the order in which they are told.
-    pub const ALL: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
+    /// The metrics that providers promise, in the order in which they are told.
+    pub const PROMISED: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
 
     /// The bounds of a figure in words: a verdict holds each of the two at 95 % by itself, where percentiles and shares have an interval.
     pub fn bounds_name(self) -> &'static str {
@@ -97,7 +98,7 @@ impl Metric {
 /// The need of an application that a claim is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ClaimedNeed {
+pub struct JudgedNeed {
     /// The application with its parameters: `CockroachDB, vcpus=8`.
     pub application: String,
     /// The figure in words: `p99 of flushes`.
@@ -115,7 +116,7 @@ pub struct ClaimedNeed {
     pub confidence: SourceQuality,
 }
 
-impl ClaimedNeed {
+impl JudgedNeed {
     /// The application and how much it asks: `etcd (heavy)`.
     pub fn whose(&self) -> String {
         format!("{} ({})", self.application, self.grade.name())
@@ -132,7 +133,7 @@ pub struct Claim {
     pub metric: Metric,
     /// The need; absent for the promise of a provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub need: Option<ClaimedNeed>,
+    pub need: Option<JudgedNeed>,
     /// The answer.
     pub outcome: Outcome,
     /// The promise, or the limit of the need.
@@ -177,6 +178,38 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// A figure beside its promise; all else is absent.
+    pub fn new(
+        step: &str,
+        metric: Metric,
+        outcome: Outcome,
+        promised: f64,
+        found: ClaimAnswer,
+        reason: String,
+    ) -> Claim {
+        Claim {
+            step: step.into(),
+            metric,
+            need: None,
+            outcome,
+            promised,
+            limit: found.limit,
+            binding: String::new(),
+            measured: found.value,
+            whole_window: found.value,
+            ratio: found.value / promised,
+            bounds: found.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
+            burst: None,
+            lapses: Vec::new(),
+            delivered: None,
+            cut: None,
+            more_seconds: found.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
+            blocker: None,
+            reason,
+            command: None,
+        }
+    }
+
     /// The claim in a few words: `IOPS`, `p99 of flushes for etcd (minimum)`.
     pub fn title(&self) -> String {
         match &self.need {
@@ -278,11 +311,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The outcome; a verdict without a claim decides nothing.
-    pub fn decided(&self) -> Outcome {
-        self.outcome.unwrap_or(Outcome::Inconclusive)
-    }
-
     /// How much longer a step should be to be decided; absent when more time does not help.
     pub fn more_seconds(&self, step: &str) -> Option<u64> {
         self.claims.iter().filter(|c| c.step == step).filter_map(|c| c.more_seconds).max()

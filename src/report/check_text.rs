@@ -13,6 +13,9 @@ use crate::unit::grouped;
 const COLUMNS: u16 = 80;
 
 /// As one line of JSON: several targets are several lines.
+///
+/// # Errors
+/// A value that JSON cannot hold, such as a path that is no UTF-8.
 pub fn json(check: &Check) -> serde_json::Result<String> {
     serde_json::to_string(check)
 }
@@ -29,8 +32,8 @@ pub fn text(check: &Check) -> String {
         out.push('\n');
         out.push_str(&table(&check.findings));
     }
-    if let Some(consent) = check.useful_consent() {
-        let _ = writeln!(out, "\nConsent to overwrite this device, and no other:\n  --destroy '{consent}'");
+    if let Some(words) = check.how_to_consent() {
+        let _ = writeln!(out, "\n{words}");
         before_writing(&mut out, check);
     }
     out

@@ -1,16 +1,17 @@
 //! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::csv::quoted;
 use super::layout::{table, wrap};
 use super::plan_text;
 use super::text::compact;
 use crate::course::Forecast;
-use crate::diagnose::cap::megabytes;
 use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{
-    AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
+    AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
 };
-use crate::unit::{Bytes, Nanos, grouped, mebibytes, significant};
+use crate::unit::{Bytes, Nanos, grouped, mebibytes, megabytes, significant};
 
 /// The time of a course in words.
 fn time(forecast: &Forecast) -> String {
@@ -36,13 +37,13 @@ fn writes(forecast: &Forecast) -> String {
 pub fn plan(
     plan: &Plan,
     targets: &[String],
-    promise: Option<&Claimed>,
+    promise: Option<&JudgedPromise>,
     forecast: &Forecast,
     fill: Option<Bytes>,
 ) -> String {
     let mut out = format!("plan {}\n", plan.name);
     out.extend(targets.iter().map(|target| wrap("target   ", target)));
-    out.extend(promise.map(|claimed| plan_text::promised(claimed, &plan.steps)));
+    out.extend(promise.map(|judged_promise| plan_text::promised(judged_promise, &plan.steps)));
     if let Some(question) = &plan.question {
         out += &of_question(question);
     }
@@ -66,7 +67,7 @@ pub fn before(forecast: &Forecast) -> String {
 fn of_question(question: &Question) -> String {
     match question {
         Question::Sweep(sweep) => of_sweep(sweep),
-        Question::Load(search) => super::load_text::question(search),
+        Question::Slo(search) => super::slo_text::question(search),
         Question::Suite(suite) => super::suite_text::question(suite),
     }
 }
@@ -105,7 +106,7 @@ pub fn answer(answer: &CourseAnswer) -> String {
 pub fn tables(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => of_answer(sweep),
-        CourseAnswer::Load(load) => super::load_text::tables(load),
+        CourseAnswer::Slo(slo) => super::slo_text::tables(slo),
         CourseAnswer::Suite(suite) => super::suite_text::tables(suite),
     }
 }
@@ -117,7 +118,7 @@ pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
             let left_out = not_measured(sweep).into_iter().map(|what| ("left out", what));
             (left_out.chain(of_depth(sweep)).collect(), &sweep.notes)
         }
-        CourseAnswer::Load(load) => (super::load_text::sentences(load), &load.notes),
+        CourseAnswer::Slo(slo) => (super::slo_text::sentences(slo), &slo.notes),
         CourseAnswer::Suite(suite) => (super::suite_text::sentences(suite), &suite.notes),
     };
     all.extend(notes.iter().map(|note| ("note", note.clone())));
@@ -125,7 +126,9 @@ pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
 }
 
 fn of_depth(sweep: &SweepAnswer) -> Option<(&'static str, String)> {
-    let [DepthAnswer { knee: Some(knee), most_iops, unloaded_ns, .. }] = sweep.depths.as_slice() else {
+    let [DepthAnswer { knee: Some(knee), most_iops, unloaded_ns: Some(unloaded_ns), .. }] =
+        sweep.depths.as_slice()
+    else {
         return None;
     };
     let text = format!(
@@ -154,29 +157,43 @@ fn of_answer(sweep: &SweepAnswer) -> String {
 /// The points that were asked for and not measured, in words: those of one reason and one set of values on the last axis together.
 fn not_measured(sweep: &SweepAnswer) -> Vec<String> {
     let Some((fast, slow)) = sweep.axes.split_last() else { return Vec::new() };
-    let words = |axis: &AxisOption, value: &u64| axis.words(*value);
+    let measured = sweep.points.iter().map(|p| sweep.axes.iter().map(|axis| p.on(*axis)).collect());
+    let asked: Vec<Vec<u64>> = measured.chain(sweep.not_measured.iter().map(|p| p.values.clone())).collect();
+    let last = |values: &Vec<u64>| values.last().copied().unwrap_or_default();
+    let fast_values: BTreeSet<u64> = asked.iter().map(last).collect();
+    let others: BTreeSet<&[u64]> = asked.iter().map(|values| &values[..slow.len()]).collect();
     // For each combination of the other options and reason: the values on the last axis.
-    let mut rows: Vec<(String, &str, Vec<String>)> = Vec::new();
+    let mut rows: BTreeMap<(&[u64], &str), BTreeSet<u64>> = BTreeMap::new();
     for point in &sweep.not_measured {
-        let Some((value, others)) = point.values.split_last() else { continue };
-        let with = slow.iter().zip(others).map(|(a, v)| words(a, v)).collect::<Vec<_>>().join(", ");
-        match rows.iter_mut().find(|(w, reason, _)| *w == with && *reason == point.reason) {
-            Some((.., values)) => values.push(words(fast, value)),
-            None => rows.push((with, &point.reason, vec![words(fast, value)])),
-        }
+        rows.entry((&point.values[..slow.len()], &point.reason)).or_default().insert(last(&point.values));
     }
-    let mut lines: Vec<(Vec<String>, &str, Vec<String>)> = Vec::new();
-    for (with, reason, values) in rows {
-        match lines.iter_mut().find(|(_, r, v)| *r == reason && *v == values) {
-            Some((all, ..)) => all.push(with),
-            None => lines.push((vec![with], reason, values)),
-        }
+    let mut lines: BTreeMap<(BTreeSet<u64>, &str), Vec<&[u64]>> = BTreeMap::new();
+    for ((with, reason), values) in rows {
+        lines.entry((values, reason)).or_default().push(with);
     }
-    let line = |(with, reason, values): (Vec<String>, &str, Vec<String>)| {
-        let with = if slow.is_empty() { String::new() } else { format!(" with {}", with.join("; with ")) };
-        format!("{}{with}: {reason}", values.join(", "))
+    let combination = |with: &&[u64]| -> String {
+        slow.iter().zip(*with).map(|(a, v)| a.words(*v)).collect::<Vec<_>>().join(", ")
+    };
+    let line = |((values, reason), with): ((BTreeSet<u64>, &str), Vec<&[u64]>)| {
+        let at = match slow {
+            [] => String::new(),
+            _ if with.len() == others.len() => " at every value of the other ranges".into(),
+            _ => format!(" with {}", with.iter().map(combination).collect::<Vec<_>>().join("; with ")),
+        };
+        format!("{}{at}: {reason}", range(*fast, &values, &fast_values))
     };
     lines.into_iter().map(line).collect()
+}
+
+/// Values of an axis in words: three and more without a gap by the first and the last.
+fn range(axis: AxisOption, values: &BTreeSet<u64>, all: &BTreeSet<u64>) -> String {
+    let words: Vec<String> = values.iter().map(|value| axis.words(*value)).collect();
+    match (values.first(), values.last()) {
+        (Some(first), Some(last)) if words.len() > 2 && all.range(first..=last).count() == words.len() => {
+            format!("{} to {}", axis.words(*first), axis.words(*last))
+        }
+        _ => words.join(", "),
+    }
 }
 
 /// A knee with its interval.
@@ -226,7 +243,7 @@ fn depths(sweep: &SweepAnswer) -> String {
             if d.at_edge { format!("{} (edge)", d.most_at) } else { d.most_at.to_string() },
             d.enough.to_string(),
             d.knee.map_or("-".into(), |knee| significant(knee.depth)),
-            compact(Nanos(d.unloaded_ns.round() as u64)),
+            d.unloaded_ns.map_or("-".into(), |ns| compact(Nanos(ns.round() as u64))),
         ]
     });
     table(&["With", "most IOPS", at, "95 % from", "knee", "unloaded"], rows.collect())
@@ -239,7 +256,7 @@ fn caps(fit: &CapFit) -> String {
         None => (format!("\nThe two limits{at}\n"), "off the limits"),
         Some(depth) => {
             let depth = grouped(depth);
-            (format!("\nRates with {depth} in flight{at}, which more depth may raise\n"), "off these")
+            (format!("\nRates with up to {depth} in flight{at}, which more depth may raise\n"), "off these")
         }
     };
     let a = limit(fit.iops_cap, |a| format!("{} IOPS", significant(a)));
@@ -281,7 +298,7 @@ fn best(best: &[AxisBest]) -> String {
 pub fn csv(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep),
-        CourseAnswer::Load(load) => super::load_text::csv(load),
+        CourseAnswer::Slo(slo) => super::slo_text::csv(slo),
         CourseAnswer::Suite(suite) => super::suite_text::csv(suite),
     }
 }

@@ -10,7 +10,7 @@ use crate::fit::{
 };
 use crate::output::screen;
 use crate::plan::Step;
-use crate::record::{Claim, ClaimedNeed, Record, StepRecord, Verdict};
+use crate::record::{Claim, JudgedNeed, Record, StepRecord, Verdict};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::verdict::{figures, shares_by_hour};
 
@@ -118,7 +118,7 @@ fn load(step: &Step) -> Vec<String> {
 /// A need as a line of a table.
 pub(super) struct NeedLine<'a> {
     /// The need.
-    pub(super) need: &'a ClaimedNeed,
+    pub(super) need: &'a JudgedNeed,
     /// The step that shows it.
     pub(super) step: &'a String,
     /// The limit in words.

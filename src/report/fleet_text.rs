@@ -1,11 +1,11 @@
 //! The machines of a fleet as text: the common window, how fair the volume was, and a line for each machine.
 
 use super::layout::{fitting_table, wrap};
-use super::text::compact;
+use super::text::{compact, percentile};
 use crate::output::screen;
 use crate::record::{
-    Claim, ClockBasis, Fleet, FleetMachine, FleetStep, FleetVolumes, MachineShare, Record, StepRecord,
-    Verdict,
+    Claim, ClockBasis, Fleet, FleetMachine, FleetStep, FleetVolumes, LatencySummary, MachineShare, Record,
+    StepRecord, Verdict,
 };
 use crate::sample::Direction;
 use crate::unit::{Nanos, grouped, mebibytes, significant};
@@ -35,8 +35,8 @@ pub fn machines(fleet: &Fleet) -> String {
 /// The common window of a step in a sentence.
 pub fn window(step: &FleetStep) -> String {
     let clock = match step.clock_error_ns {
-        Some(error) => format!("clocks are within {error}"),
-        None => "not all clocks are known".into(),
+        Some(error) => format!("on clocks that are within {error}"),
+        None => "on clocks that are not all known".into(),
     };
     let fairness =
         step.fairness().filter(|_| step.shares.len() > 1).map_or(String::new(), |(least, largest)| {
@@ -47,7 +47,7 @@ pub fn window(step: &FleetStep) -> String {
             )
         });
     format!(
-        "all {} machines measured together for {}; starts lie within {}, {clock}{fairness}",
+        "all {} machines measured together for {}; starts lie within {} {clock}{fairness}",
         grouped(step.shares.len() as u64),
         step.window_ns,
         step.skew_ns
@@ -95,10 +95,10 @@ impl<'a> MachineRow<'a> {
         step.shares.iter().filter_map(of_share).collect()
     }
 
-    /// A percentile of its service latency over its own whole window, of the direction with most I/Os.
-    pub fn percentile(&self, name: &str) -> Option<Nanos> {
+    /// Its service latency over its own whole window, of the direction with most I/Os.
+    pub fn latency(&self) -> Option<&LatencySummary> {
         let data = self.step?.directions().filter(|(d, _)| *d != Direction::Sync);
-        data.max_by_key(|(_, s)| s.ios)?.1.service_latency_ns.percentiles.get(name).copied()
+        Some(&data.max_by_key(|(_, s)| s.ios)?.1.service_latency_ns)
     }
 
     /// How far its clock was off and how sure that is, in words.
@@ -133,7 +133,9 @@ fn table(fleet: &Fleet, step: &FleetStep, verdict: Option<&Verdict>) -> String {
     let column = |head: &'static str, rank: u8, cell: &dyn Fn(&MachineRow<'_>) -> String| {
         (head, rank, rows.iter().map(cell).collect::<Vec<_>>())
     };
-    let at = |name: &'static str| move |r: &MachineRow<'_>| r.percentile(name).map_or("-".into(), compact);
+    let at = |name: &'static str| {
+        move |r: &MachineRow<'_>| r.latency().map_or("-".into(), |l| percentile(l, name))
+    };
     let mut columns = vec![
         column("IOPS", 0, &|r| significant(r.share.iops)),
         column("MiB/s", 4, &|r| mebibytes(r.share.bytes_per_second)),

@@ -3,20 +3,21 @@
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
 use super::text::grouped_doubts;
+use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::record::{
-    Claim, ClaimedNeed, DirectionSummary, LatencySummary, Metric, Outcome, Record, Remark, State, StepRecord,
-    Verdict,
+    Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
+    State, StepRecord, Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::{Nanos, grouped, significant, throughput};
-use crate::verdict::{self, figure, figures};
+use crate::unit::{Nanos, grouped, percent, significant, throughput};
+use crate::verdict::{self, Conclusion, figure, figures};
 
 /// The head of every result.
 pub struct Headline {
     /// The verdict, where a promise was judged.
     pub outcome: Option<Outcome>,
-    /// The word in front: PASS, FAIL, ..., INTERRUPTED; empty for a run without a promise that went well.
+    /// The word in front: PASS, FAIL, ..., INTERRUPTED; empty for a run that went well and of which nothing was judged.
     pub word: &'static str,
     /// The answer.
     pub sentence: String,
@@ -33,23 +34,15 @@ pub struct Headline {
 impl Headline {
     /// The head of a Record.
     pub fn of(record: &Record) -> Headline {
-        let judged = judged(record);
-        let (state, ended) = ended(record);
+        let judged = verdict::judged(record).1;
+        let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
         Headline {
             outcome,
-            word: match &judged {
-                None => state,
-                Some(_) => outcome.map_or("NOT JUDGED", Outcome::name),
-            },
+            word: conclusion.word(),
             sentence: judged.as_ref().map_or_else(|| measured(record), |v| answer(record, v)),
-            against: judged.as_ref().map(against).unwrap_or_default(),
-            ended: match (&judged, ended) {
-                (Some(_), why) if !state.is_empty() && state != NOT_VALID => {
-                    format!("{}: {why}", state.to_lowercase())
-                }
-                (_, why) => why,
-            },
+            against: judged.as_ref().map(against).or_else(|| against_of_suite(record)).unwrap_or_default(),
+            ended: ended(record, &conclusion, outcome),
             undecided: judged
                 .as_ref()
                 .filter(|v| v.outcome != Some(Outcome::Fail))
@@ -73,7 +66,7 @@ impl Headline {
 pub fn resumed(record: &Record) -> String {
     let of_run = |step: &StepRecord| step.earlier_run.clone();
     let runs = record.steps.chunk_by(|a, b| of_run(a) == of_run(b));
-    let told = runs.filter_map(|steps| {
+    let parts = runs.filter_map(|steps| {
         let [first, last] = [steps.first()?, steps.last()?].map(|step| step.name.as_str());
         let which = match steps.len() {
             1 => format!("step {first}"),
@@ -81,34 +74,29 @@ pub fn resumed(record: &Record) -> String {
         };
         Some(format!("{which} from the run that began {}", steps[0].earlier_run.as_ref()?))
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { String::new() } else { format!("resumed, with {}", told.join(" and ")) }
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!("resumed, with {}", parts.join(" and ")) }
 }
 
-/// The verdict on a volume, where a promise was held against it.
-pub fn judged(record: &Record) -> Option<Verdict> {
-    record.tests_a_volume().then(|| verdict::judged(record).1).flatten()
-}
-
-/// The word of a run whose figures do not show what they are labelled with.
-const NOT_VALID: &str = "NOT VALID";
-
-/// How a run ended, in a word and a reason; both empty for one that went well.
-fn ended(record: &Record) -> (&'static str, String) {
-    let blocker = grouped_doubts(&record.warnings).into_iter().find(|g| g.of.severity == Severity::Blocker);
-    match (&record.state, blocker) {
-        (State::Failed(why), _) => ("FAILED", why.clone()),
-        (State::Interrupted, _) if record.measured_nothing() => ("INTERRUPTED", String::new()),
-        (State::Interrupted, _) => ("INTERRUPTED", "what was measured until then".into()),
-        (State::Running, _) => ("CUT OFF", "later steps are missing".into()),
-        (State::Complete, Some(group)) => (NOT_VALID, not_valid(record, &group)),
-        (State::Complete, None) => ("", String::new()),
+/// Why a run is not whole or its figures show nothing; empty for one that went well. A verdict on what was measured until then stands beside it.
+fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
+    if *conclusion == Conclusion::NotValid {
+        let groups = grouped_doubts(&record.doubts);
+        let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
+        return blocker.map_or_else(String::new, |group| not_valid(record, group));
+    }
+    match (record.state.cut_short(), outcome) {
+        _ if record.state == State::Interrupted && record.measured_nothing() => String::new(),
+        (Some(why), Some(outcome)) if conclusion.word() != outcome.name() => {
+            format!("{why}; the verdict on what was measured: {}", outcome.name())
+        }
+        (why, _) => why.unwrap_or_default().to_string(),
     }
 }
 
 /// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
 fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
-    if group.of.code != "io-errors" {
+    if group.of.code != codes::IO_ERRORS {
         return group.words(&group.of.message);
     }
     let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();
@@ -123,15 +111,21 @@ fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
     }
 }
 
-/// The tolerance of a verdict in percent, without zeros that say nothing.
-pub fn tolerance(v: &Verdict) -> String {
-    let percent = format!("{:.2}", v.tolerance * 100.0);
-    percent.trim_end_matches('0').trim_end_matches('.').to_string()
+/// The promise that the checks of a suite are held against; none where they are held against none.
+pub fn against_of_suite(record: &Record) -> Option<String> {
+    let Some(CourseAnswer::Suite(suite)) = &record.answer else { return None };
+    let promise = record.judged_promise.as_ref().filter(|_| suite.outcome.is_some())?;
+    Some(held_against(&verdict::against(promise), Some(promise.tolerance)))
+}
+
+/// A promise in words, with the tolerance of figures that are held against it.
+fn held_against(what: &str, tolerance: Option<f64>) -> String {
+    let tolerance = tolerance.map_or(String::new(), |share| format!(", tolerance {}", percent(share)));
+    format!("against {what}{tolerance}")
 }
 
 /// The promise that was judged.
 pub fn against(v: &Verdict) -> String {
-    let tolerance = tolerance(v);
     let untested: Vec<&str> = v.untested.iter().map(|u| u.title()).collect();
     let rest = match untested.as_slice() {
         [] => String::new(),
@@ -141,12 +135,8 @@ pub fn against(v: &Verdict) -> String {
             format!("; {all} were not tested")
         }
     };
-    let tolerance =
-        match v.claims.iter().any(|c| c.need.is_none()) || (v.claims.is_empty() && v.tolerance > 0.0) {
-            true => format!(", tolerance {tolerance} %"),
-            false => String::new(),
-        };
-    format!("against {}{tolerance}{rest}", v.against)
+    let tolerates = v.claims.iter().any(|c| c.need.is_none()) || (v.claims.is_empty() && v.tolerance > 0.0);
+    held_against(&v.against, tolerates.then_some(v.tolerance)) + &rest
 }
 
 /// Why no claim decides a verdict: the first part that was not tested.
@@ -182,7 +172,7 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         return fit_answer(v, c, need);
     }
     let percent = significant(c.ratio * 100.0);
-    let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
+    let volumes = record.judged_promise.as_ref().map_or(1, |c| c.promise.volumes.len());
     let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
     let (who, deliver, fall, its) = if each && c.outcome == Outcome::Fail {
         (format!("{}: the volume", c.step), "delivers", "falls", "its")
@@ -192,7 +182,7 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         ("The volume".into(), "delivers", "falls", "its")
     };
     let only = only_direction(record, v);
-    let burst = record.claimed.as_ref().is_some_and(|claimed| claimed.judge_burst);
+    let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
     let what = if burst { "what is promised of its burst" } else { "what is promised" };
     match c.outcome {
         Outcome::Pass if v.claims.len() == 1 => {
@@ -237,7 +227,7 @@ fn only_direction(record: &Record, v: &Verdict) -> &'static str {
 }
 
 /// The sentence of a verdict whose closest claim is the need of an application.
-fn fit_answer(v: &Verdict, c: &Claim, need: &ClaimedNeed) -> String {
+fn fit_answer(v: &Verdict, c: &Claim, need: &JudgedNeed) -> String {
     let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
     let measured = measured.concat();
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
@@ -270,7 +260,7 @@ fn of_one(outcome: Outcome, whom: &str, figures: &str) -> String {
 }
 
 /// The answers to other applications than that of a need, each with the gravest of its needs: ` Splunk Enterprise: PASS.`
-fn other_applications(v: &Verdict, told: &ClaimedNeed) -> String {
+fn other_applications(v: &Verdict, told: &JudgedNeed) -> String {
     let mut others: Vec<(&str, Outcome)> = Vec::new();
     for claim in &v.claims {
         let Some(need) = claim.need.as_ref().filter(|n| n.application != told.application) else { continue };
@@ -295,6 +285,7 @@ pub fn measured(record: &Record) -> String {
         [] if tests().count() < record.steps.len() => {
             "Nothing was measured: the run ended with its preconditioning.".into()
         }
+        [] if tests().any(StepRecord::moved) => "No rate can be told: the report has no time.".into(),
         [] => "Nothing was measured.".into(),
         // In a cross-check the steps are repeats, and the best of them is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
@@ -361,5 +352,8 @@ fn whole(step: &StepRecord) -> Option<&DirectionSummary> {
 fn ios(step: &StepRecord) -> String {
     let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
     let names: Vec<String> = data.map(|(d, _)| format!("{}s", d.name())).collect();
-    if names.is_empty() { "reads and writes".into() } else { names.join(" and ") }
+    match &step.reported {
+        Some(reported) if names.is_empty() => reported.mixed_name().into(),
+        _ => names.join(" and "),
+    }
 }

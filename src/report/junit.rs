@@ -2,14 +2,16 @@
 //!
 //! Elements and attributes are those that the schemas of Ant, Jenkins (junit-10.xsd) and GitLab share.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::headline::{Headline, judged};
+use super::headline::Headline;
 use super::verdict_text::asks;
+use crate::doubt::{Doubt, Severity};
 use crate::output::screen::visible;
-use crate::record::{Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, State, SuiteCheck};
-use crate::unit::significant;
-use crate::verdict::figure;
+use crate::record::{Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, StepRecord, SuiteCheck};
+use crate::unit::{grouped, significant};
+use crate::verdict::{Conclusion, figure, judged};
 
 /// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
 pub struct TestCase {
@@ -84,19 +86,31 @@ impl TestSuite {
             out +=
                 "    <properties>\n      <property name=\"simulated\" value=\"true\"/>\n    </properties>\n";
         }
-        self.cases.iter().for_each(|case| case.write(&self.class, &mut out));
+        // Pipelines take cases of one name for one: two jobs of a report may have one.
+        let (mut taken, mut numbers) = (HashSet::new(), HashMap::<&str, u32>::new());
+        for case in &self.cases {
+            let number = numbers.entry(&case.name).or_default();
+            let name = loop {
+                *number += 1;
+                let name = if *number == 1 { case.name.clone() } else { format!("{} ({number})", case.name) };
+                if taken.insert(name.clone()) {
+                    break name;
+                }
+            };
+            case.write(&self.class, &name, &mut out);
+        }
         let _ = writeln!(out, "    <system-out>{}</system-out>", content(&self.said).trim_end());
         out + "  </testsuite>\n</testsuites>\n"
     }
 }
 
 impl TestCase {
-    fn write(&self, class: &str, out: &mut String) {
+    fn write(&self, class: &str, name: &str, out: &mut String) {
         let _ = writeln!(
             out,
             "    <testcase classname=\"volproof.{}\" name=\"{}\" time=\"{:.3}\">",
             attribute(class),
-            attribute(&self.name),
+            attribute(name),
             self.seconds
         );
         let _ = match &self.wrong {
@@ -119,7 +133,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
     let seconds =
         |step: &str| record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds());
     let mut cases = Vec::new();
-    match judged(record) {
+    match judged(record).1 {
         Some(v) => {
             cases.extend(v.claims.iter().map(|c| of_claim(c, seconds(&c.step))));
             cases.extend(v.untested.iter().map(|u| TestCase {
@@ -142,20 +156,30 @@ fn cases(record: &Record) -> Vec<TestCase> {
         None => cases.extend(record.steps.iter().map(|s| TestCase {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
-            wrong:
-                (s.errors.count > 0).then(|| ("error", "FAILED", format!("{} I/Os failed", s.errors.count))),
+            wrong: wrong_of_step(record, s),
             said: format!("{} IOPS", significant(s.iops())),
         })),
     }
     cases.extend(record.answer.iter().flat_map(of_answer));
     cases.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet)));
-    cases.extend(cut_short(&record.state).map(|why| TestCase {
+    cases.extend(record.state.end().map(|why| TestCase {
         name: "the run".into(),
         seconds: 0.0,
         wrong: Some(("error", "FAILED", why)),
         said: String::new(),
     }));
     cases
+}
+
+/// What is wrong with a step that no promise was held against: I/Os that failed, or a doubt that leaves nothing of its figures.
+fn wrong_of_step(record: &Record, step: &StepRecord) -> Option<(&'static str, &'static str, String)> {
+    if step.errors.count > 0 {
+        let failed = if step.errors.count == 1 { "I/O failed" } else { "I/Os failed" };
+        return Some(("error", "FAILED", format!("{} {failed}", grouped(step.errors.count))));
+    }
+    let about = |d: &&Doubt| d.step.as_ref().is_none_or(|name| *name == step.name);
+    let blocker = record.doubts.iter().filter(about).find(|d| d.severity == Severity::Blocker)?;
+    Some(("error", Conclusion::NotValid.word(), format!("{} [{}]", blocker.message, blocker.code)))
 }
 
 /// The element of an outcome. Of what was asked for, an answer that is none must not pass.
@@ -177,7 +201,7 @@ fn of_answer(answer: &CourseAnswer) -> Vec<TestCase> {
     };
     let checks = match answer {
         CourseAnswer::Suite(suite) => suite.checks.as_slice(),
-        CourseAnswer::Sweep(_) | CourseAnswer::Load(_) => &[],
+        CourseAnswer::Sweep(_) | CourseAnswer::Slo(_) => &[],
     };
     let of_check = |c: &SuiteCheck| case(format!("{}: {}", c.code, c.subject), c.outcome, c.observed.clone());
     let whole = answer.outcome().filter(|_| checks.is_empty());
@@ -185,21 +209,11 @@ fn of_answer(answer: &CourseAnswer) -> Vec<TestCase> {
     checks.iter().map(of_check).chain(whole).collect()
 }
 
-/// Why a run did not measure all of its steps.
-fn cut_short(state: &State) -> Option<String> {
-    match state {
-        State::Complete => None,
-        State::Failed(why) => Some(why.clone()),
-        State::Interrupted => Some("interrupted".into()),
-        State::Running => Some("cut off: later steps are missing".into()),
-    }
-}
-
 /// A case for each machine of a fleet: whether it ran to the end, and what it drove within the common windows.
 fn of_machines(fleet: &Fleet) -> Vec<TestCase> {
     let case = |rank: u32| {
         let (name, wrong) = match fleet.machine(rank) {
-            Some(machine) => (machine.label(), cut_short(&machine.record.state)),
+            Some(machine) => (machine.label(), machine.record.state.end()),
             None => (format!("rank {rank}"), Some("it left no Record".into())),
         };
         let share = |step: &FleetStep| {
@@ -253,5 +267,22 @@ mod tests {
     fn foreign_text_stays_text() {
         assert_eq!(attribute("a<b>&\"c\"\n\u{1b}[1m"), "a&lt;b&gt;&amp;&quot;c&quot;&#10;\\u001b[1m");
         assert_eq!(content("</system-out>"), "&lt;/system-out&gt;");
+    }
+    #[test]
+    fn no_two_cases_have_one_name() {
+        let case =
+            |name: &str| TestCase { name: name.into(), seconds: 0.0, wrong: None, said: String::new() };
+        let suite = TestSuite {
+            name: "s".into(),
+            class: "c".into(),
+            attributes: String::new(),
+            is_simulated: false,
+            cases: ["a", "a", "b", "a (2)", "a"].map(case).into(),
+            said: String::new(),
+        };
+        let xml = suite.xml(0.0);
+        let names: Vec<&str> = xml.split("<testcase classname=\"volproof.c\" name=\"").skip(1).collect();
+        let names: Vec<&str> = names.iter().filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(names, ["a", "a (2)", "b", "a (2) (2)", "a (3)"]);
     }
 }

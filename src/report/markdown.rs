@@ -1,18 +1,18 @@
 //! A Record as Markdown for a ticket or a wiki: the answer, one table, the doubts, and on FAIL the text for the provider.
 
 use super::fit_text;
-use super::headline::{self, Headline};
+use super::headline::Headline;
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
 use crate::output::screen::visible;
-use crate::record::{Claim, Record};
+use crate::record::{Claim, CourseAnswer, Record, Verdict};
 use crate::unit::{mebibytes, significant};
-use crate::verdict::figure;
+use crate::verdict::{figure, judged};
 
 /// The text.
 pub fn markdown(record: &Record) -> String {
     let head = Headline::of(record);
-    let judged = headline::judged(record);
+    let judged = judged(record).1;
     let word = if head.word.is_empty() { String::new() } else { format!("**{}** ", head.word) };
     let mut out = format!("{word}{}\n", plain(&head.sentence));
     let began = record.started.as_ref().cloned().unwrap_or_default();
@@ -32,12 +32,63 @@ pub fn markdown(record: &Record) -> String {
     if record.is_simulated() {
         out += "- SIMULATED: a device in virtual time, nothing was measured of any volume\n";
     }
-    // The needs of applications have a table of their own.
+    if let Some(CourseAnswer::Suite(suite)) = record.answer.as_ref().filter(|a| a.outcome().is_some()) {
+        out += "\n| check | of | outcome | observed |\n|---|---|---|---|\n";
+        for c in &suite.checks {
+            out +=
+                &line_of(&[c.code.clone(), c.subject.clone(), c.outcome.name().into(), c.observed.clone()]);
+        }
+    }
+    out += &steps(record, judged.as_ref());
+    if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
+        out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
+        out += "|---|---|---|---:|---:|---:|---|---|\n";
+        for n in needs {
+            let source = format!("{}; {}", n.need.source, n.need.as_of);
+            out += &line_of(&[
+                n.whose(),
+                n.need.figure.clone(),
+                n.step.clone(),
+                n.asked,
+                n.measured,
+                n.bounds,
+                n.answer.into(),
+                source,
+            ]);
+        }
+    }
+    let doubts = grouped_doubts(&record.doubts);
+    if !doubts.is_empty() {
+        out += "\nDoubts:\n\n";
+    }
+    for group in doubts {
+        let (doubt, steps) = (group.of, &group.named);
+        let of = if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) };
+        out += &format!(
+            "- {}{} ({}). {}\n",
+            plain(&of),
+            plain(&(doubt.message.clone() + &group.elsewhere())),
+            doubt.code,
+            plain(&doubt.advice)
+        );
+    }
+    let ticket = judged.map(|v| ticket::ticket(record, &v)).unwrap_or_default();
+    if !ticket.is_empty() {
+        // A fence that no line of the text can close.
+        out += &format!("\n````text\n{}\n````\n", visible(ticket.trim()).replace("````", "'''"));
+    }
+    out
+}
+
+/// The figures of each step, with their promises. The needs of applications have a table of their own.
+fn steps(record: &Record, judged: Option<&Verdict>) -> String {
     let promises: Vec<&Claim> = judged.iter().flat_map(|v| &v.claims).filter(|c| c.need.is_none()).collect();
     let held = !promises.is_empty() || judged.is_none();
     let (heads, line) = if held { (" promised | verdict |", "---:|---|") } else { ("", "") };
-    out += "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max |";
+    let mut out =
+        "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max |".to_string();
     out += &format!("{heads}\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|{line}\n");
+    let mut rows = String::new();
     for step in &record.steps {
         let claims: Vec<&&Claim> = promises.iter().filter(|c| c.step == step.name).collect();
         for (i, row) in text::rows(step).into_iter().enumerate() {
@@ -68,47 +119,21 @@ pub fn markdown(record: &Record) -> String {
             if held {
                 cells.extend([promised.join(", "), outcomes.join(", ")]);
             }
-            out += &line_of(&cells);
+            rows += &line_of(&cells);
         }
     }
-    if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
-        out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
-        out += "|---|---|---|---:|---:|---:|---|---|\n";
-        for n in needs {
-            let source = format!("{}; {}", n.need.source, n.need.as_of);
-            out += &line_of(&[
-                n.whose(),
-                n.need.figure.clone(),
-                n.step.clone(),
-                n.asked,
-                n.measured,
-                n.bounds,
-                n.answer.into(),
-                source,
-            ]);
-        }
-    }
-    let doubts = grouped_doubts(&record.warnings);
-    if !doubts.is_empty() {
-        out += "\nDoubts:\n\n";
-    }
-    for group in doubts {
-        let (doubt, steps) = (group.of, &group.named);
-        let of = if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) };
-        out += &format!(
-            "- {}{} ({}). {}\n",
-            plain(&of),
-            plain(&(doubt.message.clone() + &group.elsewhere())),
-            doubt.code,
-            plain(&doubt.advice)
-        );
-    }
-    let ticket = judged.map(|v| ticket::ticket(record, &v)).unwrap_or_default();
-    if !ticket.is_empty() {
-        // A fence that no line of the text can close.
-        out += &format!("\n````text\n{}\n````\n", visible(ticket.trim()).replace("````", "'''"));
-    }
-    out
+    out + &rows + &marks(&rows)
+}
+
+/// The meaning of the marks that a table has.
+fn marks(table: &str) -> String {
+    let dash = table.contains("| - |").then_some("- `-`: not known, or too little was measured for it\n");
+    let all: String = text::marks(table)
+        .into_iter()
+        .map(|(mark, words)| format!("- `{mark}`: {words}\n"))
+        .chain(dash.map(String::from))
+        .collect();
+    if all.is_empty() { all } else { format!("\n{all}") }
 }
 
 /// A line of a table.

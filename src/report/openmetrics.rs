@@ -2,15 +2,15 @@
 //!
 //! The file is in the text format of Prometheus. Its last line, `# EOF`, is a comment there and the end of a file in OpenMetrics.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use jiff::Timestamp;
 
-use super::headline::judged;
 use crate::doubt::Severity;
-use crate::exit::Exit;
-use crate::record::{Claim, CourseAnswer, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
+use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
+use crate::verdict::{self, Conclusion};
 
 /// A family of gauges.
 struct MetricFamily {
@@ -27,15 +27,25 @@ pub fn openmetrics(record: &Record) -> String {
     let mut families = of_run(record, &with);
     families.extend(of_steps(record, &with));
     families.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet, &with)));
+    text(&families)
+}
+
+/// The lines of all families. A collector refuses a file in which two samples have the same labels: the second of them, as of two jobs of one
+/// name in a report, has the label `number="2"` as well.
+fn text(families: &[MetricFamily]) -> String {
     let mut out = String::new();
     for family in families {
+        let mut seen: HashMap<&str, u32> = HashMap::new();
         let samples: Vec<_> = family.samples.iter().filter(|(_, value)| value.is_finite()).collect();
         if samples.is_empty() {
             continue;
         }
         let _ = writeln!(out, "# HELP {} {}\n# TYPE {} gauge", family.name, family.help, family.name);
         for (labels, value) in samples {
-            let _ = writeln!(out, "{}{{{labels}}} {value}", family.name);
+            let number = seen.entry(labels).or_default();
+            *number += 1;
+            let more = if *number > 1 { format!(",number=\"{number}\"") } else { String::new() };
+            let _ = writeln!(out, "{}{{{labels}{more}}} {value}", family.name);
         }
     }
     out + "# EOF\n"
@@ -54,15 +64,16 @@ fn label(name: &str, value: &str) -> String {
 fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let began = record.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
     let began = began.map(|t| (with(""), t.as_second() as f64));
-    let doubts = |severity| record.warnings.iter().filter(|w| w.severity == severity).count() as f64;
+    let doubts = |severity| record.doubts.iter().filter(|w| w.severity == severity).count() as f64;
     let severities =
         [("blocker", Severity::Blocker), ("warning", Severity::Warning), ("note", Severity::Note)];
-    let judged = judged(record);
+    let judged = verdict::judged(record).1;
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
     // A course is judged by its answer.
-    let answer = record.answer.as_ref().and_then(CourseAnswer::outcome);
-    let is = |o: Outcome| f64::from(u8::from(judged.as_ref().map_or(answer, |v| v.outcome) == Some(o)));
-    let exit = judged.as_ref().map(|v| Exit::of(Some(v))).or(answer.map(Exit::of_outcome));
+    let is_judged = judged.is_some() || record.answer.as_ref().is_some_and(|a| a.outcome().is_some());
+    let stands = Conclusion::of(record).outcome();
+    let is = |o: Outcome| f64::from(u8::from(stands == Some(o)));
+    let exit = is_judged.then(|| verdict::exit(record));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = || judged.iter().flat_map(|v| &v.claims);
     let of_step = |c: &Claim| {
@@ -101,12 +112,12 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         },
         MetricFamily {
             name: "volproof_verdict",
-            help: "1 for the outcome of the verdict.",
-            samples: if exit.is_some() { outcomes.map(outcome).into() } else { Vec::new() },
+            help: "1 for the outcome of the verdict. None is 1 where the run did not end well.",
+            samples: if is_judged { outcomes.map(outcome).into() } else { Vec::new() },
         },
         MetricFamily {
             name: "volproof_verdict_exit_code",
-            help: "Exit code of the verdict.",
+            help: "Exit code of the run and its verdict.",
             samples: exit.iter().map(|exit| (with(""), exit.code().into())).collect(),
         },
         MetricFamily {
@@ -210,5 +221,16 @@ mod tests {
     #[test]
     fn labels_are_escaped() {
         assert_eq!(label("a", "x\"\\\n"), "a=\"x\\\"\\\\\\n\"");
+    }
+    #[test]
+    fn no_two_samples_have_the_same_labels() {
+        let samples =
+            [("step=\"a\"", 1.0), ("step=\"b\"", 2.0), ("step=\"a\"", 3.0), ("step=\"c\"", f64::NAN)];
+        let samples = samples.map(|(labels, value)| (labels.to_string(), value)).into();
+        let text = text(&[MetricFamily { name: "x", help: "X.", samples }]);
+        assert_eq!(
+            text,
+            "# HELP x X.\n# TYPE x gauge\nx{step=\"a\"} 1\nx{step=\"b\"} 2\nx{step=\"a\",number=\"2\"} 3\n# EOF\n"
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::layout::{label, table, wrap};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::diagnose;
 use crate::plan::{Plan, Start, Step};
-use crate::record::{Claimed, Headroom, Metric};
+use crate::record::{Headroom, JudgedPromise, Metric};
 use crate::stats::rate::MINUTE;
 use crate::unit::{Bytes, Nanos, significant};
 use crate::verdict::{self, PromisedRates, figure};
@@ -23,14 +23,14 @@ fn begins(step: &Step) -> String {
 pub fn plan(
     plan: &Plan,
     targets: &[String],
-    promise: Option<&Claimed>,
+    promise: Option<&JudgedPromise>,
     to_write: Bytes,
     fill: Option<Bytes>,
     headrooms: &[Option<Headroom>],
 ) -> String {
     let mut out = format!("plan {}\n", plan.name);
     out.extend(targets.iter().map(|target| wrap("target   ", target)));
-    out.extend(promise.map(|claimed| promised(claimed, &plan.steps)));
+    out.extend(promise.map(|judged_promise| promised(judged_promise, &plan.steps)));
     out.push('\n');
     let mut lines = Vec::new();
     // Only where some steps do not simply follow one another.
@@ -108,10 +108,10 @@ pub fn plan(
 }
 
 /// The promise that the steps will be held against, for each block size and direction among them.
-pub fn promised(claimed: &Claimed, steps: &[Step]) -> String {
+pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     let rate = |step: &Step| {
         let (block, direction) = (step.single_block()?, diagnose::direction(step.rw)?);
-        let rates = PromisedRates::of(claimed, block, direction)?;
+        let rates = PromisedRates::of(judged_promise, block, direction)?;
         let least = match rates.metric() {
             Metric::Iops => format!("{} IOPS", figure(Metric::Iops, rates.least.iops)),
             metric => figure(metric, rates.least.bytes),
@@ -128,7 +128,7 @@ pub fn promised(claimed: &Claimed, steps: &[Step]) -> String {
     let rates = if rates.is_empty() { "nothing for these steps".into() } else { rates.join(", ") };
     let short = steps.iter().any(|s| s.runtime.as_seconds() < MINUTE && !s.ends_by_amount());
     let note = if short { "; steps of less than a minute decide nothing" } else { "" };
-    wrap("promise  ", &format!("{}: {rates}{note}", verdict::against(claimed)))
+    wrap("promise  ", &format!("{}: {rates}{note}", verdict::against(judged_promise)))
 }
 
 /// Time to fill a test file at [`Plan::FORECAST_RATE`]: how fast the volume is, is not known yet.

@@ -3,8 +3,7 @@
 use super::course_text::mark;
 use super::layout::{table, wrap};
 use super::text::compact;
-use crate::course::suites;
-use crate::plan::{Suite, TrackedFigure};
+use crate::plan::{Suite, SuiteName, TrackedFigure};
 use crate::record::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::unit::{Nanos, mebibytes, significant, throughput};
 
@@ -13,7 +12,7 @@ const MOST_POINTS: usize = 30;
 
 /// The suite before any I/O: its phases and steps.
 pub fn question(suite: &Suite) -> String {
-    let mut out = wrap("suite    ", &suite.name) + &wrap("source   ", &suite.source);
+    let mut out = wrap("suite    ", &suite.name.to_string()) + &wrap("source   ", &suite.source);
     for phase in &suite.phases {
         let steps = phase.steps.len();
         let count = format!("{steps} step{}", if steps == 1 { "" } else { "s" });
@@ -46,7 +45,7 @@ pub(super) fn tables(suite: &SuiteAnswer) -> String {
     let mut out: String = suite.rounds.iter().map(of_rounds).collect();
     if suite.points.len() <= MOST_POINTS {
         // `cold` compares medians, and its reads are too few for the last percentile.
-        let cold = suite.suite == suites::COLD;
+        let cold = suite.suite == SuiteName::Cold;
         out += &format!("\nEach step ({})\n{}", suite.suite, points(&suite.points, cold));
     }
     out

@@ -8,6 +8,7 @@ use super::headline::{self, Headline, gravest};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
+use crate::codes;
 use crate::diagnose;
 use crate::doubt::Severity;
 use crate::output::screen;
@@ -42,7 +43,7 @@ pub fn summary(record: &Record) -> String {
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
-        if matches!(answer, CourseAnswer::Load(load) if load.trials.is_empty()) {
+        if matches!(answer, CourseAnswer::Slo(slo) if slo.trials.is_empty()) {
             // A search that was ended before its first trial has its first steps to show.
             out += "\n";
             out += &steps(record, None);
@@ -64,7 +65,7 @@ pub fn summary(record: &Record) -> String {
     let lines = lines + record.fleet.as_ref().map_or(exempt, |_| out.lines().count());
     let room = |out: &str| lines.saturating_sub(out.lines().count());
     let remarks = remarks(record, &found, verdict.as_ref());
-    let notes = record.warnings.iter().filter(|w| w.severity == Severity::Note).count();
+    let notes = record.doubts.iter().filter(|w| w.severity == Severity::Note).count();
     let mut first = true;
     for SummaryRemark { text: remark, kept } in remarks {
         let blank = if first { "\n" } else { "" };
@@ -79,11 +80,14 @@ pub fn summary(record: &Record) -> String {
     }
     let more = left.len() + notes;
     if more > 0 {
-        let what = if more == 1 { "remark" } else { "remarks" };
+        let (what, prints) = if more == 1 { ("remark", "it") } else { ("remarks", "them") };
         if first {
             out += "\n";
         }
-        out += &wrap(&label("more"), &format!("{more} {what}: --details prints them"));
+        out += &wrap(
+            &label("more"),
+            &format!("{more} {what}: `volproof show RECORD --details` prints {prints}"),
+        );
     }
     out
 }
@@ -209,9 +213,12 @@ struct SummaryRemark {
 /// Remarks, the most important first.
 fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
     let mut all: Vec<String> = Vec::new();
-    if let Some(claim) = verdict.and_then(gravest).filter(|c| c.outcome != Outcome::Pass) {
+    if let Some(claim) = verdict.and_then(gravest) {
+        let passed = claim.outcome == Outcome::Pass;
         if !claim.reason.is_empty() {
-            all.push(wrap(&label("reason"), &format!("{}: {}", claim.step, claim.reason)));
+            // What a PASS does not show stands beside it.
+            let name = if passed { "note" } else { "reason" };
+            all.push(wrap(&label(name), &format!("{}: {}", claim.step, claim.reason)));
         }
         if claim.outcome == Outcome::Fail && claim.need.is_some() {
             let text = "Other load: is there none on the volume? Volume: 'volproof run --promise TYPE' tells whether it delivers what was \
@@ -219,7 +226,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
             all.push(wrap(&label("check"), text));
         } else if claim.outcome == Outcome::Fail {
             all.push(wrap(&label("check"), &check_first(record, verdict)));
-        } else if let Some(command) = &claim.command {
+        } else if let Some(command) = claim.command.as_ref().filter(|_| !passed) {
             all.push(wrap(&label("run"), command));
         }
     }
@@ -230,7 +237,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         );
     }
     let mut doubts = Vec::new();
-    for group in grouped_doubts(&record.warnings) {
+    for group in grouped_doubts(&record.doubts) {
         let doubt = group.of;
         let word = match doubt.severity {
             Severity::Blocker => "void",
@@ -258,7 +265,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
 
 /// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.
 fn limits<'a>(record: &Record, found: &'a [Diagnosis]) -> Vec<Remark<'a, Finding>> {
-    let weighty = |f: &&Finding| f.confidence > Confidence::Possible && f.code != "one-at-a-time";
+    let weighty = |f: &&Finding| f.confidence > Confidence::Possible && f.code != codes::ONE_AT_A_TIME;
     let all = found.iter().flat_map(|d| diagnose::told_limits(record, d)).filter(weighty);
     let mut groups = grouped_remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| &f.step);
     groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
@@ -266,11 +273,11 @@ fn limits<'a>(record: &Record, found: &'a [Diagnosis]) -> Vec<Remark<'a, Finding
 }
 
 /// Checks for the user before the provider is asked.
-pub fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
-    let claimed = record.claimed.as_ref();
-    let volume = claimed.and_then(|c| c.promise.volumes.first());
+fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
+    let judged_promise = record.judged_promise.as_ref();
+    let volume = judged_promise.and_then(|c| c.promise.volumes.first());
     let named = volume.map_or("what was named".into(), |v| format!("{} of {}", v.id, v.size()));
-    let instance = match claimed.and_then(|c| c.promise.instance.as_ref()) {
+    let instance = match judged_promise.and_then(|c| c.promise.instance.as_ref()) {
         Some(i) => format!("is this machine {}", i.name),
         None => "does it allow as much (--instance)".into(),
     };

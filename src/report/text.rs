@@ -1,10 +1,11 @@
-//! A Record as text for people: two tables of at most 80 columns, and the doubts under them. `run` and `show` print the same.
+//! A Record as text for people, below its headline, which says how the run ended: two tables of at most 80 columns, and the doubts under
+//! them. `run` and `show` print the same.
 
 use std::collections::HashMap;
 
 use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
-use crate::record::{DirectionSummary, LatencySummary, Record, Remark, State, StepRecord, UNKNOWN, remarks};
+use crate::record::{DirectionSummary, LatencySummary, Record, Remark, StepRecord, UNKNOWN, remarks};
 use crate::unit::{Nanos, grouped, mebibytes, significant};
 
 /// The whole Record.
@@ -12,7 +13,7 @@ pub fn record(record: &Record) -> String {
     let mut out = heading(record);
     let rows: Vec<TableRow> = record.steps.iter().flat_map(rows).collect();
     if rows.is_empty() {
-        out.push_str("\nNothing was measured.\n");
+        out += &format!("\n{}\n", super::headline::measured(record));
     } else if !record.cross_checks.is_empty() {
         // A dozen rows for each step would bury what was asked: they are in the Record.
         out.push_str(&super::crosscheck_text::text(&record.cross_checks));
@@ -42,7 +43,7 @@ pub fn record(record: &Record) -> String {
         out.push_str("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
         out.push_str(&super::tune::effects(&tuning.effects));
     }
-    out.push_str(&doubts(&record.warnings));
+    out.push_str(&doubts(&record.doubts));
     out
 }
 
@@ -59,12 +60,8 @@ fn outside_latency(step: &StepRecord) -> Option<String> {
 
 fn heading(record: &Record) -> String {
     let e = &record.environment;
-    let began = record.started.as_ref().map_or("time not known", String::as_str);
-    let what = if record.report.is_some() { "report of" } else { "plan" };
-    let mut out = format!("volproof {}   {what} {}   {began}\n", record.volproof_version, record.title());
-    if record.is_simulated() {
-        out.push_str("SIMULATED  a device in virtual time: nothing was measured of any volume\n");
-    }
+    let began = if record.started.as_ref().is_none() { "   time not known" } else { "" };
+    let mut out = format!("volproof {}{began}\n", record.volproof_version);
     if let Some(report) = &record.report {
         out.push_str(&wrap("report   ", &format!("it does not hold {}", not_in_it(record))));
         out.extend(report.notes.iter().map(|note| wrap("note     ", note)));
@@ -89,12 +86,6 @@ fn heading(record: &Record) -> String {
     }
     if let Some(tuning) = &record.tuning {
         out.push_str(&wrap("tuning   ", &super::tune::line(tuning)));
-    }
-    match &record.state {
-        State::Complete => {}
-        State::Running => out.push_str("state    cut off: later steps are missing\n"),
-        State::Interrupted => out.push_str("state    interrupted: what was measured until then\n"),
-        State::Failed(why) => out.push_str(&wrap("state    ", &format!("failed: {why}"))),
     }
     out
 }
@@ -185,24 +176,24 @@ fn latencies<'a>(
 
 /// A percentile with its mark.
 pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
-    match l.percentiles.get(name) {
-        Some(v) if l.is_bound(name) => format!(">{}", compact(*v)),
-        Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", compact(*v)),
-        Some(v) => compact(*v),
-        None => UNKNOWN.into(),
-    }
+    l.marked(name, compact).unwrap_or_else(|| UNKNOWN.into())
 }
 
 /// The meaning of the marks that a table has.
 pub(super) fn footnotes(table: &str) -> String {
-    let mut out = String::new();
-    if table.contains(" ~") {
-        out += &wrap("  ~ ", "differs too much from second to second to be quoted, or a stall is in it");
-    }
-    if table.contains(" >") {
-        out += &wrap("  > ", "arrivals that never completed: known only to be longer");
-    }
-    out
+    marks(table).into_iter().map(|(mark, words)| wrap(&format!("  {mark} "), words)).collect()
+}
+
+/// The marks of latencies that a table has, with their meaning.
+pub(super) fn marks(table: &str) -> Vec<(char, &'static str)> {
+    let known = [
+        ('~', "differs too much from second to second to be quoted, or a stall is in it"),
+        ('>', "arrivals that never completed: known only to be longer"),
+    ];
+    known
+        .into_iter()
+        .filter(|(mark, _)| table.contains(&format!(" {mark}")) || table.contains(&format!(" \\{mark}")))
+        .collect()
 }
 
 /// The mean or the longest of some latencies, where it is known; with arrivals that never completed it is a lower bound.
@@ -316,9 +307,9 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
 }
 
 /// The doubts of a Record, the gravest first.
-pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
+pub fn grouped_doubts(all: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
     let mut groups = remarks(
-        warnings.iter(),
+        all.iter(),
         |w| (&w.code, &w.advice),
         |w| &w.message,
         |w| w.step.as_deref().unwrap_or_default(),
@@ -328,11 +319,11 @@ pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
 }
 
 /// Doubts, the gravest first; one that several steps share is printed once.
-pub fn doubts(warnings: &[Doubt]) -> String {
-    if warnings.is_empty() {
+pub fn doubts(all: &[Doubt]) -> String {
+    if all.is_empty() {
         return String::new();
     }
-    let groups = grouped_doubts(warnings);
+    let groups = grouped_doubts(all);
     let mut out = String::from("\nDoubts\n");
     for group in groups {
         let w = group.of;

@@ -22,7 +22,7 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     }
     let mut out = String::from("\nText for the provider's support desk\n\n");
     out += "The volume below delivers less than its specification promises.\n\n";
-    for (i, volume) in record.claimed.iter().flat_map(|c| &c.promise.volumes).enumerate() {
+    for (i, volume) in record.judged_promise.iter().flat_map(|c| &c.promise.volumes).enumerate() {
         let target = record.targets.get(i);
         let place = target.map(|t| format!(", {}", t.path.display())).unwrap_or_default();
         let device = target.and_then(|t| t.facts.device());
@@ -30,7 +30,7 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
         let serial = serial.map(|s| format!(", serial {s}")).unwrap_or_default();
         out += &wrap("Volume    ", &format!("{}, {}{place}{serial}", volume.id, volume.size()));
     }
-    let instance = record.claimed.as_ref().and_then(|c| c.promise.instance.as_ref());
+    let instance = record.judged_promise.as_ref().and_then(|c| c.promise.instance.as_ref());
     out.extend(instance.map(|i| wrap("Instance  ", &i.name)));
     if record.report.is_none() {
         let e = &record.environment;

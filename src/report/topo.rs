@@ -188,7 +188,7 @@ fn seats(placement: &Placement) -> String {
     for reason in &placement.reasons {
         out += &wrap("  - ", reason);
     }
-    for warning in &placement.warnings {
+    for warning in &placement.doubts {
         out += &wrap("  ! ", &warning.message);
         out += &wrap("    -> ", &warning.advice);
     }

@@ -56,7 +56,7 @@ pub fn applied(applied: &[Applied]) -> String {
 pub fn ending(attempt: &Attempt) -> String {
     match attempt {
         Attempt::Written => String::new(),
-        Attempt::Already => ", already set by another run".to_string(),
+        Attempt::Already => ", already set, by another knob or another run".to_string(),
         Attempt::ReadsBack { found } => format!(", but it reads {found}"),
         Attempt::Refused { why } => format!(", refused: {why}"),
     }
@@ -65,7 +65,7 @@ pub fn ending(attempt: &Attempt) -> String {
 /// Which knobs were set or refused, and that they are back, in one line of a run's report.
 pub fn line(tuning: &TuningRecord) -> String {
     if !tuning.untouched.is_empty() {
-        return untouched(&tuning.untouched);
+        return untouched(tuning);
     }
     let told = tuning.applied.iter().filter(|a| a.attempt != Attempt::Already);
     let told: Vec<String> =
@@ -83,9 +83,10 @@ pub fn line(tuning: &TuningRecord) -> String {
     }
 }
 
-/// Whose knobs a run on files left alone.
-pub fn untouched(disks: &[String]) -> String {
-    format!("the knobs of {} stay as they are: --tune on sets those of a file's disk too", disks.join(", "))
+/// Whose knobs a run left alone, and why.
+pub fn untouched(tuning: &TuningRecord) -> String {
+    let why = tuning.no_journal.as_deref().unwrap_or("--tune on sets those of a file's disk too");
+    format!("the knobs of {} stay as they are: {why}", tuning.untouched.join(", "))
 }
 
 /// Journals of another user, which that user or root can put back.
@@ -121,18 +122,7 @@ pub fn in_a_container(journals: &Path) -> String {
 pub fn restored(done: &[Restoration]) -> String {
     let mut out = String::new();
     for one in done {
-        if let Some(why) = &one.unreadable {
-            out += &wrap("", &format!("journal {}: {why}.", one.journal.display()));
-            out += &wrap(
-                "    ",
-                "What it changed is unknown. Compare the knobs with `volproof tune DEVICE --dry-run`, set them by \
-                 hand, then remove the file.",
-            );
-            continue;
-        }
-        let back = one.knobs.iter().filter(|k| k.outcome == RestoreOutcome::Restored).count();
-        let (s, pid) = (if back == 1 { "" } else { "s" }, one.pid.unwrap_or_default());
-        out += &format!("Put back {back} knob{s} that process {pid} had changed.\n");
+        out += &head(one);
         let same = |a: &Put, b: &Put| {
             policy(&a.path) && policy(&b.path) && a.before == b.before && a.outcome == b.outcome
         };
@@ -161,13 +151,45 @@ pub fn restored(done: &[Restoration]) -> String {
         }
         let by_hand = one.by_hand();
         if !by_hand.is_empty() {
-            out += "As root, put back by hand:\n";
+            out += match one.unreadable {
+                Some(_) => "As root, put back by hand what nobody else has set since:\n",
+                None => "As root, put back by hand:\n",
+            };
             // Not folded: it is to be copied.
             out += &by_hand.iter().map(|c| format!("    {c}\n")).collect::<String>();
+        }
+        if one.unreadable.is_some() {
+            let what = if one.knobs.is_empty() { "What" } else { "What else" };
+            let advice = format!(
+                "{what} it changed is unknown. Compare the knobs with `volproof tune DEVICE --dry-run`, set them by hand, \
+                 then remove the file."
+            );
+            out += &wrap("    ", &advice);
         }
     }
     out
 }
+
+/// Whose changes were to be put back, and how many were.
+fn head(one: &Restoration) -> String {
+    if let Some(why) = &one.unreadable {
+        let told =
+            format!("journal {}: {why}. It stays, and nothing is put back by it.", one.journal.display());
+        return wrap("", &told);
+    }
+    let back = one.knobs.iter().filter(|k| k.outcome == RestoreOutcome::Restored).count();
+    let pid = one.pid.unwrap_or_default();
+    match back {
+        0 if one.plain() => format!("Every knob that process {pid} was to change has its old value.\n"),
+        0 => format!("Put back none of the knobs that process {pid} had changed.\n"),
+        1 => format!("Put back 1 knob that process {pid} had changed.\n"),
+        _ => format!("Put back {back} knobs that process {pid} had changed.\n"),
+    }
+}
+
+/// The last words of a run that found settings of an earlier one which are not put back: exit code 4.
+pub const EARLIER_NOT_BACK: &str = "volproof: settings that an earlier run changed are not put back; this run left them as it found them. \
+                                    `volproof restore` says which, and what to do.\n";
 
 /// Whether a knob exists once per group of CPUs.
 fn policy(path: &str) -> bool {

@@ -3,7 +3,7 @@
 use super::headline;
 use super::layout::wrap;
 use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
-use crate::unit::{grouped, significant};
+use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict::{self, figure, figures};
 
 /// Width of the column of outcomes.
@@ -13,6 +13,21 @@ const COLUMN: usize = 14;
 pub fn of_record(record: &Record) -> String {
     let (found, judged) = verdict::judged(record);
     findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default()
+}
+
+/// What a burst at the start brought that the judged figure is without; none where there was no burst.
+pub fn without_burst(c: &Claim) -> Option<String> {
+    let burst = c.burst.as_ref()?;
+    let what = if c.metric == Metric::Throughput {
+        format!("{} MiB", mebibytes(burst.surplus))
+    } else {
+        format!("{} I/Os", grouped(burst.surplus.round() as u64))
+    };
+    Some(format!(
+        "without the first {} s, which brought {what} on top; the whole window did {}",
+        significant(burst.seconds),
+        figure(c.metric, c.whole_window)
+    ))
 }
 
 /// The verdict with all its claims.
@@ -82,20 +97,8 @@ fn claim(c: &Claim) -> String {
             &format!("{} {low} and {high}; the limit is {limit}", c.metric.bounds_name()),
         ));
     }
-    if let Some(b) = &c.burst {
-        let what = if c.metric == Metric::Throughput {
-            format!("{} MiB", significant(b.surplus / 1_048_576.0))
-        } else {
-            format!("{} I/Os", grouped(b.surplus.round() as u64))
-        };
-        out.push_str(&wrap(
-            &lead,
-            &format!(
-                "without the first {} s, which brought {what} on top; the whole window did {}",
-                significant(b.seconds),
-                figure(c.metric, c.whole_window)
-            ),
-        ));
+    if let Some(text) = without_burst(c) {
+        out.push_str(&wrap(&lead, &text));
     }
     if let Some(cut) = &c.cut {
         out.push_str(&wrap(
@@ -109,15 +112,23 @@ fn claim(c: &Claim) -> String {
     }
     if let Some(d) = &c.delivered {
         let of_it = match d.promised {
+            Some(p) if d.answer == Some(Outcome::Inconclusive) => {
+                format!(
+                    "; the provider promises {} %, which this run is too short to show",
+                    significant(p * 100.0)
+                )
+            }
             Some(p) => format!("; the provider promises {} %", significant(p * 100.0)),
             None => "; the provider promises no share of time".into(),
         };
+        // What a refuted promise rests on is the most that the share can be.
+        let bound = if d.answer == Some(Outcome::Fail) { d.high } else { d.low };
         out.push_str(&wrap(
             &lead,
             &format!(
                 "{} % of the seconds delivered at least 90 % of the promise (95 % bound: {} %){of_it}",
                 percent(d.share),
-                percent(d.low)
+                percent(bound)
             ),
         ));
     }

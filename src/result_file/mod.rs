@@ -6,7 +6,6 @@ mod typed_command;
 
 use std::path::{Path, PathBuf};
 
-use crate::course;
 use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
@@ -15,12 +14,12 @@ use crate::fio::{paste, read_report};
 use crate::foreign::{self, ForeignReport};
 use crate::input;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
+use crate::seal::seal;
 use crate::unit::grouped;
-use crate::verdict;
 
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum ResultFileError {
     /// The file cannot be read, or it is a Record that cannot be parsed.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -80,9 +79,9 @@ impl ToolReport {
             ToolReport::Foreign(report) => report.to_record(),
         };
         let doubts: Vec<_> = record.steps.iter().flat_map(|step| doubts::of_step(&record, step)).collect();
-        record.warnings.extend(doubts);
+        record.doubts.extend(doubts);
         let together = doubts::of_runs_together(&record);
-        record.warnings.extend(together);
+        record.doubts.extend(together);
         judged(record)
     }
 
@@ -128,7 +127,7 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
 ///
 /// # Errors
 /// When the text holds no result, or a damaged one.
-pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
+pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
     if let Some(record) = stored(bytes, path)? {
         return Ok(Found::Record(Box::new(record)));
     }
@@ -144,8 +143,8 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
         }
         Err(ReadError::Nothing { .. }) if !foreign.reports.is_empty() => {}
         Err(broken) if !foreign.reports.is_empty() => unread = Some(broken),
-        Err(ReadError::Nothing { .. }) => return Err(LoadError::Neither { path: path.to_path_buf() }),
-        Err(source) => return Err(LoadError::Report { path: path.to_path_buf(), source }),
+        Err(ReadError::Nothing { .. }) => return Err(ResultFileError::Neither { path: path.to_path_buf() }),
+        Err(source) => return Err(ResultFileError::Report { path: path.to_path_buf(), source }),
     }
     all.extend(foreign.reports.into_iter().map(ToolReport::Foreign));
     if let Some(ToolReport::Foreign(last)) = all.last_mut() {
@@ -163,16 +162,15 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
 
 /// The Record with findings, verdict and the answer of its course as its samples or figures give them, whatever the file says they are.
 pub fn judged(mut record: Record) -> Record {
-    verdict::seal(&mut record);
-    course::seal(&mut record);
+    seal(&mut record);
     record
 }
 
 /// The one Record of a file: the Record that it is, or the last report in it.
 ///
 /// # Errors
-/// See [`LoadError`].
-pub fn load(path: &Path) -> Result<Record, LoadError> {
+/// The file cannot be read, or holds neither a Record nor a known report.
+pub fn load(path: &Path) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
     one(&input::read(path).map_err(read)?, named)
@@ -181,8 +179,8 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
 /// The one Record of a text; `path` is for messages.
 ///
 /// # Errors
-/// See [`LoadError`].
-pub fn one(bytes: &[u8], path: &Path) -> Result<Record, LoadError> {
+/// The bytes are neither a Record nor a known report.
+pub fn one(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
     match of_bytes(bytes, path)? {
         Found::Record(record) => Ok(*record),
         Found::Reports(reports) => last(&reports, path),
@@ -192,23 +190,23 @@ pub fn one(bytes: &[u8], path: &Path) -> Result<Record, LoadError> {
 /// The one Record of a file that is judged: one answer for several reports would be that of one of them.
 ///
 /// # Errors
-/// See [`LoadError`].
-pub fn load_only(path: &Path) -> Result<Record, LoadError> {
+/// The file cannot be read, is no known result, or holds more than one.
+pub fn load_only(path: &Path) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
     match of_bytes(&input::read(path).map_err(read)?, named)? {
         Found::Record(record) => Ok(*record),
         Found::Reports(all) if all.len() > 1 => {
-            Err(LoadError::Several { path: named.to_path_buf(), count: all.len() })
+            Err(ResultFileError::Several { path: named.to_path_buf(), count: all.len() })
         }
         Found::Reports(all) => last(&all, named),
     }
 }
 
 /// The Record of the last report.
-fn last(reports: &[ToolReport], path: &Path) -> Result<Record, LoadError> {
+fn last(reports: &[ToolReport], path: &Path) -> Result<Record, ResultFileError> {
     let count = reports.len();
-    let empty = |why: &str| LoadError::Empty { path: path.to_path_buf(), why: why.into() };
+    let empty = |why: &str| ResultFileError::Empty { path: path.to_path_buf(), why: why.into() };
     let Some(last) = reports.last() else { return Err(empty("it holds no report")) };
     let mut record = last.record();
     if record.steps.is_empty() {
@@ -245,7 +243,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("all.terse");
         std::fs::write(&file, line(60_000) + &line(120_000)).unwrap();
-        assert!(matches!(load_only(&file), Err(LoadError::Several { count: 2, .. })));
+        assert!(matches!(load_only(&file), Err(ResultFileError::Several { count: 2, .. })));
         assert!(load(&file).is_ok());
         std::fs::write(&file, line(60_000) + &line(60_000)).unwrap();
         assert_eq!(load_only(&file).unwrap().steps.len(), 1, "clones of one call are one run");

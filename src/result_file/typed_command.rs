@@ -9,9 +9,9 @@ use crate::fio::text_read;
 use crate::record::ReportForm;
 
 /// Commands of one text; more are left out.
-const MOST: usize = 1000;
+const MOST_COMMANDS: usize = 1000;
 /// Longer lines are no command that somebody typed.
-const LONGEST: usize = 16 * 1024;
+const LONGEST_LINE: usize = 16 * 1024;
 
 /// The jobs of a command: name and options.
 type Jobs = Vec<(String, Vec<(String, String)>)>;
@@ -57,17 +57,17 @@ fn commands(bytes: &[u8]) -> Vec<Jobs> {
                 None => continue,
             },
         };
-        if command.ends_with('\\') && command.len() < LONGEST {
+        if command.ends_with('\\') && command.len() < LONGEST_LINE {
             command.pop();
             open = Some(command);
             continue;
         }
-        if command.len() < LONGEST
+        if command.len() < LONGEST_LINE
             && let Some(jobs) = jobs(&command)
         {
             found.push(jobs);
         }
-        if found.len() == MOST {
+        if found.len() == MOST_COMMANDS {
             break;
         }
     }

@@ -5,19 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
+use libc::SIGPWR;
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+};
 use signal_hook::low_level;
 
-/// The signals that would kill the program and lose its result: from a terminal, from `kill`, from a limit of CPU time, and those by which batch
-/// systems tell a job that its time is nearly over. SIGHUP is none of them where the program was started with it ignored: `nohup` does no
-/// more than this, and the run has to outlive its terminal.
+/// The signals that would kill the program and lose its result: from a terminal, from `kill`, from a limit of CPU time, from a failing
+/// power supply, and those by which batch systems tell a job that its time is nearly over. SIGHUP is left out where the program was started
+/// with SIGHUP ignored: that is all that `nohup` does, and such a run has to outlive its terminal.
 pub fn all() -> impl Iterator<Item = i32> {
     of_fio().chain([SIGUSR1])
 }
 
-/// Those of fio's language, where SIGUSR1 asks for an interim report.
+/// The signals that end a run of `volproof fio`, where SIGUSR1 asks for an interim report.
 pub fn of_fio() -> impl Iterator<Item = i32> {
-    let always = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU, SIGALRM, SIGVTALRM, SIGUSR2];
+    let always = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR2, SIGIO, SIGPWR];
     always.into_iter().chain((!ignored(SIGHUP)).then_some(SIGHUP))
 }
 
@@ -29,10 +32,10 @@ fn ignored(signal: i32) -> bool {
     }
 }
 
-/// Counts these signals: the first ends the load, the second also the waiting for it.
+/// Counts these signals: the first ends the load, the second also ends the wait for requests in flight.
 ///
 /// # Errors
-/// Errors of the system.
+/// When the kernel refuses a handler for one of the signals.
 pub fn counted(signals: impl Iterator<Item = i32>) -> anyhow::Result<Arc<AtomicUsize>> {
     let seen = Arc::new(AtomicUsize::new(0));
     for signal in signals {
@@ -44,4 +47,35 @@ pub fn counted(signals: impl Iterator<Item = i32>) -> anyhow::Result<Arc<AtomicU
         unsafe { low_level::register(signal, action) }.context("installing signal handlers")?;
     }
     Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The signals whose default is the end of the program (signal(7)), without those that a mistake of the program itself raises, those that
+    /// nobody can catch, and those whose cause is an error of a write (`EPIPE`, `EFBIG`).
+    #[test]
+    fn every_signal_that_ends_a_program_keeps_its_result() {
+        let stay = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+        let stop = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+        let own = [
+            libc::SIGILL,
+            libc::SIGTRAP,
+            libc::SIGABRT,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGSEGV,
+            libc::SIGSTKFLT,
+            libc::SIGSYS,
+        ];
+        let other = [libc::SIGKILL, libc::SIGPIPE, libc::SIGXFSZ];
+        let without: Vec<i32> = [&stay[..], &stop, &own, &other].concat();
+        // Of all signals, only SIGHUP is left ignored where it was: a shell starts a program in the background with SIGINT ignored, and a run ends
+        // by it all the same.
+        let due = (1..32).filter(|s| !without.contains(s) && (*s != SIGHUP || !ignored(SIGHUP)));
+        assert_eq!(all().collect::<BTreeSet<_>>(), due.collect());
+    }
 }

@@ -11,7 +11,7 @@ use crate::unit::Nanos;
 /// The shipped applications, with those of a user's file on top.
 ///
 /// # Errors
-/// Of the file.
+/// The file cannot be read, or is no catalogue of applications.
 pub fn catalogue(path: Option<&Path>) -> Result<Cow<'static, FitCatalogue>, Failure> {
     match path {
         Some(path) => FitCatalogue::with_file(path).map(Cow::Owned).map_err(Failure::input),
@@ -22,7 +22,7 @@ pub fn catalogue(path: Option<&Path>) -> Result<Cow<'static, FitCatalogue>, Fail
 /// The applications that a run is for, and their steps.
 ///
 /// # Errors
-/// Of input.
+/// An unknown application or key.
 pub fn select(
     request: &FitRequest,
     catalog: Option<&Path>,

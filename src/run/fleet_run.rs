@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::measurement::Measurement;
-use super::pipeline::{Front, Options};
+use super::pipeline::{Front, RunOptions};
 use super::results::Results;
 use super::{Failure, fleet_start, plans, preconditioning};
 use crate::cli::FleetRunArgs;
@@ -119,7 +119,8 @@ impl FleetMember<'_> {
         self.link.stop(format!("{}: {reason}", self.label()), code);
     }
 
-    /// Another machine ended the run, or a signal this one. Rank 0 tells why, or who misses rank 0.
+    /// The failure when another machine, or a signal, ended the run. Rank 0 tells the reason; where rank 0 is silent, the rank that misses
+    /// it does.
     pub fn ended(&self, end: LinkEnd) -> Failure {
         match end {
             LinkEnd::Stopped(stop) => {
@@ -145,9 +146,9 @@ impl FleetMember<'_> {
 
     /// The options that have to be the same on all ranks, in words that are compared.
     fn options(&self) -> String {
-        let FleetRunArgs { what, sharing, claim, .. } = self.args;
+        let FleetRunArgs { what, sharing, promise, .. } = self.args;
         let plan = (&what.preset, &what.plan, &what.suite, &what.fit, what.continue_on_error, &what.step);
-        format!("{plan:?} {:?} {sharing:?} {:?}", what.file, claim.kind)
+        format!("{plan:?} {:?} {sharing:?} {:?}", what.file, promise.kind)
     }
 
     /// The plan that all ranks run, with the targets of this machine.
@@ -210,31 +211,31 @@ impl FleetMember<'_> {
 
     /// Everything from the plan to the end of the load, with all settings put back.
     fn measure(&self, interrupts: &Arc<AtomicUsize>) -> Result<RankPart, Failure> {
-        let FleetRunArgs { what, claim, output, .. } = self.args;
+        let FleetRunArgs { what, promise, output, .. } = self.args;
         let (plan, asked) = self.plan()?;
         let volumes = fleet_start::volumes(self.args.sharing, &plan)?;
         let clock = RankClock { error_ns: None, ..OWN_CLOCK };
         let rank = FleetRank { rank: self.rank, ranks: self.ranks, volumes, start_unix_ns: 0, clock };
-        let options = Options {
+        let options = RunOptions {
             rank: Some(rank),
-            asked: asked.map(|fits| AskedFits { judge_simulated: claim.judge_simulated, ..fits }),
+            asked: asked.map(|fits| AskedFits { judge_simulated: promise.judge_simulated, ..fits }),
             destroy: what.consent.destroy.clone(),
             overwrite_shared: what.consent.shared(),
             tune: self.args.tune,
             headrooms: Some(Headrooms::default()),
-            ..Options::default()
+            ..RunOptions::default()
         };
         let plan = preconditioning::add(plan, what.file.precondition, &options, &output.folders())?;
         let named = |path: &PathBuf| (format!("--plan {}", path.display()), FileIdentity::of(path));
         let measurement = Measurement {
             plan,
             options,
-            claim: Cow::Borrowed(claim),
+            promise: Cow::Borrowed(promise),
             output,
             cross: None,
             inputs: what.plan.iter().map(named).collect(),
         };
-        let (job, claimed, used) = measurement.check_input()?;
+        let (job, judged_promise, used) = measurement.check_input()?;
         let mut own = Results::of_rank(output, self.rank, &used)?;
         let fleet = (self.rank == 0).then(|| Results::open(output, "volproof-fleet", &used)).transpose()?;
         if self.rank == 0 {
@@ -243,7 +244,7 @@ impl FleetMember<'_> {
         let timer = Timer::choose(Path::new("/"));
         self.link.in_load(true);
         let mut front = RankFront { own, member: self };
-        let ended = job.promised(claimed).run(&timer, interrupts, &mut front);
+        let ended = job.promised(judged_promise).run(&timer, interrupts, &mut front);
         let mut own = front.own;
         self.link.in_load(false);
         let exit = ended.exit();
@@ -266,7 +267,7 @@ impl FleetMember<'_> {
         Ok(RankPart { record: measured.then_some(ended.record), exit, own: Some(own), fleet })
     }
 
-    /// All ranks are ready: rank 0 asks for their clocks and names the start.
+    /// Once all ranks are ready, rank 0 asks for their clocks and names the start.
     fn common_start(&self, record: &Record) -> Result<(i64, RankClock), Failure> {
         let own = volume(record);
         if self.rank != 0 {
@@ -302,7 +303,7 @@ impl FleetMember<'_> {
     }
 }
 
-/// Refuses volumes that are to be one and are not, and the other way round; `label` names a rank.
+/// Refuses different volumes where all ranks are to share one, and one volume where each rank is to have its own; `label` names a rank.
 pub(super) fn volumes_fit(
     volumes: &BTreeMap<u32, Option<String>>,
     shared: bool,

@@ -81,6 +81,9 @@ pub fn volumes(sharing: SharingArgs, plan: &Plan) -> Result<FleetVolumes, Failur
 }
 
 /// The plan of one rank.
+///
+/// # Errors
+/// A shared volume that is a folder, or too small for so many parts.
 pub fn of_rank(plan: Plan, rank: &FleetRank, surveyed: &[Surveyed]) -> Result<Plan, Failure> {
     if let Some(folder) = surveyed.iter().find(|t| rank.volumes.is_shared() && t.make.is_some()) {
         return Err(Failure::input(format!(
@@ -124,6 +127,9 @@ impl Due {
     }
 
     /// Refuses to begin late: the others have begun.
+    ///
+    /// # Errors
+    /// The start is over.
     pub fn still_ahead(&self) -> Result<(), Failure> {
         if !self.left().is_zero() {
             return Ok(());

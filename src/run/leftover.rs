@@ -1,7 +1,7 @@
-//! Files that a killed run left behind: test files are taken away, outputs that it was writing are told of.
+//! Files that a killed run left behind: its test files are removed, and its unfinished outputs are named to the user.
 //!
-//! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file with the name
-//! of a test file that nobody holds is therefore what a dead run left. Files that were to be kept have another name.
+//! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file that has
+//! the name of a test file and is not locked is therefore left by a dead run. Files that were to be kept have another name.
 //!
 //! The name holds the process and when it started: in a container every run may be process 1.
 
@@ -11,15 +11,22 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::guard::Clearance;
+use crate::file_lock::locked_until;
+use crate::guard::{Clearance, Displaced};
 use crate::output::{LeftOutput, left_in, screen};
 use crate::record::{KEPT_FILE, TEST_FILE};
+use crate::shell_word::shell_path;
 use crate::tune;
 use crate::ui::Ui;
 use crate::unit::Bytes;
+
+/// The kernel lets go of the locks of a killed process once it has taken its ring apart: some 50 ms after its end. A lock that is held for
+/// longer is that of a process which only looks dead from here, as in another container. All files of a folder have this time together.
+const UNLOCKED_WITHIN: Duration = Duration::from_millis(500);
 
 /// The end of the names of test files.
 const END: &str = ".dat";
@@ -45,8 +52,9 @@ pub fn lock(clearance: &Clearance) {
 
 /// Removes test files of dead runs from a folder, and says so.
 pub fn remove(folder: &Path, ui: &Ui) {
+    let until = Instant::now() + UNLOCKED_WITHIN;
     for path in of_dead_runs(folder) {
-        let removed = held(&path).and_then(|file| match file {
+        let removed = held(&path, until).and_then(|file| match file {
             Some(_) => std::fs::remove_file(&path).map(|()| true),
             None => Ok(false),
         });
@@ -64,7 +72,8 @@ pub fn remove(folder: &Path, ui: &Ui) {
 
 /// The space that [`remove`] will free in a folder.
 pub fn space(folder: &Path) -> Bytes {
-    let taken = |path: PathBuf| Some(held(&path).ok()??.metadata().ok()?.blocks() * 512);
+    let until = Instant::now() + UNLOCKED_WITHIN;
+    let taken = |path: PathBuf| Some(held(&path, until).ok()??.metadata().ok()?.blocks() * 512);
     Bytes(of_dead_runs(folder).filter_map(taken).sum())
 }
 
@@ -84,16 +93,18 @@ fn lives(process: u32, started: u64) -> bool {
     exists && tune::started(process).is_none_or(|now| now == started)
 }
 
-/// Opens and locks a file that is ours, has no other name, and that nobody holds.
-fn held(path: &Path) -> io::Result<Option<File>> {
+/// Opens and locks a file that is ours, has no other name, and that nobody holds any more at that time.
+fn held(path: &Path, until: Instant) -> io::Result<Option<File>> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let about = file.metadata()?;
-    let ours = about.is_file() && about.uid() == rustix::process::geteuid().as_raw() && about.nlink() == 1;
-    let free = ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    Ok(free.then_some(file))
+    if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() || about.nlink() != 1 {
+        return Ok(None);
+    }
+    // A filesystem without locks does not tell whose the file is.
+    Ok(locked_until(&file, until).unwrap_or(false).then_some(file))
 }
 
-/// Tells of the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
+/// Names the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
 pub fn tell_of_outputs<'a>(beside: impl IntoIterator<Item = &'a Path>) {
     let folders: BTreeSet<&Path> = beside
         .into_iter()
@@ -105,13 +116,16 @@ pub fn tell_of_outputs<'a>(beside: impl IntoIterator<Item = &'a Path>) {
     screen::say(&text);
 }
 
-/// What one of them is, and what to do with it.
+/// Says what such an output is, and what to do with it.
 fn left_output(left: &LeftOutput) -> String {
     let path = left.path.display();
     let asked = left.asked.to_string_lossy();
     let what = if asked.is_empty() { "a result".into() } else { asked };
     let (holds, advice) = match left.whole {
-        Some(true) => ("it is whole", format!("give it a name of its own (mv {path} NAME), or remove it")),
+        Some(true) => (
+            "it is whole",
+            format!("give it a name of its own (mv {} NAME), or remove it", shell_path(&left.path)),
+        ),
         Some(false) => ("it is cut off", "remove it once you have what you need of it".into()),
         None => ("its form does not tell whether it is whole", "look at it, then rename or remove it".into()),
     };
@@ -119,31 +133,34 @@ fn left_output(left: &LeftOutput) -> String {
 }
 
 /// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.
-pub fn say_if_moved(clearance: &Clearance) {
-    let Ok(about) = clearance.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata()) else {
-        return;
-    };
-    let there = std::fs::symlink_metadata(clearance.path());
-    if there.is_ok_and(|there| (there.dev(), there.ino()) == (about.dev(), about.ino())) {
-        return;
+pub fn say_if_displaced(clearance: &Clearance) {
+    if let Some(displaced) = clearance.displaced().filter(Displaced::is_left) {
+        screen::say(&format!("volproof: the test file {displaced}: remove it by hand\n"));
     }
-    let path = clearance.path().display();
-    use std::os::fd::AsRawFd;
-    let now = std::fs::read_link(format!("/proc/self/fd/{}", clearance.as_fd().as_raw_fd()));
-    screen::say(&match now {
-        Ok(now) if about.nlink() > 0 => {
-            format!(
-                "volproof: {path} was moved during the run and is now {}: remove it by hand\n",
-                now.display()
-            )
-        }
-        _ => format!("volproof: {path} was removed during the run by somebody else\n"),
-    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The lock of a process that was killed is still there for a moment after it.
+    #[test]
+    fn a_lock_that_ends_soon_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("volproof-test-7-5-0.dat");
+        std::fs::write(&path, "data").unwrap();
+        let killed = File::open(&path).unwrap();
+        flock(&killed, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(held(&path, Instant::now()).unwrap().is_none(), "the time is over");
+        let (begun, begins) = std::sync::mpsc::channel();
+        let waits = std::thread::spawn(move || {
+            begun.send(()).unwrap();
+            held(&path, Instant::now() + Duration::from_secs(60)).unwrap().is_some()
+        });
+        begins.recv().unwrap();
+        drop(killed);
+        assert!(waits.join().unwrap());
+    }
 
     #[test]
     fn only_what_a_dead_run_left_goes() {
@@ -162,7 +179,7 @@ mod tests {
         let linked = make(&format!("volproof-test-{dead}-5-2.dat"));
         std::fs::hard_link(&linked, folder.path().join("other")).unwrap();
         let living = make(&name(false, 0));
-        // The number of a process that lives, which another one had before it.
+        // The number of a living process, which an earlier process had before.
         let namesake = make(&format!("volproof-test-{}-1-0.dat", std::process::id()));
         let kept = make(&format!("volproof-kept-{dead}-5-0.dat"));
         let foreign = make("volproof-test-x-5-0.dat");

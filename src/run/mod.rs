@@ -1,8 +1,8 @@
 //! The pipeline and the front ends that call it; the only module that knows the order of steps.
 //!
-//! Everything that can be wrong with the input is found before the first side effect; every side effect comes after the
-//! Clearance; the Record is written after every step. Nothing here measures or judges. Each subcommand has a
-//! file in [`commands`]; the work that those which measure share is in [`pipeline`].
+//! Everything that can be wrong with the input is found before the first side effect; every side effect comes after the Clearance; the
+//! Record is written after every step. Nothing here measures or judges. Each subcommand has a file in `commands`; the work that all
+//! measuring commands share is in [`pipeline`].
 
 mod commands;
 mod end_signals;
@@ -21,6 +21,7 @@ mod preconditioning;
 mod results;
 mod resume;
 mod room;
+mod sheet;
 mod stage;
 mod targets;
 #[cfg(test)]
@@ -37,7 +38,7 @@ pub use commands::{fio, main};
 use crate::device::{DeviceError, Root};
 use crate::exit::Exit;
 use crate::guard::{self, GuardError};
-use crate::output::{self, Content, FileIdentity, OutputFile, screen};
+use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::tune::TuneError;
 
 /// A command that did not succeed: its message and exit code.
@@ -95,8 +96,15 @@ impl From<GuardError> for Failure {
         match e {
             GuardError::Device(e) => e.into(),
             GuardError::Refused(_) => Failure::new(Exit::Refused, e),
+            GuardError::Io { .. } if e.is_by_the_system() => Failure::new(Exit::Refused, e),
             GuardError::Io { .. } => Failure::input(e),
         }
+    }
+}
+
+impl From<TuneError> for Failure {
+    fn from(e: TuneError) -> Failure {
+        Failure::new(tuning::exit_of(&e), e)
     }
 }
 
@@ -113,21 +121,27 @@ fn chain(e: &anyhow::Error) -> String {
     })
 }
 
-/// Prints an answer that carries its exit code. A device that another run holds is refused like one in use, and so is a
-/// target that cannot be looked at.
-fn coded(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
-    let (text, exit) = answer.map_err(|e| {
-        let busy = matches!(e.downcast_ref(), Some(TuneError::Busy { .. }));
-        let hidden = e.downcast_ref().is_some_and(DeviceError::is_hidden);
-        Failure::new(if busy || hidden { Exit::Refused } else { Exit::WrongInput }, chain(&e))
-    })?;
+/// Why a command about targets has no answer. A device that another run holds is refused like one in use, and so is a target that cannot be
+/// looked at.
+fn unanswered(e: &anyhow::Error) -> Failure {
+    let hidden = e.downcast_ref().is_some_and(DeviceError::is_hidden);
+    let exit = if hidden { Exit::Refused } else { Exit::WrongInput };
+    Failure::new(e.downcast_ref().map_or(exit, tuning::exit_of), chain(e))
+}
+
+/// Prints an answer that carries its exit code.
+fn print_with_code(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
+    let (text, exit) = answer.map_err(|e| unanswered(&e))?;
     print(&text)?;
     Ok(exit)
 }
 
-/// The exit code of an answer that went to several places. One that did not get there turns 0 into 1, and leaves any other code: 1 of a
-/// verdict is FAIL.
-fn given(places: impl IntoIterator<Item = Result<Exit, Failure>>, exit: Exit) -> Result<Exit, Failure> {
+/// The exit code of an answer that went to several outputs. An output that failed turns 0 into 1, and leaves any other code: 1 of a verdict
+/// is FAIL.
+fn code_after_outputs(
+    places: impl IntoIterator<Item = Result<Exit, Failure>>,
+    exit: Exit,
+) -> Result<Exit, Failure> {
     let lost: Vec<String> = places.into_iter().filter_map(|p| Some(p.err()?.message)).collect();
     match (lost.is_empty(), exit) {
         (true, exit) => Ok(exit),
@@ -155,8 +169,8 @@ fn unprinted(e: std::io::Error) -> Failure {
 
 /// Opens an output. The guard checks a file that exists, whether it is replaced or written in place: a result must not overwrite a disk
 /// image in use or a swap file either. Standard output is not checked, since the shell has emptied its file already.
-fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
-    let output = OutputFile::open(option, path)?;
+fn output(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
+    let output = OutputFile::open(option, path)?.of_kind(kind);
     if !output.is_stdout() && path.is_file() {
         guard::check_overwrite(&Root::system(), path, true)?;
     }
@@ -168,25 +182,24 @@ fn input_of(path: &Path) -> (String, FileIdentity) {
     (format!("the input {}", path.display()), FileIdentity::of(path))
 }
 
-/// The output of a command that reads one file, which it must not overwrite.
-fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, Failure> {
-    let output = output(option, path)?;
+/// The output of a command that reads one file. The output must not overwrite that file.
+fn beside_input(option: &str, path: &Path, kind: OutputKind, input: &Path) -> Result<OutputFile, Failure> {
+    let output = output(option, path, kind)?;
     output::apart(&[&output], &[input_of(input)])?;
     Ok(output)
 }
 
-/// Saves the whole text of an output that can be made again; in the temporary folder where its own place does not take it. A reader that has
-/// gone away, as `head` does, wants no more of it.
-fn deliver(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
+/// Saves the whole text of an output that can be made again; in the temporary folder where its own place does not take it. A reader that
+/// has gone away, as `head` does, is no error.
+fn save_output(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
     let e = match output.save(content) {
+        // The next command would take the other program's file for this result.
         Ok(()) => {
-            screen::say(&output.other_name().unwrap_or_default());
-            return Ok(Exit::Done);
+            return output.other_name().map_or(Ok(Exit::Done), |told| Err(Failure::new(Exit::Failed, told)));
         }
         Err(e) if output.is_stream() && e.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Done),
         Err(e) => e,
     };
-    let second = output.save_elsewhere(content).map(|path| format!("; it is in {} instead", path.display()));
-    let message = format!("{} could not be saved: {e}{}", output.shown(), second.unwrap_or_default());
-    Err(Failure::new(Exit::Failed, message))
+    let whole = |out: &mut dyn std::io::Write| output::write_whole(output.kind(), content, out);
+    Err(Failure::new(Exit::Failed, MisplacedOutput::save(output.path(), e, &whole)))
 }

@@ -1,4 +1,6 @@
-//! From surveyed targets to open, filled, cleared ones; and back, taking away what was made.
+//! Makes surveyed targets ready: cleared, open and filled. Removes at the end what it made.
+
+pub mod target_doubts;
 
 use std::fs::DirBuilder;
 use std::os::fd::AsFd;
@@ -11,11 +13,10 @@ use anyhow::Context;
 use rustix::io::Errno;
 
 use super::targets::{Surveyed, Uses, driving};
-use super::{Failure, leftover};
+use super::{Failure, leftover, room};
 use crate::device::{self, Facts, Root};
-use crate::doubt::{Doubt, Severity};
 use crate::engine::{SharedVolume, Target, Timer, begin_file};
-use crate::fio::plan::JobFile;
+use crate::fio::plan::JobDataFile;
 use crate::guard::{self, Access, Clearance};
 use crate::output::screen;
 use crate::plan::{FileState, Plan, Step};
@@ -31,7 +32,7 @@ pub const NULL_SIZE: Bytes = Bytes::gib(1024);
 const OURS: u32 = 0o600;
 /// Mode of a file that a fio job names: fio's own, before the umask.
 const LAID: u32 = 0o644;
-/// Mode of a folder that is made on the way to it.
+/// Mode of a folder that is made above such a file.
 const FOLDER: u32 = 0o700;
 
 /// The circumstances under which targets are made ready.
@@ -70,8 +71,8 @@ struct OwnFile {
 /// One target. Steps that go past the page cache and steps that go through it each have an open file of their own, since both
 /// may run at once.
 struct Held {
-    /// Past the page cache if any step goes past it.
-    first: Arc<Clearance>,
+    /// Past the page cache if any step goes past it. None for a folder on which all steps are simulated: no file is made there.
+    first: Option<Arc<Clearance>>,
     /// Through the page cache, when steps differ in that.
     cached: Option<Arc<Clearance>>,
     record: TargetRecord,
@@ -80,21 +81,31 @@ struct Held {
     volume: SharedVolume,
 }
 
+impl Held {
+    /// The open file of a target that I/O goes to.
+    fn opened(&self) -> &Arc<Clearance> {
+        self.first.as_ref().expect("only a simulated folder is not opened")
+    }
+}
+
 /// The fate of a target at the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetEnd {
-    /// It was there and stays, or was laid to stay.
+    /// The target existed before and stays, or a job made it to stay.
     Stays,
-    /// A test file of ours: it goes unless it is to be kept.
+    /// A test file of ours: it is removed unless the user keeps it.
     Made,
-    /// It goes.
+    /// The target is removed.
     Unlinked,
-    /// Laying it out was interrupted: it gets its old length back, or goes if it is new.
+    /// Making the file was interrupted: it gets its old length back; a new file is removed.
     Unfinished(Option<Bytes>),
 }
 
 impl Ready {
     /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
+    ///
+    /// # Errors
+    /// The guard refuses the target, or it cannot be opened, made or filled.
     pub fn add(
         &mut self,
         setting: &ReadySetting<'_>,
@@ -104,6 +115,11 @@ impl Ready {
         let uses = Uses::of(setting.plan, &target.named);
         if let Some(laid) = target.job_file.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
+        }
+        if target.is_only_played() {
+            let path = target.facts.path().to_path_buf();
+            self.hold_at(None, path, target, TargetEnd::Stays);
+            return Ok(true);
         }
         if let Some(size) = target.make {
             leftover::remove(&target.named, ui);
@@ -130,7 +146,7 @@ impl Ready {
             let clearance = Arc::new(guard::clear(setting.root, folder, access, step.direct)?);
             leftover::lock(&clearance);
             let (own, named) = (clearance.clone(), folder.to_path_buf());
-            // Known to be ours before anything can fail, so that the file goes away.
+            // Kept here before anything can fail, so that the file is removed in any case.
             self.own.push(OwnFile { step: step.name.clone(), named, clearance, size });
             begin_file(&own, step.file_state, size)
                 .with_context(|| format!("making room for the file of step '{}'", step.name))?;
@@ -149,13 +165,9 @@ impl Ready {
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
         ui.say(&format!("Test file {}: {}", clearance.path().display(), target.why));
-        // Known to be ours from here on, so that it goes away whatever happens while it is filled.
+        // Kept from here on, so that the file is removed whatever happens while it is filled.
         self.hold(clearance, target, TargetEnd::Made)?;
-        // What is only simulated takes no room.
-        if setting.plan.needs_no_target() {
-            prepare::lengthen(&self.open.last().expect("held above").first, size)?;
-            self.look_again(setting.root);
-        } else if !self.fill(setting, Bytes(0), size, ui)? {
+        if !self.fill(setting, Bytes(0), size, ui)? {
             return Ok(false);
         }
         self.open_cached(uses)?;
@@ -167,7 +179,7 @@ impl Ready {
         &mut self,
         setting: &ReadySetting<'_>,
         target: Surveyed,
-        file: JobFile,
+        file: JobDataFile,
         uses: Uses,
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
@@ -197,6 +209,8 @@ impl Ready {
         }
         // Fail before the filesystem is full, not after: others use it too.
         let free = rustix::fs::statvfs(place).map_or(u64::MAX, |fs| fs.f_bfree.saturating_mul(fs.f_frsize));
+        let behind = target.facts.place().and_then(|place| room::behind(setting.root, place));
+        let free = behind.map_or(free, |behind| free.min(behind.free.0));
         if fill && size.0 - had.unwrap_or_default().0 > free {
             return failed(Errno::NOSPC);
         }
@@ -222,7 +236,7 @@ impl Ready {
                 return Ok(false);
             }
         } else if grows {
-            prepare::reserve(&self.open.last().expect("held above").first, size);
+            prepare::reserve(self.open.last().expect("held above").opened(), size);
         }
         self.look_again(setting.root);
         self.open.last_mut().expect("held above").end =
@@ -233,16 +247,20 @@ impl Ready {
 
     /// Keeps a cleared target from here on.
     fn hold(&mut self, clearance: Clearance, target: Surveyed, end: TargetEnd) -> Result<(), Failure> {
+        let path = clearance.path().to_path_buf();
+        self.hold_at(Some(Arc::new(clearance)), path, target, end);
+        Ok(())
+    }
+
+    fn hold_at(&mut self, first: Option<Arc<Clearance>>, path: PathBuf, target: Surveyed, end: TargetEnd) {
         let record = TargetRecord {
             named: target.named,
-            path: clearance.path().to_path_buf(),
+            path,
             size_bytes: target.size,
             filled_in_ns: None,
             facts: target.facts,
         };
-        let (first, volume) = (Arc::new(clearance), SharedVolume::default());
-        self.open.push(Held { first, cached: None, record, end, volume });
-        Ok(())
+        self.open.push(Held { first, cached: None, record, end, volume: SharedVolume::default() });
     }
 
     /// Writes the last target from one length to another. False when the user interrupted it.
@@ -255,11 +273,17 @@ impl Ready {
     ) -> Result<bool, Failure> {
         let held = self.open.last_mut().expect("a target was added");
         let shown = held.record.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let filled =
-            prepare::fill(&held.first, from, to, setting.plan.seed, setting.timer, |done, elapsed, rate| {
+        let filled = prepare::fill(
+            &held.opened().clone(),
+            from,
+            to,
+            setting.plan.seed,
+            setting.timer,
+            |done, elapsed, rate| {
                 ui.filling(&shown, done, elapsed, rate);
                 setting.interrupts.load(Ordering::Relaxed) == 0
-            })?;
+            },
+        )?;
         let Some(took) = filled else { return Ok(false) };
         let rate = (to.0 - from.0) as f64 / took.as_seconds();
         ui.say(&format!("  filled in {} ({})", took, crate::unit::throughput(rate)));
@@ -268,10 +292,13 @@ impl Ready {
         Ok(true)
     }
 
-    /// Facts of the last target as they are now that it was made.
+    /// Reads the facts of the last target again, now that its file was made.
     fn look_again(&mut self, root: &Root) {
-        let record = &mut self.open.last_mut().expect("a target was added").record;
-        if let Ok(facts) = device::facts(root, &record.path) {
+        let Held { first, record, .. } = self.open.last_mut().expect("a target was added");
+        // Another file may have its name by now.
+        if let Ok(facts) = device::facts(root, &record.path)
+            && first.as_ref().is_some_and(|first| first.is_of(&facts))
+        {
             record.facts = facts;
         }
     }
@@ -280,7 +307,7 @@ impl Ready {
     fn open_cached(&mut self, uses: Uses) -> Result<(), Failure> {
         let held = self.open.last_mut().expect("a target was added");
         if uses.direct && uses.cached {
-            held.cached = Some(Arc::new(held.first.again(false)?));
+            held.cached = Some(Arc::new(held.opened().again(false)?));
         }
         Ok(())
     }
@@ -312,7 +339,7 @@ impl Ready {
         let target = |t: &Held| match own(t) {
             Some(own) => Target::new(Some(own.clearance.clone()), own.size),
             None => Target {
-                clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
+                clearance: t.cached.as_ref().filter(|_| !step.direct).or(t.first.as_ref()).cloned(),
                 size: t.record.size_bytes,
                 volume: t.volume.clone(),
             },
@@ -332,55 +359,16 @@ impl Ready {
         names
     }
 
-    /// Doubts about the targets themselves.
-    pub fn warnings(&self, plan: &Plan) -> Vec<Doubt> {
-        let mut found = Vec::new();
-        // A load that reaches no target says nothing of it.
-        for Held { first, record, .. } in self.open.iter().filter(|_| !plan.needs_no_target()) {
-            if let Some(extents) = record.facts.extents()
-                && Uses::of(plan, &record.named).reads
-                // What is not written yet, the first steps write.
-                && plan.precondition_steps() == 0
-            {
-                let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
-                let share = empty as f64 / record.size_bytes.0.max(1) as f64;
-                if share > 0.0 {
-                    found.push(Doubt::new(
-                        Severity::Blocker,
-                        "unwritten-blocks",
-                        format!(
-                            "{:.1} % of {} were never written: reads of them never reach the disk",
-                            share * 100.0,
-                            record.path.display()
-                        ),
-                        match record.facts {
-                            Facts::Block(_) => {
-                                "write the whole device first: its loop device shows a file with holes"
-                            }
-                            _ => "write the whole file first, or name its folder and let volproof make one",
-                        },
-                    ));
-                }
-            }
-            for note in first.notes() {
-                found.push(Doubt::new(
-                    Severity::Note,
-                    &note.code.name(),
-                    format!("{}: {}", record.path.display(), note.what),
-                    note.advice.clone(),
-                ));
-            }
-        }
-        found
-    }
-
     /// Takes away the files that were made, or leaves them; returns those of ours that stay.
     pub fn finish(mut self, keep: bool) -> Vec<PathBuf> {
         let mut kept = Vec::new();
         for held in &mut self.open {
             if keep && held.end == TargetEnd::Made {
                 held.end = TargetEnd::Stays;
-                kept.push(held.record.path.clone());
+                kept.extend(match held.opened().displaced() {
+                    None => Some(held.record.path.clone()),
+                    Some(displaced) => displaced.now().map(Path::to_path_buf),
+                });
             }
         }
         kept
@@ -390,6 +378,7 @@ impl Ready {
 impl Drop for Ready {
     fn drop(&mut self) {
         for own in &self.own {
+            leftover::say_if_displaced(&own.clearance);
             if let Err(e) = own.clearance.remove_created() {
                 let path = own.clearance.path().display();
                 screen::say(&format!(
@@ -397,16 +386,16 @@ impl Drop for Ready {
                 ));
             }
         }
-        for held in &self.open {
-            if !matches!(held.end, TargetEnd::Stays) {
-                leftover::say_if_moved(&held.first);
+        for (held, first) in self.open.iter().filter_map(|held| Some((held, held.first.as_ref()?))) {
+            if !matches!(held.end, TargetEnd::Stays | TargetEnd::Unfinished(Some(_))) {
+                leftover::say_if_displaced(first);
             }
             let done = match held.end {
                 TargetEnd::Stays => Ok(()),
-                TargetEnd::Made | TargetEnd::Unfinished(None) => held.first.remove_created(),
-                TargetEnd::Unlinked => held.first.remove(),
+                TargetEnd::Made | TargetEnd::Unfinished(None) => first.remove_created(),
+                TargetEnd::Unlinked => first.remove(),
                 TargetEnd::Unfinished(Some(had)) => {
-                    rustix::fs::ftruncate(held.first.as_fd(), had.0).map_err(Into::into)
+                    rustix::fs::ftruncate(first.as_fd(), had.0).map_err(Into::into)
                 }
             };
             let path = held.record.path.display();
@@ -445,7 +434,7 @@ fn existing(
 /// Refuses what a run would refuse at this target: it is opened as a run opens it, and closed again.
 ///
 /// # Errors
-/// The guard's answer.
+/// The target is in use or holds data, as the guard found; or it cannot be opened.
 pub fn try_open(
     root: &Root,
     plan: &Plan,
@@ -453,13 +442,13 @@ pub fn try_open(
     destroy: &[String],
     shared: bool,
 ) -> Result<(), Failure> {
-    if target.make.is_some() {
+    if target.make.is_some() || target.is_only_played() {
         return Ok(()); // A new file in a folder, which the survey has looked at.
     }
     existing(root, target, Uses::of(plan, &target.named), destroy, shared).map(drop)
 }
 
-/// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.
+/// The consent that was given for this device; where none is for this device, any of the given ones, for the guard to name.
 fn consent<'a>(target: &Surveyed, destroy: &'a [String]) -> Option<&'a str> {
     let Facts::Block(facts) = &target.facts else { return None };
     let wanted = Some(guard::consent(&facts.device, &facts.usage));

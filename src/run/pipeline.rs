@@ -26,11 +26,11 @@ use crate::doubt::Doubt;
 use crate::engine::{EngineChoice, Headrooms, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::fio::plan::JobFile;
+use crate::fio::plan::JobDataFile;
 use crate::fit::AskedFits;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::{Plan, Step};
-use crate::record::{Claimed, CourseAnswer, FleetRank, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
+use crate::record::{FleetRank, JudgedPromise, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
 use crate::report::plan_text;
 use crate::sample::Interval;
 use crate::ui::Ui;
@@ -42,10 +42,10 @@ pub use super::resume::EarlierRun;
 
 /// How a plan is to be run, beyond what it says itself.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// Consents to destroy block devices, by serial.
     pub destroy: Vec<String>,
-    /// Existing files may be overwritten also where others have them open, or know them by other names.
+    /// Existing files may be overwritten even where other processes have them open, or where they have further names.
     pub overwrite_shared: bool,
     /// Whether the kernel's knobs are set; by the kind of the targets when absent.
     pub tune: Option<TuneMode>,
@@ -53,7 +53,7 @@ pub struct Options {
     pub until_conclusive: Option<Nanos>,
     /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
     /// the rules of `run`.
-    pub job_files: BTreeMap<PathBuf, JobFile>,
+    pub job_files: BTreeMap<PathBuf, JobDataFile>,
     /// A failed step does not end the steps beside it and after it; when false, it ends the run. A device that hangs always ends the run.
     pub others_go_on: bool,
     /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
@@ -96,7 +96,7 @@ pub trait Front {
         Ok(None)
     }
 
-    /// Time passes while a stage runs, also when nothing is new: called every 50 ms or more often.
+    /// Called every 50 ms or more often while a stage runs, also when there is no news.
     fn tick(&mut self) {}
 }
 
@@ -111,7 +111,7 @@ pub struct News<'a> {
     /// Intervals that came in since the last news, ramp included.
     pub fresh: &'a [Interval],
     /// The kernel's counters so far, which become the evidence of the stage.
-    pub evidence: &'a Evidence,
+    pub evidence: &'a KernelCounters,
 }
 
 /// Work whose input was checked. Nothing is opened or changed yet.
@@ -120,9 +120,9 @@ pub struct CheckedRun {
     plan: Plan,
     surveyed: Vec<Surveyed>,
     choices: Vec<EngineChoice>,
-    warnings: Vec<Doubt>,
-    claimed: Option<Claimed>,
-    options: Options,
+    doubts: Vec<Doubt>,
+    judged_promise: Option<JudgedPromise>,
+    options: RunOptions,
 }
 
 fn not_resumed(why: &str) -> Failure {
@@ -132,26 +132,27 @@ fn not_resumed(why: &str) -> Failure {
 }
 
 impl CheckedRun {
-    /// Looks at the targets of a plan and finds whatever cannot work.
+    /// Looks at the targets of a plan and finds whatever cannot work there. Promise and outputs are checked by the front end
+    /// (`measurement`).
     ///
     /// # Errors
     /// Of input, and what the guard refuses for lack of consent.
-    pub fn survey(root: Root, plan: Plan, options: Options) -> Result<CheckedRun, Failure> {
+    pub fn survey(root: Root, plan: Plan, options: RunOptions) -> Result<CheckedRun, Failure> {
         let mut plan = plan;
         if let Some(rank) = &options.rank {
-            // The part that is a rank's own depends on the size; what is looked at below is that part.
+            // A rank's own part of a shared volume depends on the size. Everything below looks at that part.
             let sizes = targets::survey(&root, &plan, &options)?;
             plan = fleet_start::of_rank(plan, rank, &sizes)?;
         }
         let surveyed = targets::survey(&root, &plan, &options)?;
-        let (choices, warnings) = plans::engines(&plan, &root)?;
+        let (choices, doubts) = plans::engines(&plan, &root)?;
         if let Some(earlier) = &options.earlier {
             let here = Environment::read(&root, "", String::new());
             if let Some(what) = earlier.other_place(&here, &surveyed) {
                 return Err(not_resumed(&what));
             }
         }
-        Ok(CheckedRun { root, plan, surveyed, choices, warnings, claimed: None, options })
+        Ok(CheckedRun { root, plan, surveyed, choices, doubts, judged_promise: None, options })
     }
 
     /// The plan, as it will be run.
@@ -167,9 +168,9 @@ impl CheckedRun {
     /// Refuses what the run would refuse at its targets. Each is opened as the run opens it, and closed again.
     ///
     /// # Errors
-    /// The guard's answer.
+    /// A target is in use or holds data, as the guard found; or it cannot be opened.
     pub(super) fn try_targets(&self) -> Result<(), Failure> {
-        let Options { destroy, overwrite_shared, .. } = &self.options;
+        let RunOptions { destroy, overwrite_shared, .. } = &self.options;
         self.surveyed.iter().try_for_each(|target| {
             open_targets::try_open(&self.root, &self.plan, target, destroy, *overwrite_shared)
         })
@@ -177,7 +178,8 @@ impl CheckedRun {
 
     /// The volumes under the targets, by their sizes.
     pub fn volumes(&self) -> Vec<Option<Bytes>> {
-        targets::volumes(&self.root, &self.surveyed)
+        let simulated = self.plan.steps.iter().any(|step| step.simulate.is_some());
+        targets::volumes(&self.root, &self.surveyed, simulated)
     }
 
     /// No step touches a target: time is virtual.
@@ -201,19 +203,19 @@ impl CheckedRun {
         format!("{}: {what}, {takes}{filling}{precondition}", self.plan.name)
     }
 
-    /// That an earlier run took the place of the preconditioning that was asked for.
+    /// Says that the preconditioning was skipped since an earlier run did it; none where that is not so.
     pub fn skipped_preconditioning(&self) -> Option<String> {
         preconditioning::skipped(&self.plan)
     }
 
     /// The same work held against a promise.
-    pub fn promised(self, claimed: Option<Claimed>) -> CheckedRun {
-        CheckedRun { claimed, ..self }
+    pub fn promised(self, judged_promise: Option<JudgedPromise>) -> CheckedRun {
+        CheckedRun { judged_promise, ..self }
     }
 
     /// Does the work. `interrupts` above 0 ends it soon, with what was measured until then.
     pub fn run(self, timer: &Timer, interrupts: &Arc<AtomicUsize>, front: &mut dyn Front) -> Ended {
-        let CheckedRun { root, plan, surveyed, choices, warnings, claimed, options } = self;
+        let CheckedRun { root, plan, surveyed, choices, doubts, judged_promise, options } = self;
         let record = Record {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
@@ -229,11 +231,11 @@ impl CheckedRun {
             steps: Vec::new(),
             aborted: Vec::new(),
             together: Vec::new(),
-            warnings,
+            doubts,
             cross_checks: Vec::new(),
             answer: None,
             resumed_after: Vec::new(),
-            claimed,
+            judged_promise,
             asked: options.asked.clone(),
             verdict: None,
             findings: None,
@@ -241,9 +243,9 @@ impl CheckedRun {
             plan,
         };
         front.ui().run_begins(&record, interrupts);
-        let resumed = Arc::new(AtomicBool::new(false));
+        let continued = Arc::new(AtomicBool::new(false));
         // Without this signal, the time of a suspension would look like a stall of the device.
-        let resumes = signal_hook::flag::register(signal_hook::consts::SIGCONT, resumed.clone());
+        let by_signal = signal_hook::flag::register(signal_hook::consts::SIGCONT, continued.clone());
         // Dropping `ready` takes test files away again, however this function ends.
         let ready = Ready::default();
         let mut running = Running {
@@ -252,7 +254,7 @@ impl CheckedRun {
             options,
             timer,
             interrupts,
-            resumed: &resumed,
+            continued: &continued,
             front,
             record,
             ready,
@@ -262,7 +264,7 @@ impl CheckedRun {
         };
         let outcome = running.work(surveyed);
         running.front.ui().clear();
-        let _ = resumes.map(signal_hook::low_level::unregister);
+        let _ = by_signal.map(signal_hook::low_level::unregister);
         running.end(outcome)
     }
 }
@@ -294,18 +296,9 @@ impl Ended {
             let code = if self.put_back { failure.code } else { Exit::NotRestored.code() };
             return Err(Failure { code, ..failure.clone() });
         }
-        Ok(match self.record.state {
-            _ if !self.put_back => Exit::NotRestored,
-            State::Interrupted => Exit::Interrupted,
-            State::Failed(_) => Exit::Failed,
-            // A pipeline must not take a device that answers nothing for a healthy one.
-            State::Complete if self.record.measured_nothing() => Exit::Failed,
-            State::Complete | State::Running => {
-                match self.record.answer.as_ref().and_then(CourseAnswer::outcome) {
-                    Some(outcome) => Exit::of_outcome(outcome),
-                    None => Exit::of(verdict::judged(&self.record).1.as_ref()),
-                }
-            }
-        })
+        if !self.put_back {
+            return Ok(Exit::NotRestored);
+        }
+        Ok(verdict::exit(&self.record))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pipeline::Options;
+use super::pipeline::RunOptions;
 use super::{Failure, fit_steps, room};
 use crate::cli::{PlanArgs, TargetUseArgs};
 use crate::device::Root;
@@ -12,9 +12,21 @@ use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
 use crate::fit::AskedFits;
 use crate::plan::{PRESETS, Plan, Preset, Step, parse_file};
+use crate::shell_word::shell_path;
+
+/// The ways to run fio's job file, which is no plan.
+fn job_file_way(path: &Path) -> String {
+    let path = shell_path(path);
+    format!(
+        "; it is a job file of fio: `volproof fio {path}` runs it, `volproof convert {path} --to plan` makes a plan of it"
+    )
+}
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
+///
+/// # Errors
+/// Arguments that contradict each other, a plan file that cannot be read, or a plan with a mistake.
 pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> {
     if let Some(name) = &args.suite {
         return Err(Failure::input(format!(
@@ -31,7 +43,11 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         let text = crate::input::read_text(path)
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        parse_file(&text, &name).map_err(|e| Failure::input(format!("plan {}: {e}", path.display())))?
+        parse_file(&text, &name).map_err(|e| {
+            let jobs = crate::convert::is_job_file(&text);
+            let way = if jobs { job_file_way(path) } else { String::new() };
+            Failure::input(format!("plan {}: {e}{way}", path.display()))
+        })?
     } else if ad_hoc {
         Plan::new("ad-hoc", vec![Step::default()])
     } else {
@@ -103,9 +119,12 @@ pub fn on_targets(mut plan: Plan, targets: &[PathBuf]) -> Plan {
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
+///
+/// # Errors
+/// An engine that cannot be used here, and a load that the kernel has no room for.
 pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt>), Failure> {
     let mut choices = Vec::new();
-    let mut warnings: Vec<Doubt> = Vec::new();
+    let mut doubts: Vec<Doubt> = Vec::new();
     for step in &plan.steps {
         let choice =
             engine::choose(step.engine).map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
@@ -116,8 +135,8 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt
         }
         if let Some(why) = &choice.fallback {
             let message = format!("io_uring cannot be used: {why}; libaio took its place");
-            if !warnings.iter().any(|w| w.message == message) {
-                warnings.push(Doubt::new(
+            if !doubts.iter().any(|w| w.message == message) {
+                doubts.push(Doubt::new(
                     Severity::Warning,
                     "engine-fallback",
                     message,
@@ -128,7 +147,7 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt
         choices.push(choice);
     }
     room::check(plan, &choices, root)?;
-    Ok((choices, warnings))
+    Ok((choices, doubts))
 }
 
 /// A plan without steps over these targets, used as the arguments say.
@@ -145,12 +164,12 @@ pub(super) fn of_targets(targets: &[PathBuf], using: &TargetUseArgs) -> Plan {
 }
 
 /// The way to run such a plan, beyond what the plan says.
-pub(super) fn options(using: &TargetUseArgs) -> Options {
-    Options {
+pub(super) fn options(using: &TargetUseArgs) -> RunOptions {
+    RunOptions {
         destroy: using.consent.destroy.clone(),
         overwrite_shared: using.consent.shared(),
         tune: using.tune,
         headrooms: Some(Headrooms::default()),
-        ..Options::default()
+        ..RunOptions::default()
     }
 }

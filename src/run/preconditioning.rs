@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::Failure;
 use super::open_targets::NULL_SIZE;
-use super::pipeline::Options;
+use super::pipeline::RunOptions;
 use super::resume::other_target;
 use super::targets::{self, Surveyed};
 use crate::catalogue::Catalogue;
@@ -18,10 +18,10 @@ use crate::unit::Bytes;
 
 /// An earlier preconditioning holds for this long.
 const HOLDS: Duration = Duration::from_secs(3600);
-/// A larger Record is not read for it.
-const LARGEST: u64 = 256 << 20;
-/// No more Records are read for it, the latest first.
-const MOST: usize = 32;
+/// A larger Record is not searched for an earlier preconditioning.
+const LARGEST_RECORD: u64 = 256 << 20;
+/// So many Records are searched for an earlier preconditioning, the latest first.
+const MOST_RECORDS: usize = 32;
 
 /// The method that a target needs, and why.
 fn by_class(root: &Root, target: &Surveyed) -> (PreconditionMethod, String) {
@@ -60,14 +60,14 @@ fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
 }
 
 /// Puts the steps of preconditioning at the start of a plan whose steps are known. `folders` are those in which an earlier run may have
-/// left its Record. On a shared volume no earlier run counts: it says nothing of the parts that other machines wrote.
+/// left its Record. On a shared volume no earlier run counts: its Record says nothing about the parts that other machines wrote.
 ///
 /// # Errors
-/// Of input.
+/// A preconditioning that the targets or the plan do not allow.
 pub fn add(
     plan: Plan,
     choice: Option<PreconditionChoice>,
-    options: &Options,
+    options: &RunOptions,
     folders: &[PathBuf],
 ) -> Result<Plan, Failure> {
     let Some(choice) = choice else { return Ok(plan) };
@@ -81,8 +81,8 @@ pub fn add(
             .max_by_key(|(method, _)| PreconditionMethod::ALL.iter().position(|m| m == method))
             .unwrap_or((PreconditionMethod::Fill, "a simulated device".into())),
     };
-    if method == PreconditionMethod::Fill && !surveyed.is_empty() && surveyed.iter().all(|t| t.make.is_some())
-    {
+    let new = |t: &Surveyed| t.make.is_some() || t.is_only_played();
+    if method == PreconditionMethod::Fill && !surveyed.is_empty() && surveyed.iter().all(new) {
         (method, why) =
             (PreconditionMethod::None, "the test file is new, and is filled when it is made".into());
     }
@@ -117,19 +117,19 @@ pub fn add(
 /// A run that began within the last hour and did the same to the same targets, in words.
 fn earlier(folders: &[PathBuf], surveyed: &[Surveyed], steps: &[Step]) -> Option<String> {
     let now = SystemTime::now();
-    // A Record that was not written within the hour holds no run of the hour; a copy of an older one may look new.
+    // A file that was not written within the hour holds no run of the hour. A new file may still be a copy of an old Record.
     let recent = |entry: std::fs::DirEntry| {
         let path = entry.path();
         let meta = entry.metadata().ok()?;
         let written = meta.modified().ok()?;
-        let fresh = now.duration_since(written).is_ok_and(|age| age < HOLDS) && meta.len() <= LARGEST;
+        let fresh = now.duration_since(written).is_ok_and(|age| age < HOLDS) && meta.len() <= LARGEST_RECORD;
         (meta.is_file() && fresh && path.extension()? == "json").then_some((written, path))
     };
     let all = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let mut found: Vec<_> = all.filter_map(recent).collect();
     found.sort();
     found.dedup();
-    found.into_iter().rev().take(MOST).find_map(|(_, path)| {
+    found.into_iter().rev().take(MOST_RECORDS).find_map(|(_, path)| {
         let record = Record::load(&path).ok()?;
         let did = &record.plan.steps[..record.plan.precondition_steps()];
         let whole = |step: &Step| {
@@ -157,7 +157,7 @@ fn earlier(folders: &[PathBuf], surveyed: &[Surveyed], steps: &[Step]) -> Option
     })
 }
 
-/// Whether a time lies within the hour before now. A run that seems to begin later is none of this machine's clock.
+/// Whether a time lies within the hour before now. A run that seems to begin later was timed by another clock.
 fn within_the_hour(began: &str) -> bool {
     let age = |at: jiff::Timestamp| jiff::Timestamp::now().duration_since(at);
     let holds = jiff::SignedDuration::from_secs(HOLDS.as_secs() as i64);
@@ -183,7 +183,7 @@ fn holds_data(target: &Surveyed, offset: Bytes, range: Bytes) -> bool {
     })
 }
 
-/// That an earlier run took the place of the preconditioning that was asked for, in words: also a quiet run says so.
+/// The words that an earlier run took the place of the preconditioning; also a quiet run prints them.
 pub fn skipped(plan: &Plan) -> Option<String> {
     let by_earlier = |p: &&Precondition| p.steps == 0 && p.method != PreconditionMethod::None;
     plan.precondition.as_ref().filter(by_earlier)?;

@@ -1,4 +1,4 @@
-//! Where the results of a run go: the Record, the table and the page, and what becomes of those that cannot be saved.
+//! Where the results of a run go: the Record, the table and the page; and what happens to a result that cannot be saved.
 //!
 //! If an output cannot be saved, the run goes on and the other outputs are written. The content goes to a second place (the temporary
 //! folder), the figures to the screen, and the exit code is 1.
@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::{Failure, deliver, leftover, output};
+use super::sheet::Sheet;
+use super::{Failure, leftover, output, save_output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
-use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
+use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, screen};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
 use crate::report::{csv, html, junit, markdown, openmetrics, summary_text};
+use crate::shell_word::shell_path;
 use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
@@ -22,18 +24,6 @@ impl From<OutputError> for Failure {
         let harm = matches!(e, OutputError::Device { .. } | OutputError::Setting { .. });
         Failure::new(if harm { Exit::Refused } else { Exit::WrongInput }, e)
     }
-}
-
-/// One output and what it holds.
-struct Sheet {
-    file: OutputFile,
-    content: fn(&Record, &mut dyn Write) -> io::Result<()>,
-    /// Where its last content is, since it could not be saved in its own place.
-    second: Option<PathBuf>,
-    /// Why its last content is not in its own place.
-    failed: Option<io::Error>,
-    /// The user was told so already.
-    said: bool,
 }
 
 /// Writes a text, in which no foreign control character stays one.
@@ -45,13 +35,16 @@ fn put(out: &mut dyn Write, text: &str) -> io::Result<()> {
 fn sheets(args: &SheetArgs) -> Result<Vec<Sheet>, Failure> {
     let mut all = Vec::new();
     if let Some(path) = &args.junit {
-        all.push(Sheet::open("--junit", path, |r, out| put(out, &junit::junit(r)))?);
+        all.push(Sheet::open("--junit", path, OutputKind::Junit, |r, out| put(out, &junit::junit(r)))?);
     }
     if let Some(path) = &args.openmetrics {
-        all.push(Sheet::open("--openmetrics", path, |r, out| put(out, &openmetrics::openmetrics(r)))?);
+        let file = output("--openmetrics", path, OutputKind::OpenMetrics)?.of_state();
+        all.push(Sheet::new(file, |r, out| put(out, &openmetrics::openmetrics(r))));
     }
     if let Some(path) = &args.markdown {
-        all.push(Sheet::open("--markdown", path, |r, out| put(out, &markdown::markdown(r)))?);
+        all.push(Sheet::open("--markdown", path, OutputKind::Markdown, |r, out| {
+            put(out, &markdown::markdown(r))
+        })?);
     }
     Ok(all)
 }
@@ -65,7 +58,7 @@ impl StoredSheets {
     /// Opens and checks them; none may be one of the inputs.
     ///
     /// # Errors
-    /// Of input.
+    /// An output that cannot be written, or that is one of the inputs.
     pub fn open(args: &SheetArgs, inputs: &[(String, FileIdentity)]) -> Result<StoredSheets, Failure> {
         let sheets = sheets(args)?;
         let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
@@ -73,7 +66,7 @@ impl StoredSheets {
         Ok(StoredSheets { sheets })
     }
 
-    /// One of them is standard output: nothing else is printed there.
+    /// Whether one of them goes to standard output, where nothing else is printed then.
     pub fn takes_stdout(&self) -> bool {
         self.sheets.iter().any(|s| s.file.is_stdout())
     }
@@ -85,56 +78,10 @@ impl StoredSheets {
     pub fn save(&mut self, record: &Record) -> Result<Exit, Failure> {
         let save = |sheet: &mut Sheet| {
             let content = sheet.content;
-            deliver(&mut sheet.file, &|out| content(record, out)).err()
+            save_output(&mut sheet.file, &|out| content(record, out)).err()
         };
         let lost: Vec<String> = self.sheets.iter_mut().filter_map(save).map(|lost| lost.message).collect();
         if lost.is_empty() { Ok(Exit::Done) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
-    }
-}
-
-impl Sheet {
-    fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
-        Sheet { file, content, second: None, failed: None, said: false }
-    }
-
-    fn open(
-        option: &str,
-        path: &Path,
-        content: fn(&Record, &mut dyn Write) -> io::Result<()>,
-    ) -> Result<Sheet, Failure> {
-        Ok(Sheet::new(output(option, path)?, content))
-    }
-
-    fn save(&mut self, record: &Record) {
-        let content = self.content;
-        let write = |out: &mut dyn Write| content(record, out);
-        self.failed = self.file.save(&write).err();
-        if self.failed.is_none() {
-            self.said = false;
-            if let Some(second) = self.second.take() {
-                let _ = std::fs::remove_file(second);
-            }
-            return;
-        }
-        let again = self
-            .second
-            .take()
-            .filter(|path| OutputFile::open("", path).is_ok_and(|mut file| file.save(&write).is_ok()));
-        self.said &= again.is_some();
-        self.second = again.or_else(|| self.file.save_elsewhere(&write));
-    }
-
-    /// The message for a content that is not where it was asked for.
-    fn loss(&self) -> Option<String> {
-        let (why, path) = (self.failed.as_ref()?, self.file.shown());
-        Some(match &self.second {
-            Some(second) => {
-                format!("volproof: {path} could not be saved: {why}; it is in {} instead\n", second.display())
-            }
-            None => format!(
-                "volproof: {path} could not be saved: {why}; nor could it be saved in the temporary folder\n"
-            ),
-        })
     }
 }
 
@@ -143,7 +90,7 @@ fn fresh(args: &OutputArgs, stem: &str) -> Result<Sheet, Failure> {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let folder = args.records.as_deref().unwrap_or(Path::new("."));
     let file = OutputFile::fresh("--records", folder, format!("{stem}-{now}"), "json")?;
-    Ok(Sheet::new(file, |record, out| record.write(out)))
+    Ok(Sheet::of_record(file))
 }
 
 /// The outputs of a run, opened and checked, and the progress that is shown.
@@ -179,23 +126,25 @@ impl Results {
     /// Opens all outputs; none may be one of the inputs and targets in `used`. A Record that has no name gets this stem and the time.
     ///
     /// # Errors
-    /// Of input.
+    /// An output that cannot be written, or that is one of the files in `used`.
     pub fn open(args: &OutputArgs, stem: &str, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
         let record = match &args.json {
-            Some(path) => Sheet::open("--json", path, |record, out| record.write(out))?,
+            Some(path) => Sheet::record("--json", path)?,
             None => fresh(args, stem)?,
         };
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
-            others.push(Sheet::open("--csv", path, |r, out| put(out, &csv::csv(r)))?);
+            others.push(Sheet::open("--csv", path, OutputKind::Csv, |r, out| put(out, &csv::csv(r)))?);
         }
         if let Some(path) = &args.html {
-            others.push(Sheet::open("--html", path, html::write)?);
+            others.push(Sheet::open("--html", path, OutputKind::Html, html::write)?);
         }
         others.extend(sheets(&args.sheets)?);
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
         leftover::tell_of_outputs(files.iter().map(|file| file.path()));
+        let mut record = record;
+        std::iter::once(&mut record).chain(&mut others).for_each(Sheet::keep_earlier);
         let mut results = Results {
             ui: Ui::plain(),
             quiet: args.quiet,
@@ -228,7 +177,7 @@ impl Results {
     /// The Record of one rank of a fleet, in a file of its own on its machine. Rank 0 shows progress; nothing goes to standard output.
     ///
     /// # Errors
-    /// Of input.
+    /// The folder of Records cannot be written, or the file is one of those in `used`.
     pub fn of_rank(
         args: &OutputArgs,
         rank: u32,
@@ -240,16 +189,20 @@ impl Results {
         Ok(Results { ui, quiet: true, details: false, record, others: Vec::new(), pace: SavePace::default() })
     }
 
-    /// Saves the Record alone; a loss is told.
+    /// Saves the Record alone, and tells the user where that fails.
     pub fn keep(&mut self, record: &Record) {
         self.record.save(record);
         screen::say(&self.record.loss().unwrap_or_default());
     }
 
     /// Saves and prints what was measured, then says which exit code the run has.
+    ///
+    /// # Errors
+    /// Those of [`Ended::exit`].
     pub fn publish(mut self, ended: &Ended, after: fn(&Record) -> String) -> Result<Exit, Failure> {
         let record = &ended.record;
-        if record.steps.is_empty() && record.state != State::Complete {
+        let compared = record.tuning.as_ref().is_some_and(|tuning| !tuning.effects.is_empty());
+        if record.steps.is_empty() && !compared && record.state != State::Complete {
             // An empty Record helps nobody.
             if record.state == State::Interrupted {
                 screen::say("volproof: interrupted before anything was measured\n");
@@ -266,9 +219,13 @@ impl Results {
         self.record.save(record);
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
-        let mut lost = sheets().any(|sheet| sheet.failed.is_some());
+        // The next command reads the name that was asked for: a result under another name is lost to it.
+        let elsewhere: Vec<String> = sheets().filter_map(|sheet| sheet.file.other_name()).collect();
+        let mut lost = !elsewhere.is_empty() || sheets().any(|sheet| sheet.misplaced.is_some());
         let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
-        unsaid.extend(sheets().filter_map(|sheet| sheet.file.other_name()));
+        let stays: Vec<String> = sheets().filter_map(Sheet::stays).collect();
+        lost |= record.state == State::Complete && !stays.is_empty();
+        unsaid.extend(stays.iter().chain(&elsewhere).map(|told| format!("volproof: {told}\n")));
         if self.prints() {
             let text = match self.quiet {
                 true => Headline::of(record).line(),
@@ -288,13 +245,17 @@ impl Results {
         for file in kept {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));
         }
-        if self.record.failed.is_none() && !self.record.file.is_stream() {
-            let path = self.record.file.path().display();
-            self.ui.say(&format!("\nRecord: {path}\n  print it again: volproof show {path}"));
+        if self.record.misplaced.is_none() && !self.record.file.is_stream() {
+            self.ui.say(&format!("\n{}", place_told(self.record.file.path())));
         }
         screen::say(&unsaid);
         lost
     }
+}
+
+/// Where the Record is, and the command that prints it.
+pub fn place_told(path: &Path) -> String {
+    format!("Record: {}\n  print it again: volproof show {}", path.display(), shell_path(path))
 }
 
 impl Front for Results {

@@ -1,7 +1,7 @@
 //! Going on with an interrupted run: the finished steps of its Record are kept, and the rest is measured now.
 //!
-//! Only a run of the same plan on the same targets and machine, with the kernel's settings tuned or left alone as they were, goes on; else the
-//! answer says what differs. A reboot in between changes none of them, but for a disk without serial and world-wide name.
+//! Only a run of the same plan on the same targets and machine, with the kernel's settings tuned or left alone as they were, goes on; else
+//! the answer says what differs. A reboot in between makes no difference, except for a disk without serial and world-wide name.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ impl EarlierRun {
         let has = |name: &str| steps.iter().any(|s| s.name == name);
         EarlierRun {
             together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
-            doubts: record.warnings.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
+            doubts: record.doubts.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
             queues: queues.unwrap_or_default(),
             tuned: record.tuning.is_some_and(|t| !t.applied.is_empty()),
             targets: record.targets,
@@ -161,14 +161,14 @@ impl EarlierRun {
     pub fn into_record(self, record: &mut Record) {
         record.steps = self.steps;
         record.together = self.together;
-        record.warnings.extend(self.doubts);
+        record.doubts.extend(self.doubts);
         record.resumed_after = self.runs;
     }
 }
 
 /// The first difference that tells two targets apart although they have one name and one size, in words.
 pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
-    // A test file in a folder is another one each time.
+    // Each run makes a new test file in a folder.
     let inodes = match (then, now) {
         (Facts::File(then), Facts::File(now)) => [then, now].map(|file| Some(file.inode.to_string())),
         _ => [None, None],
@@ -198,7 +198,7 @@ fn other_disk(then: &Block, now: &Block) -> Option<String> {
 fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
     let plain = |plan: &Plan| Plan {
         steps: if plan.question.is_some() { Vec::new() } else { plan.steps.clone() },
-        // Compared as the size of the target.
+        // The size of the target is compared instead.
         file_size: None,
         keep: false,
         overwrite: false,

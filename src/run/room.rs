@@ -1,5 +1,5 @@
-//! Room for the load threads of a plan: open files, threads and AIO requests that the system allows. A plan that needs more is refused
-//! before its first side effect.
+//! Room for a plan: open files, threads and AIO requests that the system allows for its load threads, and space for the holes of the files that it
+//! writes. A plan that needs more is refused before its first side effect.
 //!
 //! Limits of a user (`ulimit -u`) are not counted here, since nothing says how many threads a user has: the start of a thread fails, which
 //! is before the first I/O as well.
@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Failure;
-use super::targets::workers;
-use crate::device::Root;
+use super::targets::{Surveyed, driving, workers};
+use crate::device::{DevNumber, Facts, FilePlace, RoomBehind, Root};
 use crate::engine::EngineChoice;
+use crate::exit::Exit;
 use crate::plan::{EngineKind, Plan, Step};
-use crate::unit::grouped;
+use crate::sample::Direction;
+use crate::unit::{Bytes, grouped};
 
 /// Files and threads beside those of the load: targets, outputs, the live screen, the kernel's counters.
 const BESIDE: u64 = 64;
@@ -28,7 +30,7 @@ struct PlanNeeds {
 }
 
 impl PlanNeeds {
-    /// Of the steps of a stage whose I/O is our own and real.
+    /// The needs of the steps of a stage; fio's own steps and simulated ones need nothing here.
     fn of(plan: &Plan, steps: &[(&Step, EngineKind)]) -> PlanNeeds {
         let mut need = PlanNeeds::default();
         for (step, engine) in steps.iter().filter(|(s, engine)| *engine != EngineKind::Null && !s.fio) {
@@ -64,6 +66,128 @@ pub(super) fn check(plan: &Plan, choices: &[EngineChoice], root: &Root) -> Resul
         }
     }
     Ok(())
+}
+
+/// The file behind the loop device on which a folder lies, where its filesystem has no room for all of its holes: the folder's own filesystem does
+/// not know of that.
+pub(super) fn behind(root: &Root, place: &FilePlace) -> Option<RoomBehind> {
+    let all = place.devices().filter_map(|device| RoomBehind::of(root, device));
+    all.filter(RoomBehind::is_short).min_by_key(|behind| behind.free)
+}
+
+/// The space of filesystems that the targets of one command take.
+#[derive(Debug, Default)]
+pub(super) struct RoomTaken(Vec<(DevNumber, Bytes)>);
+
+impl RoomTaken {
+    /// Counts a target.
+    pub(super) fn add(&mut self, root: &Root, plan: &Plan, target: &Surveyed) {
+        let made = target.make.unwrap_or_default();
+        let new = Bytes(made.0.max(most_written(plan, target).0));
+        self.0
+            .extend(target.facts.place().map(|place| (place.filesystem_number(), without_room(target, new))));
+        self.0.extend(holes_behind(root, target, new).map(|(behind, takes)| (behind.filesystem, takes)));
+    }
+
+    /// What is left of the free space of a filesystem, and words for that.
+    fn left(&self, filesystem: DevNumber, free: Bytes) -> (Bytes, &'static str) {
+        let taken = self.0.iter().filter(|(of, _)| *of == filesystem).map(|(_, bytes)| bytes.0);
+        match taken.fold(0, u64::saturating_add) {
+            0 => (free, ""),
+            taken => (Bytes(free.0.saturating_sub(taken)), "beside the other targets "),
+        }
+    }
+}
+
+/// Space for new data in a folder, and the filesystem that has it, in words.
+pub(super) fn free(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
+    let (free, beside) = taken.left(place.filesystem_number(), place.free_bytes);
+    let named = named.display();
+    match behind(root, place).map(|behind| (taken.left(behind.filesystem, behind.free), behind.file)) {
+        Some(((least, beside), file)) if least < free => {
+            (least, format!("{beside}the filesystem of {}, in which {named} lies,", file.display()))
+        }
+        _ => (free, format!("{beside}{named}")),
+    }
+}
+
+/// The bytes of a file for which its filesystem has set no room aside, where so many bytes are written: a new file, a missing end, holes.
+fn without_room(target: &Surveyed, written: Bytes) -> Bytes {
+    let Facts::File(file) = &target.facts else { return written };
+    let holes = file.extents.map_or(Bytes(0), |extents| extents.hole_bytes);
+    let lacks = target.size.0.saturating_sub(file.size_bytes.0);
+    Bytes(holes.0.saturating_add(lacks).min(written.0))
+}
+
+/// The files behind the loop devices of a target, with the bytes of their holes that are filled where so many bytes are written.
+fn holes_behind(root: &Root, target: &Surveyed, written: Bytes) -> impl Iterator<Item = (RoomBehind, Bytes)> {
+    // Blocks that a file has and that were written before have theirs in the file below, too.
+    let fresh = match &target.facts {
+        Facts::File(file) => {
+            file.extents.map_or(target.size, |e| Bytes(target.size.0 - e.written_bytes.0.min(target.size.0)))
+        }
+        Facts::Block(_) | Facts::Folder(_) => target.size,
+    };
+    let fresh = fresh.min(written);
+    let all = target.facts.devices().into_iter().filter_map(|device| RoomBehind::of(root, device));
+    all.map(move |behind| (behind.clone(), behind.holes.min(fresh)))
+}
+
+/// Refuses to write into holes for which a filesystem has no room beside what the other targets take: it would be full afterwards, for every
+/// other program too. The holes are those of a file, and of the file behind a loop device.
+///
+/// # Errors
+/// The room, and the way out.
+pub(super) fn for_holes(
+    root: &Root,
+    plan: &Plan,
+    target: &Surveyed,
+    taken: &RoomTaken,
+) -> Result<(), Failure> {
+    let written = most_written(plan, target);
+    let named = target.named.display();
+    let refused = |holes: String, takes: Bytes, whose: String, free: Bytes| {
+        let text = format!(
+            "{holes} that take up to {takes} once they are written, and {whose} has {free} free: write less of it \
+             (--size), free some space, or name another target"
+        );
+        Err(Failure::new(Exit::Refused, text))
+    };
+    if let Facts::File(file) = &target.facts {
+        let has_holes = file.extents.is_some_and(|extents| extents.hole_bytes.0 > 0);
+        let lacks = Bytes(target.size.0.saturating_sub(file.size_bytes.0));
+        // What a file lacks has been looked at, or is when it is made longer.
+        let (free, beside) = taken.left(file.place.filesystem_number(), file.place.free_bytes);
+        let takes = without_room(target, written);
+        if has_holes && lacks <= free && takes > free {
+            return refused(format!("{named} has holes"), takes, format!("{beside}its filesystem"), free);
+        }
+    }
+    for (behind, takes) in holes_behind(root, target, written) {
+        let (free, beside) = taken.left(behind.filesystem, behind.free);
+        if takes > free {
+            let holes = format!("{named} lies in the file {}, which has holes", behind.file.display());
+            return refused(holes, takes, format!("{beside}the filesystem of that file"), free);
+        }
+    }
+    Ok(())
+}
+
+/// The most bytes of a target that the steps of a plan can write.
+fn most_written(plan: &Plan, target: &Surveyed) -> Bytes {
+    let last = |step: &Step| match (step.size, step.offset_increment) {
+        (Some(size), None) => step.offset.0.saturating_add(size.0),
+        _ => target.size.0,
+    };
+    let writing: Vec<&Step> = driving(plan, &target.named)
+        .filter(|step| step.rw.directions().contains(&Direction::Write))
+        .collect();
+    let (from, to) =
+        writing.iter().fold((u64::MAX, 0), |(from, to), step| (from.min(step.offset.0), to.max(last(step))));
+    let each = |step: &&Step| Some(step.io_size?.0.saturating_mul(workers(plan, step)));
+    let amounts: Option<u64> =
+        writing.iter().map(each).try_fold(0_u64, |sum, one| Some(sum.saturating_add(one?)));
+    Bytes(to.saturating_sub(from).min(amounts.unwrap_or(u64::MAX)))
 }
 
 /// The folders of this process's cgroup and those above it (version 2).
@@ -132,6 +256,8 @@ fn open_files(rings: u64, targets: u64, root: &Root) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Extents, FileFacts};
+    use crate::fio::plan::JobDataFile;
 
     /// A tree of these files.
     fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -163,5 +289,62 @@ mod tests {
         assert!(threads(4000, &root).unwrap().contains("kernel.threads-max allows 4,000 and 900 are there"));
         let (_folder, unknown) = tree(&[]);
         assert_eq!(threads(1 << 40, &unknown), None);
+    }
+
+    #[test]
+    fn holes_need_room_where_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        std::fs::write(&path, "data").unwrap();
+        let Facts::File(mut file) = crate::device::facts(&Root::system(), &path).unwrap() else { panic!() };
+        let extents =
+            |hole| Extents { written_bytes: Bytes::mib(1), unwritten_bytes: Bytes(0), hole_bytes: hole };
+        (file.size_bytes, file.place.free_bytes) = (Bytes::mib(200), Bytes::mib(64));
+        file.extents = Some(extents(Bytes::mib(199)));
+        let target = |file: &FileFacts| Surveyed {
+            named: path.clone(),
+            facts: Facts::File(Box::new(file.clone())),
+            size: file.size_bytes,
+            make: None,
+            job_file: Some(JobDataFile::default()),
+            why: String::new(),
+            below: PathBuf::new(),
+        };
+        let plan = |step: &str| {
+            let text = format!("[[step]]\n{step}\n");
+            let mut plan = crate::plan::parse_file(&text, "p").unwrap();
+            plan.targets = vec![path.clone()];
+            plan
+        };
+        let root = Root::system();
+        let none = RoomTaken::default();
+        let for_holes = |plan: &Plan, target: &Surveyed| for_holes(&root, plan, target, &none);
+        let whole = for_holes(&plan("rw = 'randwrite'"), &target(&file)).unwrap_err();
+        assert_eq!(whole.code, Exit::Refused.code());
+        assert!(
+            whole.message.contains("take up to 199 MiB") && whole.message.contains("64 MiB free"),
+            "{whole}"
+        );
+        for fits in [
+            "rw = 'randread'",
+            "rw = 'randwrite'\nio-size = '16M'\nnumjobs = 4",
+            "rw = 'randwrite'\nsize = '64M'",
+            "rw = 'write'\noffset = '136M'",
+        ] {
+            assert!(for_holes(&plan(fits), &target(&file)).is_ok(), "{fits}");
+        }
+        assert!(for_holes(&plan("rw = 'write'\nsize = '65M'"), &target(&file)).is_err());
+        file.extents = Some(extents(Bytes::mib(64)));
+        assert!(for_holes(&plan("rw = 'randwrite'"), &target(&file)).is_ok());
+        // Two of them share the space.
+        let mut taken = RoomTaken::default();
+        taken.add(&root, &plan("rw = 'randread'"), &target(&file));
+        assert!(super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).is_ok());
+        taken.add(&root, &plan("rw = 'randwrite'\nsize = '1M'"), &target(&file));
+        let second = super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).unwrap_err();
+        assert!(
+            second.message.contains("beside the other targets its filesystem has 63 MiB free"),
+            "{second}"
+        );
     }
 }

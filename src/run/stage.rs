@@ -1,9 +1,10 @@
 //! A stage: the steps that may run together, each by an engine of its own on its own thread, watched by one.
 //!
-//! A step begins when what it waits for has ended and its delay has passed. With one step this is what running a step is.
-//! The kernel's counters are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
+//! A step begins when what it waits for has ended and its delay has passed. A single step runs as a stage of its own. The kernel's counters
+//! are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
 
 mod start_order;
+mod stillness;
 
 use crate::unit::utc;
 use std::ops::Range;
@@ -23,14 +24,15 @@ use crate::engine::{
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
 use crate::guard::GuardError;
-use crate::measure::{self, Measured};
-use crate::observe::{Evidence, Observer};
+use crate::observe::{KernelCounters, Observer};
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{Intervention, StepRecord, Together};
 use crate::sample::{GRID, Interval};
+use crate::step_entry::{self, EndedStep};
 use crate::topo::Placement;
 use crate::ui::{EndOrder, StagedStep, Tick};
 use crate::unit::Nanos;
+use stillness::Stillness;
 
 /// How often the stage looks whether a step is to begin or the user wants to end.
 const TICK: Duration = Duration::from_millis(50);
@@ -59,7 +61,7 @@ pub struct StageSetting<'a> {
     /// Number of signals that ask the run to end (Ctrl-C, SIGTERM): above 0 it ends.
     pub interrupts: &'a AtomicUsize,
     /// Set by SIGCONT: the program had been suspended.
-    pub resumed: &'a AtomicBool,
+    pub continued: &'a AtomicBool,
 }
 
 /// The results of a stage.
@@ -72,7 +74,7 @@ pub struct StageOutcome {
     pub traces: Vec<(usize, Vec<Trace>)>,
     /// Steps that could not run.
     pub failures: Vec<(String, Failure)>,
-    /// The user ended the stage so, by key.
+    /// How the user ended the stage by key, if the user did.
     pub ended_by: Option<EndOrder>,
     /// Time from the first I/O to the last news.
     pub elapsed: Nanos,
@@ -88,7 +90,7 @@ struct Prepared<'a> {
     seed: u64,
 }
 
-/// Where a step is.
+/// The progress of a step.
 enum StepState {
     Waiting,
     Running { started: String, first_io: Option<Instant> },
@@ -133,7 +135,7 @@ pub fn run(
     let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
     let total = steps.iter().all(|s| s.runtime.0 > 0).then(|| plan.stage_length(stage.clone()));
     let later = plan.stages().into_iter().filter(|s| s.start >= stage.end);
-    // How many steps come in a course is not known.
+    // The number of steps of a course is not known in advance.
     let course = plan.question.is_some();
     let after = (!course).then(|| Nanos(later.map(|s| plan.stage_length(s).0).sum()));
     let staged = |(i, p): (usize, &Prepared<'_>)| StagedStep {
@@ -147,7 +149,7 @@ pub fn run(
         targets: p.targets.len(),
     };
     front.ui().stage(prepared.iter().enumerate().map(staged).collect(), total, after);
-    setting.resumed.store(false, Ordering::Relaxed);
+    setting.continued.store(false, Ordering::Relaxed);
     let mut watched = Stage {
         setting,
         begun: Instant::now(),
@@ -159,6 +161,7 @@ pub fn run(
         outcomes: Vec::new(),
         failures: Vec::new(),
         looked: Instant::now(),
+        stillness: Stillness::default(),
         samples: 0,
         by_user: false,
         ended_by: None,
@@ -182,19 +185,21 @@ struct Stage<'a> {
     states: Vec<StepState>,
     begun: Instant,
     observer: Observer,
-    /// The first I/O of all.
+    /// When the first I/O of the stage was sent.
     zero: Option<Instant>,
     elapsed: Nanos,
     outcomes: Vec<(usize, Started, StepOutcome)>,
     failures: Vec<(String, Failure)>,
     /// When the loop last looked for signals and keys.
     looked: Instant,
-    /// Samples of the kernel's counters that were told.
+    /// Signs of a suspension that no signal tells.
+    stillness: Stillness,
+    /// Samples of the kernel's counters that the front end has heard of.
     samples: usize,
-    /// The user ended it, by key or signal.
+    /// The user ended the stage, by key or signal.
     by_user: bool,
     ended_by: Option<EndOrder>,
-    /// Times in which the whole program stood still, for the steps that ran then.
+    /// Suspensions of the whole program, each with the number of a step that ran then.
     suspensions: Vec<(usize, Intervention)>,
 }
 
@@ -214,7 +219,7 @@ impl Drop for StopOnDrop<'_> {
 }
 
 impl Stage<'_> {
-    /// Begins what is due and hears of what runs until nothing runs or waits any more.
+    /// Begins the steps that are due and takes the messages of those that run, until no step runs or waits any more.
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
         let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
@@ -295,14 +300,24 @@ impl Stage<'_> {
             (self.by_user, self.ended_by) = (true, Some(order));
         }
         stop.fetch_or(self.by_user, Ordering::Relaxed);
-        if self.setting.resumed.swap(false, Ordering::Relaxed) {
-            let since = |from: Instant| Nanos((self.looked - from).as_nanos() as u64);
-            let (after_ns, for_ns) = (self.zero.map(since).unwrap_or_default(), since(looked));
-            let running = (0..self.states.len()).filter(|i| self.runs(*i) && for_ns >= LEAST_SUSPENSION);
-            let suspended = |i| (i, Intervention::Suspended { after_ns, for_ns });
-            let suspensions: Vec<_> = running.map(suspended).collect();
-            self.suspensions.extend(suspensions);
-        }
+        let still = if self.setting.continued.swap(false, Ordering::Relaxed) {
+            self.stillness.told();
+            Some(Nanos((self.looked - looked).as_nanos() as u64)).filter(|for_ns| *for_ns >= LEAST_SUSPENSION)
+        } else {
+            self.stillness.minded(looked, self.looked)
+        };
+        self.stood_still(still);
+    }
+
+    /// Notes that the program was suspended while steps ran.
+    fn stood_still(&mut self, still: Option<Nanos>) {
+        let Some(for_ns) = still else { return };
+        let since = |zero| Nanos(self.looked.saturating_duration_since(zero).as_nanos() as u64);
+        let after_ns = self.zero.map(since).unwrap_or_default();
+        let running = (0..self.states.len()).filter(|i| self.runs(*i));
+        let suspensions: Vec<_> =
+            running.map(|i| (i, Intervention::Suspended { after_ns, for_ns })).collect();
+        self.suspensions.extend(suspensions);
     }
 
     fn announce(&mut self, i: usize, front: &mut dyn Front) {
@@ -320,6 +335,10 @@ impl Stage<'_> {
         self.elapsed = Nanos(at.saturating_duration_since(zero).as_nanos() as u64).max(self.elapsed);
         self.observer.poll(self.elapsed);
         let step = self.prepared[i].step;
+        if step.simulate.is_none() {
+            let still = self.stillness.heard(at, fresh);
+            self.stood_still(still);
+        }
         let window = began.saturating_duration_since(zero).as_nanos() as u64 + step.ramp.0;
         let evidence = self.observer.so_far();
         let samples = std::mem::replace(&mut self.samples, evidence.at_ns.len());
@@ -343,7 +362,7 @@ impl Stage<'_> {
         p.targets.iter().filter_map(|t| t.clearance.as_ref()).try_for_each(|c| c.still_free(ours_running))
     }
 
-    /// A step cannot run, or did not. The others end with it where they are not to go on.
+    /// A step cannot run, or did not. The other steps end with it unless `others_go_on`.
     fn failed(&mut self, i: usize, why: Failure, stop: &AtomicBool) {
         self.states[i] = StepState::Ended(Instant::now());
         let name = &self.prepared[i].step.name;
@@ -352,7 +371,7 @@ impl Stage<'_> {
         stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
     }
 
-    /// A step has ended, and the others with it where they are not to go on.
+    /// Notes that a step has ended. After a failure the other steps end as well unless `others_go_on`.
     fn ended(&mut self, i: usize, result: Result<StepOutcome, EngineError>, stop: &AtomicBool) {
         let before = std::mem::replace(&mut self.states[i], StepState::Ended(Instant::now()));
         let outcome = match result {
@@ -370,7 +389,7 @@ impl Stage<'_> {
         stop.fetch_or(stuck || (failed && !self.setting.others_go_on), Ordering::Relaxed);
     }
 
-    /// Everything into the Record's form.
+    /// The outcome of the stage, in the form of the Record.
     fn done(mut self) -> Result<StageOutcome, Failure> {
         let evidence = self.observer.finish(self.elapsed);
         let alone = self.prepared.len() == 1;
@@ -384,7 +403,7 @@ impl Stage<'_> {
             let after = started.first_io.saturating_duration_since(zero);
             let left_out = outcome.trace.iter().map(|t| t.left_out).sum();
             traces.extend(p.step.trace.then(|| std::mem::take(&mut outcome.trace)).map(|t| (i, t)));
-            let mut step = measure::record(Measured {
+            let mut step = step_entry::entry(EndedStep {
                 step: p.step,
                 engine: p.engine,
                 paths: self.setting.ready.paths_of(self.setting.plan, p.step),
@@ -394,7 +413,7 @@ impl Stage<'_> {
                 pinned_cpus: p.cpus.clone(),
                 placement: p.placement.clone(),
                 outcome,
-                evidence: if alone { evidence.clone() } else { Evidence::default() },
+                evidence: if alone { evidence.clone() } else { KernelCounters::default() },
             });
             step.first_io_unix_ns = self.setting.due.map(|due| {
                 // In virtual time the first I/O is when it is due.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::CpuSet;
 
-use super::pipeline::Options;
+use super::pipeline::RunOptions;
+use super::room::{self, RoomTaken};
 use super::{Failure, leftover};
 use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
-use crate::fio::plan::JobFile;
+use crate::fio::plan::JobDataFile;
 use crate::plan::{EngineKind, FileState, Plan, Step};
 use crate::prepare;
 use crate::promise_options;
@@ -23,7 +24,7 @@ use crate::unit::Bytes;
 pub struct Surveyed {
     /// As the user named it.
     pub named: PathBuf,
-    /// The facts about it; for a file that is missing, its folder, or the nearest one on the way to it that is there.
+    /// The facts about it; for a file that is missing, its folder, or the nearest folder above it that exists.
     pub facts: Facts,
     /// The path from that folder to the missing file, its own name included.
     pub below: PathBuf,
@@ -31,8 +32,8 @@ pub struct Surveyed {
     pub size: Bytes,
     /// Bytes to write before the run: the whole of a new file, or the missing end of one that is too short.
     pub make: Option<Bytes>,
-    /// It is a file under the rule of [`JobFile`].
-    pub job_file: Option<JobFile>,
+    /// It is a file under the rule of [`JobDataFile`].
+    pub job_file: Option<JobDataFile>,
     /// Why the size is what it is.
     pub why: String,
 }
@@ -46,7 +47,12 @@ impl Surveyed {
         }
     }
 
-    /// Two names of one file are one target.
+    /// A folder in which no file is made, since all steps on it are simulated.
+    pub fn is_only_played(&self) -> bool {
+        matches!(self.facts, Facts::Folder(_)) && self.job_file.is_none() && self.make.is_none()
+    }
+
+    /// Whether two names are of one file, which is one target.
     fn same_file(&self, other: &Surveyed) -> bool {
         match (&self.facts, &other.facts) {
             (Facts::File(a), Facts::File(b)) => (a.place.number, a.inode) == (b.place.number, b.inode),
@@ -60,6 +66,9 @@ impl Surveyed {
             Some(_) if self.job_file.is_none() => {
                 format!("a new file in {}: {}", self.named.display(), self.why)
             }
+            None if self.is_only_played() => {
+                format!("{}: nothing is written there, since the device is simulated", self.named.display())
+            }
             _ => format!("{} ({})", self.named.display(), self.size),
         }
     }
@@ -72,14 +81,14 @@ pub struct Uses {
     pub reads: bool,
     /// They change it.
     pub writes: bool,
-    /// Past the page cache.
+    /// Some of them bypass the page cache.
     pub direct: bool,
-    /// Through the page cache.
+    /// Some of them go through the page cache.
     pub cached: bool,
 }
 
 impl Uses {
-    /// Of the target with this name. The null engine uses none.
+    /// The uses of the target with this name. The null engine uses no target.
     pub fn of(plan: &Plan, named: &Path) -> Uses {
         let mut uses = Uses::default();
         for step in driving(plan, named) {
@@ -97,9 +106,14 @@ pub(super) fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item
     on(plan, named).filter(|step| step.engine != EngineKind::Null)
 }
 
-/// The steps on a target, also those that the null engine only plays there.
+/// The steps on a target, including those of the null engine, which sends no I/O there.
 fn on<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
     plan.steps.iter().filter(move |step| plan.targets_of(step).iter().any(|target| target == named))
+}
+
+/// There are steps on a target, and the null engine plays them all.
+fn is_only_played(plan: &Plan, named: &Path) -> bool {
+    on(plan, named).next().is_some() && driving(plan, named).next().is_none()
 }
 
 /// Test data that is written before the steps; none where nothing is.
@@ -109,21 +123,25 @@ pub fn to_fill(surveyed: &[Surveyed]) -> Option<Bytes> {
 }
 
 /// The volumes under the targets, by the sizes of their whole disks: what a volume was bought with.
-pub fn volumes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
+pub fn volumes(root: &Root, surveyed: &[Surveyed], simulated: bool) -> Vec<Option<Bytes>> {
     let size = |t: &Surveyed| Some(device::Block::read(root, &t.facts.disk()?.name)?.size_bytes);
-    promise_options::volumes(surveyed.iter().map(|t| (&t.facts, size(t))))
+    promise_options::volumes(surveyed.iter().map(|t| (&t.facts, size(t))), simulated)
 }
 
 /// Looks at all targets and refuses whatever cannot work, before anything is touched.
-pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveyed>, Failure> {
+///
+/// # Errors
+/// A target that does not fit its plan, or whose consent is missing.
+pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surveyed>, Failure> {
     if plan.targets.is_empty() && !plan.needs_no_target() {
         return Err(Failure::input("name a target: a folder (`.` for this one), a file, or a block device"));
     }
     let mut surveyed: Vec<Surveyed> = Vec::new();
+    let mut taken = RoomTaken::default();
     for named in &plan.targets {
         let target = match options.job_files.get(named) {
-            Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on)?,
-            None => one(root, plan, named, device::facts(root, named)?)?,
+            Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on, &taken)?,
+            None => one(root, plan, named, device::facts(root, named)?, &taken)?,
         };
         if surveyed.iter().any(|s| s.path() == target.path() || s.same_file(&target)) {
             return Err(Failure::input(format!("{} is named twice: name it once", named.display())));
@@ -131,6 +149,8 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
         has_recordable_name(&target)?;
         fits(root, plan, &target)?;
         may_write(plan, &target)?;
+        room::for_holes(root, plan, &target, &taken)?;
+        taken.add(root, plan, &target);
         surveyed.push(target);
     }
     for step in &plan.steps {
@@ -164,7 +184,7 @@ pub fn workers(plan: &Plan, step: &Step) -> u64 {
     step.workers(plan.targets_of(step).len().max(1)).into()
 }
 
-/// Refuses pins that cannot be: CPUs this process may not use, and more pinned workers than CPUs, as test100w.sh does.
+/// Refuses impossible pins: CPUs that this process may not use, and more pinned workers than CPUs (which test100w.sh sets).
 fn pins(plan: &Plan, stage: &[Step], share: bool) -> Result<(), Failure> {
     let allowed =
         rustix::thread::sched_getaffinity(None).map_err(|e| Failure::input(format!("CPU affinity: {e}")))?;
@@ -190,7 +210,7 @@ fn pins(plan: &Plan, stage: &[Step], share: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed, Failure> {
+fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) -> Result<Surveyed, Failure> {
     if let Some(size) = facts.size() {
         if size.0 == 0 {
             return Err(Failure::input(format!("{} is empty: there is nothing to test", named.display())));
@@ -207,14 +227,15 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
     }
     let Facts::Folder(place) = &facts else { unreachable!("a file and a device have a size") };
     rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK).map_err(|e| {
-        Failure::input(format!(
-            "no test file can be made in {}: {e}; name a folder you may write to",
-            named.display()
-        ))
+        Failure::new(
+            Exit::Refused,
+            format!("no test file can be made in {}: {e}; name a folder you may write to", named.display()),
+        )
     })?;
     let memory = environment::memory(root);
     // Files of killed runs go before the new one is made.
-    let free = Bytes(place.free_bytes.0 + leftover::space(&root.path(&place.path)).0);
+    let (free, whose) = room::free(root, named, place, taken);
+    let free = Bytes(free.0 + leftover::space(&root.path(&place.path)).0);
     let (size, why) = match plan.file_size {
         Some(size) => {
             let given = size;
@@ -227,21 +248,20 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
             }
             if size > free {
                 return Err(Failure::input(format!(
-                    "{} has {free} free, a file of {size} does not fit: lower --file-size or free some space",
-                    named.display(),
+                    "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
                 )));
             }
             (size, format!("{size}, as the plan says"))
         }
         None => prepare::file_size(plan, free, memory)
             .map(|(size, why)| (size, format!("{size}, {why}")))
-            .map_err(|e| Failure::input(format!("{}: {e}", named.display())))?,
+            .map_err(|e| Failure::input(format!("{whose}: {e}")))?,
     };
     Ok(Surveyed {
         named: named.into(),
         facts,
         size,
-        make: Some(size),
+        make: (!is_only_played(plan, named)).then_some(size),
         job_file: None,
         why,
         below: PathBuf::new(),
@@ -250,7 +270,14 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
 
 /// Surveys a file that may be made or made longer. With `late`, whatever prevents that is found when the file is made, and fails only the
 /// steps on it.
-fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> Result<Surveyed, Failure> {
+fn to_lay(
+    root: &Root,
+    plan: &Plan,
+    named: &Path,
+    laid: JobDataFile,
+    late: bool,
+    taken: &RoomTaken,
+) -> Result<Surveyed, Failure> {
     let missing = |e: &DeviceError| matches!(e, DeviceError::Path { source, .. } if source.kind() == ErrorKind::NotFound);
     let mut below = PathBuf::new();
     let facts = match device::facts(root, named) {
@@ -264,7 +291,7 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> 
         found => found?,
     };
     let (had, place): (Bytes, &FilePlace) = match &facts {
-        Facts::Block(_) => return one(root, plan, named, facts),
+        Facts::Block(_) => return one(root, plan, named, facts, taken),
         Facts::File(f) => (f.size_bytes, &f.place),
         Facts::Folder(_) if !late && root.path(named).is_dir() => {
             return Err(Failure::input(format!("{} is a folder: name a file in it", named.display())));
@@ -279,11 +306,10 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> 
             named.display()
         )));
     }
-    if !late && lacks > place.free_bytes {
+    let (free, whose) = room::free(root, &place.path, place, taken);
+    if !late && lacks > free {
         return Err(Failure::input(format!(
-            "{} has {} free, but {} lacks {lacks}: choose a smaller size or free some space",
-            place.path.display(),
-            place.free_bytes,
+            "{whose} has {free} free, but {} lacks {lacks}: choose a smaller size or free some space",
             named.display()
         )));
     }
@@ -299,7 +325,7 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> 
     })
 }
 
-/// The nearest folder on the way to a file that is missing; empty for the one we are in.
+/// The nearest existing folder above a missing file; empty for the current folder.
 fn nearest<'a>(root: &Root, named: &'a Path) -> &'a Path {
     let there = |folder: &&Path| *folder == Path::new("") || device::facts(root, folder).is_ok();
     named.ancestors().skip(1).find(there).unwrap_or(Path::new(""))

@@ -1,5 +1,7 @@
 //! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::device::Root;
 use crate::stats::compare::FEWEST_PAIRS;
 
@@ -7,9 +9,9 @@ use super::Failure;
 use super::open_targets::Ready;
 use crate::cli::TuneMode;
 use crate::device::Facts;
+use crate::device_tuning;
 use crate::engine::{self, Load, Timer};
 use crate::exit::Exit;
-use crate::machine;
 use crate::output::screen;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{TargetRecord, TuningRecord};
@@ -18,8 +20,8 @@ use crate::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use crate::ui::Ui;
 use crate::unit::{Nanos, grouped};
 
-/// Length of one of those runs.
-const SHORT: Nanos = Nanos::seconds(2);
+/// Length of each run that measures the effect of a knob.
+const COMPARED_RUN: Nanos = Nanos::seconds(2);
 
 /// Names of those targets that are block devices themselves.
 fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec<String> {
@@ -30,8 +32,31 @@ fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec
     targets.into_iter().filter_map(|r| name(&r.facts)).collect()
 }
 
-/// Sets the knobs that differ. Without a mode that is done for block devices when root; a file's disk only when asked for by name.
-pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Option<Tuned>, Failure> {
+/// The exit code where nothing was tuned.
+pub fn exit_of(e: &TuneError) -> Exit {
+    match e {
+        TuneError::Busy { .. } => Exit::Refused,
+        TuneError::NoJournal { .. } | TuneError::Unsafe { .. } => Exit::WrongInput,
+        TuneError::NotBack(_) => Exit::NotRestored,
+    }
+}
+
+/// The knobs of a run.
+pub enum Knobs {
+    /// The knobs that differed were set.
+    Set(Box<Tuned>),
+    /// Nothing was asked for.
+    Unasked,
+    /// The knobs of these disks are left alone: the user asked for none by name, and no journal can be kept, for this reason.
+    NoJournal(Vec<String>, String),
+}
+
+/// Sets the knobs that differ. Without a mode only the knobs of block devices are set, by root, and if a journal can be kept; those of a
+/// file's disk only where the user asks by name.
+///
+/// # Errors
+/// A disk that another run holds, or a journal that cannot be written although knobs were asked for.
+pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Knobs, Failure> {
     let mut names = block_devices(&ready.records());
     let wanted = match mode {
         Some(TuneMode::Off) => false,
@@ -39,22 +64,25 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
         None => rustix::process::geteuid().is_root() && !names.is_empty(),
     };
     if !wanted || plan.needs_no_target() {
-        return Ok(None);
+        return Ok(Knobs::Unasked);
     }
     if names.is_empty() {
         names = ready.disks(plan, &plan.steps);
     }
     let places = Places::system();
-    let disks = machine::disks(&places.root, &names).map_err(Failure::input)?;
+    let disks = device_tuning::disks(&places.root, &names).map_err(Failure::input)?;
     let need = RoomNeeded {
         jobs: plan.steps.iter().map(|s| u64::from(s.numjobs)).max().unwrap_or(1),
         depth: plan.steps.iter().map(|s| u64::from(s.iodepth)).max().unwrap_or(1),
     };
-    let refused = |e: TuneError| {
-        Failure::new(if matches!(e, TuneError::Busy { .. }) { Exit::Refused } else { Exit::WrongInput }, e)
-    };
-    machine::warn_in_a_container(&places);
-    tune::tune(&places, &disks, need).map(Some).map_err(refused)
+    device_tuning::warn_in_a_container(&places);
+    match tune::tune(&places, &disks, need) {
+        Ok(tuned) => Ok(Knobs::Set(Box::new(tuned))),
+        Err(e @ (TuneError::NoJournal { .. } | TuneError::Unsafe { .. })) if mode.is_none() => {
+            Ok(Knobs::NoJournal(disks, e.to_string()))
+        }
+        Err(e) => Err(e.into()),
+    }
 }
 
 /// The disks of files, whose knobs are left alone although root could have asked for them.
@@ -67,24 +95,41 @@ pub fn untouched(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Vec<Stri
     }
 }
 
-/// Measures what each knob that was written does, by short alternating runs of a step.
-pub fn effects(
-    tuned: &mut Tuned,
-    plan: &Plan,
-    step: &Step,
-    engine: EngineKind,
-    ready: &Ready,
-    timer: &Timer,
-    ui: &mut Ui,
-) -> Result<Vec<ab::Effect>, Failure> {
-    let short =
-        Step { runtime: Nanos(SHORT.0.min(step.runtime.0.max(1))), ramp: Nanos::millis(200), ..step.clone() };
+/// The run that is repeated while knobs are compared.
+pub struct ComparedRun<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The step of the plan that is shortened.
+    pub step: &'a Step,
+    /// Its engine.
+    pub engine: EngineKind,
+    /// Its targets.
+    pub ready: &'a Ready,
+    /// The clock.
+    pub timer: &'a Timer,
+    /// Above 0 the user ended the run.
+    pub interrupts: &'a AtomicUsize,
+}
+
+/// Measures what each knob that was written does, by short alternating runs of a step. Where the user ends the run meanwhile, the effects of the knobs
+/// that were compared until then.
+///
+/// # Errors
+/// A run that fails, or a knob that cannot be switched.
+pub fn effects(tuned: &mut Tuned, run: &ComparedRun<'_>, ui: &mut Ui) -> Result<Vec<ab::Effect>, Failure> {
+    let ComparedRun { plan, step, engine, ready, timer, interrupts } = *run;
+    let go_on = || interrupts.load(Ordering::Relaxed) == 0;
+    let short = Step {
+        runtime: Nanos(COMPARED_RUN.0.min(step.runtime.0.max(1))),
+        ramp: Nanos::millis(200),
+        ..step.clone()
+    };
     let targets = ready.targets(plan, step);
     ui.say(&format!(
         "Measuring what each knob does: {FEWEST_PAIRS} pairs of {} each, with step {}",
         short.runtime, step.name
     ));
-    let measure = || -> anyhow::Result<f64> {
+    let measure = || -> anyhow::Result<Option<f64>> {
         let load = Load {
             step: &short,
             engine,
@@ -94,7 +139,10 @@ pub fn effects(
             cpus: &[],
             gate: None,
         };
-        let outcome = engine::run(&load, timer, &mut |_| true)?;
+        let outcome = engine::run(&load, timer, &mut |_| go_on())?;
+        if !go_on() {
+            return Ok(None);
+        }
         let ios: u64 = outcome
             .series
             .iter()
@@ -103,7 +151,7 @@ pub fn effects(
             .sum();
         let seconds = outcome.series.iter().map(|s| s.window_ns).max().unwrap_or_default().as_seconds();
         ui.say(&format!("  {} IOPS", grouped((ios as f64 / seconds.max(1e-9)) as u64)));
-        Ok(ios as f64 / seconds.max(1e-9))
+        Ok(Some(ios as f64 / seconds.max(1e-9)))
     };
     Ok(ab::each_knob(tuned, FEWEST_PAIRS, plan.seed, measure)?)
 }
@@ -111,8 +159,12 @@ pub fn effects(
 /// Puts everything back and says in the Record what became of it.
 pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let Some(tuned) = tuned else { return true };
+    let found_all_back = tuned.found_all_back();
     let restored = tuned.restore();
-    let complete = restored.complete();
+    let complete = restored.complete() && found_all_back;
+    if !found_all_back {
+        screen::say(crate::report::tune::EARLIER_NOT_BACK);
+    }
     if !restored.plain() {
         let text = crate::report::tune::restored(std::slice::from_ref(&restored));
         screen::say(&text);
@@ -125,6 +177,9 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
 
 /// Where the workers of a step go: CPU by worker, and the reasons. Files are not placed: their queues are the filesystem's
 /// affair. Steps that run together are placed each as if it were alone.
+///
+/// # Errors
+/// The disk has no queues of the kind that the step needs, or no CPU is usable.
 pub fn place(plan: &Plan, step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
     if let Some(cpus) = &step.cpus {
         return Ok((cpus.0.clone(), None));

@@ -17,7 +17,7 @@ use crate::hist::{StoredHistogram, bucket_high, bucket_low};
 use crate::unit::{Nanos, total};
 
 /// Resampled runs.
-pub const REPLICATES: usize = 1000;
+const REPLICATES: usize = 1000;
 /// Blocks are put together from at most this many units; longer runs use units of several seconds.
 const UNITS: usize = 600;
 /// An arbitrary number that must not change.

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LEAST_SEEN;
 use super::change::{self, Rule};
 use super::moments::mean;
 use super::rate::per_second;
@@ -16,13 +17,15 @@ use crate::sample::PER_SECOND;
 const FALL: f64 = 0.10;
 /// Half of the seconds of a level are as near to its mean as this.
 const LEVEL: f64 = 0.25;
-/// Change points are searched in at most this many values.
-const LONGEST: usize = 600;
 /// A first window that adds less than this share to the rate is ignored.
 const WORTH: f64 = 0.001;
 
+/// A level that lasted for so many seconds, or for this share of the run and [`LEAST_SEEN`], is a baseline.
+pub const BASELINE: f64 = 60.0;
+const BASELINE_SHARE: f64 = 0.2;
+
 /// A burst at the start of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstSeen {
     /// Length of the burst.
@@ -46,17 +49,16 @@ impl BurstSeen {
     /// Two stable levels, the later one lower: credits that ran out.
     fn long(bins: &[u64]) -> Option<BurstSeen> {
         let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
-        let unit = seconds.len().div_ceil(LONGEST).max(1);
-        let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
+        let (unit, series) = change::series(&seconds);
         let rule = Rule { shortest: 3usize.div_ceil(unit).max(2), p_value: 0.001, magnitude: FALL };
         let points = change::points(&series, &rule);
         let last = points.last()?;
-        // Only a run that falls, and stays there, has a baseline.
+        // Only a run that falls, and stays at the lower level, has a baseline.
         if points.iter().any(|p| p.after > p.before) || last.after <= 0.0 {
             return None;
         }
         let base = mean(&series[last.index..]);
-        // Stalls and full speed in turn have a mean, and no level.
+        // A run that alternates between stalls and full speed has a mean, and no level.
         let level_off =
             series[last.index..].iter().filter(|rate| (*rate / base - 1.0).abs() <= LEVEL).count();
         if 2 * level_off < series.len() - last.index {
@@ -116,13 +118,20 @@ impl BurstSeen {
         })
     }
 
+    /// Whether the level after the burst lasted so long, in a run of so many seconds, that it is a baseline. A short time at the end may be a
+    /// dip that nobody saw the end of.
+    pub fn has_baseline(&self, seconds: f64) -> bool {
+        let after = seconds - self.seconds;
+        after >= BASELINE || after >= LEAST_SEEN.as_seconds().max(BASELINE_SHARE * seconds)
+    }
+
     /// I/Os a second that the burst adds to the mean rate of a run of `seconds`.
     pub fn adds_per_second(&self, seconds: f64) -> f64 {
         self.surplus / seconds.max(1e-9)
     }
 }
 
-/// How many of the first bins hold the most beyond so many in each: where a level ends that lies above it, whatever beats in the bins.
+/// How many of the first bins together exceed `each` per bin by the most: the end of a level above `each`, however the bins vary.
 fn highest_sum(bins: &[u64], each: f64) -> usize {
     let (mut sum, mut best) = (0.0, (0.0, 0));
     for (i, n) in bins.iter().enumerate() {
@@ -181,5 +190,13 @@ mod tests {
         for bins in [steady, rising, beating, vec![0; 100], vec![], vec![5; 3]] {
             assert_eq!(BurstSeen::of(&bins), None);
         }
+    }
+
+    #[test]
+    fn two_low_seconds_at_the_end_of_a_short_run_are_no_baseline() {
+        let of = |seconds| BurstSeen { seconds, ..BurstSeen::default() };
+        assert!(!of(6.0).has_baseline(8.0) && !of(40.0).has_baseline(59.0));
+        assert!(of(40.0).has_baseline(60.0) && of(3.0).has_baseline(23.0));
+        assert!(of(540.0).has_baseline(600.0) && !of(320.0).has_baseline(370.0));
     }
 }

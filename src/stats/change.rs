@@ -17,7 +17,7 @@ use super::moments::mean;
 pub struct Rule {
     /// Fewest values that make a level, at least 2.
     pub shortest: usize,
-    /// Largest chance of such a difference without a change.
+    /// Largest p value at which a difference counts as a change.
     pub p_value: f64,
     /// Smallest change, relative to the smaller of the two levels.
     pub magnitude: f64,
@@ -32,7 +32,7 @@ pub struct Point {
     pub before: f64,
     /// Mean up to the next change.
     pub after: f64,
-    /// Chance of such a difference without a change.
+    /// p value: the chance of such a difference without a change.
     pub p_value: f64,
 }
 
@@ -42,6 +42,15 @@ impl Point {
         let smaller = self.before.abs().min(self.after.abs());
         if smaller > 0.0 { (self.after - self.before).abs() / smaller } else { f64::INFINITY }
     }
+}
+
+/// Change points are searched in at most this many values; longer runs are averaged first.
+const MOST_VALUES: usize = 600;
+
+/// The values in which change points of one-second counts are searched, and the number of seconds of which each is the mean.
+pub fn series(seconds: &[f64]) -> (usize, Vec<f64>) {
+    let unit = seconds.len().div_ceil(MOST_VALUES).max(1);
+    (unit, seconds.chunks_exact(unit).map(mean).collect())
 }
 
 /// All change points of a series, ascending.

@@ -110,7 +110,7 @@ impl Comparison {
 }
 
 /// Two-sided p of a mean of 0: the share of sign patterns whose mean is at least as far from 0 as the observed one.
-pub fn sign_flip(d: &[f64]) -> f64 {
+fn sign_flip(d: &[f64]) -> f64 {
     let observed = d.iter().sum::<f64>().abs();
     // Sums of the same values in other signs differ by rounding; those are ties.
     let reach = observed - 1e-12 * d.iter().map(|v| v.abs()).sum::<f64>();

@@ -22,17 +22,18 @@ pub struct SlowIos {
     pub hold: f64,
 }
 
-/// Counts over so many lengths of time are looked at: whole periods, and a second.
+/// The number of lengths of time over which counts are compared: whole periods, and a second.
 const LENGTHS: usize = 20;
-/// So many counts of a length tell how much they vary.
+/// The fewest counts of a length that show how much they vary.
 const COUNTS: usize = 30;
 /// This share of the counts is left out at each end: a stall or two tell nothing of the rest. What is left of a normal distribution has
 /// [`TRIMMED`] of its standard deviation.
 const ENDS: f64 = 0.05;
 const TRIMMED: f64 = 0.789;
 
-/// The spread of the counts over the one that I/Os have which are slow by chance, one by one; the least of any length of time, since noise and
-/// periods that are cut at their edges add to it. About 1 where chance made them slow. `None` where the counts are too few to tell.
+/// The spread of the counts as a multiple of the spread for I/Os that are slow by chance, one by one. Of all lengths of time the least
+/// multiple is taken, since noise and periods that are cut at their edges add to the spread. About 1 where chance made them slow. `None`
+/// where the counts are too few to tell.
 pub fn over_chance(bins: &[u64], slow: &SlowIos) -> Option<f64> {
     let per_second = PER_SECOND as f64;
     let rate = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / per_second);

@@ -12,10 +12,10 @@ pub mod bootstrap;
 pub mod burst;
 pub mod change;
 pub mod compare;
-pub mod event;
 pub mod gaps;
 pub mod held_together;
-pub mod level;
+pub mod lapses;
+pub mod limit_answer;
 pub mod little;
 pub mod mean_latency;
 pub mod moments;
@@ -26,8 +26,21 @@ pub mod spread;
 pub mod steady;
 pub mod warmup;
 
+use crate::unit::Nanos;
+
 /// Confidence of every two-sided interval that is printed.
 pub const CONFIDENCE: f64 = 0.95;
+
+/// A figure of a shorter run is not quoted: bursts and cycles of a minute are common, and the error of its rate is not known well.
+pub const LEAST_QUOTABLE: Nanos = Nanos::seconds(60);
+/// The length of a run that is recommended.
+pub const RECOMMENDED: Nanos = Nanos::seconds(300);
+/// What a shorter run shows to fall, or to return, may be chance.
+pub const LEAST_SEEN: Nanos = Nanos::seconds(20);
+/// Rates that differ by less are held by one limit.
+pub const SAME_RATE: f64 = 0.03;
+/// Times without completions that take less of the time are single events, which the tolerance of a verdict allows.
+const OFTEN: f64 = 0.02;
 
 /// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
 pub const BATCHES: usize = 10;

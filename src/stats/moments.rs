@@ -1,4 +1,4 @@
-//! Mean, variance, correlation and Student's quantile: which the other modules build on. No units.
+//! Mean, variance, correlation and Student's quantile, on which the other modules build. Values have no unit.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -63,8 +63,8 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a StoredHistogram>) -> His
     all
 }
 
-/// How many independent samples the run is worth for the share of samples above a limit, which may lie far from the percentile that is
-/// limited: how fast I/Os drift says nothing of the slow ones. All samples where none is above the limit.
+/// How many independent samples the run is worth for the share of samples above a limit. The limit may lie far from the percentile that is
+/// judged, and the drift of fast I/Os says nothing about slow ones. All samples count where none is above the limit.
 pub fn effective_samples_above(seconds: &[StoredHistogram], limit: Nanos) -> f64 {
     let edge = bucket(limit.0);
     let above = |h: &StoredHistogram| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1)) as f64;
@@ -80,7 +80,7 @@ pub fn table(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percent
     rows
 }
 
-/// Every percentile of `wanted`, also those that may not be printed. Claims are decided on these. Empty without samples.
+/// Every percentile of `wanted`, including those that may not be printed: claims are decided on them. Empty without samples.
 pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;
@@ -96,7 +96,7 @@ pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Perce
     let shares: Vec<f64> = rows.iter().map(|p| p.share).collect();
     if let Some(found) = bootstrap::intervals(seconds, &shares) {
         for (row, (low, high)) in rows.iter_mut().zip(found) {
-            // Of a long tail, the interval from resampling may miss the value by a bucket: widen it.
+            // In a long tail the interval from resampling may miss the value by a bucket; then it is widened.
             let (low_ns, high_ns) = (low.min(row.value_ns), high.max(row.value_ns));
             row.interval = Some(PercentileBounds { confidence: CONFIDENCE, low_ns, high_ns });
         }

@@ -1,9 +1,8 @@
 //! A rate with its error: I/Os or bytes per second from counts on the 100 ms grid.
 //!
-//! The series is cut into seconds (or whole periods of whatever beats in it: a token bucket refilled every 100 ms to some
-//! seconds, found by autocorrelation), and [`super::spread`] gives the error of their mean whatever the correlation between
-//! them. Where the correlation time of the series is too long, there is no interval, and [`Estimate::too_short`] says why and how long the
-//! run should be.
+//! The series is cut into seconds, or into whole periods where the rate is periodic (a token bucket refilled every 100 ms to some seconds,
+//! found by autocorrelation), and [`super::spread`] gives the error of their mean whatever the correlation between them. Where the
+//! correlation time of the series is too long, there is no interval, and [`Estimate::too_short`] says why and how long the run should be.
 //!
 //! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
 //! drain at the end must be cut off before (see `warmup`).
@@ -27,7 +26,7 @@ const PERIOD_PROMINENCE: f64 = 0.15;
 /// A run shorter than this has no interval that should be quoted.
 pub const MINUTE: f64 = 60.0;
 /// A run of this many correlation times has a useful interval.
-const ENOUGH: f64 = 16.0;
+const ENOUGH_CORRELATION_TIMES: f64 = 16.0;
 
 /// Rate of one run, with its error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -156,7 +155,7 @@ impl Estimate {
         self.ask(reason, 2.0 * self.seconds);
     }
 
-    /// Lower and upper bound, each alone held with the given confidence: `one_sided(0.95)` uses t = 1.860.
+    /// Lower and upper bound, each of which alone holds with the given confidence: `one_sided(0.95)` uses t = 1.860.
     pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
         let b = self.interval.as_ref()?;
         let half = quantile(confidence) * b.standard_error_per_second;
@@ -200,7 +199,7 @@ impl Estimate {
         };
         self.effective_seconds = Some(self.seconds / spread.memory);
         if !spread.holds {
-            let wanted = ENOUGH * spread.memory * unit_seconds;
+            let wanted = ENOUGH_CORRELATION_TIMES * spread.memory * unit_seconds;
             self.ask(TooShort::LongMemory, wanted.clamp(2.0 * self.seconds, 10.0 * self.seconds));
             return;
         }

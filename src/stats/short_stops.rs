@@ -1,4 +1,5 @@
-//! Stops shorter than the 100 ms grid shows as gaps: bins that lack I/Os which the bins around them have, while all requests in flight wait.
+//! Stops that are too short to leave a gap on the 100 ms grid: bins with fewer I/Os than the bins around them, while all requests in flight
+//! wait.
 //!
 //! A rate that dips for 100 ms is no stop by itself: requests may have gone on at a slower pace, or single ones may hang. A stop holds all
 //! requests in flight for as long as it lasts, so the histogram of its second must have as many I/Os that took most of that time. Where
@@ -6,8 +7,9 @@
 
 use std::ops::Range;
 
-use super::event::runs;
-use super::gaps::{BATCH, Stops};
+use super::OFTEN;
+use super::gaps::{BATCH, Stops, beat};
+use super::lapses::runs;
 use super::moments::median;
 use super::percentile::pooled;
 use crate::hist::StoredHistogram;
@@ -15,9 +17,7 @@ use crate::hist::bucket;
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
-/// Stops that take less of the time are left to the percentiles.
-const OFTEN: f64 = 0.02;
-/// Fewer stops are single events.
+/// The fewest stops; fewer are single events.
 pub(super) const FEWEST: usize = 5;
 /// A bin that has less than this share of what the bins around it have lacks I/Os.
 const FULL: f64 = 0.75;
@@ -26,16 +26,16 @@ const QUANTILE: f64 = 0.75;
 /// Requests waited where at least this share of the usual number was in flight.
 const IN_FLIGHT: f64 = 0.8;
 /// A longer dip, in bins, is a slow time.
-const LONGEST: usize = 3;
-/// Random arrivals lack this many standard deviations seldom.
+const LONGEST_DIP: usize = 3;
+/// Random arrivals are seldom this many standard deviations below their mean.
 const DEVIATIONS: f64 = 2.0;
-/// This share of the requests in flight must have taken this share of the time that the dip lacks.
+/// Of the requests in flight at a dip, 60 % must each have taken 60 % of the time that the dip lacks.
 const HELD: f64 = 0.6;
-/// They took at most this multiple of it beyond a usual I/O: single I/Os that hang for longer make no stop.
+/// They took at most this multiple of that time beyond a usual I/O: single I/Os that hang for longer make no stop.
 const LONGER: f64 = 1.75;
 /// Usual I/Os (see [`QUANTILE`]) take at most this share of that time.
 const USUAL: f64 = 0.5;
-/// A bin with none of so many I/Os is no chance.
+/// An empty bin where this many I/Os are expected is no chance.
 const MANY: f64 = 20.0;
 
 const SECOND: usize = PER_SECOND as usize;
@@ -47,7 +47,7 @@ struct Dip {
     bins: Range<usize>,
     /// I/Os of a full bin around it.
     full: f64,
-    /// What the bins lack, in bins.
+    /// The missing I/Os, as a number of full bins.
     missing: f64,
 }
 
@@ -71,7 +71,7 @@ fn dips(ios: &[u64], in_flight: &[f64]) -> Vec<Dip> {
     }
     let missing = |bins: &Range<usize>| share[bins.clone()].iter().map(|s| 1.0 - s).sum();
     let dip = |bins: Range<usize>| Dip { missing: missing(&bins), full: fulls[bins.start], bins };
-    runs(ios.len(), |i| share[i] < 1.0).filter(|r| r.len() <= LONGEST).map(dip).collect()
+    runs(ios.len(), |i| share[i] < 1.0).filter(|r| r.len() <= LONGEST_DIP).map(dip).collect()
 }
 
 /// Whether the counts have so many dips that [`short_stops`] may find stops in them.
@@ -102,7 +102,7 @@ pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[StoredHisto
     let distances: Vec<f64> =
         stops.windows(2).map(|pair| (pair[1].bins.start - pair[0].bins.start) as f64).collect();
     let often = stops.len() >= FEWEST && silent_share >= OFTEN;
-    let period = median(&distances).filter(|_| often)?;
+    let period = beat(&distances).filter(|_| often)?;
     Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share })
 }
 

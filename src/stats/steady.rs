@@ -25,11 +25,9 @@ pub const RANGE_PCT: f64 = 20.0;
 /// Largest excursion of the fitted line over the window, in percent of the mean.
 pub const DRIFT_PCT: f64 = 10.0;
 /// Smallest change of level that is called a change point, in percent: the default tolerance of a promise.
-pub const CHANGE_PCT: f64 = 2.0;
+const CHANGE_PCT: f64 = 2.0;
 /// A level holds for at least this many seconds; anything shorter is an event, not a level.
 const LEVEL_SECONDS: usize = 10;
-/// Change points are searched in at most this many values; longer runs are averaged first.
-const LONGEST: usize = 600;
 
 /// SNIA's two figures for five rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -133,8 +131,7 @@ impl Steadiness {
 
 /// Changes of level in one-second counts that start at `offset` seconds.
 fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
-    let unit = seconds.len().div_ceil(LONGEST).max(1);
-    let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
+    let (unit, series) = change::series(seconds);
     let rule =
         Rule { shortest: LEVEL_SECONDS.div_ceil(unit).max(2), p_value: 0.001, magnitude: CHANGE_PCT / 100.0 };
     let at = |index: usize| offset + (index * unit) as f64;

@@ -16,7 +16,7 @@ const GROUP: usize = 5;
 /// The longest warm-up: this share of the window ...
 const LONGEST_SHARE: usize = 10;
 /// ... and a minute.
-const LONGEST: usize = 60 * PER_SECOND as usize / GROUP;
+const LONGEST_WARMUP: usize = 60 * PER_SECOND as usize / GROUP;
 /// A cut is worth it when at most this share of the squared error remains; noise alone leaves more.
 const PAYS: f64 = 0.75;
 /// A cut within the limits is as good as the best one when its squared error is at most this many times as large.
@@ -45,7 +45,7 @@ impl Warmup {
             bins.chunks_exact(GROUP).map(|c| c.iter().map(|&n| n as f64).sum::<f64>()).collect();
         let errors = errors(&groups);
         let none = Warmup { cut_bins: 0, cut_seconds: 0.0, settled: true };
-        let within = (groups.len() / LONGEST_SHARE).min(LONGEST);
+        let within = (groups.len() / LONGEST_SHARE).min(LONGEST_WARMUP);
         let (best, near) = (least(&errors), least(&errors[..errors.len().min(within + 1)]));
         if best == 0 || errors[best] > PAYS * errors[0] {
             return none;

@@ -1,7 +1,7 @@
 //! CPUs, NUMA nodes and hardware queues of a device, and on which CPUs the workers of a run belong.
 //!
 //! Read from /sys and /proc below a root path; a queue map is read, never assumed. Nothing here changes the machine:
-//! [`placement`] is a pure function from a [`Topology`] to a [`Placement`], and the engine does the pinning.
+//! `placement` is a pure function from a [`Topology`] to a [`Placement`], and the engine does the pinning.
 
 mod cpu_set;
 mod cpus;
@@ -60,6 +60,9 @@ pub struct Topology {
 
 impl Topology {
     /// Reads the topology for sysfs names such as `nvme0n1`, `vdb1` or `dm-0`.
+    ///
+    /// # Errors
+    /// A name that is no block device, or a file of sysfs or procfs that cannot be understood.
     pub fn read(root: &Root, names: &[&str]) -> Result<Topology, TopoError> {
         let cpus = cpus::read(root)?;
         let (targets, disks) = queues::read(root, names)?;

@@ -30,9 +30,9 @@ pub struct Placement {
     pub seats: Vec<Seat>,
     /// Reasons that hold for all workers, one sentence each: CPUs that were avoided, queues that were left out.
     pub reasons: Vec<String>,
-    /// Doubts that the placement itself raises.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Doubt>,
+    /// Doubts that the placement itself raises. Records call them `warnings`.
+    #[serde(rename = "warnings", default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
 }
 
 /// The place of one worker.
@@ -97,12 +97,18 @@ impl Placement {
 }
 
 /// Places workers for ordinary I/O, which completes by interrupt.
+///
+/// # Errors
+/// Those of [`place_on`].
 pub fn place(topology: &Topology, jobs: u32, pinned: bool) -> Result<Placement, PlaceError> {
     place_on(topology, QueueKind::Default, jobs, pinned)
 }
 
 /// Places workers on queues of one kind. A disk without separate read queues takes reads in its default queues; one
 /// without poll queues cannot poll, which is an error.
+///
+/// # Errors
+/// No usable CPU, more pinned jobs than usable CPUs, or a disk without queues of that kind.
 pub fn place_on(
     topology: &Topology,
     kind: QueueKind,
@@ -131,7 +137,7 @@ pub fn place_on(
         seats.extend(seat);
     }
     let reasons = reasons(topology, &lanes, &seats, busy);
-    Ok(Placement { pinned, seats, reasons, warnings: Vec::new() })
+    Ok(Placement { pinned, seats, reasons, doubts: Vec::new() })
 }
 
 /// The worker on each CPU that is taken so far.
@@ -306,11 +312,11 @@ fn unpinned(topology: &Topology, usable: CpuSet, jobs: u32) -> Placement {
             reason: "unpinned: the scheduler decides".to_string(),
         })
         .collect();
-    let mut warnings = Vec::new();
+    let mut doubts = Vec::new();
     if jobs as usize > usable.len() {
         let text = format!("{jobs} unpinned jobs share {} usable CPUs ({usable})", usable.len());
         let advice = format!("use at most {} jobs: workers that wait for a CPU add to latency", usable.len());
-        warnings.push(Doubt::new(Severity::Warning, "jobs-share-cpus", text, advice));
+        doubts.push(Doubt::new(Severity::Warning, "jobs-share-cpus", text, advice));
     }
-    Placement { pinned: false, seats, reasons: limits(topology), warnings }
+    Placement { pinned: false, seats, reasons: limits(topology), doubts }
 }

@@ -4,6 +4,8 @@
 //! alike; what the pairs show is said by [`crate::stats::compare`]. Nothing is measured here: two closures switch the
 //! setting and do one short run.
 
+use std::ops::ControlFlow;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
@@ -51,45 +53,56 @@ pub fn order(pairs: usize, seed: u64) -> Vec<[Side; 2]> {
         .collect()
 }
 
-/// Measures pairs: `set` switches the setting, `measure` does one short run and returns its rate (IOPS). Fewer than
-/// [`crate::stats::compare::FEWEST_PAIRS`] pairs cannot decide. Ends with the setting as wanted, also after an error.
+/// Measures pairs: `set` switches the setting, `measure` does one short run and returns its rate (IOPS), or none where the user ended it. Fewer than
+/// [`crate::stats::compare::FEWEST_PAIRS`] pairs cannot decide. Ends with the setting as wanted, also after an error. A break where the user ended it.
+///
+/// # Errors
+/// The first error of `set` or `measure`.
 pub fn compare<E>(
     pairs: usize,
     seed: u64,
     mut set: impl FnMut(Side) -> Result<(), E>,
-    mut measure: impl FnMut(Side) -> Result<f64, E>,
-) -> Result<Option<Comparison>, E> {
+    mut measure: impl FnMut(Side) -> Result<Option<f64>, E>,
+) -> Result<ControlFlow<(), Option<Comparison>>, E> {
     let mut rates = Vec::new();
-    let mut all = || -> Result<(), E> {
+    let mut all = || -> Result<ControlFlow<()>, E> {
         for pair in order(pairs, seed) {
             let mut rate = [0.0; 2];
             for side in pair {
                 set(side)?;
-                rate[side as usize] = measure(side)?;
+                let Some(measured) = measure(side)? else { return Ok(ControlFlow::Break(())) };
+                rate[side as usize] = measured;
             }
             rates.push((rate[Side::After as usize], rate[Side::Before as usize]));
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     };
     let measured = all();
     let reset = set(Side::After);
-    measured.and(reset)?;
-    Ok(Comparison::of(&rates, NOISE))
+    let ended = measured.and_then(|ended| reset.map(|()| ended))?;
+    Ok(ended.map_continue(|()| Comparison::of(&rates, NOISE)))
 }
 
-/// Compares each knob that was written, one after the other, with the rest as wanted.
+/// Compares each knob that was written, one after the other, with the rest as wanted. Where `measure` gives none, the user ended it: the knobs that
+/// were compared until then are returned.
+///
+/// # Errors
+/// A knob that cannot be switched, and the first error of `measure`.
 pub fn each_knob<E: From<std::io::Error>>(
     tuned: &mut super::Tuned,
     pairs: usize,
     seed: u64,
-    mut measure: impl FnMut() -> Result<f64, E>,
+    mut measure: impl FnMut() -> Result<Option<f64>, E>,
 ) -> Result<Vec<Effect>, E> {
     let written: Vec<super::Applied> =
         tuned.applied().iter().filter(|a| a.attempt == super::Attempt::Written).cloned().collect();
     let mut effects = Vec::new();
     for (n, knob) in (0u64..).zip(written) {
         let set = |side| tuned.set(&knob.path, side).map_err(E::from);
-        let comparison = compare(pairs, seed.wrapping_add(n), set, |_| measure())?;
+        let ControlFlow::Continue(comparison) = compare(pairs, seed.wrapping_add(n), set, |_| measure())?
+        else {
+            break;
+        };
         effects.push(Effect {
             knob: knob.knob.clone(),
             path: knob.path.clone(),
@@ -121,9 +134,11 @@ mod tests {
             runs += 1;
             let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
             let drift = 1.0 - 0.002 * f64::from(runs);
-            Ok(100_000.0 * drift * (1.0 + noise * uniform) * if side == Side::After { gain } else { 1.0 })
+            Ok(Some(
+                100_000.0 * drift * (1.0 + noise * uniform) * if side == Side::After { gain } else { 1.0 },
+            ))
         };
-        let comparison = compare(pairs, seed, set, measure).unwrap().unwrap();
+        let comparison = compare(pairs, seed, set, measure).unwrap().continue_value().unwrap().unwrap();
         assert_eq!(state.get(), Side::After, "it ends as wanted");
         comparison
     }
@@ -156,7 +171,7 @@ mod tests {
         };
         let failed = compare(6, 1, set, |_| {
             runs += 1;
-            if runs == 4 { Err("the device is gone") } else { Ok(1.0) }
+            if runs == 4 { Err("the device is gone") } else { Ok(Some(1.0)) }
         });
         assert_eq!((failed, state.get()), (Err("the device is gone"), Side::After));
     }

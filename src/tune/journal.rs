@@ -1,8 +1,8 @@
 //! The write-ahead journal: what a run has changed, written down before each change.
 //!
-//! Each file has its value from before the run, and how far it got. Writing one file may change others, so all of them are
-//! marked before the write and read back after it. A value that is neither the one from before nor the one that was left
-//! there is somebody else's.
+//! Each entry has the value of a file from before the run, and the state of its change. Writing one file may change others, so all of them
+//! are marked before the write and read back after it. A value that is neither the one from before nor the one that the run left was
+//! written by somebody else.
 
 use std::io;
 
@@ -48,14 +48,14 @@ pub struct JournalEntry {
     /// The value to write; none if the file is only here because writing another one disturbs it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wanted: Option<String>,
-    /// How far it got.
+    /// The state of its change.
     pub state: EntryState,
-    /// Its value when it was last read, if it was there.
+    /// Its value when it was last read; absent where the file was missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<String>,
 }
 
-/// How far a file got.
+/// The state of the change of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryState {
@@ -81,20 +81,23 @@ impl Journal {
     }
 
     /// Reads a journal, refusing whatever it could not have written itself.
-    pub(super) fn parse(text: &str) -> Result<Journal, String> {
+    pub(super) fn parse(text: &[u8]) -> Result<Journal, String> {
         #[derive(Deserialize)]
         struct JournalForm {
             version: u32,
         }
-        let damaged = |e: serde_json::Error| match text.trim() {
-            "" => "it is empty".to_string(),
+        let damaged = |e: serde_json::Error| match text.trim_ascii() {
+            b"" => "it is empty".to_string(),
             _ => format!("it is cut off or damaged ({e})"),
         };
-        let form: JournalForm = serde_json::from_str(text).map_err(damaged)?;
+        let form: JournalForm = serde_json::from_slice(text).map_err(damaged)?;
         if form.version != VERSION {
-            return Err(format!("it has form {}, this program knows form {VERSION}", form.version));
+            return Err(format!(
+                "it has form {}, this program knows form {VERSION}: `volproof restore` of the version that wrote it puts it back",
+                form.version
+            ));
         }
-        let journal: Journal = serde_json::from_str(text).map_err(damaged)?;
+        let journal: Journal = serde_json::from_slice(text).map_err(damaged)?;
         if let Some(entry) = journal.entries.iter().find(|e| !knob::is_ours(&e.path)) {
             return Err(format!("it names {}, which is no knob", entry.path));
         }
@@ -157,22 +160,22 @@ mod tests {
     fn a_foreign_path_or_form_is_refused() {
         let mut evil = journal();
         evil.entries[0].path = "/etc/passwd".into();
-        let text = serde_json::to_string(&evil).unwrap();
+        let text = serde_json::to_vec(&evil).unwrap();
         assert_eq!(Journal::parse(&text).unwrap_err(), "it names /etc/passwd, which is no knob");
         let newer = Journal { version: 4, ..journal() };
-        let text = serde_json::to_string(&newer).unwrap();
-        assert_eq!(Journal::parse(&text).unwrap_err(), "it has form 4, this program knows form 3");
+        let text = serde_json::to_vec(&newer).unwrap();
+        assert!(Journal::parse(&text).unwrap_err().starts_with("it has form 4, this program knows form 3: "));
         let astray = Journal { disks: vec!["../vda".into()], ..journal() };
-        let text = serde_json::to_string(&astray).unwrap();
+        let text = serde_json::to_vec(&astray).unwrap();
         assert_eq!(Journal::parse(&text).unwrap_err(), "it names '../vda', which is no disk");
-        assert_eq!(Journal::parse("\n").unwrap_err(), "it is empty");
+        assert_eq!(Journal::parse(b"\n").unwrap_err(), "it is empty");
     }
 
     proptest! {
-        /// Cut anywhere, a journal is refused, never half believed.
+        /// A journal that was cut anywhere is refused; no part of it is used.
         #[test]
         fn a_cut_journal_is_refused(cut in 0usize..400) {
-            let text = serde_json::to_string(&journal()).unwrap();
+            let text = serde_json::to_vec(&journal()).unwrap();
             let cut = cut.min(text.len() - 1);
             prop_assert!(Journal::parse(&text[..cut]).is_err());
             prop_assert_eq!(Journal::parse(&text).unwrap(), journal());
@@ -180,7 +183,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(text in "\\PC{0,200}") {
-            prop_assert!(Journal::parse(&text).is_err());
+            prop_assert!(Journal::parse(text.as_bytes()).is_err());
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Knob {
     pub want: Want,
     /// Why.
     pub reason: &'static str,
-    /// Where that is written.
+    /// The document that says so.
     pub source: &'static str,
     /// Files that the kernel may change when this one is written, from its folder; `*` stands for every name. They come
     /// back too.
@@ -43,7 +43,7 @@ pub enum Want {
     AioEvents,
 }
 
-/// Whom a knob belongs to.
+/// What a knob belongs to: a disk or the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -149,13 +149,13 @@ pub const KNOBS: &[Knob] = &[
 ];
 
 impl Knob {
-    /// Whom it belongs to.
+    /// What the knob belongs to.
     pub fn scope(&self) -> Scope {
         if self.path.contains("{disk}") { Scope::Disk } else { Scope::Machine }
     }
 }
 
-/// Values of a scheduler, of which setting one may change others: bfq's `slice_idle` and `slice_idle_us` are one.
+/// Settings of a scheduler. Writing one may change others: bfq's `slice_idle` and `slice_idle_us` are the same value.
 const OF_A_SCHEDULER: &str = "/sys/block/*/queue/iosched/*";
 
 /// Patterns of the files that may change when this file is written.
@@ -187,7 +187,7 @@ fn disturbed(places: &Places, path: &str) -> Vec<String> {
     paths.filter(|p| p != path && knob_file::writable(&places.knob(p))).collect()
 }
 
-/// Whether a path is one that tuning can change: what restores as root writes nowhere else.
+/// Whether tuning can change this path. Restoring, which runs as root, writes nowhere else.
 pub(super) fn is_ours(path: &str) -> bool {
     KNOBS.iter().any(|k| {
         let knob = k.path.replace("{disk}", "*");
@@ -195,7 +195,7 @@ pub(super) fn is_ours(path: &str) -> bool {
     })
 }
 
-/// Whom a file belongs to.
+/// What a file belongs to.
 pub(super) fn scope(path: &str) -> Scope {
     if path.starts_with("/sys/block/") { Scope::Disk } else { Scope::Machine }
 }
@@ -280,7 +280,7 @@ pub(super) fn queue(places: &Places, disk: &str) -> Option<u64> {
 /// As [`value`], for callers who must tell a vanished device from a failure.
 pub(super) fn read(path: &Path) -> std::io::Result<String> {
     let text = knob_file::read(path)?;
-    // One line is all that a knob says.
+    // A knob has one line of text.
     let text = text.lines().next().unwrap_or_default().trim();
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     Ok(bracketed.map_or(text, |(choice, _)| choice).to_string())

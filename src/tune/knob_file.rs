@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 use super::tests::fake_kernel;
 
-/// A journal of a machine with thousands of CPUs has less than a hundredth of that, in bytes.
+/// The largest journal, in bytes. On a machine with thousands of CPUs a journal has less than a hundredth of that.
 const LARGEST: u64 = 16 << 20;
 
 /// The text of a kernel setting.
@@ -62,19 +62,19 @@ pub(super) fn writable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.mode() & 0o222 != 0)
 }
 
-/// The text of a journal that belongs to a user.
-pub(super) fn load(path: &Path, user: u32) -> io::Result<String> {
+/// The bytes of a journal that belongs to a user.
+pub(super) fn load(path: &Path, user: u32) -> io::Result<Vec<u8>> {
     #[cfg(test)]
     if let Some(text) = fake_kernel::load(path) {
-        return text;
+        return text.map(String::into_bytes);
     }
     let file = regular(OpenOptions::new().read(true), path, user)?;
     if file.metadata()?.len() > LARGEST {
         return Err(io::Error::other(format!("it has more than {LARGEST} bytes, which no journal has")));
     }
-    let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Makes these bytes the content of a journal: a new file beside it, on disk, renamed over it, the folder on disk.
@@ -124,15 +124,6 @@ pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The journals in a folder, sorted by name.
-pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
-    let ours = |path: &PathBuf| {
-        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        name.starts_with("run-") && name.ends_with(".json")
-    };
-    list(folder).into_iter().filter(ours).collect()
-}
-
 /// Opens a file to lock it, and makes it where it is missing.
 pub(super) fn lock(path: &Path, user: u32) -> io::Result<File> {
     regular(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, user)
@@ -148,7 +139,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Opens a regular file of a user. A link is not followed; a pipe or a device is not opened, or not waited for.
+/// Opens a regular file of a user. A link is not followed; a pipe or a device is refused without waiting for it.
 fn regular(options: &mut OpenOptions, path: &Path, user: u32) -> io::Result<File> {
     let fits = |facts: &fs::Metadata| -> io::Result<()> {
         let kind = facts.file_type();

@@ -1,9 +1,9 @@
-//! Kernel settings for the length of a run, and their way back.
+//! Sets kernel settings for the length of a run, and puts them back.
 //!
-//! Every change is written down first: the [`journal`] is on disk before a knob is touched, so that a run that ends by
-//! error, panic, signal or `kill -9` leaves enough behind for the next start of the program to put everything back. A
-//! value that somebody else changed meanwhile is theirs and stays. Sysfs and procfs are found under a root path; nothing
-//! here prints, except for a guard that is dropped and cannot put a value back.
+//! Every change is written down first: the `journal` is on disk before a knob is touched, so that a run that ends by error, panic, signal
+//! or `kill -9` leaves enough behind for the next start of the program to put everything back. A value that somebody else changed meanwhile
+//! is theirs and stays. Sysfs and procfs are found under a root path; nothing here prints, except a guard that cannot put a value back when
+//! it is dropped.
 //!
 //! `iostats` is deliberately no knob: switching it off would blind the evidence that the device really did the I/O.
 
@@ -13,6 +13,7 @@ mod knob;
 mod knob_file;
 mod owner;
 mod restore;
+mod salvage;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub use knob::{KNOBS, Knob, RoomNeeded, Scope, Setting, Want, survey};
 pub use owner::{Owner, started};
 pub use restore::{Put, Restoration, RestoreOutcome, Which, restore};
 pub use tuned::{Applied, Attempt, Tuned, tune};
-pub use waiting::{Waiting, waiting};
+pub use waiting::{Waiting, holds_journals, waiting};
 
 /// Where knobs and journals are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,15 +45,18 @@ impl Places {
         Places { root: "/".into(), journals: "/run/volproof".into() }
     }
 
-    /// Whether the journals may end with the container that this process runs in: the processes have numbers of their own there, and the folder
-    /// is not one that somebody mounted. The kernel's settings are the host's, which then knows of no journal.
+    /// Whether the journals may end with the container that this process runs in: the processes have numbers of their own there, and the
+    /// folder is not one that somebody mounted. The kernel's settings are those of the host, which would then have no journal of the
+    /// changes.
     pub fn end_with_a_container(&self) -> bool {
         // The first namespace of processes has this number (PROC_PID_INIT_INO, linux/proc_ns.h).
         let host = Path::new("pid:[4026531836]");
-        let mounts = std::fs::read_to_string(self.knob("/proc/self/mountinfo")).unwrap_or_default();
-        let mut places = mounts.lines().filter_map(|mount| mount.split(' ').nth(4));
+        // Names of mounts are bytes: one name that is no UTF-8 must not hide the other mounts.
+        let mounts = std::fs::read(self.knob("/proc/self/mountinfo")).unwrap_or_default();
+        let journals = self.journals.as_os_str().as_encoded_bytes();
+        let mut places = mounts.split(|b| *b == b'\n').filter_map(|mount| mount.split(|b| *b == b' ').nth(4));
         std::fs::read_link(self.knob("/proc/self/ns/pid")).is_ok_and(|own| own != host)
-            && !places.any(|place| Path::new(place) == self.journals)
+            && !places.any(|place| place == journals)
     }
 
     /// The file behind a knob's path.
@@ -73,7 +77,7 @@ pub enum TuneError {
         pid: Option<u32>,
     },
     /// Journals or locks cannot be kept, so nothing may be changed.
-    #[error("{path}: {why}; without a journal no knob is set or put back: run as root, or with --tune off", path = path.display())]
+    #[error("{path}: {why}{}; without a journal no knob is set or put back", way_out(why), path = path.display())]
     NoJournal {
         /// The file or folder.
         path: PathBuf,
@@ -90,6 +94,22 @@ pub enum TuneError {
         /// Its mode.
         mode: u32,
     },
+    /// The journal failed after knobs had been set, and not all of them went back: that was printed.
+    #[error("{0}; not all knobs are back: run `volproof restore` as root")]
+    NotBack(Box<TuneError>),
+}
+
+/// The way to make a journal possible, where the error does not say it already.
+fn way_out(why: &io::Error) -> &'static str {
+    match why.kind() {
+        io::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => {
+            " (even to root: give it the right to write there)"
+        }
+        io::ErrorKind::PermissionDenied => " (run as root)",
+        io::ErrorKind::ReadOnlyFilesystem => " (mount it writable)",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => " (make room there)",
+        _ => "",
+    }
 }
 
 fn who(pid: Option<u32>) -> String {

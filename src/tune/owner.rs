@@ -1,4 +1,4 @@
-//! Who holds a journal: a process, told apart from a later one with the same number by when it started, and by the boot.
+//! The process that holds a journal. Its start time and the boot tell it from a later process with the same number.
 
 use std::fs;
 
@@ -41,7 +41,8 @@ fn boot() -> String {
 
 /// When a running process started, in clock ticks since boot; none where it does not run or cannot be read.
 pub fn started(pid: u32) -> Option<u64> {
-    started_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // The name of a program need not be UTF-8.
+    started_in(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
 /// The name in parentheses may hold blanks and parentheses itself; the state follows the last one.

@@ -1,8 +1,8 @@
-//! The way back: what a journal says was changed returns to what it was, unless somebody else changed it since.
+//! Restoring: each setting that a journal names gets its value from before the run, unless somebody else has changed it since.
 //!
-//! Each file is judged before anything is written, because switching a scheduler resets others; then each gets its target:
-//! the value from before the run, or, where it is no longer ours, the value that was found. The journal is kept up to each
-//! write here as well, so that the way back may be cut short anywhere. Restoring twice changes nothing.
+//! Each file is judged before anything is written, because switching a scheduler resets others. Then each file gets its target: the value
+//! from before the run, or, where it is no longer ours, the value that was found. The journal is saved before each write here as well, so
+//! that restoring may be killed at any point. Restoring twice changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,20 +12,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{EntryState, Journal, JournalEntry};
-use super::store::Store;
-use super::{Places, Scope, TuneError, knob};
+use super::store::{self, Store};
+use super::{Places, Scope, TuneError, knob, salvage};
 use crate::device::{self, Root};
+use crate::shell_word::shell;
 
-/// How often the files are gone through: writing one may change another that was right already (bfq's `strict_guarantees`
-/// sets `slice_idle`), but never round and round.
+/// How often all files are checked and written. Writing one may change another that was right already (bfq's `strict_guarantees` sets
+/// `slice_idle`), but never in a circle.
 const PASSES: usize = 4;
 
 /// Which journals to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those of runs that died: what every start of the program does first.
+    /// Journals of dead runs, which every start of the program restores first.
     Stale,
-    /// Also those whose values were to stay (`tune --keep`): what `restore` does.
+    /// Also journals whose values were to stay (`tune --keep`), which `restore` restores.
     Kept,
 }
 
@@ -38,10 +39,10 @@ pub struct Restoration {
     /// The process that had changed the knobs; absent if the journal could not be read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<u32>,
-    /// Why the whole journal could not be followed.
+    /// Why the journal could not be read as a whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreadable: Option<String>,
-    /// The outcome for each knob.
+    /// The outcome for each knob. Of an unreadable journal, the knobs that can still be read in it.
     pub knobs: Vec<Put>,
 }
 
@@ -94,7 +95,7 @@ impl Restoration {
             && self.knobs.iter().all(|k| !matches!(k.outcome, RestoreOutcome::Failed { .. }))
     }
 
-    /// Whether every knob simply has its old value again, so that there is nothing more to say.
+    /// Whether every knob has its old value again, so that nothing needs to be reported.
     pub fn plain(&self) -> bool {
         let back = |k: &Put| matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged);
         self.unreadable.is_none() && self.knobs.iter().all(back)
@@ -105,12 +106,16 @@ impl Restoration {
         let failed = |k: &Put| matches!(k.outcome, RestoreOutcome::Failed { .. });
         let disturbed = |k: &Put| self.knobs.iter().any(|f| failed(f) && knob::disturbs(&f.path, &k.path));
         let all = self.knobs.iter().filter(|k| failed(k) || disturbed(k));
-        all.map(|k| format!("echo {} > {}", k.before, k.path)).collect()
+        all.map(|k| format!("echo {} > {}", shell(&k.before), shell(&k.path))).collect()
     }
 }
 
 /// Puts back what dead runs left. Safe to call at every start: without journals it does nothing, and what belongs to a
 /// running process is left alone.
+///
+/// # Errors
+/// The folder of journals is not safe, or its lock does not come free. A setting that does not come back is no error: its
+/// [`Restoration`] says so.
 pub fn restore(places: &Places, which: Which) -> Result<Vec<Restoration>, TuneError> {
     let Some(store) = Store::open(&places.journals)? else { return Ok(Vec::new()) };
     let _locked = store.lock()?;
@@ -124,11 +129,13 @@ pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Ve
     let mut waiting: Vec<String> = Vec::new();
     for (path, journal) in store.all() {
         let unreadable =
-            |why| Restoration { journal: path.clone(), pid: None, unreadable: Some(why), knobs: Vec::new() };
+            |why, knobs| Restoration { journal: path.clone(), pid: None, unreadable: Some(why), knobs };
         let mut journal = match journal {
             Ok(journal) => journal,
+            Err(_) if store::maker_lives(&path) => continue,
             Err(why) => {
-                done.push(unreadable(why));
+                let bytes = store.bytes(&path).unwrap_or_default();
+                done.push(unreadable(why, salvage::salvage(places, &bytes)));
                 continue;
             }
         };
@@ -143,10 +150,10 @@ pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Ve
         let held: Result<Vec<_>, _> = journal.disks.iter().map(|d| store.hold(d)).collect();
         let _held = match held {
             Ok(held) => held,
-            // That run wants its disk as it is; this journal is for later then.
+            // A run uses this disk with its present settings: the journal is restored later.
             Err(TuneError::Busy { .. }) => continue,
             Err(e) => {
-                done.push(unreadable(e.to_string()));
+                done.push(unreadable(e.to_string(), Vec::new()));
                 continue;
             }
         };
@@ -188,8 +195,8 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
     Restoration { journal: path.to_path_buf(), pid: Some(journal.owner.pid), unreadable: None, knobs }
 }
 
-/// Why files of a journal that are not there may only be hidden here, as in a namespace without /sys. All of its files wait then: what is put
-/// back must be the whole.
+/// Why files of a journal that are not there may only be hidden here, as in a namespace without /sys. Then all of its files wait: a journal
+/// is restored as a whole.
 fn hides(places: &Places, journal: &Journal) -> Option<String> {
     let absent = |entry: &JournalEntry| knob::read(&places.knob(&entry.path)).is_err_and(|e| vanished(&e));
     let hidden = || {
@@ -197,25 +204,25 @@ fn hides(places: &Places, journal: &Journal) -> Option<String> {
         device::hidden_parts(&root).into_iter().next()
     };
     let part = journal.entries.iter().any(absent).then(hidden)??;
-    Some(format!("it cannot be seen here, since {part}"))
+    Some(format!("it cannot be seen here, since {}; {}", part.what, part.advice))
 }
 
 /// The state of a file before anything is put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FileBefore {
-    /// As a run left it, or on its way: it goes back.
+    /// The value is the one that a run left, or was about to write: it is put back.
     Ours,
-    /// Somebody else wrote it.
+    /// Somebody else wrote this value.
     Theirs(String),
     /// No write of ours has touched it.
     Untouched,
-    /// It is absent for now: it comes and goes with the scheduler or governor.
+    /// The file is absent for now: it exists only with its scheduler or governor.
     Absent,
-    /// It is not to be written.
+    /// The file is not to be written.
     Settled(RestoreOutcome),
 }
 
-/// Writes what is to be written, and says of each entry what became of it.
+/// Writes each file that is to be put back, and returns the outcome of each entry.
 fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<RestoreOutcome> {
     let found = look(places, store, own, journal);
     let (mut refused, mut written) = (BTreeMap::new(), BTreeSet::new());
@@ -247,7 +254,7 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
     for (n, found) in found.into_iter().enumerate() {
         outcomes.push(outcome(places, &journal.entries[n], found, written.contains(&n), refused.remove(&n)));
     }
-    // What belongs to a scheduler that could not be put back waits with it.
+    // Settings of a scheduler that could not be put back wait for that scheduler.
     for n in 0..outcomes.len() {
         let disturber = |other: usize| {
             matches!(outcomes[other], RestoreOutcome::Failed { .. })
@@ -263,8 +270,8 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
     outcomes
 }
 
-/// Judges every entry. From then on the journal has the value to go back to, somebody else's where it is one, and the
-/// value that was found, so that whoever goes on after a kill judges the same.
+/// Judges every entry. From then on the journal has the target value (somebody else's value where there is one) and the value that was
+/// found, so that a later start of the program judges the same after a kill.
 fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<FileBefore> {
     let mut found: Vec<FileBefore> = journal.entries.iter().map(|e| judge(places, e)).collect();
     for (n, entry) in journal.entries.iter().enumerate() {
@@ -316,7 +323,7 @@ fn judge(places: &Places, entry: &JournalEntry) -> FileBefore {
     };
     let is = |value: &Option<String>| value.as_ref() == Some(&now);
     let ours = match entry.state {
-        // Changed by the kernel to a value that nobody had time to note.
+        // The kernel changed the value, and the run was killed before it could note it.
         EntryState::Planned | EntryState::Disturbed => true,
         EntryState::Writing => is(&entry.after) || is(&entry.wanted),
         EntryState::Written => is(&entry.after),
@@ -374,7 +381,7 @@ fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &Journ
 }
 
 /// Whether the device behind a file has left.
-fn vanished(e: &io::Error) -> bool {
+pub(super) fn vanished(e: &io::Error) -> bool {
     let gone = [libc::ENODEV, libc::ENXIO];
     e.kind() == io::ErrorKind::NotFound || e.raw_os_error().is_some_and(|n| gone.contains(&n))
 }

@@ -14,9 +14,34 @@ use std::time::{Duration, Instant};
 use super::journal::Journal;
 use super::owner::Owner;
 use super::{TuneError, knob_file};
+use crate::file_lock::locked_until;
 
 /// How long another process may hold the folder's lock, which it needs for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A journal has the name `run-PID-START-RUN.json`, by which the process is told also where its content cannot be read.
+const FRONT: &str = "run-";
+const END: &str = ".json";
+
+/// The journals in a folder, sorted by name.
+pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
+    knob_file::list(folder).into_iter().filter(|path| numbers(path).is_some()).collect()
+}
+
+/// The words between the two ends of a journal's name.
+fn numbers(journal: &Path) -> Option<&str> {
+    journal.file_name()?.to_str()?.strip_prefix(FRONT)?.strip_suffix(END)
+}
+
+/// Whether the process in a journal's name still runs. Such a process puts its settings back itself; its journal may be unreadable here
+/// because its version is newer.
+pub(super) fn maker_lives(journal: &Path) -> bool {
+    let maker = || {
+        let mut words = numbers(journal)?.split('-');
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    maker().is_some_and(|(pid, start)| Owner { pid, start, ..Owner::me() }.alive())
+}
 
 /// The folder of journals and locks.
 #[derive(Clone, Debug)]
@@ -43,13 +68,22 @@ impl Drop for HeldDisk {
 impl Store {
     /// Makes the folder, or refuses one that somebody else could write. Everybody may look into it, to see whose settings
     /// are in force.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or is not safe.
     pub fn create(dir: &Path) -> Result<Store, TuneError> {
         let failed = |why| TuneError::NoJournal { path: dir.to_path_buf(), why };
+        if let Some(store) = Store::open(dir)? {
+            return Ok(store);
+        }
         DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(failed)?;
         Store::open(dir)?.ok_or_else(|| failed(io::ErrorKind::PermissionDenied.into()))
     }
 
     /// The folder, if it exists and is ours: another user's journals are not ours to restore.
+    ///
+    /// # Errors
+    /// The folder cannot be looked at, or is not safe.
     pub fn open(dir: &Path) -> Result<Option<Store>, TuneError> {
         let me = rustix::process::geteuid().as_raw();
         let facts = match fs::symlink_metadata(dir) {
@@ -59,7 +93,7 @@ impl Store {
         };
         let mode = facts.mode() & 0o7777;
         if !facts.is_dir() {
-            let why = io::Error::other("it is no folder");
+            let why = io::Error::other("it is no folder; remove it");
             return Err(TuneError::NoJournal { path: dir.to_path_buf(), why });
         }
         if me != 0 && facts.uid() != me {
@@ -73,27 +107,25 @@ impl Store {
 
     /// Waits for the lock under which knobs and journals change. It is held for milliseconds; a process that hangs with it
     /// stops nobody for longer than [`PATIENCE`].
+    ///
+    /// # Errors
+    /// The lock cannot be opened, or does not come free.
     pub fn lock(&self) -> Result<File, TuneError> {
         let (file, path) = self.lock_file("lock")?;
-        let began = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let why = io::Error::other(
-                        "another volproof has held it for 10 s, and may hang (`fuser` names it)",
-                    );
-                    return Err(TuneError::NoJournal { path, why });
-                }
-                Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
+        let why = match locked_until(&file, Instant::now() + PATIENCE) {
+            Ok(true) => return Ok(file),
+            Ok(false) => {
+                io::Error::other("another volproof has held it for 10 s, and may hang (`fuser` names it)")
             }
-        }
+            Err(why) => why.into(),
+        };
+        Err(TuneError::NoJournal { path, why })
     }
 
     /// Takes a disk for as long as the value lives. A dead holder's lock is gone with it.
+    ///
+    /// # Errors
+    /// Another run holds the disk, or its lock cannot be opened.
     pub fn hold(&self, disk: &str) -> Result<HeldDisk, TuneError> {
         loop {
             let (mut file, path) = self.lock_file(&format!("disk-{disk}.lock"))?;
@@ -135,10 +167,13 @@ impl Store {
     pub fn file(&self, owner: &Owner) -> PathBuf {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
-        self.dir.join(format!("run-{}-{}-{run}.json", owner.pid, owner.start))
+        self.dir.join(format!("{FRONT}{}-{}-{run}{END}", owner.pid, owner.start))
     }
 
     /// Makes the journal what is on disk.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
     pub fn save(&self, path: &Path, journal: &Journal) -> Result<(), TuneError> {
         let bytes = serde_json::to_vec_pretty(journal).map_err(io::Error::from);
         let saved = bytes.and_then(|bytes| knob_file::replace(path, &bytes));
@@ -146,13 +181,27 @@ impl Store {
     }
 
     /// Forgets a journal whose values are all back.
+    ///
+    /// # Errors
+    /// The journal cannot be removed.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
         knob_file::remove(path)
     }
 
     /// One journal.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no journal.
     pub fn load(&self, path: &Path) -> Result<Journal, String> {
-        Journal::parse(&knob_file::load(path, self.user).map_err(|e| e.to_string())?)
+        Journal::parse(&self.bytes(path).map_err(|e| e.to_string())?)
+    }
+
+    /// What is in the file of a journal.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not safe.
+    pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        knob_file::load(path, self.user)
     }
 
     /// All journals, the latest first, so that what was changed last is undone first; those that cannot be read come before
@@ -163,7 +212,7 @@ impl Store {
             // Every save happens under the lock that our caller holds, so nobody is writing this one.
             let _ = knob_file::remove(path);
         }
-        let journals = knob_file::journals(&self.dir).into_iter();
+        let journals = journals(&self.dir).into_iter();
         let mut all: Vec<_> = journals.map(|path| (path.clone(), self.load(&path))).collect();
         all.sort_by_key(|(_, journal)| std::cmp::Reverse(journal.as_ref().map_or(u64::MAX, |j| j.sequence)));
         all
@@ -174,6 +223,18 @@ impl Store {
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn the_name_tells_of_a_run_that_goes_on() {
+        let me = Owner::me();
+        let named = |pid, start| {
+            Store { dir: "/run/volproof".into(), user: 0 }.file(&Owner { pid, start, ..Owner::me() })
+        };
+        assert!(maker_lives(&named(me.pid, me.start)));
+        assert!(!maker_lives(&named(me.pid, me.start + 1)));
+        assert!(!maker_lives(&named(1, 1)));
+        assert!(!maker_lives(Path::new("/run/volproof/run-x.json")));
+    }
 
     #[test]
     fn a_disk_has_one_holder_and_its_lock_goes_with_it() {

@@ -1,7 +1,6 @@
-//! A tuned machine, for as long as the guard lives.
+//! Sets the kernel's settings for a run, and keeps them until the guard is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -11,6 +10,7 @@ use super::journal::{EntryState, Journal, JournalEntry};
 use super::restore::{Put, Restoration, Which, put_back, restore_locked};
 use super::store::{HeldDisk, Store};
 use super::{Places, RestoreOutcome, RoomNeeded, Scope, Setting, TuneError, knob, survey};
+use crate::output::screen;
 
 /// The outcome of setting one knob. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +65,11 @@ pub struct Tuned {
 
 /// Puts back what dead runs left, takes the disks for this run, and sets the knobs that differ.
 ///
-/// `disks` are names in /sys/block, those that really carry the I/O. On an error everything is as it was.
+/// `disks` are names in /sys/block, those that really carry the I/O. On an error everything is as it was, but for
+/// [`TuneError::NotBack`].
+///
+/// # Errors
+/// A disk that another run holds, a folder of journals that is not safe, or a journal that cannot be locked or written.
 pub fn tune(places: &Places, disks: &[String], need: RoomNeeded) -> Result<Tuned, TuneError> {
     let store = Store::create(&places.journals)?;
     let locked = store.lock()?;
@@ -97,12 +101,12 @@ pub fn tune(places: &Places, disks: &[String], need: RoomNeeded) -> Result<Tuned
         drop(locked);
         let undone = tuned.back();
         report_incomplete(&undone);
-        return Err(e);
+        return Err(if undone.complete() { e } else { TuneError::NotBack(Box::new(e)) });
     }
     Ok(tuned)
 }
 
-/// Whether a knob brings values of its own along: those of a scheduler or a governor belong to it.
+/// Whether a knob comes with settings of its own, as a scheduler or a governor does.
 fn brings_others(path: &str) -> bool {
     path.ends_with("/scheduler") || path.ends_with("/scaling_governor")
 }
@@ -153,7 +157,7 @@ fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Jou
 }
 
 impl Tuned {
-    /// Knob by knob: written down, written, read back, written down.
+    /// Sets the knobs one by one: journals the change, writes the value, reads it back, and journals the result.
     fn apply(&mut self, settings: &[Setting]) -> Result<(), TuneError> {
         if self.journal.entries.is_empty() {
             return Ok(());
@@ -226,6 +230,11 @@ impl Tuned {
         &self.recovered
     }
 
+    /// Whether this start put back all that dead runs had changed. If not, this run takes what they left for the values from before it.
+    pub fn found_all_back(&self) -> bool {
+        self.recovered.iter().all(Restoration::complete)
+    }
+
     /// The journal's file.
     pub fn journal(&self) -> &Path {
         &self.path
@@ -234,6 +243,9 @@ impl Tuned {
     /// Sets one of our knobs to its old or its wanted value, to measure what it does ([`super::ab`]). The journal covers
     /// both: it goes back to the old value whichever it has in the end. Files that the kernel changes with it are set
     /// again, as wanted or else as before, so that only this one differs.
+    ///
+    /// # Errors
+    /// The run did not write this knob, the kernel refuses the value, or the journal cannot be locked.
     pub fn set(&mut self, path: &str, side: super::ab::Side) -> std::io::Result<()> {
         let other = std::io::Error::other::<TuneError>;
         let entries = &self.journal.entries;
@@ -256,7 +268,7 @@ impl Tuned {
             let entry = &self.journal.entries[disturbed];
             let value = entry.wanted.as_ref().or(old.then_some(&entry.before)).cloned();
             if let Some(value) = value.filter(|v| entry.after.as_ref().is_some_and(|now| now != v)) {
-                // Refused where this side does not allow it, which is then part of what the side is.
+                // The kernel may refuse the value on this side. The refusal is then a part of the effect that is measured.
                 let _ = self.journal.write(&self.places, disturbed, &value, save).map_err(other)?;
             }
         }
@@ -270,6 +282,9 @@ impl Tuned {
     }
 
     /// Leaves the values until `restore` is asked for, or the machine restarts.
+    ///
+    /// # Errors
+    /// The journal cannot be locked or written.
     pub fn keep(mut self) -> Result<(), TuneError> {
         let _locked = self.store.lock()?;
         self.take_over();
@@ -308,13 +323,14 @@ impl Drop for Tuned {
 /// The last words of a guard that is dropped by an error or a panic: nobody else can say them. A standard error that is
 /// closed must not make it panic itself.
 fn report_incomplete(restoration: &Restoration) {
-    let mut out = std::io::stderr().lock();
+    let mut text = String::new();
     for Put { path, outcome, .. } in &restoration.knobs {
         if let RestoreOutcome::Failed { why } = outcome {
-            let _ = writeln!(out, "volproof: {path} could not be put back: {why}");
+            text += &format!("volproof: {path} could not be put back: {why}\n");
         }
     }
     for command in restoration.by_hand() {
-        let _ = writeln!(out, "volproof: as root: {command}");
+        text += &format!("volproof: as root: {command}\n");
     }
+    screen::say(&text);
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::journal::Journal;
 use super::restore::Which;
-use super::{Places, knob_file};
+use super::{Places, knob_file, store};
 
 /// Journals that wait in another user's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +28,11 @@ impl Waiting {
     }
 }
 
+/// Whether journals can be seen in the folder, whosever they are.
+pub fn holds_journals(places: &Places) -> bool {
+    !store::journals(&places.journals).is_empty()
+}
+
 /// Journals that wait in a folder of somebody else. A journal that cannot be read counts as one that waits.
 pub fn waiting(places: &Places, which: Which) -> Option<Waiting> {
     let folder = places.journals.clone();
@@ -41,11 +46,11 @@ pub fn waiting(places: &Places, which: Which) -> Option<Waiting> {
     }
     let waits = |path: &PathBuf| {
         let text = knob_file::load(path, user).map_err(|e| e.to_string());
-        text.and_then(|text| Journal::parse(&text)).map_or(true, |journal| {
+        text.and_then(|text| Journal::parse(&text)).map_or(!store::maker_lives(path), |journal| {
             let kept = journal.kept && journal.owner.this_boot();
             !journal.owner.alive() && (which == Which::Kept || !kept)
         })
     };
-    let journals: Vec<PathBuf> = knob_file::journals(&folder).into_iter().filter(waits).collect();
+    let journals: Vec<PathBuf> = store::journals(&folder).into_iter().filter(waits).collect();
     (!journals.is_empty()).then_some(Waiting { folder, user, journals: Some(journals) })
 }

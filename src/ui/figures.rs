@@ -116,7 +116,7 @@ fn more_seconds(rate: &Estimate) -> Option<u64> {
 pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Line<'static>> {
     let claims: Vec<&Claim> =
         stage.steps.iter().filter_map(|s| s.outlook.as_ref()).flat_map(|o| &o.claims).collect();
-    if claims.is_empty() && run.record.as_ref().is_some_and(|r| r.claimed.is_some()) {
+    if claims.is_empty() && run.record.as_ref().is_some_and(|r| r.judged_promise.is_some()) {
         return vec![Line::from(" promise  nothing of it is tested by this step yet")];
     }
     let line = |c: &&Claim| {

@@ -14,7 +14,7 @@ use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use super::terminal::SMALLEST;
-use crate::unit::{Nanos, significant, throughput};
+use crate::unit::{significant, throughput};
 
 /// Steps of darkness of the strip.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
@@ -287,7 +287,7 @@ fn compact(run: &LiveRun) -> Vec<Line<'static>> {
     if silence >= STILL {
         lines.push(Line::from(format!("NOTHING COMPLETED for {}", silence.clock())));
     } else if let Some((_, s)) = figures.first() {
-        let of = |p: &str| s.latency().percentiles.get(p).map_or("-".into(), Nanos::to_string);
+        let of = |p: &str| s.latency().marked(p, |t| t.to_string()).unwrap_or_else(|| "-".into());
         lines.push(Line::from(format!("p50 {}  p99 {}", of("50"), of("99"))));
     }
     lines.push(Line::from(match (stage.left(), stage.left_in_all()) {

@@ -10,11 +10,11 @@ use super::recent::RecentRates;
 use super::step_result::{StepResult, figures};
 use crate::doubt::Doubt;
 use crate::hist::Histogram;
-use crate::measure::so_far::StepSoFar;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::{EngineKind, Step};
 use crate::record::{DirectionSummary, Record, StepRecord};
 use crate::sample::{CpuTime, Direction, Interval};
+use crate::step_entry::so_far::StepSoFar;
 use crate::unit::{Bytes, Nanos};
 
 /// A step of the stage that begins.
@@ -83,7 +83,7 @@ pub enum LiveNews {
         /// The intervals.
         fresh: Vec<Interval>,
         /// The kernel's counters, where there are new ones.
-        evidence: Option<Box<Evidence>>,
+        evidence: Option<Box<KernelCounters>>,
     },
     /// Steps have ended.
     Measured {
@@ -129,7 +129,7 @@ pub struct LiveStage {
     /// Latencies of the last second that the outlook of the steps contains; none before the first outlook.
     last_second: Option<Histogram>,
     /// The kernel's counters.
-    pub evidence: Evidence,
+    pub evidence: KernelCounters,
     /// Number of lines that were said before it began.
     pub said_before: usize,
 }
@@ -223,7 +223,7 @@ impl LiveRun {
                     recent: RecentRates::default(),
                     minute: Minute::default(),
                     last_second: None,
-                    evidence: Evidence::default(),
+                    evidence: KernelCounters::default(),
                     said_before: self.said.len(),
                 });
             }
@@ -259,7 +259,7 @@ impl LiveRun {
             let LiveStep { staged, so_far, .. } = &stage.steps[n];
             let mut paths = staged.paths.clone();
             paths.resize_with(so_far.series().len().max(paths.len()), || "null".into());
-            let step = so_far.record(&staged.step, staged.engine, paths);
+            let step = so_far.entry(&staged.step, staged.engine, paths);
             // The schedule of arrivals is told at the end alone.
             (n, StepRecord { open_loop: None, ..step })
         };
@@ -280,7 +280,7 @@ impl LiveRun {
 
     /// Doubts of the run, of finished steps, and of those that run.
     pub fn all_doubts(&self) -> Vec<&Doubt> {
-        let run = self.record.iter().flat_map(|r| &r.warnings);
+        let run = self.record.iter().flat_map(|r| &r.doubts);
         let running = self.stage.iter().flat_map(|s| &s.steps).filter_map(|s| s.outlook.as_ref());
         run.chain(&self.doubts).chain(running.flat_map(|o| &o.doubts)).collect()
     }
@@ -305,7 +305,7 @@ impl LiveStage {
         elapsed: Nanos,
         shift: i64,
         fresh: &[Interval],
-        evidence: Option<Box<Evidence>>,
+        evidence: Option<Box<KernelCounters>>,
     ) {
         self.elapsed = self.elapsed.max(elapsed);
         if let Some(evidence) = evidence {

@@ -22,7 +22,7 @@ mod user_orders;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::output::screen;
 use crate::record::{Record, StepRecord};
 use crate::sample::Interval;
@@ -59,7 +59,7 @@ pub struct Tick<'a> {
     /// Where the window of the step begins on the grid of the stage, in intervals.
     pub shift: i64,
     /// The kernel's counters, where there are new ones.
-    pub evidence: Option<&'a Evidence>,
+    pub evidence: Option<&'a KernelCounters>,
 }
 
 impl Ui {
@@ -167,7 +167,7 @@ impl Ui {
                 let names: Vec<&str> = steps.iter().map(|s| s.name.as_str()).collect();
                 let ours =
                     |d: &&crate::doubt::Doubt| d.step.as_ref().is_some_and(|s| names.contains(&s.as_str()));
-                let doubts = record.warnings.iter().filter(ours).cloned().collect();
+                let doubts = record.doubts.iter().filter(ours).cloned().collect();
                 live.tell(LiveNews::Measured { steps, doubts });
             }
             Way::Plain(_) | Way::WillBeLive(_) => {

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::codes;
 use crate::doubt::Doubt;
 use crate::doubts;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -28,12 +29,12 @@ pub struct Outlook {
 }
 
 /// Doubts that time alone takes away: nothing to tell while the step still runs.
-const TIME_CURES: [&str; 1] = ["short-run"];
+const TIME_CURES: [&str; 1] = [codes::SHORT_RUN];
 
 /// A pause of so many times the time that the outlook took: it costs at most this share of a CPU.
 const PAUSE: u32 = 100;
 /// The shortest pause.
-const SHORTEST: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// When the outlook is worked out again.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +50,7 @@ impl OutlookPace {
 
     /// It has taken from then to now.
     pub fn took(&mut self, began: Instant, now: Instant) {
-        self.next = Some(now + SHORTEST.max((now - began) * PAUSE));
+        self.next = Some(now + SHORTEST_PAUSE.max((now - began) * PAUSE));
     }
 }
 
@@ -59,7 +60,7 @@ fn summaries(of: impl Fn(Direction) -> Option<DirectionSummary>) -> Vec<(Directi
 
 impl Outlook {
     /// The outlook of the steps that run now. `record` is the Record without finished steps.
-    pub fn of(record: &mut Record, mut steps: Vec<StepRecord>, evidence: &Evidence) -> Vec<Outlook> {
+    pub fn of(record: &mut Record, mut steps: Vec<StepRecord>, evidence: &KernelCounters) -> Vec<Outlook> {
         record.lookup = Default::default();
         record.together.clear();
         if let [alone] = steps.as_mut_slice() {
@@ -70,10 +71,10 @@ impl Outlook {
         }
         record.steps = steps;
         let doubts: Vec<Vec<Doubt>> = record.steps.iter().map(|s| doubts::of_step(record, s)).collect();
-        let run_doubts = std::mem::take(&mut record.warnings);
-        record.warnings = doubts.iter().flatten().cloned().collect();
+        let run_doubts = std::mem::take(&mut record.doubts);
+        record.doubts = doubts.iter().flatten().cloned().collect();
         let claims = verdict::judged_anew(record).1.map(|v| v.claims).unwrap_or_default();
-        record.warnings = run_doubts;
+        record.doubts = run_doubts;
         let steps = std::mem::take(&mut record.steps);
         let outlook = |(step, doubts): (&StepRecord, Vec<Doubt>)| Outlook {
             window: step.window_ns,

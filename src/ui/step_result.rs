@@ -45,7 +45,8 @@ impl StepResult {
             lines.push(format!("{}  nothing completed", self.name));
         }
         if self.errors > 0 {
-            lines.push(format!("{}  {} I/Os failed", self.name, grouped(self.errors)));
+            let failed = if self.errors == 1 { "I/O failed" } else { "I/Os failed" };
+            lines.push(format!("{}  {} {failed}", self.name, grouped(self.errors)));
         }
         lines
     }
@@ -57,7 +58,7 @@ pub(super) fn figures(s: &DirectionSummary) -> String {
     let bounds = bounds.map_or(String::new(), |b| {
         format!(" ({} .. {})", significant(b.low_per_second.max(0.0)), significant(b.high_per_second))
     });
-    let latency = |name: &str| s.latency().percentiles.get(name);
+    let latency = |name: &str| s.latency().marked(name, |t| t.to_string());
     let percentiles: String =
         ["50", "99"].iter().filter_map(|p| Some(format!("  p{p} {}", latency(p)?))).collect();
     format!("{} IOPS{bounds}  {}{percentiles}", significant(s.iops), throughput(s.bytes_per_second))

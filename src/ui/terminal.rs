@@ -71,7 +71,7 @@ pub(super) fn backend() -> io::Result<CrosstermBackend<BufWriter<File>>> {
 /// Takes the terminal, until [`give_back`]; false where a panic has ended that for good.
 ///
 /// # Errors
-/// Errors of the system.
+/// When the terminal refuses its raw mode or the other screen.
 pub(super) fn take() -> io::Result<bool> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -14,9 +14,9 @@ use crate::device::{DevNumber, Facts, FileFacts, FilePlace};
 use crate::doubt::{Doubt, Severity};
 use crate::environment::Environment;
 use crate::hist::Histogram;
-use crate::observe::{DiskTrack, Evidence};
+use crate::observe::{DiskTrack, KernelCounters};
 use crate::plan::{EngineKind, Pattern, Plan, Step};
-use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
+use crate::record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
 use crate::sample::{Counts, Direction, GRID, Interval, PerDirection, Second};
 use crate::unit::{Bytes, Nanos, micro};
 
@@ -77,7 +77,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         steps: Vec::new(),
         aborted: Vec::new(),
         together: Vec::new(),
-        warnings: vec![Doubt::new(
+        doubts: vec![Doubt::new(
             Severity::Note,
             "system-disk",
             "vda is the system disk",
@@ -87,7 +87,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         answer: None,
         resumed_after: Vec::new(),
         asked: None,
-        claimed: Some(Claimed {
+        judged_promise: Some(JudgedPromise {
             options: Vec::new(),
             tolerance: 0.02,
             promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
@@ -129,9 +129,9 @@ fn intervals(worker: u32, d: Direction, places: std::ops::Range<i64>) -> Vec<Int
 }
 
 /// The kernel's counters of so many seconds.
-fn evidence(seconds: u64) -> Evidence {
+fn evidence(seconds: u64) -> KernelCounters {
     let column = |v: u64| (0..seconds).map(|s| v + s * 17 % 23).collect::<Vec<u64>>();
-    Evidence {
+    KernelCounters {
         at_ns: (1..=seconds).map(Nanos::seconds).collect(),
         window_starts_ns: Nanos::seconds(5),
         disks: vec![DiskTrack {
@@ -150,7 +150,7 @@ fn evidence(seconds: u64) -> Evidence {
             queue_ns: column(31_000_000_000),
             in_flight: column(20),
         }],
-        ..Evidence::default()
+        ..KernelCounters::default()
     }
 }
 

@@ -1,25 +1,26 @@
 //! A promised latency and a promised rate of the same volume: whether the mean latency of one request at a time contains the wait for the
 //! volume's IOPS limit.
 //!
-//! One request at a time at X I/Os a second takes 1 / X in the mean (Little's law). Where that is more than the promised latency, no volume
-//! shows the promised latency at its promised rate, however quick it is: only a lower rate does.
+//! One request at a time at X I/Os a second takes 1 / X in the mean (Little's law). Where 1 / X is more than the promised latency, even the
+//! quickest volume cannot show that latency at its promised rate; a lower rate can.
 
-use super::claim::{Judge, PromisedRates, figure};
+use super::claim::{Judge, PromisedRates, figure, fits_latency};
 use super::reach;
 use crate::catalogue::promised_level::PromiseDirection;
+use crate::codes;
 use crate::diagnose::direction;
-use crate::plan::Step;
-use crate::record::{Claimed, Confidence, Metric, StepRecord};
+use crate::plan::{BlockSizes, Pattern, Step};
+use crate::record::{Conditions, Confidence, JudgedPromise, Metric, StepRecord};
+use crate::stats::SAME_RATE;
 use crate::unit::{Bytes, Nanos};
 
 /// Share of a limit at which I/Os do not wait for it.
 const BELOW_LIMIT: f64 = 0.5;
-/// Rates that differ by less are held by one limit.
-const SAME: f64 = 0.03;
 
-/// Why a mean latency contains the wait for an IOPS limit, and the command that shows the latency without it.
+/// Why a mean latency contains the wait for an IOPS limit, the rate that shows the latency without it, and the command for that.
 pub(super) struct CapWait {
     pub(super) reason: String,
+    pub(super) rate: f64,
     pub(super) command: Option<String>,
 }
 
@@ -29,49 +30,81 @@ impl Judge<'_> {
         let summary = self.summary();
         let (rate, mean) = (summary.iops.filter(|rate| *rate > 0.0)?, Nanos(summary.mean_ns? as u64));
         let d = direction(self.conditions.pattern()?)?;
-        let promised = PromisedRates::of(self.claimed, self.conditions.single_block()?, d)?.least.iops;
-        let throttle = self.diagnosis.find("throttle").filter(|f| f.confidence > Confidence::Possible);
-        let why = if rate >= promised * (1.0 - self.claimed.tolerance) {
+        let promised = PromisedRates::of(self.judged_promise, self.conditions.single_block()?, d)?.least.iops;
+        // With one request at a time, even counts come from a throttle or from a volume that stops now and then; a lower rate tells which.
+        let throttle = self.diagnosis.find(codes::THROTTLE);
+        let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
+        let mut contains = "contains";
+        let why = if rate >= promised * (1.0 - self.judged_promise.tolerance) {
             format!("{} IOPS are promised", figure(Metric::Iops, promised))
         } else if let Some(found) = throttle {
+            if found.confidence == Confidence::Possible {
+                contains = "may contain";
+            }
             format!("a throttle holds it there, {}", found.confidence.name())
         } else {
             format!("{} did no more with more in flight", self.deeper_with_same_rate(rate)?.name)
         };
         let reason = format!(
-            "at {} IOPS the mean contains the wait for the IOPS limit ({why}): one request at a time takes {mean} there, however quick the \
+            "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): one request at a time takes {mean} there, however quick the \
              volume is; a lower rate shows its latency",
             figure(Metric::Iops, rate)
         );
         let plan = self.record.plan_step(&self.step.name).filter(|_| self.step.reported.is_none());
-        let slower =
-            |plan: &Step| Step { rate_iops: Some(below(rate.min(promised))), rate_bw: None, ..plan.clone() };
-        let command = plan.map(|plan| reach::command(self.record, self.claimed, &slower(plan)));
-        Some(CapWait { reason, command })
+        let rate = below(rate.min(promised));
+        let slower = |plan: &Step| Step { rate_iops: Some(rate), rate_bw: None, ..plan.clone() };
+        let command = plan.map(|plan| reach::command(self.record, self.judged_promise, &slower(plan)));
+        Some(CapWait { reason, rate, command })
     }
 
     /// Another step of the same load with more in flight that did no more.
     fn deeper_with_same_rate(&self, rate: f64) -> Option<&StepRecord> {
         let depth = self.step.in_flight_asked.get()?;
         self.record.steps.iter().find(|other| {
-            let load = self.record.conditions(other);
             other.name != self.step.name
                 && other.in_flight_asked.get().is_some_and(|asked| asked >= 2.0 * depth)
-                && (other.iops() / rate - 1.0).abs() <= SAME
-                && (load.rw == self.conditions.rw && load.block == self.conditions.block)
+                && (other.iops() / rate - 1.0).abs() <= SAME_RATE
+                && self.record.same_load(self.step, other)
         })
     }
 }
 
-/// The rate at which one request at a time shows a promised latency, where as fast as it goes it would wait for the promised IOPS.
-pub(super) fn slow_enough(
-    claimed: &Claimed,
+/// A load of one request at a time, for which a latency is promised.
+#[derive(Clone, Copy, Debug)]
+pub struct LatencyLoad {
+    /// Order and direction of its I/Os.
+    pub pattern: Pattern,
+    /// Their size.
+    pub block: Bytes,
+    /// I/Os a second at which requests do not wait for the promised IOPS; absent where they do not wait at full speed either.
+    pub rate: Option<f64>,
+}
+
+/// The load that shows a promised latency, with this pattern where the promise covers the pattern.
+pub(super) fn latency_load(judged_promise: &JudgedPromise, pattern: Pattern, promised: Nanos) -> LatencyLoad {
+    let block = Bytes::kib(4);
+    let fits = |rw: &Pattern| {
+        let step = Step { rw: *rw, iodepth: 1, numjobs: 1, bs: BlockSizes::one(block), ..Step::default() };
+        fits_latency(judged_promise, &Conditions::of_step(&step, 1), Some(1))
+    };
+    let at_random = match direction(pattern) {
+        Some(PromiseDirection::Read) => Pattern::RandRead,
+        _ => Pattern::RandWrite,
+    };
+    let pattern = [pattern, at_random].into_iter().find(fits).unwrap_or(Pattern::RandWrite);
+    let rate = direction(pattern).and_then(|d| slow_enough(judged_promise, block, d, promised));
+    LatencyLoad { pattern, block, rate }
+}
+
+/// The rate at which one request at a time shows a promised latency, where at full speed it would wait for the promised IOPS.
+fn slow_enough(
+    judged_promise: &JudgedPromise,
     block: Bytes,
     d: PromiseDirection,
     latency: Nanos,
 ) -> Option<f64> {
-    let promised = PromisedRates::of(claimed, block, d)?.least.iops;
-    (promised * latency.as_seconds() * (1.0 + claimed.tolerance) < 1.0).then(|| below(promised))
+    let promised = PromisedRates::of(judged_promise, block, d)?.least.iops;
+    (promised * latency.as_seconds() * (1.0 + judged_promise.tolerance) < 1.0).then(|| below(promised))
 }
 
 /// A rate at which I/Os do not wait for a limit.

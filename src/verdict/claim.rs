@@ -2,23 +2,34 @@
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
+use super::flattered;
+use super::judged_window::{self, JudgedWindow};
 use super::reach::{self, Reach};
 use super::recommended_test::Shows;
-use super::window::{self, JudgedWindow};
+use super::undecided::{ENDED_EARLY, SIMULATED, longer};
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
-use crate::diagnose::{bins, direction};
-use crate::plan::Pattern;
-use crate::record::{Claim, Claimed, Conditions, Confidence, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
+use crate::codes;
+use crate::diagnose::{Summary, bins, direction, load_without_promise};
+use crate::plan::{Arrival, Pattern};
+use crate::record::{
+    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Outcome, Record,
+    StepRecord,
+};
 use crate::sample::{Direction, PER_SECOND};
-use crate::stats::event::LoadGrid;
-use crate::stats::level::{self as answer, Answer, ClaimAnswer};
+use crate::stats::lapses::LoadGrid;
+use crate::stats::limit_answer::{self as answer, ClaimAnswer, LimitAnswer};
 use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 
-/// Why a mean latency fails, which is judged where one request is in flight.
+/// A wait of arrivals for each other is estimated to within this factor.
+const BUNCHED: f64 = 1.25;
+/// Why a mean latency fails. A mean latency is judged only where one request is in flight.
 pub(super) const SLOW_ALONE: &str =
     "one I/O at a time takes longer than promised in the mean: no depth is involved";
+
+/// A range larger than this multiple of the named size cannot lie on the named volume: a GiB is only 7 % more than a GB.
+const NAMED_SIZE: f64 = 1.08;
 
 /// A step with all that judging it needs.
 #[derive(Clone, Copy)]
@@ -26,7 +37,7 @@ pub struct Judge<'a> {
     /// The run.
     pub record: &'a Record,
     /// The promise.
-    pub claimed: &'a Claimed,
+    pub judged_promise: &'a JudgedPromise,
     /// The load, as far as it is known.
     pub conditions: &'a Conditions,
     /// The step as measured.
@@ -40,19 +51,23 @@ pub struct Judge<'a> {
 /// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
 #[derive(Clone, Copy, Debug)]
 pub struct PromisedRates {
-    /// Less than this is a FAIL.
+    /// The promise of the reading that asks least: a FAIL needs a bound below it, less the tolerance.
     pub least: AtBlock,
-    /// At least this is a PASS.
+    /// The promise of the reading that asks most: a PASS needs a bound of at least that, less the tolerance.
     pub most: AtBlock,
 }
 
 impl PromisedRates {
     /// At a block size in a direction.
-    pub fn of(claimed: &Claimed, block: Bytes, d: promised_level::PromiseDirection) -> Option<PromisedRates> {
-        let least = claimed.promise.least(block, d)?;
-        let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
+    pub fn of(
+        judged_promise: &JudgedPromise,
+        block: Bytes,
+        d: promised_level::PromiseDirection,
+    ) -> Option<PromisedRates> {
+        let least = judged_promise.promise.least(block, d)?;
+        let readings = [Reading::Likely, Reading::Other].map(|r| judged_promise.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
-        // A share of nothing is no figure: a promise of 0 is none.
+        // A promise of 0 is none: no figure is a share of 0.
         let promises = |rate: f64| rate.is_finite() && rate > 0.0;
         (promises(least.iops) && promises(least.bytes) && promises(most.bytes))
             .then_some(PromisedRates { least, most })
@@ -65,25 +80,17 @@ impl PromisedRates {
 }
 
 impl Judge<'_> {
-    /// The rate against what binds at the block size of the step; `None` where nothing is promised for it.
+    /// The rate against the limit that binds at the block size of the step; `None` where nothing is promised for it.
     pub fn rate(&self) -> Option<Claim> {
         let pattern = self.conditions.pattern()?;
         let d = direction(pattern)?;
         let block = self.conditions.single_block()?;
-        // What a sequential load gets depends on how its requests are merged.
-        let merges = |v: &VolumePromise| v.charged_block().is_some_and(|charged| block < charged);
-        if !pattern.is_random() && self.claimed.promise.volumes.iter().any(merges) {
+        if load_without_promise(&self.judged_promise.promise, block, pattern).is_some() {
             return None;
         }
-        let rates = PromisedRates::of(self.claimed, block, d)?;
-        // Reads and writes that are promised apart do not add up.
-        if pattern.directions().len() > 1
-            && self.claimed.promise.least(block, promised_level::PromiseDirection::Write) != Some(rates.least)
-        {
-            return None;
-        }
+        let rates = PromisedRates::of(self.judged_promise, block, d)?;
         match &self.step.reported {
-            Some(told) => self.rate_of_spread(told, &rates),
+            Some(reported) => self.rate_of_spread(reported, &rates),
             None => self.rate_of_samples(&rates),
         }
     }
@@ -94,10 +101,10 @@ impl Judge<'_> {
         let bytes = metric == Metric::Throughput;
         let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
-        let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, pick);
+        let terms = ClaimTerms::of(self.judged_promise, &rates.least, &rates.most, pick);
         let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
         let wanted = terms.wanted(&rates.least);
-        let outcome = window::outcome(w.answer);
+        let outcome = judged_window::outcome(w.answer);
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => {
                 let why = self.why_it_failed(rates.least.binding, &w);
@@ -113,18 +120,24 @@ impl Judge<'_> {
         claim.lapses = w.lapses;
         claim.delivered = w.delivered;
         claim.cut = w.cut;
-        let claim = self.valid(claim, short_of.then(|| reach::of(self, &wanted)).flatten());
+        let misses_time = claim.delivered.is_some_and(|d| d.promised.is_some_and(|time| d.share < time))
+            && (outcome == Outcome::Fail || claim.more_seconds.is_some());
+        let reach = match terms.time.filter(|_| misses_time && !short_of) {
+            Some(time) => reach::of_seconds(self, &wanted, time),
+            None => short_of.then(|| reach::of(self, &wanted)).flatten(),
+        };
+        let claim = self.valid(claim, reach);
         Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
     }
 
     /// Mean latency, where a figure is promised and the step is the one that it is promised for.
     pub fn latency(&self) -> Option<Claim> {
-        let promised = latency_promised(self.claimed)?;
-        if !fits_latency(self.claimed, self.conditions, self.record.depth_per_target(self.step)) {
+        let promised = latency_promised(self.judged_promise)?;
+        if !fits_latency(self.judged_promise, self.conditions, self.record.depth_per_target(self.step)) {
             return None;
         }
         match &self.step.reported {
-            Some(told) => self.latency_of_mean(told, promised),
+            Some(reported) => self.latency_of_mean(reported, promised),
             None => self.latency_of_samples(promised),
         }
     }
@@ -142,26 +155,33 @@ impl Judge<'_> {
             }
         }
         let found = MeanLatency::of(&columns)?;
-        let finding = answer::mean_latency(&found, promised, self.claimed.tolerance);
-        let wait = self.cap_wait().filter(|_| finding.answer != Answer::Pass);
+        let finding = answer::mean_latency(&found, promised, self.judged_promise.tolerance);
+        let wait = self.cap_wait().filter(|_| finding.answer != LimitAnswer::Pass);
         let (outcome, reason) = match (finding.answer, &wait) {
             (_, Some(wait)) => (Outcome::Inconclusive, wait.reason.clone()),
-            (Answer::Pass, _) => (Outcome::Pass, String::new()),
-            (Answer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
-            (Answer::Inconclusive, _) => (Outcome::Inconclusive, longer(&finding)),
+            (LimitAnswer::Pass, _) => (Outcome::Pass, String::new()),
+            (LimitAnswer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
+            (LimitAnswer::Inconclusive, _) => (Outcome::Inconclusive, longer(&finding)),
         };
-        // A load that waits for completions sends next to nothing in a time without delivery, which its mean therefore hides.
+        // A closed loop sends next to nothing while the volume delivers nothing, so that its mean latency hides such times.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
         let (lapses, stops) = (load.events(), load.stops());
-        let lost =
-            window::time_lost(&lapses, columns.len() as f64 / PER_SECOND as f64, self.claimed.tolerance);
+        let lost = judged_window::time_lost(
+            &load,
+            &lapses,
+            columns.len() as f64 / PER_SECOND as f64,
+            self.judged_promise.tolerance,
+        );
         let stops = stops.map(|s| {
+            let (share, sure) = load.share_of(&s);
             format!(
-                "the volume does nothing for {} % of the time, which it hides",
-                significant(100.0 * s.silent_share)
+                "the volume does nothing for {}{} % of the time, which it hides",
+                if sure { "" } else { "at least " },
+                significant(100.0 * share)
             )
         });
-        let (outcome, reason) = match lost.or(stops).filter(|_| outcome == Outcome::Pass) {
+        let lacks = lost.or(stops).or_else(|| self.waited_for_the_volume(promised));
+        let (outcome, reason) = match lacks.filter(|_| outcome == Outcome::Pass) {
             Some(words) => (Outcome::Inconclusive, format!("the mean is met, but {words}")),
             None => (outcome, reason),
         };
@@ -174,35 +194,50 @@ impl Judge<'_> {
         Some(self.valid(claim, None))
     }
 
+    /// Why a met mean decides nothing under a rate, in words. An I/O that is due while another request is in flight waits for it. Its
+    /// service latency hides the wait; its response latency, counted from the time at which it was due, contains it.
+    fn waited_for_the_volume(&self, promised: Nanos) -> Option<String> {
+        let limit = promised.0 as f64 * (1.0 + self.judged_promise.tolerance);
+        let responses =
+            self.step.directions().filter_map(|(_, s)| Some((s, s.response_latency_ns.as_ref()?.mean)));
+        let (direction, mean) =
+            responses.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|found| found.1 > limit)?;
+        let took = format!(
+            "counted from the time at which each was due, the I/Os took {} in the mean",
+            Nanos(mean as u64)
+        );
+        let service = &direction.service_latency_ns;
+        let bunches = self.bunching(service).filter(|wait| mean - service.mean <= BUNCHED * wait);
+        Some(match bunches {
+            Some(_) => format!(
+                "{took}: arrivals at random (poisson) come in bunches and wait for each other, which explains it; --arrival fixed leaves that out"
+            ),
+            None => format!(
+                "{took}: the volume stops now and then, or the rate is more than it takes one at a time; a lower --rate-iops tells"
+            ),
+        })
+    }
+
+    /// The mean wait, in nanoseconds, of arrivals at random for each other where one request at a time has such a latency (M/G/1, the formula of
+    /// Pollaczek and Khinchine).
+    fn bunching(&self, service: &LatencySummary) -> Option<f64> {
+        let plan = self.record.plan_step(&self.step.name).filter(|plan| plan.arrival == Arrival::Poisson)?;
+        let rate = plan.arrivals_per_second()? / 1e9;
+        let busy = rate * service.mean;
+        let square = service.mean.powi(2) + service.deviation.powi(2);
+        (busy < 1.0).then(|| rate * square / (2.0 * (1.0 - busy)))
+    }
+
+    /// A claim of this step.
     pub(super) fn claim(
         &self,
         metric: Metric,
         outcome: Outcome,
         promised: f64,
-        f: ClaimAnswer,
+        found: ClaimAnswer,
         reason: String,
     ) -> Claim {
-        Claim {
-            step: self.step.name.clone(),
-            metric,
-            need: None,
-            outcome,
-            promised,
-            limit: f.limit,
-            binding: String::new(),
-            measured: f.value,
-            whole_window: f.value,
-            ratio: f.value / promised,
-            bounds: f.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
-            burst: None,
-            lapses: Vec::new(),
-            delivered: None,
-            cut: None,
-            more_seconds: f.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
-            blocker: None,
-            reason,
-            command: None,
-        }
+        Claim::new(&self.step.name, metric, outcome, promised, found, reason)
     }
 
     /// The claim as it stands, or INVALID: a blocker, or a step that could not have reached the promise.
@@ -210,8 +245,9 @@ impl Judge<'_> {
         let passed = claim.outcome == Outcome::Pass;
         let spared = |code: &str| {
             (passed && ONLY_SLOWS.contains(&code))
-                // Records of earlier versions: more was offered than completed, which is how a rate is measured in an open loop.
-                || (claim.metric != Metric::Latency && code == "overload")
+                // A doubt in Records of earlier versions: more was offered than completed, which is how the highest rate is measured in an
+                // open loop.
+                || (claim.metric != Metric::Latency && code == codes::OVERLOAD)
         };
         let invalid = |code: &str, reason: String, command: Option<String>| Claim {
             outcome: Outcome::Invalid,
@@ -221,55 +257,67 @@ impl Judge<'_> {
             command,
             ..claim.clone()
         };
-        let own = self.not_the_volumes();
+        let summary = self.summary();
+        let own = self.not_the_volumes(&summary);
         let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
         let found = of_figures(self.record, self.step, self.diagnosis);
-        if let Some((code, message, advice)) = own.chain(found).find(|(code, ..)| !spared(code)) {
+        let others = blocker::traffic_of_others(self.diagnosis, &claim, summary.block);
+        if let Some((code, message, advice)) = own.chain(found).chain(others).find(|(code, ..)| !spared(code))
+        {
             let command = match &self.step.reported {
                 Some(_) => self.better(Shows::Rate),
-                None => (code == "generator-limited").then(|| reach::more_jobs(self)).flatten(),
+                None => (code == codes::GENERATOR_LIMITED).then(|| reach::more_jobs(self)).flatten(),
             };
             return invalid(code, blocker::reason(message, advice), command);
         }
         match reach {
             Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
-            // Whoever watches the figures and chooses when to end the step chooses the answer as well.
-            None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => Claim {
-                outcome: Outcome::Inconclusive,
-                reason: "the user ended the step before its time: let it run to its end".into(),
-                ..claim
+            None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
+                Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
+            }
+            None if passed => match flattered::reason(&summary, self.conditions) {
+                Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
+                None => claim,
             },
             None => claim,
         }
     }
 
-    /// Why the step's figures are not those of all the volumes that the promise is for: another step had a part of them, or it
-    /// drove some of them only. Code, message, advice.
-    fn not_the_volumes(&self) -> Vec<(&'static str, String, &'static str)> {
+    /// Why the step's figures are not those of all the volumes that the promise is for: another step had a part of their rate, or the step
+    /// drove some of the volumes only. Code, message, advice.
+    fn not_the_volumes(&self, summary: &Summary) -> Vec<(&'static str, String, &'static str)> {
         let mut why = Vec::new();
-        if self.record.is_simulated() && !self.claimed.judge_simulated {
-            why.push((
-                "simulated",
-                "the device was simulated: nothing was measured of any volume".into(),
-                "to see what a verdict would look like, add --judge-simulated",
-            ));
+        if self.record.is_void_as_simulated() {
+            let (code, message, advice) = SIMULATED;
+            why.push((code, message.into(), advice));
         }
         if let Some(first) = self.record.sharing(self.step).first.first() {
             why.push((
-                "shared-disk",
+                codes::SHARED_DISK,
                 format!("it ran together with {first} on the same disk"),
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
         }
         if let Some(other) = self.beside {
             why.push((
-                "ran-together",
+                codes::RAN_TOGETHER,
                 format!("it ran together with {other}, so its rate is a part of what the volume did"),
                 "run one job after another (stonewall), or make them one job with numjobs",
             ));
         }
+        let sold = Bytes(
+            (self.judged_promise.promise.volumes.iter().map(|v| v.gib).sum::<f64>() * Bytes::GIB.0 as f64)
+                as u64,
+        );
+        if let Some(range) = summary.range.filter(|range| range.0 as f64 > NAMED_SIZE * sold.0 as f64) {
+            why.push((
+                "larger-than-named",
+                format!("the load went over {range}, and {sold} are named as the size of the volume"),
+                "name the size of the volume that was measured (--volume-size)",
+            ));
+        }
         let hosts = self.step.reported.as_ref().map_or(0, |r| r.hosts.len());
-        if hosts > 1 && self.claimed.promise.volumes.len() == 1 {
+        if hosts > 1 && self.judged_promise.promise.volumes.len() == 1 {
             why.push((
                 "several-hosts",
                 format!("{hosts} hosts ran it, and nothing tells whether they drove one volume or one each"),
@@ -277,9 +325,11 @@ impl Judge<'_> {
             ));
         }
         let instances = self.record.fleet.as_ref().map_or(1, |f| f.machines.len());
-        if let Some(volume) = self.claimed.promise.volumes.iter().find(|v| v.least_instances() > instances) {
+        if let Some(volume) =
+            self.judged_promise.promise.volumes.iter().find(|v| v.least_instances() > instances)
+        {
             why.push((
-                "too-few-instances",
+                codes::TOO_FEW_INSTANCES,
                 format!(
                     "the figures of {} hold when {} or more instances load it at the same time, and {instances} did",
                     volume.id,
@@ -289,7 +339,7 @@ impl Judge<'_> {
             ));
         }
         let (driven, all) = (self.record.targets_of(self.step).len(), self.record.targets.len());
-        if driven < all && self.claimed.promise.volumes.len() > 1 {
+        if driven < all && self.judged_promise.promise.volumes.len() > 1 {
             why.push((
                 "not-all-volumes",
                 format!("it drove {driven} of {all} targets, and the promise is that of all of them"),
@@ -305,7 +355,8 @@ impl Judge<'_> {
         if w.burst.is_some_and(|b| b.seconds >= 1.0) {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
-        match self.diagnosis.find("throttle").and_then(|f| Some((f, f.numbers.get("rate_per_second")?))) {
+        match self.diagnosis.find(codes::THROTTLE).and_then(|f| Some((f, f.numbers.get("rate_per_second")?)))
+        {
             Some((f, rate)) if f.confidence > Confidence::Possible => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",
                 grouped(rate.round() as u64),
@@ -316,24 +367,21 @@ impl Judge<'_> {
     }
 }
 
-fn longer(f: &ClaimAnswer) -> String {
-    match f.more_seconds {
-        Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
-        None => "a longer run of this kind would not decide it within a week".into(),
-    }
-}
-
 /// The largest mean latency that is promised for any of the volumes.
-pub fn latency_promised(claimed: &Claimed) -> Option<Nanos> {
-    let high = claimed.promise.volumes.iter().filter_map(|v| Some(v.latency_ms?[1])).fold(0.0, f64::max);
+pub fn latency_promised(judged_promise: &JudgedPromise) -> Option<Nanos> {
+    let high =
+        judged_promise.promise.volumes.iter().filter_map(|v| Some(v.latency_ms?[1])).fold(0.0, f64::max);
     Some(Nanos((high * 1e6) as u64)).filter(|promised| promised.0 > 0)
 }
 
-/// Whether a step is one that a promised latency is about: one request in flight, small blocks; writes at random where the
-/// provider says so.
-pub fn fits_latency(claimed: &Claimed, c: &Conditions, depth_per_target: Option<u64>) -> bool {
+/// Whether a promised latency covers a step: one request in flight, small blocks; writes at random where the provider says so.
+pub fn fits_latency(judged_promise: &JudgedPromise, c: &Conditions, depth_per_target: Option<u64>) -> bool {
     let basis = |words: &str| {
-        claimed.promise.volumes.iter().any(|v| v.latency_basis.as_ref().is_some_and(|b| b.contains(words)))
+        judged_promise
+            .promise
+            .volumes
+            .iter()
+            .any(|v| v.latency_basis.as_ref().is_some_and(|b| b.contains(words)))
     };
     let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
     let Some(pattern) = c.pattern() else { return false };
@@ -343,7 +391,7 @@ pub fn fits_latency(claimed: &Claimed, c: &Conditions, depth_per_target: Option<
         && pattern.directions().len() == 1
 }
 
-/// A limit and the figures that are held against it, with as many digits as tell each of them from it.
+/// A limit and the figures that are held against it, with enough digits to tell each figure from the limit.
 pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<String>) {
     let short = |v: f64| figure(metric, v);
     let all =
@@ -353,7 +401,7 @@ pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<Strin
     };
     let (scale, unit) = match metric {
         Metric::Iops => (1.0, ""),
-        Metric::Throughput => (1_048_576.0, " MiB/s"),
+        Metric::Throughput => (Bytes::MIB.0 as f64, " MiB/s"),
         Metric::Latency | Metric::Percentile if limit < 1e6 => (1e3, " us"),
         Metric::Latency | Metric::Percentile => (1e6, " ms"),
         Metric::SlowShare => (0.01, " %"),

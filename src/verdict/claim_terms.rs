@@ -1,60 +1,76 @@
 //! The promise of a rate as a window or a report is held against it: figures, tolerance, burst and share of time.
 
-use super::excess::{Allowance, SoldRange};
+use super::excess::{SoldBurst, SoldRange};
 use crate::catalogue::volume_promise::AtBlock;
-use crate::record::Claimed;
+use crate::record::JudgedPromise;
+use crate::stats::limit_answer::LimitAnswer;
 use crate::unit::Nanos;
+
+/// Why a rate between both readings of a unit decides nothing.
+const ONE_READING: &str =
+    "one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is";
+
+/// The answer of both readings of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadingsAnswer {
+    /// The answer.
+    pub answer: LimitAnswer,
+    /// The answer is told with the promise and the limit of the reading that asks most.
+    pub by_most: bool,
+    /// Why the readings decide nothing together.
+    pub reason: Option<&'static str>,
+}
 
 /// The promise that a window is held against, in I/Os or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClaimTerms {
-    /// Less than this is a FAIL.
+    /// The promise of the reading that asks least: a FAIL needs a bound below it, less the tolerance.
     pub least: f64,
-    /// At least this is a PASS.
+    /// The promise of the reading that asks most: a PASS needs a bound of at least that, less the tolerance.
     pub most: f64,
     /// Share by which the promise may be missed.
     pub tolerance: f64,
     /// The burst of the type, or of the instance.
-    pub burst: Option<Allowance>,
+    pub burst: Option<SoldBurst>,
     /// More than the promise that the type is sold with.
     pub sold: Option<SoldRange>,
     /// Share of the time that the provider promises.
     pub time: Option<f64>,
     /// The burst is judged instead of the baseline.
     pub judge_burst: bool,
-    /// An application asks for so much at least: more is no burst and no other type, and the tolerance is for lapses alone.
+    /// The promise is the need of an application: a higher rate is no burst and no other type, and the tolerance is for lapses alone.
     pub at_least: bool,
 }
 
 impl ClaimTerms {
     /// The promise of a claim at a block size; `pick` takes the figure of the claim's unit.
     pub fn of(
-        claimed: &Claimed,
+        judged_promise: &JudgedPromise,
         least: &AtBlock,
         most: &AtBlock,
         pick: impl Fn(&AtBlock) -> f64,
     ) -> ClaimTerms {
-        let words = claimed.promise.volumes.iter().map(|v| v.consistency.as_deref());
+        let words = judged_promise.promise.volumes.iter().map(|v| v.consistency.as_deref());
         // Several volumes promise together what the weakest of them promises.
         let time = words.map(|w| w.and_then(share_of_time)).reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)));
         ClaimTerms {
             least: pick(least),
             most: pick(most),
-            tolerance: claimed.tolerance,
-            burst: Allowance::of(claimed, least, pick(least)),
-            sold: SoldRange::of(claimed, most.binding),
+            tolerance: judged_promise.tolerance,
+            burst: SoldBurst::of(judged_promise, least, pick(least)),
+            sold: SoldRange::of(judged_promise, most.binding),
             time: time.flatten(),
-            judge_burst: claimed.judge_burst,
+            judge_burst: judged_promise.judge_burst,
             at_least: false,
         }
     }
 
     /// The burst, where it is judged instead of the baseline.
-    pub fn judged_burst(&self) -> Option<Allowance> {
+    pub fn judged_burst(&self) -> Option<SoldBurst> {
         self.burst.filter(|_| self.judge_burst)
     }
 
-    /// What is judged: less than the first is a FAIL, at least the second is a PASS.
+    /// The two promises that are judged, without tolerance: of the reading that asks least, and of the one that asks most.
     pub fn judged(&self) -> (f64, f64) {
         self.judged_burst().map_or((self.least, self.most), |burst| (burst.per_second, burst.per_second))
     }
@@ -65,8 +81,8 @@ impl ClaimTerms {
         AtBlock { iops: baseline.iops * times, bytes: baseline.bytes * times, ..*baseline }
     }
 
-    /// Why a rate below the burst refutes nothing: a volume without credits does its baseline, so that up to `most` of it the bucket may have been
-    /// empty.
+    /// Why a rate below the burst refutes nothing. A volume without credits delivers its baseline, so that at a rate from the baseline up
+    /// to `most` the bucket may have been empty.
     pub fn few_credits(&self, rate: f64, most: f64) -> Option<String> {
         self.judged_burst()?;
         let explained = (self.least * (1.0 - self.tolerance)..=most).contains(&rate);
@@ -75,7 +91,8 @@ impl ClaimTerms {
         })
     }
 
-    /// What a PASS of the burst shows, where it was measured for so many seconds: its rate, and its length only where a full bucket ends by then.
+    /// What a PASS of the burst shows after so many seconds: the rate of the burst, and its length only where a full bucket lasts no longer
+    /// than that.
     pub fn burst_shown(&self, rate: f64, seconds: f64) -> Option<String> {
         let burst = self.judged_burst()?;
         let measured = Nanos((seconds * 1e9) as u64).clock();
@@ -91,6 +108,20 @@ impl ClaimTerms {
                 "the rate of the burst was kept for the {measured} measured; how long it lasts is not published"
             ),
         })
+    }
+}
+
+impl ReadingsAnswer {
+    /// Of the answer to the reading that asks least, `judged().0` of the terms, and to the reading that asks most, `judged().1`.
+    pub fn of(least: LimitAnswer, most: LimitAnswer) -> ReadingsAnswer {
+        let (answer, by_most, reason) = match (least, most) {
+            (LimitAnswer::Fail, _) => (LimitAnswer::Fail, false, None),
+            (_, LimitAnswer::Pass) => (LimitAnswer::Pass, true, None),
+            (LimitAnswer::Pass, LimitAnswer::Fail) => (LimitAnswer::Inconclusive, true, Some(ONE_READING)),
+            (LimitAnswer::Pass, LimitAnswer::Inconclusive) => (LimitAnswer::Inconclusive, true, None),
+            (LimitAnswer::Inconclusive, _) => (LimitAnswer::Inconclusive, false, None),
+        };
+        ReadingsAnswer { answer, by_most, reason }
     }
 }
 

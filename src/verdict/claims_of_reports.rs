@@ -1,64 +1,80 @@
 //! Claims on the figures of a report: no samples, only means, spreads and percentiles.
 //!
-//! The same promise, the same reach and the same four values as for samples. What is lost is the interval: where the report tells how its
-//! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
+//! Promise, rule of reach and the four outcomes are those for samples. A report has no interval: bounds are made from the spread of its
+//! rate over time, where the report tells that. A run too short to quote decides nothing.
 
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
-use super::claim_terms::ClaimTerms;
+use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
-use super::pass_of_reports::low_samples;
-use super::recommended_test::{self, Shows};
+use super::pass_of_reports::{low_samples, slow_samples};
+use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
 use crate::diagnose::Summary;
-use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
-use crate::stats::level::{self, Answer};
+use crate::record::{Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested};
+use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer};
+use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Nanos, significant};
 
-/// A rate from a shorter run is not quoted.
-pub(super) const QUOTABLE: Nanos = Nanos::seconds(60);
-/// Length of a run that decides.
-pub(super) const ENOUGH: Nanos = Nanos::seconds(300);
 /// Why a figure of a report decides nothing.
 const TOO_NEAR: &str = "the figure lies too near to the limit for what the report tells of its spread";
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 pub(super) const STUDENT: f64 = 1.833;
 /// A figure without a spread, or with the spread of latencies alone, decides only where it is further from the limit than this share of itself.
-const NEAR: f64 = 0.01;
+const NEAR_THE_LIMIT: f64 = 0.01;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
 pub(super) const DEPENDENT: f64 = 10.0;
 
 impl Judge<'_> {
     /// The rate by its mean and the spread that the report tells.
-    pub(super) fn rate_of_spread(&self, told: &ReportedStep, rates: &PromisedRates) -> Option<Claim> {
+    pub(super) fn rate_of_spread(&self, reported: &ReportedStep, rates: &PromisedRates) -> Option<Claim> {
         let s = self.summary();
         let metric = rates.metric();
         let pick = |iops: f64, bytes: f64| if metric == Metric::Iops { iops } else { bytes };
         let measured = pick(s.iops?, s.bytes_per_second?);
-        let terms =
-            ClaimTerms::of(self.claimed, &rates.least, &rates.most, |at: &AtBlock| pick(at.iops, at.bytes));
+        let terms = ClaimTerms::of(self.judged_promise, &rates.least, &rates.most, |at: &AtBlock| {
+            pick(at.iops, at.bytes)
+        });
         let (least, most) = terms.judged();
-        let limit = least * (1.0 - self.claimed.tolerance);
         let bounds = s.samples.map(|(spread, n)| {
             let half = STUDENT * spread * measured / (n as f64 / DEPENDENT).max(1.0).sqrt();
             ((measured - half).max(0.0), measured + half)
         });
-        // A report that tells how a part of the rate spread says nothing of the whole; one of a tool that tells no spread has its mean alone.
-        let partly = bounds.is_none() && told.tells_spread();
-        let unbound =
-            if partly { (0.0, f64::INFINITY) } else { (measured * (1.0 - NEAR), measured * (1.0 + NEAR)) };
+        // The spread of a part of the rate says nothing about the whole. The report of a tool that tells no spread is judged by its mean
+        // alone.
+        let partly = bounds.is_none() && reported.tells_spread();
+        let unbound = if partly {
+            (0.0, f64::INFINITY)
+        } else {
+            (measured * (1.0 - NEAR_THE_LIMIT), measured * (1.0 + NEAR_THE_LIMIT))
+        };
         let (low, high) = bounds.unwrap_or(unbound);
+        let limit_of = |promised: f64| promised * (1.0 - self.judged_promise.tolerance);
+        let against = |promised: f64| match limit_of(promised) {
+            limit if low >= limit => LimitAnswer::Pass,
+            limit if high < limit => LimitAnswer::Fail,
+            _ => LimitAnswer::Inconclusive,
+        };
+        let ReadingsAnswer { answer, by_most, reason: one_reading } =
+            ReadingsAnswer::of(against(least), against(most));
+        let promised = if by_most { most } else { least };
+        let limit = limit_of(promised);
         let window = s.window?;
-        let mut more = None;
-        let (outcome, reason) = if window < QUOTABLE {
-            more = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
+        let (mut more, mut exceeds) = (None, false);
+        let (outcome, reason) = if window < LEAST_QUOTABLE {
+            more = Some((RECOMMENDED.0 - window.0).div_ceil(1_000_000_000));
             let words = if measured >= limit { "it was kept" } else { "it was missed" };
             let seconds = significant(window.as_seconds());
             let reason = format!("{words} for these {seconds} s, which is too short to decide");
             (Outcome::Inconclusive, reason)
-        } else if low >= most * (1.0 - self.claimed.tolerance) {
+        } else if answer == LimitAnswer::Pass {
             match Excess::of(measured, window.as_seconds(), &terms) {
                 Some(excess) => {
+                    exceeds = excess.more_seconds.is_none();
                     more = excess.more_seconds;
                     (Outcome::Inconclusive, excess.reason)
                 }
@@ -66,24 +82,27 @@ impl Judge<'_> {
                     let reason = "the report tells only the sum of several volumes, one of which may fall short: measure each by itself";
                     (Outcome::Inconclusive, reason.into())
                 }
-                None => match low_samples(told, &s, measured, &terms) {
+                None => match low_samples(reported, &s, measured, &terms) {
                     Some(reason) => (Outcome::Inconclusive, reason),
                     None => {
-                        let (outcome, reason) = self.unless_it_stood_still(told, &s);
+                        let (outcome, reason) = self.unless_it_stood_still(reported, &s);
                         let shown = terms.burst_shown(measured, window.as_seconds());
                         (outcome, shown.filter(|_| outcome == Outcome::Pass).unwrap_or(reason))
                     }
                 },
             }
-        } else if high < limit {
+        } else if answer == LimitAnswer::Fail {
             let owner = rates.least.binding.owner();
-            // The mean of a burst that ended lies anywhere between.
-            match terms.few_credits(measured, limit) {
+            // The mean of a burst that ended lies anywhere between baseline and burst.
+            let slow = || slow_samples(reported, &s, measured, limit);
+            match terms.few_credits(measured, limit).or_else(slow) {
                 Some(reason) => (Outcome::Inconclusive, reason),
                 None => (Outcome::Fail, format!("less than the {owner} cap")),
             }
+        } else if let Some(reason) = one_reading {
+            (Outcome::Inconclusive, reason.into())
         } else {
-            more = Some(ENOUGH.as_seconds().max(window.as_seconds()) as u64);
+            more = Some(RECOMMENDED.as_seconds().max(window.as_seconds()) as u64);
             let reason = match partly {
                 true => {
                     "the report does not tell how the whole rate spread over time, without which it decides nothing"
@@ -92,10 +111,12 @@ impl Judge<'_> {
             };
             (Outcome::Inconclusive, reason.into())
         };
-        let found = finding(measured, limit, bounds, more);
-        let mut claim = self.claim(metric, outcome, least, found, reason);
+        let found = ClaimAnswer::open(measured, limit, bounds, more);
+        let mut claim = self.claim(metric, outcome, promised, found, reason);
         claim.binding = rates.least.binding.words().into();
-        claim.command = self.better(Shows::Rate).filter(|_| outcome == Outcome::Inconclusive);
+        // No test decides what was bought, or which unit was meant.
+        let tests_it = outcome == Outcome::Inconclusive && one_reading.is_none() && !exceeds;
+        claim.command = self.better(Shows::Rate).filter(|_| tests_it);
         let short_of = measured < limit;
         Some(
             self.valid(
@@ -105,38 +126,51 @@ impl Judge<'_> {
         )
     }
 
-    /// The promise is that of several volumes, which were several targets of one job.
+    /// Several volumes were targets of one job: as many as the promise names, or as there are disks among the targets.
     fn tells_only_the_sum(&self) -> bool {
-        let targets = self.conditions.targets.as_ref().map_or(0, |t| t.len());
-        targets > 1 && self.claimed.promise.volumes.len() > 1
+        let targets = self.conditions.targets.as_ref().map_or(&[][..], |t| t.as_slice());
+        let disks: HashSet<&str> = targets.iter().filter_map(|path| disk_of(path)).collect();
+        disks.len() > 1 || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
     }
 
     /// The mean latency as the report tells it.
-    pub(super) fn latency_of_mean(&self, told: &ReportedStep, promised: Nanos) -> Option<Claim> {
+    pub(super) fn latency_of_mean(&self, reported: &ReportedStep, promised: Nanos) -> Option<Claim> {
         let s = self.summary();
         let (measured, promised) = (s.mean_ns?, promised.0 as f64);
-        let limit = promised * (1.0 + self.claimed.tolerance);
-        let spread = told
+        let limit = promised * (1.0 + self.judged_promise.tolerance);
+        let spread = reported
             .parts()
             .iter()
             .filter_map(|(_, f)| f.latency())
             .map(|(_, l)| l.deviation)
             .fold(0.0, f64::max);
         let half = match s.ios.filter(|_| spread > 0.0) {
-            Some(ios) => (STUDENT * spread / (ios / DEPENDENT).max(1.0).sqrt()).max(NEAR * measured),
-            None => NEAR * measured,
+            Some(ios) => {
+                (STUDENT * spread / (ios / DEPENDENT).max(1.0).sqrt()).max(NEAR_THE_LIMIT * measured)
+            }
+            None => NEAR_THE_LIMIT * measured,
         };
-        let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
+        let (outcome, reason) = match (measured <= limit, s.window? < LEAST_QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             _ if (measured - limit).abs() < half => (Outcome::Inconclusive, TOO_NEAR.into()),
-            (true, false) => self.unless_it_stood_still(told, &s),
+            (true, false) => self.unless_it_stood_still(reported, &s),
             (false, false) => match self.cap_wait() {
                 Some(wait) => (Outcome::Inconclusive, wait.reason),
                 None => (Outcome::Fail, SLOW_ALONE.into()),
             },
         };
-        let mut claim =
-            self.claim(Metric::Latency, outcome, promised, finding(measured, limit, None, None), reason);
+        let due = s.offered.and_then(|rate| waited_for_the_volume(rate, s.mean_ns?, spread, limit));
+        let (outcome, reason) = match due.filter(|_| outcome == Outcome::Pass) {
+            Some(reason) => (Outcome::Inconclusive, reason),
+            None => (outcome, reason),
+        };
+        let mut claim = self.claim(
+            Metric::Latency,
+            outcome,
+            promised,
+            ClaimAnswer::open(measured, limit, None, None),
+            reason,
+        );
         claim.binding = "volume latency".into();
         claim.command = self.better(Shows::Latency).filter(|_| outcome == Outcome::Inconclusive);
         Some(self.valid(claim, None))
@@ -147,36 +181,61 @@ impl Judge<'_> {
         Summary::of(self.record, self.step)
     }
 
-    /// The command that shows it; the one for the rate where there is none.
+    /// The command of the test that shows a rate or a latency.
     pub(super) fn better(&self, shows: Shows) -> Option<String> {
-        let all =
-            recommended_test::better(self.conditions, &self.summary(), self.diagnosis, &self.claimed.options);
-        let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
-        found.command().cloned()
+        let pattern = self.conditions.pattern()?;
+        let latency = latency_promised(self.judged_promise).map(|promised| {
+            let load = cap_wait::latency_load(self.judged_promise, pattern, promised);
+            // Several requests in flight wait for each other, whatever the limit.
+            let wait = self.cap_wait().filter(|_| self.conditions.in_flight() == Some(1));
+            LatencyLoad { rate: wait.map(|wait| wait.rate).or(load.rate), ..load }
+        });
+        let tested = TestedLoad {
+            conditions: self.conditions,
+            summary: &self.summary(),
+            found: self.diagnosis,
+            promise: &self.judged_promise.options,
+        };
+        tested.better(shows, latency.filter(|_| shows == Shows::Latency))?.command().cloned()
     }
 }
 
-pub(super) fn finding(
-    value: f64,
-    limit: f64,
-    bounds: Option<(f64, f64)>,
-    more: Option<u64>,
-) -> level::ClaimAnswer {
-    level::ClaimAnswer {
-        answer: Answer::Inconclusive,
-        value,
-        limit,
-        ratio: value / limit,
-        bounds,
-        more_seconds: more,
+/// Why a mean latency under a rate does not pass: a report has no times at which its I/Os were due, and by their spread they may have taken longer
+/// than the limit from these on. Kingman's bound: evenly spaced arrivals wait at most rate * variance / (2 (1 - load)) for each other. Latencies in
+/// nanoseconds, a spread of 0 where the report does not tell it.
+fn waited_for_the_volume(rate: f64, mean: f64, spread: f64, limit: f64) -> Option<String> {
+    let busy = rate * mean / 1e9;
+    let most = match busy < 1.0 && spread > 0.0 {
+        true => mean + rate / 1e9 * spread.powi(2) / (2.0 * (1.0 - busy)),
+        false => f64::INFINITY,
+    };
+    let up_to = if most.is_finite() { format!("up to {}", Nanos(most as u64)) } else { "much longer".into() };
+    (most > limit).then(|| {
+        format!(
+            "the mean is met, but counted from the time at which each was due, which no report tells, the I/Os may have taken {up_to} in the mean, by \
+             the spread of their latencies: measure it with volproof"
+        )
+    })
+}
+
+/// The disk that the path of a device names, without the number of a partition.
+fn disk_of(path: &Path) -> Option<&str> {
+    let name = path.to_str()?.strip_prefix("/dev/")?;
+    let whole = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let lettered = ["sd", "vd", "xvd", "hd"].iter().any(|kind| name.starts_with(kind));
+    match whole.strip_suffix('p') {
+        // nvme0n1p2 is a partition, and nvme0n1 is none.
+        Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) && whole.len() < name.len() => Some(disk),
+        _ if lettered => Some(whole),
+        _ => Some(name),
     }
 }
 
-/// Why nothing was judged of a metric that is promised, and the command that tests it. A rate that the report did not test is mentioned beside
-/// a PASS alone, which it limits: its author tested something else.
+/// Why a promised metric was not judged, and the command that tests it. A rate that the report did not test is mentioned only beside a
+/// PASS, whose scope it limits; else the author of the report tested something else.
 pub fn untested(
     record: &Record,
-    claimed: &Claimed,
+    judged_promise: &JudgedPromise,
     found: &[Diagnosis],
     metric: Metric,
     passed: bool,
@@ -184,21 +243,36 @@ pub fn untested(
     if metric != Metric::Latency {
         let read = PromiseDirection::Read;
         let promises = match metric {
-            Metric::Iops => claimed.promise.iops_cap(read).is_some(),
-            _ => claimed.promise.bytes_cap(read, Reading::Likely).is_some(),
+            Metric::Iops => judged_promise.promise.iops_cap(read).is_some(),
+            _ => judged_promise.promise.bytes_cap(read, Reading::Likely).is_some(),
         };
         let reason = format!("no run of the report shows the {} that is promised", metric.name());
         return (passed && promises).then_some(Untested { application: None, metric, reason, command: None });
     }
-    let promised = latency_promised(claimed)?;
+    let promised = latency_promised(judged_promise)?;
     let step = record.steps.iter().find(|s| record.conditions(s).pattern().is_some())?;
     let diagnosis = found.iter().find(|d| d.step == step.name)?;
     let conditions = record.conditions(step);
-    let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis, beside: None };
+    let judge = Judge { record, judged_promise, conditions: &conditions, step, diagnosis, beside: None };
     Some(Untested {
         application: None,
         metric,
         reason: format!("{promised} are promised for one request at a time, and no run shows that"),
         command: judge.better(Shows::Latency),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rated_load_passes_by_its_mean_only_where_its_spread_allows() {
+        let of = |spread: f64| waited_for_the_volume(1000.0, 140_000.0, spread, 204_000.0);
+        assert_eq!(of(50_000.0), None);
+        // One I/O in 20,000 took 400 ms.
+        let told = of(2_828_000.0).unwrap();
+        assert!(told.contains("up to 4.79 ms"), "{told}");
+        assert!(of(0.0).unwrap().contains("much longer"), "the report does not tell the spread");
+    }
 }

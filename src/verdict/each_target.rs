@@ -3,11 +3,12 @@
 use super::claim::Judge;
 use crate::catalogue::Promise;
 use crate::diagnose;
-use crate::record::{Claim, Claimed, Metric, OpenLoopRecord, Outcome, StepRecord, StepTarget};
+use crate::record::{Claim, JudgedPromise, Metric, OpenLoopRecord, Outcome, StepRecord, StepTarget};
 use crate::verdict::figure;
 
 impl Judge<'_> {
-    /// The claim on the sum of several volumes; where it passes and one of the volumes does not, the claim of the gravest one.
+    /// The claim on the sum of several volumes. Where the sum passes and a volume does not, the claim of the volume with the gravest
+    /// outcome.
     pub(super) fn each_delivers(&self, sum: Claim) -> Claim {
         if sum.outcome != Outcome::Pass {
             return sum;
@@ -30,25 +31,26 @@ impl Judge<'_> {
     /// sum: it promises nothing to a single volume.
     fn of_each_target(&self) -> impl Iterator<Item = (&StepTarget, Claim)> {
         let targets = self.step.targets.as_slice();
-        let volumes = &self.claimed.promise.volumes;
+        let volumes = &self.judged_promise.promise.volumes;
         let told = targets.len() > 1 && volumes.len() == self.record.targets.len();
         targets.iter().filter(move |_| told).filter_map(|target| {
             let place = self.record.targets.iter().position(|t| t.path == target.path)?;
             let promise = Promise {
                 volumes: vec![volumes[place].clone()],
                 instance: None,
-                block: self.claimed.promise.block,
+                block: self.judged_promise.promise.block,
             };
-            let claimed = Claimed { promise, ..self.claimed.clone() };
+            let judged_promise = JudgedPromise { promise, ..self.judged_promise.clone() };
             let step = alone(self.step, target);
             let diagnosis = diagnose::of_step(self.record, &step);
-            let judge = Judge { claimed: &claimed, step: &step, diagnosis: &diagnosis, ..*self };
+            let judge =
+                Judge { judged_promise: &judged_promise, step: &step, diagnosis: &diagnosis, ..*self };
             Some((target, judge.rate()?))
         })
     }
 }
 
-/// The part of a step that one of its targets had.
+/// The part of a step on one of its targets.
 fn alone(step: &StepRecord, target: &StepTarget) -> StepRecord {
     let part = 1.0 / step.targets.len() as f64;
     let offered =

@@ -2,37 +2,38 @@
 //!
 //! A burst is no baseline. It is judged where the user asks for it, as a rate and as the time that it lasts.
 
+use super::claim::PromisedRates;
 use super::claim_terms::ClaimTerms;
 use super::figure;
 use crate::catalogue::volume_promise::{AtBlock, Binding, VolumePromise};
-use crate::record::{Claimed, Metric};
+use crate::record::{JudgedPromise, Metric};
 use crate::unit::{Nanos, significant};
 
-/// A rate this much above everything that the type can give is not that type's.
-const BEYOND: f64 = 1.10;
-/// A rate this much above the promise is a burst, where the type bursts.
-pub(super) const ABOVE: f64 = 1.02;
+/// A rate above this multiple of the highest rate of the type comes from another type.
+const BEYOND_THE_TYPE: f64 = 1.10;
+/// A rate above this multiple of the promise is a burst, where the type bursts.
+pub(super) const ABOVE_THE_PROMISE: f64 = 1.02;
 
-/// Beyond the promise for a while: what the catalogue says.
+/// The burst that a type, or an instance, is sold with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Allowance {
+pub struct SoldBurst {
     /// Rate while it lasts, in the unit of the claim.
     pub per_second: f64,
     /// How long a full bucket lasts at that rate; absent where nothing is published.
     pub seconds: Option<f64>,
 }
 
-impl Allowance {
+impl SoldBurst {
     /// The burst of what binds: of the volumes together, or of the instance.
-    pub(super) fn of(claimed: &Claimed, at: &AtBlock, promised: f64) -> Option<Allowance> {
+    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldBurst> {
         let by_iops = at.binding.counts_ios();
-        let (per_second, seconds) = match (at.binding, &claimed.promise.instance) {
+        let (per_second, seconds) = match (at.binding, &judged_promise.promise.instance) {
             (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
                 (if by_iops { i.iops_burst? } else { i.bytes_burst? }, i.burst_seconds)
             }
             _ => {
                 let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
-                for v in &claimed.promise.volumes {
+                for v in &judged_promise.promise.volumes {
                     let unit = if by_iops { 1.0 } else { v.unit.bytes as f64 };
                     let base = if by_iops { v.level.iops.read } else { v.level.throughput.read }?;
                     let burst = v.level.burst.as_ref();
@@ -47,7 +48,7 @@ impl Allowance {
                 any.then_some((sum, longest))?
             }
         };
-        (per_second > promised).then_some(Allowance { per_second, seconds })
+        (per_second > promised).then_some(SoldBurst { per_second, seconds })
     }
 
     /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.
@@ -67,7 +68,7 @@ pub struct SoldRange {
 
 impl SoldRange {
     /// The figure of a binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
-    pub(super) fn of(claimed: &Claimed, binding: Binding) -> Option<SoldRange> {
+    pub(super) fn of(judged_promise: &JudgedPromise, binding: Binding) -> Option<SoldRange> {
         let metric = match binding {
             Binding::VolumeIops => Metric::Iops,
             Binding::VolumeThroughput => Metric::Throughput,
@@ -77,7 +78,7 @@ impl SoldRange {
             Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
             _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|r| r.hi * v.unit.bytes as f64),
         };
-        let most = claimed.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
+        let most = judged_promise.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
         Some(SoldRange { most, metric })
     }
 
@@ -105,30 +106,17 @@ impl Excess {
     /// `None` for a rate near to the promise, or where the type has no burst that explains a little more.
     pub fn of(rate: f64, seconds: f64, terms: &ClaimTerms) -> Option<Excess> {
         let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
-        // What is asked for is no excess.
-        let asked = if terms.judged_burst().is_some() { BEYOND * ceiling } else { ABOVE * terms.most };
+        // A burst that the user asked to judge is no excess.
+        let asked = if terms.judged_burst().is_some() {
+            BEYOND_THE_TYPE * ceiling
+        } else {
+            ABOVE_THE_PROMISE * terms.most
+        };
         if rate <= asked {
             return None;
         }
-        let sold = terms.sold.filter(|sold| rate <= BEYOND * sold.most && sold.most > terms.most);
-        if let Some(sold) = sold.filter(|_| rate > BEYOND * ceiling) {
-            return Some(Excess { reason: sold.question(terms.most), more_seconds: None });
-        }
-        if rate > BEYOND * ceiling {
-            // Nothing that is sold explains the rate. How much throughput is sold may depend on the IOPS, which may not have been named.
-            let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
-            let (given, more) = match terms.sold.map(|sold| sold.metric) {
-                Some(Metric::Throughput) => {
-                    (" with the IOPS that were named", " was more bought (--iops, --throughput),")
-                }
-                _ => ("", ""),
-            };
-            let reason = format!(
-                "{} % of all that this type can give at this size{given}:{more} was the right type and size named, and does the I/O reach the \
-                 volume?",
-                significant(100.0 * rate / ceiling)
-            );
-            return Some(Excess { reason, more_seconds: None });
+        if let Some(beyond) = Excess::beyond(rate, terms) {
+            return Some(beyond);
         }
         let burst = terms.burst?;
         let lasts = burst.at_rate(rate, terms.least);
@@ -146,4 +134,43 @@ impl Excess {
         );
         Some(Excess { reason, more_seconds })
     }
+
+    /// A rate that no burst of the type explains: more was bought, or it is another type.
+    fn beyond(rate: f64, terms: &ClaimTerms) -> Option<Excess> {
+        let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
+        if rate <= BEYOND_THE_TYPE * ceiling {
+            return None;
+        }
+        let sold = terms.sold.filter(|sold| rate <= BEYOND_THE_TYPE * sold.most && sold.most > terms.most);
+        if let Some(sold) = sold {
+            return Some(Excess { reason: sold.question(terms.most), more_seconds: None });
+        }
+        // Nothing that is sold explains the rate. How much throughput is sold may depend on the IOPS, which may not have been named.
+        let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
+        let (given, more) = match terms.sold.map(|sold| sold.metric) {
+            Some(Metric::Throughput) => {
+                (" with the IOPS that were named", " was more bought (--iops, --throughput),")
+            }
+            _ => ("", ""),
+        };
+        let reason = format!(
+            "{} % of all that this type can give at this size{given}:{more} was the right type and size named, and does the I/O reach the \
+             volume?",
+            significant(100.0 * rate / ceiling)
+        );
+        Some(Excess { reason, more_seconds: None })
+    }
+}
+
+/// The question to a user whose volume exceeds every promise that was named. The rate is given in I/Os and in bytes a second. A course asks
+/// the same question as the verdict.
+pub fn question_of_excess(
+    judged_promise: &JudgedPromise,
+    rates: &PromisedRates,
+    (iops, bytes): (f64, f64),
+) -> Option<String> {
+    let counts_ios = rates.metric() == Metric::Iops;
+    let pick = |at: &AtBlock| if counts_ios { at.iops } else { at.bytes };
+    let terms = ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick);
+    Excess::beyond(if counts_ios { iops } else { bytes }, &terms).map(|excess| excess.reason)
 }

@@ -3,7 +3,9 @@
 
 use super::{claims_of, judged, of, to_judge};
 use crate::diagnose;
-use crate::record::{Claim, Claimed, Diagnosis, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks};
+use crate::record::{
+    Claim, Diagnosis, Finding, Fleet, JudgedPromise, Outcome, Record, Remark, Verdict, remarks,
+};
 use crate::unit::grouped;
 
 /// The findings and the verdict of one machine, with its name.
@@ -26,7 +28,7 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
     let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();
     if !fleet.volumes.is_shared() {
         let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
-        return (found, to_judge(record).map(|claimed| of_each(record, claimed, machines)));
+        return (found, to_judge(record).map(|judged_promise| of_each(record, judged_promise, machines)));
     }
     let mut found = diagnose::of_record(record);
     for diagnosis in &mut found {
@@ -73,9 +75,9 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
 }
 
 /// Each machine's own volumes against their own promise.
-fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> Verdict {
+fn of_each(record: &Record, judged_promise: &JudgedPromise, machines: Vec<JudgedMachine>) -> Verdict {
     let blocker = record.fleet_blocker();
-    let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), claimed.notes.clone());
+    let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), judged_promise.notes.clone());
     for JudgedMachine { label, verdict, .. } in machines {
         let Some(verdict) = verdict else { continue };
         claims.extend(verdict.claims.into_iter().map(|claim| {
@@ -93,7 +95,7 @@ fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> 
             }
         }));
         untested = verdict.untested;
-        notes.extend(verdict.notes.into_iter().filter(|n| !claimed.notes.contains(n)));
+        notes.extend(verdict.notes.into_iter().filter(|n| !judged_promise.notes.contains(n)));
     }
     notes.dedup();
     Verdict {
@@ -102,8 +104,8 @@ fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> 
             .map(|c: &Claim| c.outcome)
             .max_by_key(|o| o.weight())
             .or(blocker.map(|_| Outcome::Invalid)),
-        against: super::against(claimed) + ", each by itself",
-        tolerance: claimed.tolerance,
+        against: super::against(judged_promise) + ", each by itself",
+        tolerance: judged_promise.tolerance,
         claims,
         beyond: Vec::new(),
         untested,

@@ -1,15 +1,15 @@
-//! A rate against a promise: by its interval, or where it moved or varies slowly by the levels that it had.
+//! A rate against a promise: by the interval of the rate, or by its levels where the rate moved or varies slowly.
 
 use crate::sample::PER_SECOND;
-use crate::stats::level::{self as answer, Answer, ClaimAnswer, ONE_SIDED};
+use crate::stats::limit_answer::{self as answer, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::rate::{Estimate, TooShort};
 use crate::stats::steady::{Assessment, ROUNDS};
 
-/// A rate that rose by this share through the window goes on rising as far as anybody knows.
+/// A rate that rose by this share through the window may go on rising.
 const RISE: f64 = 0.02;
 
-/// A rate against a promise. Where the rate moved to other levels, these decide, if all of them lie on one side of the limit. A rate that varies
-/// slowly all the time has no levels: a part of the run says no more of the time after it than the run does.
+/// A rate against a promise. Where the rate moved to other levels, these decide, if all of them lie on one side of the limit. A rate that
+/// varies slowly all the time has no levels: a part of the run predicts the later rate no better than the whole run.
 pub(super) fn compare(
     bins: &[u64],
     a: &Assessment,
@@ -19,7 +19,7 @@ pub(super) fn compare(
 ) -> ClaimAnswer {
     let found = answer::rate(estimate, promised, tolerance);
     let moved = |r: &TooShort| matches!(r, TooShort::NotSteady | TooShort::LongMemory);
-    if found.answer != Answer::Inconclusive
+    if found.answer != LimitAnswer::Inconclusive
         || estimate.too_short.is_empty()
         || !estimate.too_short.iter().all(moved)
     {
@@ -30,18 +30,18 @@ pub(super) fn compare(
     let slow = estimate.too_short.contains(&TooShort::LongMemory);
     let of_fifths = || levels(bins, fifths).filter(|_| !slow);
     let Some((low, high)) = levels(bins, changes).or_else(of_fifths) else {
-        // What falls and was never as high as the limit is below it afterwards as well.
+        // A falling rate that was never as high as the limit stays below the limit.
         let missed = falls(bins) && highest(bins).is_some_and(|rate| rate < found.limit);
         return if missed {
-            ClaimAnswer { answer: Answer::Fail, more_seconds: None, ..found }
+            ClaimAnswer { answer: LimitAnswer::Fail, more_seconds: None, ..found }
         } else {
             found
         };
     };
     let answer = if low >= found.limit {
-        Answer::Pass
+        LimitAnswer::Pass
     } else if high < found.limit && !rises(bins) {
-        Answer::Fail
+        LimitAnswer::Fail
     } else {
         return found;
     };
@@ -60,7 +60,7 @@ fn falls(bins: &[u64]) -> bool {
     tenths.is_sorted_by(|a, b| a >= b) && ends.is_some_and(|(a, b)| *a as f64 > (1.0 + RISE) * *b as f64)
 }
 
-/// The highest rate of ten seconds.
+/// The highest rate of the window's pieces of ten seconds.
 fn highest(bins: &[u64]) -> Option<f64> {
     let tens = bins.chunks_exact(10 * PER_SECOND as usize);
     tens.map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / 10.0).reduce(f64::max)

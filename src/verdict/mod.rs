@@ -3,18 +3,21 @@
 //!
 //! Works on a Record alone, fresh or stored. The promise is the lesser of what the volumes and the instance promise, at the block size of
 //! the step. At that size either the IOPS limit or the bytes limit binds, and only the one that binds is judged. The whole window is
-//! judged; see [`window`]. A step that could not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured: its
-//! figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives the
-//! reasons; statistics are in [`crate::stats`].
+//! judged; see `judged_window`. A step that could not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured:
+//! its figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives
+//! the reasons; statistics are in [`crate::stats`].
 
 mod blocker;
 mod cap_wait;
 mod claim;
 mod claim_terms;
 mod claims_of_reports;
+mod conclusion;
 mod each_target;
 mod excess;
+mod flattered;
 mod fleet_verdict;
+mod judged_window;
 mod levels;
 mod needs;
 mod needs_of_reports;
@@ -23,23 +26,28 @@ mod reach;
 mod reach_of_reports;
 pub mod recommended_test;
 mod remeasure;
+mod undecided;
 mod unjudged;
 mod volume_class;
-mod window;
 
 use std::collections::{HashMap, HashSet};
 
 pub use claim::{PromisedRates, figure, figures};
+pub use conclusion::{Conclusion, exit};
+pub use excess::question_of_excess;
 pub use needs::shares_by_hour;
 pub use remeasure::longer;
 
 use crate::diagnose;
 use crate::fit::AskedFits;
+use crate::plan::Step;
 use crate::record::{
-    Claim, Claimed, Diagnosis, Metric, Outcome, Record, StepRecord, Untested, Verdict, company,
+    Claim, Conditions, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
+    company,
 };
+use crate::unit::Nanos;
 
-/// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
+/// Findings of each step and the verdict: those that the Record holds, where this version made them; else those that the rules make now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     match record.diagnoses() {
         Some(found) if record.verdict.is_some() == is_judged(record) => (found, record.verdict.clone()),
@@ -57,29 +65,30 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     (found, verdict)
 }
 
-/// The promise to judge. The points of a course are not judged: most of them are made to stay below the limit.
-fn to_judge(record: &Record) -> Option<&Claimed> {
-    record.claimed.as_ref().filter(|_| record.plan.question.is_none())
+/// The promise to judge.
+fn to_judge(record: &Record) -> Option<&JudgedPromise> {
+    record.judged_promise.as_ref().filter(|_| record.tests_a_volume())
 }
 
 /// A promise or the needs of applications are there to judge.
 fn is_judged(record: &Record) -> bool {
-    to_judge(record).is_some() || record.asked.as_ref().is_some_and(AskedFits::has_needs)
+    record.tests_a_volume()
+        && (record.judged_promise.is_some() || record.asked.as_ref().is_some_and(AskedFits::has_needs))
 }
 
-/// Puts findings and verdict into a Record. Whoever changes a step or doubt of a Record, or names another promise, seals it again.
-pub fn seal(record: &mut Record) {
+/// Puts findings and verdict into a Record. Only [`seal`](crate::seal) calls it, since the answer of a course follows from them.
+pub(crate) fn judge(record: &mut Record) {
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
     record.verdict = verdict;
 }
 
-/// Seals the steps from `first` on, which a sealed Record was given: no other step is looked into again, so that a long plan is judged in
-/// time linear in its steps. Findings that compare steps (limits across block sizes) are made when the whole Record is sealed at the end.
-pub fn seal_steps(record: &mut Record, first: usize) {
-    let sealed = record.findings.is_some() && record.verdict.is_some() == is_judged(record);
-    if first == 0 || !sealed {
-        return seal(record);
+/// Judges the steps from `first` on, which were added to a judged Record: no other step is looked into again. Findings that compare steps
+/// (limits across block sizes) are not made.
+pub(crate) fn judge_steps(record: &mut Record, first: usize) {
+    let judged = record.findings.is_some() && record.verdict.is_some() == is_judged(record);
+    if first == 0 || !judged {
+        return judge(record);
     }
     let found: Vec<Diagnosis> =
         record.steps[first..].iter().map(|step| diagnose::of_step(record, step)).collect();
@@ -101,10 +110,11 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
         if let Some(asked) = &record.asked {
             claims.extend(needs::claims(record, asked, step, diagnosis));
         }
-        if let Some(claimed) = to_judge(record) {
+        if let Some(judged_promise) = to_judge(record) {
             let conditions = record.conditions(step);
             let beside = company.get(step.name.as_str()).copied();
-            let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis, beside };
+            let judge =
+                claim::Judge { record, judged_promise, conditions: &conditions, step, diagnosis, beside };
             claims.extend(judge.rate());
             claims.extend(judge.latency());
         }
@@ -112,23 +122,34 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
     claims
 }
 
-/// The rate of one step against the promise of its Record; none without a promise, and where nothing is promised for its load.
-pub fn of_rate(record: &Record, step: &StepRecord) -> Option<Claim> {
-    let claimed = record.claimed.as_ref()?;
+/// One step by itself against the promise of its Record: the latency of one request at a time, or the rate of more; or why the step is
+/// held against nothing. `None` without a promise.
+pub fn of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
+    let judged_promise = record.judged_promise.as_ref()?;
     let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
     let (conditions, diagnosis) = (&conditions, &diagnosis);
-    claim::Judge { record, claimed, conditions, step, diagnosis, beside: None }.rate()
+    let judge = claim::Judge { record, judged_promise, conditions, step, diagnosis, beside: None };
+    let why = || unjudged::reason(judged_promise, conditions, step);
+    let is_lone = record.depth_per_target(step) == Some(1);
+    Some(if is_lone { judge.latency() } else { judge.rate() }.ok_or_else(why))
+}
+
+/// The mean latency that is promised for a planned step, if its load is the one that the promise covers.
+pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<Nanos> {
+    let conditions = Conditions::of_step(step, 1);
+    let covered = claim::fits_latency(judged_promise, &conditions, Some(step.depth_per_target()));
+    claim::latency_promised(judged_promise).filter(|_| covered)
 }
 
 /// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
 fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
-    // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
+    // A step with one request in flight shows latency. Where another step tests the rate, the shallow step is no test of the rate.
     let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
     let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
     let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
     let promised = |c: &Claim| c.need.is_none();
     let tested: Vec<Metric> = claims.iter().filter(|c| promised(c) && deep(c)).map(|c| c.metric).collect();
-    // Nor is one that was made for the latency's sake: one request at a time, as fast as it goes or at a rate.
+    // Nor is a step that was made for the latency: one request at a time, at full speed or at a rate.
     let shows_latency = |c: &&Claim| promised(c) && c.metric == Metric::Latency;
     let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
     let of_latency =
@@ -140,7 +161,7 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     });
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
-    let claimed = to_judge(record);
+    let judged_promise = to_judge(record);
     let unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     let outcome = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight());
@@ -148,31 +169,31 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let open = Outcome::Inconclusive;
     let outcome = outcome.map(|o| if unanswered.is_empty() || o.weight() > open.weight() { o } else { open });
     let passed = outcome == Some(Outcome::Pass);
-    let mut untested: Vec<Untested> = Metric::ALL
+    let mut untested: Vec<Untested> = Metric::PROMISED
         .into_iter()
         .filter(|m| claims.iter().filter(|c| promised(c)).all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, claimed?, found, m, passed),
-            None => reach::untested(record, claimed?, m),
+            Some(_) => claims_of_reports::untested(record, judged_promise?, found, m, passed),
+            None => reach::untested(record, judged_promise?, m),
         })
         .collect();
-    if let Some(claimed) = claimed.filter(|_| claims.is_empty() && untested.is_empty()) {
-        untested.push(unjudged::first(record, claimed));
+    if let Some(judged_promise) = judged_promise.filter(|_| claims.is_empty() && untested.is_empty()) {
+        untested.push(unjudged::first(record, judged_promise));
     }
     untested.extend(unanswered);
-    let mut notes = claimed.map(|c| c.notes.clone()).unwrap_or_default();
+    let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
     let by_bytes = |c: &Claim| promised(c) && c.metric == Metric::Throughput;
-    if claimed.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
+    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
-    let volumes = claimed.map(against);
+    let volumes = judged_promise.map(against);
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
     let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     Verdict {
         outcome,
         against: volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and "),
-        tolerance: claimed.map_or(0.0, |c| c.tolerance),
+        tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
         claims,
         beyond,
         untested,
@@ -181,9 +202,9 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
 }
 
 /// The volumes whose promise is judged, in words: type and size of each, and their instance.
-pub fn against(claimed: &Claimed) -> String {
+pub fn against(judged_promise: &JudgedPromise) -> String {
     let mut groups: Vec<(String, usize)> = Vec::new();
-    for v in &claimed.promise.volumes {
+    for v in &judged_promise.promise.volumes {
         let text = format!("{}, {}", v.id, v.size());
         match groups.iter_mut().find(|(t, _)| *t == text) {
             Some((_, n)) => *n += 1,
@@ -192,7 +213,7 @@ pub fn against(claimed: &Claimed) -> String {
     }
     let volumes: Vec<String> =
         groups.into_iter().map(|(t, n)| if n > 1 { format!("{n} x {t}") } else { t }).collect();
-    match &claimed.promise.instance {
+    match &judged_promise.promise.instance {
         Some(i) => format!("{} on {}", volumes.join(" + "), i.name),
         None => volumes.join(" + "),
     }
@@ -202,9 +223,8 @@ pub fn against(claimed: &Claimed) -> String {
 mod tests {
     use super::*;
     use crate::diagnose::LOOKED_INTO;
-    use crate::plan::{Plan, Step};
+    use crate::plan::Plan;
     use crate::record::{Known, Report, ReportForm, ReportProgram};
-    use crate::unit::Nanos;
 
     /// A Record is begun from a report, which then goes.
     fn report() -> Report {
@@ -217,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_plan_is_sealed_in_time_linear_in_its_steps() {
+    fn a_long_plan_is_judged_in_time_linear_in_its_steps() {
         const STEPS: usize = 200;
         let mut record = Record { report: None, ..Record::of_report(report(), Default::default()) };
         let planned = |i| Step { name: format!("s{i}"), ..Step::default() };
@@ -225,11 +245,11 @@ mod tests {
         let before = LOOKED_INTO.get();
         for i in 0..STEPS {
             record.steps.push(step(i));
-            seal_steps(&mut record, i);
+            judge_steps(&mut record, i);
         }
         assert_eq!(LOOKED_INTO.get() - before, STEPS, "each step is looked into once");
         let by_step = record.findings.clone();
-        seal(&mut record);
+        judge(&mut record);
         assert!(by_step.as_ref().is_some_and(|f| f.len() >= STEPS), "every step is too short: {by_step:?}");
         assert_eq!(record.findings, by_step);
     }

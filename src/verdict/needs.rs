@@ -4,18 +4,21 @@
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
+use super::judged_window::{self, JudgedWindow};
 use super::needs_of_reports;
+use super::undecided::{ENDED_EARLY, SIMULATED, longer};
 use super::volume_class;
-use super::window::{self, JudgedWindow};
+use crate::codes;
 use crate::diagnose::Summary;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
-use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord, Untested};
+use crate::record::{Claim, Diagnosis, JudgedNeed, Metric, Outcome, Record, StepRecord, Untested};
 use crate::sample::{Direction, Stream};
-use crate::stats::event::{Lapse, LoadGrid};
-use crate::stats::level::{self, Answer, ClaimAnswer};
+use crate::stats::lapses::{Lapse, LoadGrid};
+use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{self, effective_samples_above, pooled};
+use crate::stats::rate::Estimate;
 use crate::unit::{Nanos, significant, total};
 
 /// Seconds of an hour.
@@ -24,7 +27,6 @@ const HOUR: usize = 3600;
 /// A need with the application that has it, and the step that shows it.
 struct NeedCase<'a> {
     record: &'a Record,
-    asked: &'a AskedFits,
     application: &'a AskedApplication,
     need: &'a FitNeed,
     step: &'a StepRecord,
@@ -38,10 +40,10 @@ pub(super) fn claims(
     step: &StepRecord,
     diagnosis: &Diagnosis,
 ) -> Vec<Claim> {
-    let case = |application, need| NeedCase { record, asked, application, need, step, diagnosis };
+    let case = |application, need| NeedCase { record, application, need, step, diagnosis };
     let all = asked.applications.iter().flat_map(|a| a.needs.iter().map(move |need| (a, need)));
     let about = |need: &FitNeed| match &step.reported {
-        Some(told) => needs_of_reports::is_about(need, told),
+        Some(reported) => needs_of_reports::is_about(need, reported),
         None => need.step == step.name,
     };
     all.filter(|(_, need)| about(need)).filter_map(|(a, need)| case(a, need).claim()).collect()
@@ -53,20 +55,21 @@ pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
     asked.applications.iter().any(|a| a.scaled() == need.application && need.grade > a.grade)
 }
 
-/// The applications that have no answer. Of our own steps every need of the grade is to be answered; a report tells only some of them, and one is
-/// enough.
+/// The applications that have no answer. Of our own steps every need of the grade is to be answered. A report tells only some of them, and
+/// one answer is enough.
 pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -> Vec<Untested> {
     let of_report = record.report.is_some();
     let answered = |a: &AskedApplication, need: &FitNeed| {
         claims.iter().any(|c| {
-            let same = |n: &ClaimedNeed| n.application == a.scaled() && n.figure == need.figure.words();
+            let same = |n: &JudgedNeed| n.application == a.scaled() && n.figure == need.figure.words();
             c.need.as_ref().is_some_and(same) && (of_report || c.step == need.step)
         })
     };
     let of = |a: &AskedApplication| {
         let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
         let missing = needs().find(|need| !answered(a, need))?;
-        if of_report && needs().any(|need| answered(a, need)) {
+        let some = needs().any(|need| answered(a, need));
+        if of_report && some {
             return None;
         }
         let measured = record.steps.iter().any(|s| s.name == missing.step);
@@ -76,7 +79,7 @@ pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -
             (false, false) => format!("its load {} was not measured", missing.step),
         };
         Some(Untested {
-            application: Some(a.title()),
+            application: Some(if some { format!("a part of {}", a.title()) } else { a.title() }),
             metric: match missing.figure.kind {
                 FigureKind::Iops => Metric::Iops,
                 FigureKind::Throughput => Metric::Throughput,
@@ -120,10 +123,12 @@ impl NeedCase<'_> {
     fn claim(&self) -> Option<Claim> {
         let limit = self.need.bound.value();
         let (metric, finding, reasons) = match &self.step.reported {
-            Some(told) => needs_of_reports::answer(self.need, told, &Summary::of(self.record, self.step))?,
+            Some(reported) => {
+                needs_of_reports::answer(self.need, reported, &Summary::of(self.record, self.step))?
+            }
             None => self.measured(limit)?,
         };
-        let mut outcome = window::outcome(finding.answer);
+        let mut outcome = judged_window::outcome(finding.answer);
         let mut reason = reasons.join("; ");
         let mut more_seconds = finding.more_seconds;
         if let Some(least) = self.need.least_runtime.filter(|_| outcome == Outcome::Pass)
@@ -133,35 +138,18 @@ impl NeedCase<'_> {
             more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
-        let claim = Claim {
-            step: self.step.name.clone(),
-            metric,
-            need: Some(ClaimedNeed {
-                application: self.application.scaled(),
-                figure: self.need.figure.words(),
-                direction: self.need.figure.direction,
-                grade: self.need.grade,
-                source: self.need.source.clone(),
-                as_of: self.need.as_of.clone(),
-                confidence: self.need.confidence,
-            }),
-            outcome,
-            promised: limit,
-            limit,
-            binding: self.application.title(),
-            measured: finding.value,
-            whole_window: finding.value,
-            ratio: finding.value / limit,
-            bounds: finding.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
-            burst: None,
-            lapses: Vec::new(),
-            delivered: None,
-            cut: None,
-            more_seconds: more_seconds.filter(|_| outcome == Outcome::Inconclusive),
-            blocker: None,
-            reason,
-            command: None,
-        };
+        let found = ClaimAnswer { more_seconds, ..finding };
+        let mut claim = Claim::new(&self.step.name, metric, outcome, limit, found, reason);
+        claim.binding = self.application.title();
+        claim.need = Some(JudgedNeed {
+            application: self.application.scaled(),
+            figure: self.need.figure.words(),
+            direction: self.need.figure.direction,
+            grade: self.need.grade,
+            source: self.need.source.clone(),
+            as_of: self.need.as_of.clone(),
+            confidence: self.need.confidence,
+        });
         Some(self.valid(claim))
     }
 
@@ -182,14 +170,15 @@ impl NeedCase<'_> {
     fn valid(&self, claim: Claim) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         // Loads of an application run together because they do so there.
-        let spared = |code: &str| code == "shared-disk" || (passed && ONLY_SLOWS.contains(&code));
-        let simulated = (self.record.is_simulated() && !self.asked.judge_simulated).then_some((
-            "simulated",
-            "the device was simulated: nothing was measured of any volume",
-            "to see what a verdict would look like, add --judge-simulated",
-        ));
+        let spared = |code: &str| code == codes::SHARED_DISK || (passed && ONLY_SLOWS.contains(&code));
+        let simulated = self.record.is_void_as_simulated().then_some(SIMULATED);
         let found = of_figures(self.record, self.step, self.diagnosis);
-        match simulated.into_iter().chain(found).find(|(code, ..)| !spared(code)) {
+        let others = blocker::traffic_of_others(
+            self.diagnosis,
+            &claim,
+            self.record.conditions(self.step).single_block(),
+        );
+        match simulated.into_iter().chain(found).chain(others).find(|(code, ..)| !spared(code)) {
             Some((code, message, advice)) => Claim {
                 outcome: Outcome::Invalid,
                 more_seconds: None,
@@ -197,11 +186,9 @@ impl NeedCase<'_> {
                 reason: blocker::reason(message, advice),
                 ..claim
             },
-            None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => Claim {
-                outcome: Outcome::Inconclusive,
-                reason: "the user ended the step before its time: let it run to its end".into(),
-                ..claim
-            },
+            None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
+                Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
+            }
             None => match volume_class::broken(self.record, self.application) {
                 Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
                 None => match volume_class::unseen(self.record, self.step).filter(|_| passed) {
@@ -241,35 +228,39 @@ impl NeedCase<'_> {
             at_least: true,
         };
         let judged = JudgedWindow::of(&bins, &load, &terms)?;
-        Some((metric, ClaimAnswer { answer: judged.answer, ..judged.finding }, judged.reasons))
+        // The answer may rest on the levels that the rate had; the bounds that are told are those of its mean, as everywhere.
+        let of_mean = Estimate::of(&bins).filter(|e| e.too_short.is_empty());
+        let of_mean = of_mean.and_then(|e| e.one_sided(ONE_SIDED));
+        let bounds = of_mean.or(judged.finding.bounds);
+        Some((metric, ClaimAnswer { answer: judged.answer, bounds, ..judged.finding }, judged.reasons))
     }
 
     fn mean(&self, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
         let mut columns: Vec<(u64, Nanos)> = Vec::new();
         for second in self.seconds() {
-            // The mean is of whole seconds: nine of ten bins are empty.
+            // The latencies are those of whole seconds: one of ten bins has them, nine are empty.
             columns.extend([(second.count(), second.sum)].into_iter().chain([(0, Nanos(0)); 9]));
         }
-        let finding = level::mean_latency(&MeanLatency::of(&columns)?, Nanos(limit as u64), 0.0);
+        let finding = limit_answer::mean_latency(&MeanLatency::of(&columns)?, Nanos(limit as u64), 0.0);
         Some((Metric::Latency, finding, undecided(&finding)))
     }
 
     fn percentile(&self, name: &str, share: f64, limit: Nanos) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
         let seconds = self.seconds();
         let found = percentile::measure(&seconds, &[(name, share)]).into_iter().next()?;
-        let mut finding = level::percentile(&found, limit, self.step.window_ns.as_seconds());
+        let mut finding = limit_answer::percentile(&found, limit, self.step.window_ns.as_seconds());
         let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
         let mut reasons = undecided(&finding);
-        if finding.answer == Answer::Fail && finding.bounds.is_some_and(|(low, _)| at_limit(low)) {
-            finding.answer = Answer::Inconclusive;
+        if finding.answer == LimitAnswer::Fail && finding.bounds.is_some_and(|(low, _)| at_limit(low)) {
+            finding.answer = LimitAnswer::Inconclusive;
             finding.more_seconds = None;
             reasons = vec![
                 "the figure is at the limit, closer than the 1.6 % to which latencies are counted".into(),
             ];
         }
         let stalled = self.stalled();
-        if finding.answer == Answer::Pass && stalled > 1.0 - share {
-            finding.answer = Answer::Inconclusive;
+        if finding.answer == LimitAnswer::Pass && stalled > 1.0 - share {
+            finding.answer = LimitAnswer::Inconclusive;
             reasons = vec![format!(
                 "nothing completed for {} % of the time, and a load that waits sends nothing meanwhile: the percentile does not show that",
                 significant(stalled * 100.0)
@@ -293,15 +284,15 @@ impl NeedCase<'_> {
         let worst = hours.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.need.hourly);
         let (value, bounds, answer, reason) = match worst {
             Some((share, ..)) => {
-                let answer = if share < limit { Answer::Pass } else { Answer::Fail };
+                let answer = if share < limit { LimitAnswer::Pass } else { LimitAnswer::Fail };
                 (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
             }
             None => {
                 let (share, low, high) = slow(&seconds, latency)?;
                 let (answer, reason) = match (low > limit, high < limit) {
-                    (true, _) => (Answer::Fail, ""),
-                    (_, true) => (Answer::Pass, ""),
-                    _ => (Answer::Inconclusive, "the interval holds the limit: run it longer"),
+                    (true, _) => (LimitAnswer::Fail, ""),
+                    (_, true) => (LimitAnswer::Pass, ""),
+                    _ => (LimitAnswer::Inconclusive, "the interval holds the limit: run it longer"),
                 };
                 (share, Some((low, high)), answer, reason.to_string())
             }
@@ -342,16 +333,12 @@ fn slow(seconds: &[StoredHistogram], latency: Nanos) -> Option<(f64, f64, f64)> 
     let edge = bucket(latency.0);
     let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
     let effective = effective_samples_above(seconds, latency);
-    let (low, high) = level::share_bounds(above * effective, effective);
+    let (low, high) = limit_answer::share_bounds(above * effective, effective);
     Some((above, low, high))
 }
 
 /// Words on how to decide an answer that is open.
 fn undecided(finding: &ClaimAnswer) -> Vec<String> {
-    let open = finding.answer == Answer::Inconclusive;
-    let words = |seconds| match seconds {
-        Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
-        None => "a longer run of this kind would not decide it within a week".into(),
-    };
-    open.then(|| words(finding.more_seconds)).into_iter().collect()
+    let open = finding.answer == LimitAnswer::Inconclusive;
+    open.then(|| longer(finding)).into_iter().collect()
 }

@@ -1,44 +1,45 @@
 //! The needs of applications, held against the report of another tool: counts and percentiles, and no samples.
 //!
-//! Two kinds of needs are judged. Those of flushes: a report tells these apart whatever its job was called; neighbouring flushes depend on
-//! each other, so that so many of them count as one. And rates of a load without flushes, where the report has the published pattern and
+//! Two kinds of needs are judged. Needs of flushes: a report counts flushes apart, whatever its job was called. Neighbouring flushes depend
+//! on each other, so that several of them count as one. And needs of rates without flushes, where the report has the published pattern and
 //! block size. A run too short to quote decides nothing.
 
-use super::claims_of_reports::{DEPENDENT, ENOUGH, QUOTABLE, STUDENT, finding};
+use super::claims_of_reports::{DEPENDENT, STUDENT};
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
 use crate::record::{Metric, ReportedFigures, ReportedStep};
 use crate::sample::Direction;
-use crate::stats::level::{Answer, ClaimAnswer, share_bounds};
+use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, share_bounds};
+use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Nanos, significant};
 
-/// An I/O that takes this share of the run, or so much time without a sample of the rate, is a time in which nothing was delivered.
+/// An I/O that takes this share of the run, or a gap of this share between samples of the rate, is a time in which nothing was delivered.
 const HOLE: f64 = 0.02;
 
 /// Whether a need can be judged by a report.
-pub(super) fn is_about(need: &FitNeed, told: &ReportedStep) -> bool {
+pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
     match need.figure.direction {
-        Some(Direction::Sync) => told.sync.is_some(),
-        _ => published(need, told).is_some(),
+        Some(Direction::Sync) => reported.sync.is_some(),
+        _ => published(need, reported).is_some(),
     }
 }
 
 /// The published load of a need for a rate, where the report is of that load.
-fn published(need: &FitNeed, told: &ReportedStep) -> Option<Step> {
+fn published(need: &FitNeed, reported: &ReportedStep) -> Option<Step> {
     let is_rate = matches!(need.figure.kind, FigureKind::Iops | FigureKind::Throughput);
     let step = FitCatalogue::shipped().plain_load(&need.step).filter(|_| is_rate)?;
     let open = step.fsync == 0 && step.sync.is_none() && step.arrivals_per_second().is_none();
     let block = step.single_block()?;
-    let said = &told.conditions;
+    let said = &reported.conditions;
     let same = said.pattern() == Some(step.rw) && said.block.get() == Some((block, block));
     let mixed_alike = step.rw.directions().len() < 2 || said.reads_percent.get() == Some(step.rwmix);
     (open && same && mixed_alike).then_some(step)
 }
 
 /// The rate of a need in a report of its load, with its answer.
-fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
-    let step = published(need, told)?;
+fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    let step = published(need, reported)?;
     let (metric, limit) = match need.figure.kind {
         FigureKind::Iops => (Metric::Iops, need.bound.value()),
         _ => (Metric::Throughput, need.bound.value()),
@@ -46,8 +47,8 @@ fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, Cla
     let of =
         |f: &ReportedFigures| if metric == Metric::Iops { f.iops.get() } else { f.bytes_per_second.get() };
     let value = match need.figure.direction {
-        Some(Direction::Read) => of(told.read.as_ref()?)?,
-        Some(Direction::Write) => of(told.write.as_ref()?)?,
+        Some(Direction::Read) => of(reported.read.as_ref()?)?,
+        Some(Direction::Write) => of(reported.write.as_ref()?)?,
         Some(_) => return None,
         None if metric == Metric::Iops => s.iops?,
         None => s.bytes_per_second?,
@@ -57,12 +58,12 @@ fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, Cla
         let half = STUDENT * spread * value / (n as f64 / DEPENDENT).max(1.0).sqrt();
         ((value - half).max(0.0), value + half)
     });
-    let unbound = if told.tells_spread() { (0.0, f64::INFINITY) } else { (value, value) };
+    let unbound = if reported.tells_spread() { (0.0, f64::INFINITY) } else { (value, value) };
     let (low, high) = bounds.unwrap_or(unbound);
-    let mut found = finding(value, limit, bounds, None);
+    let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let depth = u64::from(step.iodepth) * u64::from(step.numjobs);
     let waits = s.max.map_or(0.0, |max| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9);
-    let still = waits > HOLE * window.as_seconds() || told.unsampled_share().is_some_and(|u| u > HOLE);
+    let still = waits > HOLE * window.as_seconds() || reported.unsampled_share().is_some_and(|u| u > HOLE);
     let shallow = s.asked.filter(|asked| *asked < depth as f64);
     let unsure = if low >= limit {
         match s.direct == Some(true) || !step.direct {
@@ -89,7 +90,7 @@ fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, Cla
 struct Compared {
     /// The figure itself is on the good side.
     met: bool,
-    /// So are all its bounds.
+    /// All its bounds are on the good side.
     kept: bool,
     /// All its bounds are on the bad side.
     broken: bool,
@@ -101,18 +102,18 @@ impl Compared {
     /// Puts the answer, and the time that would decide, into a finding; the reasons of an open answer. `unsure`: why bounds on one side decide
     /// nothing all the same. `spread`: what makes the bounds wide.
     fn answer(&self, found: &mut ClaimAnswer, unsure: Option<String>, spread: &str) -> Vec<String> {
-        let reason = if self.window < QUOTABLE {
-            found.more_seconds = Some((ENOUGH.0 - self.window.0).div_ceil(1_000_000_000));
+        let reason = if self.window < LEAST_QUOTABLE {
+            found.more_seconds = Some((RECOMMENDED.0 - self.window.0).div_ceil(1_000_000_000));
             let words = if self.met { "it was met" } else { "it was missed" };
             let seconds = significant(self.window.as_seconds());
             Some(format!("{words} for these {seconds} s, which is too short to decide"))
         } else if self.kept || self.broken {
             if unsure.is_none() {
-                found.answer = if self.kept { Answer::Pass } else { Answer::Fail };
+                found.answer = if self.kept { LimitAnswer::Pass } else { LimitAnswer::Fail };
             }
             unsure
         } else {
-            found.more_seconds = Some(ENOUGH.0.max(self.window.0).div_ceil(1_000_000_000));
+            found.more_seconds = Some(RECOMMENDED.0.max(self.window.0).div_ceil(1_000_000_000));
             Some(format!("the figure lies too near to the limit for {spread}"))
         };
         reason.into_iter().collect()
@@ -122,13 +123,13 @@ impl Compared {
 /// The figure of a need in a report, with its answer; nothing where the report does not tell it.
 pub(super) fn answer(
     need: &FitNeed,
-    told: &ReportedStep,
+    reported: &ReportedStep,
     summary: &Summary,
 ) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
     if need.figure.direction != Some(Direction::Sync) {
-        return rate(need, told, summary);
+        return rate(need, reported, summary);
     }
-    let sync = told.sync.as_ref()?;
+    let sync = reported.sync.as_ref()?;
     let (window, limit) = (summary.window?, need.bound.value());
     let count = sync.count.get().or(sync.latency.samples.get())? as f64;
     let (metric, value, bounds) = match need.figure.kind {
@@ -153,7 +154,7 @@ pub(super) fn answer(
         true => (high <= limit, low > limit),
         false => (low >= limit, high < limit),
     };
-    let mut found = finding(value, limit, bounds, None);
+    let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let met = if metric.less_is_better() { value <= limit } else { value >= limit };
     let reasons = Compared { met, kept, broken, window }.answer(
         &mut found,

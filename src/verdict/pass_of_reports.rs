@@ -1,17 +1,24 @@
-//! What undoes the PASS of a report: memory that may have answered, times in which the volume may have done nothing, and samples below the promise.
+//! What undoes the PASS of a report: memory that may have answered, times in which the volume may have done nothing, and samples below the promise;
+//! and what undoes its FAIL: a time at less than half of the rate that was kept otherwise.
 
 use super::claim::Judge;
 use super::claim_terms::ClaimTerms;
-use super::window::DELIVERED;
+use super::judged_window::DELIVERED;
 use crate::diagnose::Summary;
 use crate::record::{Outcome, ReportedStep};
 use crate::unit::{Nanos, significant};
 
-/// No network volume answers sooner, and memory copies so many bytes in a nanosecond.
+/// No network volume answers in less than `FASTEST`. Memory copies `COPIED` bytes in a nanosecond.
 const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
 /// Share of the samples that may lie below 90 % of the promise, where the provider promises no share of the time.
 const BELOW: f64 = 0.1;
+/// Where more than this share of the samples may lie below the limit, the rate may have had a level below the limit for much of the time.
+const LEVEL_BELOW: f64 = 0.25;
+/// A slow start or a stall has samples of at most this share of the limit,
+const SLOW: f64 = 0.5;
+/// and no sample above this multiple of it, as a quota has that is handed out once in several samples.
+const QUOTA: f64 = 1.5;
 
 impl Judge<'_> {
     /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
@@ -34,12 +41,17 @@ impl Judge<'_> {
     }
 
     /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
-    pub(super) fn unless_it_stood_still(&self, told: &ReportedStep, s: &Summary) -> (Outcome, String) {
+    pub(super) fn unless_it_stood_still(&self, reported: &ReportedStep, s: &Summary) -> (Outcome, String) {
         if let Some(reason) = self.as_in_memory(s) {
             return (Outcome::Inconclusive, reason);
         }
+        if let Some(why) = self.record.report.as_ref().and_then(|report| report.partial.as_ref()) {
+            let reason =
+                format!("the report is not whole ({why}), and what is missing may fall short: take it again");
+            return (Outcome::Inconclusive, reason);
+        }
         let seconds = s.window.unwrap_or_default().as_seconds();
-        let allowed = self.claimed.tolerance;
+        let allowed = self.judged_promise.tolerance;
         // Where requests wait in a queue, all of them take long.
         let beyond = |max: &Nanos| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9 > allowed * seconds;
         let hole = if let Some(longest) = s.max.filter(beyond) {
@@ -47,7 +59,7 @@ impl Judge<'_> {
             format!(
                 "the longest I/O took {longest}, {share} % of the run, in which the volume may have delivered nothing"
             )
-        } else if let Some(share) = told.unsampled_share().filter(|share| *share > allowed) {
+        } else if let Some(share) = reported.unsampled_share().filter(|share| *share > allowed) {
             let share = significant(100.0 * share);
             format!(
                 "for {share} % of the time the report has no sample of the rate, as where nothing completed"
@@ -60,28 +72,76 @@ impl Judge<'_> {
     }
 }
 
-/// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest is too low, and as many may be
-/// as their standard deviation allows (Cantelli's inequality).
+/// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest sample is too low,
+/// and the standard deviation allows too many such samples (Cantelli's inequality). A mean without samples shows neither a share of the
+/// time nor that the rate had one level.
 pub(super) fn low_samples(
-    told: &ReportedStep,
+    reported: &ReportedStep,
     s: &Summary,
     measured: f64,
     terms: &ClaimTerms,
 ) -> Option<String> {
-    let [(_, figures)] = told.parts()[..] else { return None };
-    let samples = figures.rate_spread.as_ref().filter(|spread| spread.mean > 0.0)?;
-    let (promised, _) = terms.judged();
-    let level = DELIVERED * promised;
-    let lowest = samples.min / samples.mean * measured;
-    let (deviation, room) = (s.samples?.0 * measured, measured - level);
-    let share = deviation.powi(2) / (deviation.powi(2) + room.powi(2));
+    let (promised, most) = terms.judged();
+    // Directions may be lowest at the same time.
+    let parts = reported.parts();
+    let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
+    let spreads = spreads.unwrap_or_default();
+    let mean: f64 = spreads.iter().map(|spread| spread.mean).sum();
+    let Some((spread, _)) = s.samples.filter(|_| mean > 0.0) else {
+        let lacks = match terms.time {
+            Some(time) => format!(", and {} % of the time are promised", significant(100.0 * time)),
+            None => ": a burst with a rate below the promise after it has this mean as well".into(),
+        };
+        return Some(format!(
+            "the mean is met, but the report does not tell how the rate spread over time{lacks}: measure it with volproof, which tells for how long"
+        ));
+    };
+    let lowest = spreads.iter().map(|spread| spread.min).sum::<f64>() / mean * measured;
+    let deviation = spread * measured;
     let allowed = terms.time.map_or(BELOW, |time| 1.0 - time);
-    (lowest < level && share > allowed).then(|| {
+    // Seconds too low to count as delivered, and a level of the rate that misses the promise.
+    let levels = [
+        (DELIVERED * promised, allowed, format!("{} % of it", significant(100.0 * DELIVERED))),
+        (most * (1.0 - terms.tolerance), LEVEL_BELOW, "the limit".to_string()),
+    ];
+    levels.into_iter().find_map(|(level, allowed, name)| {
+        let room = (measured - level).max(0.0);
+        let share = deviation.powi(2) / (deviation.powi(2) + room.powi(2)).max(f64::MIN_POSITIVE);
+        (lowest < level && share > allowed).then(|| {
+            format!(
+                "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below {name}: \
+                 measure it with volproof, which tells for how long",
+                significant(100.0 * lowest / promised),
+                significant(100.0 * share)
+            )
+        })
+    })
+}
+
+/// Why a mean below the limit is no FAIL: by the spread of the samples the limit was kept for much of the time, and some samples are as low as those of
+/// a slow start or a stall, which makes no FAIL of a Record either.
+pub(super) fn slow_samples(
+    reported: &ReportedStep,
+    s: &Summary,
+    measured: f64,
+    limit: f64,
+) -> Option<String> {
+    let parts = reported.parts();
+    let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
+    let spreads = spreads?;
+    let mean: f64 = spreads.iter().map(|spread| spread.mean).sum();
+    let (spread, _) = s.samples.filter(|_| mean > 0.0)?;
+    let of = |sum: f64| sum / mean * measured;
+    let lowest = of(spreads.iter().map(|spread| spread.min).sum());
+    let highest = of(spreads.iter().map(|spread| spread.max).sum());
+    // Cantelli: half of the samples may lie so far above the mean.
+    let kept = spread * measured >= limit - measured && (limit..=QUOTA * limit).contains(&highest);
+    (kept && lowest <= SLOW * limit).then(|| {
         format!(
-            "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below 90 % of it: \
-             measure it with volproof, which tells for how long",
-            significant(100.0 * lowest / promised),
-            significant(100.0 * share)
+            "the mean is missed, and the samples go from {} to {} % of the limit: a slow start or a stall makes such a mean of a volume that keeps its \
+             promise otherwise; measure it with volproof, which tells when it was slow",
+            significant(100.0 * lowest / limit),
+            significant(100.0 * highest / limit)
         )
     })
 }
@@ -99,14 +159,35 @@ mod tests {
             let spread = RateSpread { min, max: 1500.0, mean: 1100.0, deviation, samples: 120.into() };
             let read =
                 ReportedFigures { bytes: Bytes(1), rate_spread: Some(spread), ..ReportedFigures::default() };
-            let told = ReportedStep { read: Some(read), ..ReportedStep::default() };
+            let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
             let s = Summary { samples: Some((deviation / 1100.0, 120)), ..Summary::default() };
-            low_samples(&told, &s, 1100.0, terms)
+            low_samples(&reported, &s, 1100.0, terms)
         };
-        assert_eq!(of(950.0, 200.0, &ClaimTerms::THOUSAND), None, "none is low");
+        assert_eq!(of(985.0, 200.0, &ClaimTerms::THOUSAND), None, "none is low");
         assert_eq!(of(500.0, 60.0, &ClaimTerms::THOUSAND), None, "few can be");
+        // A burst and a baseline below the limit of 980: as many samples as their spread allows are low.
+        let two_levels = of(950.0, 80.0, &ClaimTerms::THOUSAND).unwrap();
+        assert!(two_levels.contains("up to 30.8 % of the samples may lie below the limit"), "{two_levels}");
         assert!(of(500.0, 100.0, &ClaimTerms::THOUSAND).unwrap().contains("up to 20.0 % of the samples"));
         let strict = ClaimTerms { time: Some(0.99), ..ClaimTerms::THOUSAND };
         assert!(of(500.0, 60.0, &strict).is_some(), "the provider promises 99 % of the time");
+    }
+
+    #[test]
+    fn a_slow_start_makes_no_fail() {
+        let of = |min: f64, max: f64, deviation: f64| {
+            let spread = RateSpread { min, max, mean: 900.0, deviation, samples: 240.into() };
+            let read =
+                ReportedFigures { bytes: Bytes(1), rate_spread: Some(spread), ..ReportedFigures::default() };
+            let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
+            let s = Summary { samples: Some((deviation / 900.0, 240)), ..Summary::default() };
+            slow_samples(&reported, &s, 900.0, 980.0)
+        };
+        let told = of(200.0, 1010.0, 240.0).unwrap();
+        assert!(told.contains("from 20.4 to 103 % of the limit"), "{told}");
+        assert_eq!(of(200.0, 950.0, 240.0), None, "the promise was never kept");
+        assert_eq!(of(700.0, 1100.0, 90.0), None, "noise");
+        assert_eq!(of(200.0, 1010.0, 40.0), None, "too few samples can be low");
+        assert_eq!(of(0.0, 1800.0, 900.0), None, "a quota in every other sample");
     }
 }

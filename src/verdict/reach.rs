@@ -1,49 +1,54 @@
 //! Could this step have reached the promise at all? And the command that can.
 //!
-//! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that
-//! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
+//! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that a throttle or
+//! a full queue adds; a step with fewer in flight says nothing about the volume. A step with enough in flight says something only where its
+//! requests waited for most of the time. A volume that stops again and again, or is slow now and then, gives more with more in flight,
+//! although at one depth it looks like a quota.
 
 use std::path::Path;
 
-use super::cap_wait::slow_enough;
-use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
-use crate::catalogue::promised_level;
+use super::cap_wait;
+use super::claim::{Judge, PromisedRates, latency_promised};
+use super::judged_window::DELIVERED;
 use crate::catalogue::volume_promise::AtBlock;
+use crate::codes;
 use crate::device::Facts;
-use crate::diagnose::{ALONE, Modes, SHALLOW, Summary};
-use crate::fio::write_jobs::shell;
-use crate::plan::{BlockSizes, Pattern, Step};
+use crate::diagnose::{ALONE, FILLED_BY_FEW, Summary, bins};
+use crate::plan::{BlockSizes, Step};
 use crate::record::{
-    Claimed, Conditions, Confidence, Diagnosis, Finding, Metric, Record, StepRecord, TargetRecord, Untested,
+    Confidence, Diagnosis, Finding, JudgedPromise, Metric, Record, StepRecord, TargetRecord, Untested,
 };
-use crate::stats::little::{depth_needed, rate_reachable};
+use crate::sample::PER_SECOND;
+use crate::shell_word::shell;
+use crate::stats::burst::BurstSeen;
+use crate::stats::lapses::LoadGrid;
+use crate::stats::little::depth_needed;
+use crate::stats::moments::median;
 use crate::stats::percentile::pooled;
+use crate::stats::rate::per_second;
+use crate::stats::{RECOMMENDED, SAME_RATE};
 use crate::unit::{Bytes, Nanos, grouped};
 
 /// Where latencies show waiting, the volume's own latency is at most `TIMES_PROMISED` times the promised one, or `SLOWEST` where none is
 /// promised.
 const SLOWEST: Nanos = Nanos::millis(5);
 const TIMES_PROMISED: u64 = 5;
-/// Up to this ratio of the median latency to the 5th percentile nothing shows that requests waited for each other.
-const ALIKE: u64 = 2;
-/// A step is deep enough for any volume with `PLENTY_DEPTH` requests in flight, or as many as the promise needs at `PLENTY` times that
-/// latency, or at `HOPELESS` where that is less: one that misses the promise then is slow.
-const PLENTY: u64 = 4;
-const HOPELESS: Nanos = Nanos::millis(10);
-const PLENTY_DEPTH: u64 = 256;
-/// The same where bytes are promised: each request is large.
-const PLENTY_OF_LARGE: u64 = 32;
-/// Stalls and brown-outs that take less of the time do not explain why a step falls short.
-const MUCH: f64 = 0.05;
+/// `PLENTY_DEPTH` requests in flight are enough for any volume. So are as many as the promise needs at `PLENTY_TIMES` times the largest latency that
+/// counts as a volume's own, at most `HOPELESS_LATENCY`: a volume that misses its promise at that depth is slow.
+const PLENTY_TIMES: u64 = 4;
+const HOPELESS_LATENCY: Nanos = Nanos::millis(10);
+pub(super) const PLENTY_DEPTH: u64 = 256;
+/// As `PLENTY_DEPTH`, where bytes are promised: each request is large.
+const PLENTY_DEPTH_OF_BYTES: u64 = 32;
+/// Stalls and brown-outs below this share of the time do not explain why a step falls short.
+const MUCH_DEAD_TIME: f64 = 0.05;
 /// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
-const FIRST_RUNG: u64 = SHALLOW;
-/// Requests in flight that one thread handles with ease, and I/Os a second.
+const FIRST_RUNG: u64 = FILLED_BY_FEW;
+/// A queue is full above this share of its depth.
+const FULL: f64 = 0.9;
+/// Requests in flight, and I/Os a second, that one thread handles with ease.
 const DEPTH_OF_A_JOB: u64 = 128;
 const RATE_OF_A_JOB: f64 = 100_000.0;
-/// A run that may be quoted.
-const QUOTABLE: Nanos = Nanos::seconds(300);
-/// Rates at two depths that differ by less are one ceiling.
-const SAME: f64 = 0.03;
 
 /// Why a step could not have reached the promise, and which command can.
 pub struct Reach {
@@ -56,63 +61,159 @@ pub struct Reach {
 /// `None` when the step could have reached the rate.
 pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
-    // A rate shows without flushes between the I/Os.
+    // The test of a rate needs no flushes between the I/Os.
     let plan = &Step { fsync: 0, datasync: Step::default().datasync, ..plan.clone() };
-    let least = promised.iops * (1.0 - judge.claimed.tolerance);
-    if let Some(open) = step.open_loop.as_ref().filter(|open| open.offered_per_second < least) {
+    let least = promised.iops * (1.0 - judge.judged_promise.tolerance);
+    if let Some(offered) = offered(step).filter(|offered| *offered < least) {
         return Some(Reach {
             reason: format!(
                 "only {} I/Os a second were offered, {} are promised",
-                grouped(open.offered_per_second.round() as u64),
+                grouped(offered.round() as u64),
                 grouped(promised.iops.round() as u64)
             ),
             command: command(
                 judge.record,
-                judge.claimed,
+                judge.judged_promise,
                 &deeper(&unpaced(plan), promised.iops, Nanos::millis(1), 0),
             ),
         });
     }
     let depth = step.in_flight_asked.get()?.max(1.0) as u64;
     let flushes = step.sync.as_ref().map_or(0.0, |s| s.iops);
-    if flushes > 0.0 && step.iops() + flushes >= least {
+    // Flushes stop with the I/Os: outside of stalls there is the same number of them for each I/O.
+    let delivering = (flushes > 0.0).then(|| delivering_share(step));
+    let counted = delivering.and_then(|share| each_counted(step.iops() / share, flushes / share, least));
+    if let Some(reason) = counted {
         return Some(Reach {
-            reason: format!(
-                "{} I/Os and {} flushes a second are {} requests, and a volume may count each of them: leave the flushes out",
-                grouped(step.iops().round() as u64),
-                grouped(flushes.round() as u64),
-                grouped((step.iops() + flushes).round() as u64)
-            ),
+            reason,
             command: command(
                 judge.record,
-                judge.claimed,
+                judge.judged_promise,
                 &deeper(plan, promised.iops, Nanos::millis(1), depth),
             ),
         });
     }
-    if one_ceiling(judge) {
+    if one_ceiling(judge).is_some() {
+        return None;
+    }
+    // The step reached the promise in most of its seconds, or at its first level.
+    let first_level =
+        BurstSeen::of(&bins(step, false)).filter(|b| b.seconds >= 1.0).map(|b| b.level_per_second);
+    if usual_second(step).into_iter().chain(first_level).any(|rate| rate >= least) {
         return None;
     }
     let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
     let flushing = flushing(judge, depth);
-    let each = Nanos(own.0.saturating_add(flushing.0));
-    let needed = depth_needed(promised.iops, each);
-    if depth >= needed {
+    if depth >= depth_needed(promised.iops, Nanos(own.0.saturating_add(flushing.0))) {
         return None;
     }
-    let flushing = if flushing.0 > 0 { format!(" and {flushing} for flushes") } else { String::new() };
+    // Little's law holds for means alone.
+    let mean = time_of_each(judge, depth);
+    let needed = depth_needed(promised.iops, mean).max(depth + 1);
+    let flushing = if flushing.0 > 0 { ", flushes included," } else { "" };
     let decides_words = match decides > needed {
-        true => format!(" at that latency; {decides} in flight show whether they waited for each other"),
+        true => format!("; {decides} in flight show whether they waited for each other"),
         false => String::new(),
     };
+    let most = plenty(judge.judged_promise, promised).max(depth + 1);
     Some(Reach {
         reason: format!(
-            "{depth} in flight at {own}{flushing} each reach {} IOPS at most by Little's law; {} IOPS need {needed}{decides_words}",
-            grouped(rate_reachable(depth, each)?.round() as u64),
+            "{depth} in flight at {mean} each in the mean{flushing} reach {} IOPS by Little's law; {} IOPS need {needed} at that latency{decides_words}",
+            grouped(judge.step.iops().round() as u64),
             grouped(promised.iops.round() as u64),
         ),
-        command: command(judge.record, judge.claimed, &deeper(plan, promised.iops, own, decides)),
+        command: command(
+            judge.record,
+            judge.judged_promise,
+            &deeper(plan, promised.iops, Nanos::default(), (needed * 3 / 2).min(most).max(decides)),
+        ),
     })
+}
+
+/// I/Os a second that an open loop offered: random arrivals may be fewer than were asked for.
+fn offered(step: &StepRecord) -> Option<f64> {
+    let open = step.open_loop.as_ref()?;
+    Some(open.offered_per_second.min(open.arrivals as f64 / step.window_ns.as_seconds().max(1e-9)))
+}
+
+/// Why the seconds that delivered less than [`DELIVERED`] of the promise may be those of the load, and a step that tells: `None` where so many of
+/// them are the volume's that the promised share of `time` is missed without the others.
+///
+/// A second in which nothing completed is the volume's at any depth. In an open loop, so is one in which more was there to do than completed. In a
+/// closed loop fewer I/Os completed because they took longer: that is the volume's only where [`PLENTY_TIMES`] times as many were in flight as the promise
+/// needs at the volume's own latency, or where more give no more.
+pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Reach> {
+    let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
+    let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
+    let least = DELIVERED * promised.iops;
+    let depth = step.in_flight_asked.get()?.max(1.0) as u64;
+    let second = PER_SECOND as usize;
+    let seconds = load.ios.chunks_exact(second).zip(load.in_flight.chunks_exact(second));
+    let seconds = seconds.map(|(ios, in_flight)| (ios.iter().sum::<u64>() as f64, in_flight[second - 1]));
+    let (count, missed): (usize, Vec<(f64, f64)>) =
+        (load.ios.len() / second, seconds.filter(|(done, _)| *done < least).collect());
+    let of_volume = |(done, left): &&(f64, f64)| match step.open_loop {
+        // What finds the queue full waits outside of it.
+        Some(_) => done + left >= least || *left >= FULL * depth as f64,
+        None => *done == 0.0,
+    };
+    let proven = missed.iter().filter(of_volume).count();
+    if proven as f64 > (1.0 - time) * count as f64 {
+        return None;
+    }
+    let share = (100.0 * (missed.len() - proven) as f64 / count as f64).round().max(1.0);
+    if step.open_loop.is_some() {
+        return Some(Reach {
+            reason: format!(
+                "in {share} % of the seconds the load offered less than 90 % of the promise: they were missed by the load, and not by the volume"
+            ),
+            command: command(
+                judge.record,
+                judge.judged_promise,
+                &deeper(&unpaced(plan), promised.iops, Nanos::millis(1), 0),
+            ),
+        });
+    }
+    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
+    let enough = (depth_needed(promised.iops, own) * PLENTY_TIMES).max(decides);
+    (depth < enough && deep_enough(judge, promised).is_none()).then(|| Reach {
+        reason: format!(
+            "in {share} % of the seconds {depth} in flight did less than 90 % of the promise, as each I/O took longer: {enough} in flight show whether the \
+             volume does"
+        ),
+        command: command(judge.record, judge.judged_promise, &deeper(plan, promised.iops, own, enough)),
+    })
+}
+
+/// The median of the rates of the seconds.
+fn usual_second(step: &StepRecord) -> Option<f64> {
+    let seconds = per_second(&bins(step, false));
+    median(&seconds.iter().map(|&n| n as f64).collect::<Vec<_>>())
+}
+
+/// Why a rate may have been reached after all, in words: I/Os and flushes together reach it, and a volume may count flushes.
+pub(super) fn each_counted(iops: f64, flushes: f64, least: f64) -> Option<String> {
+    let told = |rate: f64| grouped(rate.round() as u64);
+    (flushes > 0.0 && iops + flushes >= least).then(|| {
+        format!(
+            "{} I/Os and {} flushes a second are {} requests, and a volume may count each of them: leave the flushes out",
+            told(iops),
+            told(flushes),
+            told(iops + flushes)
+        )
+    })
+}
+
+/// Share of the window that lies outside of stalls and brown-outs.
+fn delivering_share(step: &StepRecord) -> f64 {
+    let lapses = LoadGrid::of(step.targets.iter().map(|t| &t.series)).events();
+    let lost: f64 = lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
+    1.0 - (lost / step.window_ns.as_seconds()).clamp(0.0, 0.99)
+}
+
+/// How long a place in the queue is busy with each I/O and the flushes after it, in the mean.
+fn time_of_each(judge: &Judge<'_>, depth: u64) -> Nanos {
+    Nanos((depth as f64 / judge.step.iops() * 1e9) as u64)
 }
 
 /// The step without a rate of its own.
@@ -125,7 +226,7 @@ fn flushing(judge: &Judge<'_>, depth: u64) -> Nanos {
     let step = judge.step;
     let mean = Summary::of(judge.record, step).mean_ns;
     match mean.filter(|_| step.sync.is_some() && step.open_loop.is_none() && step.iops() > 0.0) {
-        Some(mean) => Nanos((depth as f64 / step.iops() * 1e9 - mean).max(0.0) as u64),
+        Some(mean) => Nanos(time_of_each(judge, depth).0.saturating_sub(mean as u64)),
         None => Nanos(0),
     }
 }
@@ -143,71 +244,94 @@ pub fn deep_enough(judge: &Judge<'_>, promised: &AtBlock) -> Option<String> {
         return None;
     }
     let depth = judge.step.in_flight_asked.get()?.max(1.0) as u64;
-    if one_ceiling(judge) {
-        return Some("half as many requests in flight gave the same rate".into());
+    if let Some((fewer, step)) = one_ceiling(judge) {
+        return Some(format!(
+            "{} in flight ({}) gave the same rate",
+            grouped(fewer.round() as u64),
+            step.name
+        ));
     }
     let known = own_latency(judge, depth, promised)?;
-    (depth >= plenty(judge.claimed, promised) && depth >= depth_needed(promised.iops, known.latency))
+    (depth >= plenty(judge.judged_promise, promised) && depth >= depth_needed(promised.iops, known.latency))
         .then(|| format!("{depth} requests in flight are enough for any volume of this promise"))
 }
 
-/// Another step with twice or half the depth did no more: the rate does not depend on the depth.
-fn one_ceiling(judge: &Judge<'_>) -> bool {
-    let (mine, Some(depth)) = (judge.step.iops(), judge.step.in_flight_asked.get()) else { return false };
-    let alike = |other: &StepRecord| {
-        let load = judge.record.conditions(other);
-        load.rw == judge.conditions.rw && load.block == judge.conditions.block
-    };
-    judge.record.steps.iter().any(|other| {
+/// Another step which did as much with half of the requests in flight, or fewer, and its depth: the rate does not depend on the depth.
+fn one_ceiling<'a>(judge: &Judge<'a>) -> Option<(f64, &'a StepRecord)> {
+    let (mine, depth) = (judge.step.iops(), judge.step.in_flight_asked.get()?);
+    let others = judge.record.steps.iter().filter(|other| {
         other.name != judge.step.name
-            && other.in_flight_asked.get().is_some_and(|asked| asked * 2.0 <= depth)
-            && (other.iops() / mine - 1.0).abs() <= SAME
+            && (other.iops() / mine - 1.0).abs() <= SAME_RATE
             && judge.record.sharing(other).count == 0
-            && alike(other)
-    })
+            && judge.record.same_load(judge.step, other)
+    });
+    others
+        .filter_map(|other| Some((other.in_flight_asked.get()?, other)))
+        .find(|(asked, _)| asked * 2.0 <= depth)
 }
 
 /// The latency of the volume by itself.
 struct OwnLatency {
     latency: Nanos,
-    /// Where requests may have waited for each other without showing it: so many in flight decide whether they did. Else 0.
+    /// The depth that decides whether requests waited for each other, where latencies do not show that; else 0.
     decides: u64,
 }
 
 /// The largest latency that counts as a volume's own where latencies show waiting.
-fn ceiling(claimed: &Claimed) -> Nanos {
-    latency_promised(claimed).map_or(SLOWEST, |p| Nanos(p.0.saturating_mul(TIMES_PROMISED)))
+fn ceiling(judged_promise: &JudgedPromise) -> Nanos {
+    latency_promised(judged_promise).map_or(SLOWEST, |p| Nanos(p.0.saturating_mul(TIMES_PROMISED)))
 }
 
-/// So many requests in flight that a volume which is slower still is slow.
-pub(super) fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
-    let least = if promised.binding.counts_ios() { PLENTY_DEPTH } else { PLENTY_OF_LARGE };
-    let slowest = Nanos(ceiling(claimed).0.saturating_mul(PLENTY)).min(HOPELESS);
+/// Requests in flight at which a volume that misses the promise is slow, whatever its own latency.
+pub(super) fn plenty(judged_promise: &JudgedPromise, promised: &AtBlock) -> u64 {
+    let least = if promised.binding.counts_ios() { PLENTY_DEPTH } else { PLENTY_DEPTH_OF_BYTES };
+    let slowest = Nanos(ceiling(judged_promise).0.saturating_mul(PLENTY_TIMES)).min(HOPELESS_LATENCY);
     depth_needed(promised.iops, slowest).max(least)
 }
 
-/// The mean latency of a step whose slow I/Os hold most of its requests in flight, where neither a throttle nor a time without delivery makes
-/// them slow: with more in flight the others go on beside them. `None` for any other step, and from `plenty` in flight on.
+/// The mean latency of a step whose depth may have set its rate: with `own` as its latency, the same depth would have reached a higher
+/// rate. `None` for any other step, and from `plenty` in flight on.
+pub(super) fn mean_where_depth_sets_rate(
+    s: &Summary,
+    own: Nanos,
+    found: &Diagnosis,
+    plenty: u64,
+) -> Option<Nanos> {
+    match s.in_flight? < plenty as f64 && s.may_stop(own).is_some() {
+        true => s.mean_ns.map(|mean| Nanos(mean as u64)),
+        false => slow_one_by_one(s, found, plenty),
+    }
+}
+
+/// Requests wait in a queue that is served at a constant rate: the shortest of them shows the volume's own latency.
+fn waits_its_turn(found: &Diagnosis) -> bool {
+    found.find(codes::THROTTLE).is_some_and(|f| f.numbers.contains_key("device_latency_ms"))
+}
+
+/// The mean latency of a step whose slow I/Os hold most of its requests in flight, where neither a throttle nor a time without delivery
+/// makes them slow: with more in flight the other I/Os go on beside the slow ones. `None` for any other step, and from `plenty` in flight
+/// on.
 ///
-/// What excludes it: counts that are too even for I/Os which are slow one by one, the signs of a throttle, and stalls that are longer than the
-/// slow I/Os themselves. One request at a time shows no throttle of the rate: there the mean stands whatever holds it.
-pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos> {
-    const OTHERWISE: [&str; 5] = ["stall", "brown-out", "on-off", "burst", "drift"];
+/// Signs against it: counts that are too even for I/Os which are slow one by one, the signs of a throttle, and stalls that are longer than
+/// the slow I/Os themselves. One request at a time shows no throttle of the rate: there the mean is given whatever its cause.
+fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos> {
+    const OTHERWISE: [&str; 6] =
+        [codes::STALL, codes::BROWN_OUT, codes::SLOW_START, codes::ON_OFF, codes::BURST, codes::DRIFT];
     // Slow I/Os that fill a shallow queue leave times without any completion, which are shorter than themselves.
     let of_slow = |f: &Finding| {
         let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
         let length = match f.code.as_str() {
-            "on-off" => figure("silent_share") * figure("period_seconds"),
-            "stall" => figure("lost_seconds") / figure("events"),
+            codes::ON_OFF => figure("silent_share") * figure("period_seconds"),
+            codes::STALL => figure("lost_seconds") / figure("events"),
             _ => f64::INFINITY,
         };
-        f.numbers.get("lost_share").is_some_and(|share| *share < MUCH) || s.outlasts(length)
+        f.numbers.get("lost_share").is_some_and(|share| *share < MUCH_DEAD_TIME) || s.outlasts(length)
     };
-    let mean = s.held_by_slow(plenty)?;
+    let mean = s.mean_where_slow_ios_fill(plenty)?;
     if s.in_flight? < ALONE || s.slow_one_by_one() {
         return Some(mean);
     }
-    let throttled = found.find("throttle").is_some_and(|f| f.confidence > Confidence::Possible);
+    let throttled = found.find(codes::THROTTLE).is_some_and(|f| f.confidence > Confidence::Possible);
     let otherwise = OTHERWISE.iter().filter_map(|code| found.find(code)).any(|f| !of_slow(f));
     (!throttled && !s.held_together() && !otherwise).then_some(mean)
 }
@@ -215,34 +339,18 @@ pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis, plenty: u64) -> Optio
 /// The latency of the volume without what a throttle or a queue adds.
 ///
 /// In a closed loop rate and latency are one figure, so that a high latency alone does not tell a slow volume from a queue. Where
-/// all I/Os took about as long, none shows a shorter latency: the depth may have set the rate, and only a deeper step tells.
+/// the depth may have set the rate, only a deeper step tells.
 ///
-/// On a queue that is served at a constant rate each deeper step shows the same again: after the first rung the depth is asked for that
+/// A queue that is served at a constant rate shows the same at each depth: after the first deeper step, the next one has the depth that
 /// decides.
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
     let summary = Summary::of(judge.record, judge.step);
-    let throttle = judge.diagnosis.find("throttle");
-    let plenty = plenty(judge.claimed, promised);
-    if let Some(latency) = held_by_slow(&summary, judge.diagnosis, plenty) {
-        return Some(OwnLatency { latency, decides: 0 });
-    }
-    let median = summary.near_quantile(0.5);
-    let measured = match (Modes::of(&summary), throttle) {
-        (Some(modes), _) => modes.passed,
-        (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
-        _ => median?,
-    };
-    let ceiling = ceiling(judge.claimed);
-    let alike =
-        Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
-    let measured = before_the_queue_fills(judge.step).map_or(measured, |first| first.min(measured));
-    // The requests in flight gave at least the rate that was measured.
-    let mean = Nanos((depth as f64 / judge.step.iops() * 1e9) as u64);
-    Some(match alike && depth < plenty {
-        true => {
-            OwnLatency { latency: measured.min(mean), decides: if depth >= FIRST_RUNG { plenty } else { 0 } }
-        }
-        false => OwnLatency { latency: measured.min(ceiling), decides: 0 },
+    let plenty = plenty(judge.judged_promise, promised);
+    let own = summary.own_latency(waits_its_turn(judge.diagnosis))?;
+    let own = before_the_queue_fills(judge.step).map_or(own, |first| first.min(own));
+    Some(match mean_where_depth_sets_rate(&summary, own, judge.diagnosis, plenty) {
+        Some(latency) => OwnLatency { latency, decides: if depth >= FIRST_RUNG { plenty } else { 0 } },
+        None => OwnLatency { latency: own.min(ceiling(judge.judged_promise)), decides: 0 },
     })
 }
 
@@ -257,48 +365,43 @@ fn deeper(plan: &Step, rate: f64, own: Nanos, least: u64) -> Step {
     }
 }
 
-/// Twice the threads for the same depth.
+/// The command with twice the threads and the same depth of all together.
 pub fn more_jobs(judge: &Judge<'_>) -> Option<String> {
     let plan = judge.record.plan_step(&judge.step.name)?;
     let step = Step { numjobs: plan.numjobs * 2, iodepth: plan.iodepth.div_ceil(2), ..plan.clone() };
-    Some(command(judge.record, judge.claimed, &step))
+    Some(command(judge.record, judge.judged_promise, &step))
 }
 
 /// Why nothing was judged of a metric that is promised, and the command that tests it.
-pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Untested> {
+pub fn untested(record: &Record, judged_promise: &JudgedPromise, metric: Metric) -> Option<Untested> {
     let plan = record.plan.steps.iter().find(|s| crate::diagnose::direction(s.rw).is_some())?;
     let d = crate::diagnose::direction(plan.rw)?;
-    let first = claimed.promise.volumes.first()?;
+    let first = judged_promise.promise.volumes.first()?;
     let base = unpaced(plan);
     let (reason, step) = match metric {
         Metric::Percentile | Metric::SlowShare => return None,
         Metric::Latency => {
-            let promised = latency_promised(claimed)?;
+            let promised = latency_promised(judged_promise)?;
             let basis = first.latency_basis.clone().unwrap_or_else(|| "one request at a time".into());
-            let fits = |step: &Step| {
-                fits_latency(claimed, &Conditions::of_step(step, 1), Some(step.depth_per_target()))
+            let load = cap_wait::latency_load(judged_promise, plan.rw, promised);
+            let step = Step {
+                rw: load.pattern,
+                iodepth: 1,
+                numjobs: 1,
+                bs: BlockSizes::one(load.block),
+                bs_write: None,
+                rate_iops: load.rate,
+                ..base
             };
-            let mut step = Step { iodepth: 1, numjobs: 1, bs: BlockSizes::one(Bytes::kib(4)), ..base };
-            if !fits(&step) {
-                step.rw = if d == promised_level::PromiseDirection::Read {
-                    Pattern::RandRead
-                } else {
-                    Pattern::RandWrite
-                };
-            }
-            if !fits(&step) {
-                step.rw = Pattern::RandWrite;
-            }
-            let d = crate::diagnose::direction(step.rw).unwrap_or(d);
-            step.rate_iops = slow_enough(claimed, Bytes::kib(4), d, promised);
             (format!("{promised} are promised ({basis}), and no step runs that"), step)
         }
         Metric::Iops | Metric::Throughput => {
-            let iops = claimed.promise.iops_cap(d)?;
-            let bytes = claimed.promise.bytes_cap(d, crate::catalogue::volume_promise::Reading::Likely)?;
+            let iops = judged_promise.promise.iops_cap(d)?;
+            let bytes =
+                judged_promise.promise.bytes_cap(d, crate::catalogue::volume_promise::Reading::Likely)?;
             let knee = Bytes((bytes.value / iops.value) as u64);
             let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
-            let rates = PromisedRates::of(claimed, block, d)?;
+            let rates = PromisedRates::of(judged_promise, block, d)?;
             if rates.metric() != metric {
                 return None;
             }
@@ -312,7 +415,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
                 (_, true) => "no step of such blocks could be judged".into(),
                 (_, false) => format!("the steps used {}", distinct(ran().map(Step::blocks).collect())),
             };
-            let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
+            let own = latency_promised(judged_promise).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
             let step = deeper(
                 &Step { bs: BlockSizes::one(block), bs_write: None, ..base },
                 rates.least.iops,
@@ -322,7 +425,12 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             (format!("it shows {side} {knee} a block, and {words}"), step)
         }
     };
-    Some(Untested { application: None, metric, reason, command: Some(command(record, claimed, &step)) })
+    Some(Untested {
+        application: None,
+        metric,
+        reason,
+        command: Some(command(record, judged_promise, &step)),
+    })
 }
 
 fn distinct(mut words: Vec<String>) -> String {
@@ -346,12 +454,12 @@ fn kept<'a>(record: &Record, step: &Step, target: &'a Path) -> &'a Path {
 }
 
 /// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
-pub(super) fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
+pub(super) fn command(record: &Record, judged_promise: &JudgedPromise, step: &Step) -> String {
     let mut words = vec!["volproof".to_string(), "run".into()];
     let targets = record.plan.targets_of(step).iter();
     words.extend(targets.map(|target| kept(record, step, target).display().to_string()));
     // The step is measured for its time and not for an amount, and its threads may be more than the CPUs that were named.
-    let runtime = Nanos(step.runtime.0.max(QUOTABLE.0));
+    let runtime = Nanos(step.runtime.0.max(RECOMMENDED.0));
     // The share of reads is refused where all I/Os have one direction.
     let rwmix = if step.rw.directions().len() > 1 { step.rwmix } else { Step::default().rwmix };
     let asked = Step { runtime, io_size: None, time_based: false, cpus: None, rwmix, ..step.clone() };
@@ -362,6 +470,6 @@ pub(super) fn command(record: &Record, claimed: &Claimed, step: &Step) -> String
     if record.plan.overwrite {
         words.push("--overwrite".into());
     }
-    words.extend(claimed.options.iter().cloned());
+    words.extend(judged_promise.options.iter().cloned());
     words.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ")
 }

@@ -1,16 +1,17 @@
 //! Whether the load of a report could have reached the promise at all.
 
 use super::claim::{Judge, figure};
-use super::reach::{Reach, held_by_slow, plenty};
+use super::reach::{Reach, each_counted, mean_where_depth_sets_rate, plenty};
 use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
+use crate::codes;
 use crate::diagnose::Summary;
 use crate::record::Metric;
 use crate::stats::little::{depth_needed, in_flight, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
 
-/// With less than this share of the requests in flight that were asked for, the load was not there to fill the queue: what the others would have
-/// given is not known. Latencies leave out the load's own work between two requests, and printing rounds them.
+/// With less than this share of the requested depth in flight, the load did not fill the queue, and nobody knows what a full queue would
+/// have given. The share is below 1 since latencies leave out the load's own work between two requests, and printing rounds them.
 const BUSY: f64 = 0.9;
 
 impl Judge<'_> {
@@ -30,6 +31,11 @@ impl Judge<'_> {
             return Some(Reach { reason, command });
         }
         let by_flushes = s.flushes.and_then(|f| Some((f.count? / s.ios?, f.mean_ns)));
+        let least = iops * (1.0 - self.judged_promise.tolerance);
+        let flushes = s.iops.zip(by_flushes).map(|(x, (each, _))| (x, each * x));
+        if let Some(reason) = flushes.and_then(|(x, flushes)| each_counted(x, flushes, least)) {
+            return Some(Reach { reason, command });
+        }
         // Requests in flight, I/Os and flushes together, of a load that never waits.
         let flushing = by_flushes.map_or(0.0, |(each, mean)| each * mean);
         let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
@@ -41,23 +47,32 @@ impl Judge<'_> {
             );
             return Some(Reach { reason, command });
         }
-        let throttled = self.diagnosis.find("throttle").is_some();
-        let plenty = plenty(self.claimed, promised);
+        if s.in_flight.is_none() && s.asked.is_none() && s.mean_ns.is_none() {
+            let reason = "the report tells neither how many requests were in flight nor how long they took"
+                .to_string();
+            return Some(Reach { reason, command });
+        }
+        let throttled = self.diagnosis.find(codes::THROTTLE).is_some();
+        let plenty = plenty(self.judged_promise, promised);
         let shallow = s.asked.filter(|asked| *asked < plenty as f64);
         let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
-        let own =
-            held_by_slow(s, self.diagnosis, plenty).or_else(|| s.own_latency(throttled)).or_else(by_rate)?;
-        let own = Nanos(own.0.saturating_add(flushing as u64));
+        let own = s.own_latency(throttled);
+        let own = own.map(|own| mean_where_depth_sets_rate(s, own, self.diagnosis, plenty).unwrap_or(own));
+        let with_flushes = |own: Nanos| Nanos(own.0.saturating_add(flushing as u64));
+        let own = with_flushes(own.or_else(by_rate)?);
         let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
-        let needed = depth_needed(iops, own);
-        (depth < needed).then(|| Reach {
-            reason: format!(
-                "{depth} in flight at {own} each{} reach {} IOPS by Little's law; {} IOPS need {needed}",
-                if flushing > 0.0 { ", flushes included," } else { "" },
-                grouped(rate_reachable(depth, own).unwrap_or(0.0).round() as u64),
-                grouped(iops.round() as u64)
-            ),
-            command,
-        })
+        if depth >= depth_needed(iops, own) {
+            return None;
+        }
+        // Little's law holds for means alone.
+        let mean = s.mean_ns.map_or(own, |mean| with_flushes(Nanos(mean as u64)));
+        let reason = format!(
+            "{depth} in flight at {mean} each in the mean{} reach {} IOPS by Little's law; {} IOPS need {} at that latency",
+            if flushing > 0.0 { ", flushes included," } else { "" },
+            grouped(rate_reachable(depth, mean).unwrap_or(0.0).round() as u64),
+            grouped(iops.round() as u64),
+            depth_needed(iops, mean).max(depth + 1)
+        );
+        Some(Reach { reason, command })
     }
 }

@@ -1,18 +1,27 @@
-//! The test that would be right, in fio's words and in volproof's; on Windows in DiskSpd's.
+//! The test that decides what this one left open, as commands of fio and volproof; on Windows of DiskSpd.
+
+use std::path::Path;
 
 use serde::Serialize;
 
-use crate::diagnose::{DEEP_QUEUE, Summary};
+use super::cap_wait::LatencyLoad;
+use super::reach::PLENTY_DEPTH;
+use crate::codes;
+use crate::diagnose::{QUEUE_SETS_LATENCY, Summary};
+use crate::fio::write_jobs::escape;
 use crate::plan::Pattern;
 use crate::record::{Conditions, Diagnosis};
+use crate::shell_word::shell;
 use crate::stats::little::depth_needed;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 
-/// In flight where the test kept one or two: enough for the cap of most volumes at 1 ms.
+/// The depth to recommend where the test kept one or two requests in flight: enough for the cap of most volumes at 1 ms.
 const USUAL_DEPTH: u64 = 32;
 /// Engines of fio that keep several requests in flight; those of other tools are none of fio's.
 const SIDE_BY_SIDE: [&str; 3] = ["io_uring", "libaio", "posixaio"];
-/// More is no depth that an engine takes.
+/// A test file of fio in a folder: larger than most caches of a machine.
+const USUAL_SIZE: Bytes = Bytes::gib(32);
+/// The largest depth that engines take.
 const DEEPEST: u32 = 4096;
 
 /// The purpose of a test.
@@ -49,7 +58,7 @@ impl Shows {
     }
 }
 
-/// A better test.
+/// A better test, as commands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Better {
     /// Its purpose.
@@ -77,105 +86,242 @@ impl Better {
     }
 }
 
-/// The tests that would be right: one for the rate, and one for the latency where this one shows only its queue.
-pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]) -> Vec<Better> {
-    let Some(pattern) = c.pattern().filter(|_| !c.is_null()) else { return Vec::new() };
-    let target = c.targets.as_ref().and_then(|t| t.first());
-    let target = target.map_or("TARGET".into(), |t| t.display().to_string());
-    // Direct I/O is of whole sectors.
-    let block = c.single_block().filter(|b| b.0 > 0 && b.0.is_multiple_of(512)).unwrap_or(Bytes::kib(4));
-    let engine = match c.engine.as_ref() {
-        Some(e) if !c.one_at_a_time() && SIDE_BY_SIDE.contains(&e.as_str()) => e.clone(),
-        _ => "io_uring".into(),
-    };
-    let depth = rate_depth(c, s, found);
-    let fsync = c.fsync.get().unwrap_or(0);
-    let flush = fsync.max(1);
-    let jobs = c.jobs.get().unwrap_or(1);
-    let reads = c.reads_percent.get().filter(|_| pattern.directions().len() > 1);
-    let command = |shows: Shows, depth: u32, jobs: u32| {
-        if c.on_windows() {
-            let diskspd = diskspd(pattern, reads, block, (depth, jobs), &target);
-            return Better { shows, fio: None, volproof: None, diskspd: Some(diskspd) };
-        }
-        let (what, durable) = (shows.job(), shows == Shows::Durable);
-        let mut fio: Vec<String> =
-            ["fio".into(), format!("--name={what}"), format!("--filename={target}")].into();
-        fio.extend([
-            format!("--rw={}", c.rw.as_ref().map_or("randread", String::as_str)),
-            format!("--bs={}", block.exact().trim_end_matches("iB").to_lowercase()),
-        ]);
-        if let Some(p) = reads {
-            fio.push(format!("--rwmixread={p}"));
-        }
-        fio.extend([format!("--ioengine={engine}"), format!("--iodepth={depth}"), "--direct=1".into()]);
-        if jobs > 1 {
-            fio.extend([format!("--numjobs={jobs}"), "--group_reporting".into()]);
-        }
-        if durable {
-            fio.push(format!("--fsync={flush}"));
-        }
-        fio.extend(["--time_based", "--runtime=300", "--ramp_time=10", "--randrepeat=0"].map(String::from));
-        let mut ours: Vec<String> = ["volproof".into(), "run".into(), target.clone()].into();
-        ours.extend([format!("--rw {pattern}"), format!("--bs {}", block.exact())]);
-        if let Some(p) = reads {
-            ours.push(format!("--rwmix {p}"));
-        }
-        ours.push(format!("--iodepth {depth}"));
-        if jobs > 1 {
-            ours.push(format!("--numjobs {jobs}"));
-        }
-        if durable {
-            ours.push(format!("--fsync {flush}"));
-        }
-        ours.push("--runtime 300s --ramp 10s".into());
-        ours.extend(promise.iter().cloned());
-        Better { shows, fio: Some(fio.join(" ")), volproof: Some(ours.join(" ")), diskspd: None }
-    };
-    let deep = c.in_flight().is_some_and(|n| n > DEEP_QUEUE) && s.mean_ns.is_some();
-    let mut all = Vec::new();
-    let only_latency = c.in_flight() == Some(1) && s.offered.is_none();
-    all.push(command(Shows::Rate, depth, jobs));
-    if deep || only_latency {
-        all.push(command(Shows::Latency, 1, 1));
-    }
-    if (s.flushes.is_some() || fsync > 0) && pattern.changes_data() {
-        all.push(command(Shows::Durable, 1, 1));
-    }
-    all
+/// A report and the promise that it is held against, if any: what a better test follows from.
+#[derive(Clone, Copy, Debug)]
+pub struct TestedLoad<'a> {
+    /// The conditions of the run.
+    pub conditions: &'a Conditions,
+    /// Its figures.
+    pub summary: &'a Summary,
+    /// The findings.
+    pub found: &'a Diagnosis,
+    /// The options that name the promise.
+    pub promise: &'a [String],
 }
 
-/// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable. Depth and threads in a pair.
-fn diskspd(
+/// The load of a better test.
+struct BetterLoad {
     pattern: Pattern,
-    reads: Option<u32>,
     block: Bytes,
-    (depth, jobs): (u32, u32),
-    target: &str,
-) -> String {
+    depth: u32,
+    jobs: u32,
+    rate: Option<f64>,
+}
+
+/// The tests to recommend: one for the rate, and one for the latency where the test at hand shows only its queue.
+pub fn better(tested: &TestedLoad<'_>) -> Vec<Better> {
+    let (c, s) = (tested.conditions, tested.summary);
+    let Some(pattern) = c.pattern() else { return Vec::new() };
+    let deep = c.in_flight().is_some_and(|n| n > QUEUE_SETS_LATENCY) && s.mean_ns.is_some();
+    let only_latency = c.in_flight() == Some(1) && s.offered.is_none();
+    let durable = (s.flushes.is_some() || c.fsync.get().unwrap_or(0) > 0) && pattern.changes_data();
+    let latency = (deep || only_latency).then_some(Shows::Latency);
+    let all = [Some(Shows::Rate), latency, durable.then_some(Shows::Durable)];
+    all.into_iter().flatten().filter_map(|shows| tested.better(shows, None)).collect()
+}
+
+impl TestedLoad<'_> {
+    /// The test for a purpose; for the latency under the load that a promise of it is about, if any.
+    pub fn better(&self, shows: Shows, promised: Option<LatencyLoad>) -> Option<Better> {
+        let c = self.conditions;
+        let pattern = c.pattern().filter(|_| !c.is_null())?;
+        // Direct I/O is of whole sectors.
+        let block = c.single_block().filter(|b| b.0 > 0 && b.0.is_multiple_of(512)).unwrap_or(Bytes::kib(4));
+        let one = BetterLoad { pattern, block, depth: 1, jobs: 1, rate: None };
+        let load = match (shows, promised) {
+            (Shows::Rate, _) => {
+                let depth = rate_depth(c, self.summary, self.found);
+                BetterLoad { depth, jobs: c.jobs.get().unwrap_or(1), ..one }
+            }
+            (Shows::Latency, Some(LatencyLoad { pattern, block, rate })) => {
+                BetterLoad { pattern, block, rate, ..one }
+            }
+            _ => one,
+        };
+        let target = c.targets.as_ref().and_then(|t| t.first());
+        let target = target.map_or("TARGET".into(), |t| t.to_string_lossy().into_owned());
+        if c.on_windows() {
+            let diskspd = Some(diskspd(&load, self.reads(&load), &target));
+            return Some(Better { shows, fio: None, volproof: None, diskspd });
+        }
+        // fio's report of several volumes tells their sum alone: its command is for the first, and ours measures each.
+        let each = c.targets.as_ref().map_or(&[][..], |all| all.as_slice());
+        let disks = each.len() > 1 && each.iter().all(|path| path.starts_with("/dev"));
+        let each: Vec<String> = each.iter().map(|path| shell(&path.to_string_lossy())).collect();
+        let targets = if disks { each.join(" ") } else { shell(&target) };
+        let (fio, volproof) =
+            (Some(self.fio(shows, &load, &target)), Some(self.ours(shows, &load, &targets)));
+        Some(Better { shows, fio, volproof, diskspd: None })
+    }
+
+    /// The share of reads, where the load has both directions.
+    fn reads(&self, load: &BetterLoad) -> Option<u32> {
+        self.conditions.reads_percent.get().filter(|_| load.pattern.directions().len() > 1)
+    }
+
+    /// Writes between two flushes.
+    fn flush(&self) -> u32 {
+        self.conditions.fsync.get().unwrap_or(0).max(1)
+    }
+
+    fn fio(&self, shows: Shows, load: &BetterLoad, target: &str) -> String {
+        let c = self.conditions;
+        let engine = match c.engine.as_ref() {
+            Some(e) if !c.one_at_a_time() && SIDE_BY_SIDE.contains(&e.as_str()) => e.clone(),
+            _ => "io_uring".into(),
+        };
+        let same = c.pattern() == Some(load.pattern);
+        let rw = c.rw.as_ref().filter(|_| same).cloned().unwrap_or_else(|| load.pattern.to_string());
+        let mut fio: Vec<String> = vec!["fio".into(), format!("--name={}", shows.job())];
+        fio.extend(place(c, target));
+        fio.extend([
+            shell(&format!("--rw={rw}")),
+            format!("--bs={}", load.block.exact().trim_end_matches("iB").to_lowercase()),
+        ]);
+        fio.extend(self.reads(load).map(|p| format!("--rwmixread={p}")));
+        fio.extend([
+            format!("--ioengine={engine}"),
+            format!("--iodepth={}", load.depth),
+            "--direct=1".into(),
+        ]);
+        if load.jobs > 1 {
+            fio.extend([format!("--numjobs={}", load.jobs), "--group_reporting".into()]);
+        }
+        fio.extend(load.rate.map(|rate| format!("--rate_iops={rate}")));
+        if shows == Shows::Durable {
+            fio.push(format!("--fsync={}", self.flush()));
+        }
+        fio.extend(["--time_based", "--runtime=300", "--ramp_time=10", "--randrepeat=0"].map(String::from));
+        fio.join(" ")
+    }
+
+    fn ours(&self, shows: Shows, load: &BetterLoad, targets: &str) -> String {
+        let mut ours: Vec<String> = vec!["volproof".into(), "run".into(), targets.into()];
+        ours.extend([format!("--rw {}", load.pattern), format!("--bs {}", load.block.exact())]);
+        ours.extend(self.reads(load).map(|p| format!("--rwmix {p}")));
+        ours.push(format!("--iodepth {}", load.depth));
+        if load.jobs > 1 {
+            ours.push(format!("--numjobs {}", load.jobs));
+        }
+        ours.extend(load.rate.map(|rate| format!("--rate-iops {rate}")));
+        if shows == Shows::Durable {
+            ours.push(format!("--fsync {}", self.flush()));
+        }
+        ours.push("--runtime 300s --ramp 10s".into());
+        ours.extend(self.promise.iter().map(|word| shell(word)));
+        ours.join(" ")
+    }
+}
+
+/// Where fio's job is: a file or device, or in a folder with the size of the file that it makes there.
+fn place(c: &Conditions, target: &str) -> Vec<String> {
+    if !is_folder(c, target) {
+        return vec![shell(&format!("--filename={}", escape(target)))];
+    }
+    let size = c.size.get().filter(|size| size.0 > 0).unwrap_or(USUAL_SIZE);
+    vec![
+        shell(&format!("--directory={}", escape(target))),
+        format!("--size={}", size.exact().trim_end_matches("iB").to_lowercase()),
+    ]
+}
+
+/// The test was made in a folder. fio says so; ioping, whose target mostly is one, prints folders and files alike.
+fn is_folder(c: &Conditions, target: &str) -> bool {
+    let path = Path::new(target);
+    match c.engine.as_ref().map(String::as_str) {
+        Some("ioping") => !path.starts_with("/dev") && path.extension().is_none(),
+        _ => c.targets.as_ref().is_some() && c.own_files.get() == Some(true) && !target.contains("$jobnum"),
+    }
+}
+
+/// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable.
+fn diskspd(load: &BetterLoad, reads: Option<u32>, target: &str) -> String {
+    let BetterLoad { pattern, block, depth, jobs, rate } = load;
     let writes = match reads {
         Some(reads) => 100 - reads.min(100),
         None if pattern.changes_data() => 100,
         None => 0,
     };
     let access = if pattern.is_random() { "-r" } else { "-s" };
-    let quoted = if target.contains(' ') { format!("\"{target}\"") } else { target.to_string() };
+    let rate = rate.map_or(String::new(), |rate| format!(" -g{rate}i"));
+    // No name on Windows has quotes.
+    let plain = |c: char| c.is_ascii_alphanumeric() || r"-_.:\/#".contains(c);
+    let quoted = match target.chars().all(plain) {
+        true => target.to_string(),
+        false => format!("\"{}\"", target.replace('"', "")),
+    };
     format!(
-        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs} -Sh -L -W10 -d300 {quoted}",
+        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs}{rate} -Sh -L -W10 -d300 {quoted}",
         block.exact().trim_end_matches("iB")
     )
 }
 
-/// The depth of each job at which a rate can show: what was asked for, and where that was one or two in flight or cannot reach the
-/// promise by Little's law, more.
+/// The depth of each job at which a rate can show: the depth that was asked for, or more where one or two requests were in flight, or where
+/// that depth cannot reach the promise by Little's law.
 fn rate_depth(c: &Conditions, s: &Summary, found: &Diagnosis) -> u32 {
     let asked = c.iodepth.get().unwrap_or(1).max(1);
     let jobs = u64::from(c.jobs.get().unwrap_or(1).max(1));
     let usual = if c.in_flight().is_some_and(|n| n > 2) && !c.one_at_a_time() { 1 } else { USUAL_DEPTH };
-    // As long as the volume takes by itself, where a throttle holds it.
-    let own = s.own_latency(found.find("throttle").is_some());
+    // The volume's own latency, where a throttle holds the requests.
+    let own = s.own_latency(found.find(codes::THROTTLE).is_some());
+    // By the mean latency more is needed than by the own one: a deeper test decides what this depth leaves open, below `PLENTY_DEPTH`.
+    let mean = s.mean_ns.filter(|_| c.in_flight().is_some_and(|n| n < PLENTY_DEPTH));
+    let own = own.map(|own| own.max(Nanos(mean.unwrap_or(0.0) as u64)));
     let needed = own.zip(s.promised).map_or(1, |(own, p)| depth_needed(p.iops, own));
     let needed = if c.in_flight().is_some_and(|n| n < needed) { needed.next_power_of_two() } else { 1 };
     let each = usual.max(needed).div_ceil(jobs);
     asked.max(u32::try_from(each).unwrap_or(u32::MAX).min(DEEPEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_target(engine: &str, target: &str) -> Better {
+        of_targets(engine, &[target])
+    }
+
+    fn of_targets(engine: &str, targets: &[&str]) -> Better {
+        let c = Conditions {
+            rw: "randread".to_string().into(),
+            engine: engine.to_string().into(),
+            targets: targets.iter().map(Into::into).collect::<Vec<_>>().into(),
+            ..Conditions::default()
+        };
+        let promise = ["--catalog".to_string(), "my types.toml".into()];
+        let found = Diagnosis { step: "t".into(), findings: Vec::new() };
+        let tested =
+            TestedLoad { conditions: &c, summary: &Summary::default(), found: &found, promise: &promise };
+        better(&tested).remove(0)
+    }
+
+    #[test]
+    fn a_pasted_command_is_one_command() {
+        let made = of_target("psync", "/tmp/x;id");
+        let (fio, ours) = (made.fio.unwrap(), made.volproof.unwrap());
+        assert!(fio.contains(" '--filename=/tmp/x;id' "), "{fio}");
+        assert!(ours.starts_with("volproof run '/tmp/x;id' --rw"), "{ours}");
+        assert!(ours.ends_with(" --catalog 'my types.toml'"), "{ours}");
+        assert!(of_target("psync", "a:b").fio.unwrap().contains(r"'--filename=a\:b'"));
+    }
+
+    #[test]
+    fn each_of_several_disks_is_named() {
+        let made = of_targets("libaio", &["/dev/vdb", "/dev/vdc"]);
+        let (fio, ours) = (made.fio.unwrap(), made.volproof.unwrap());
+        assert!(ours.starts_with("volproof run /dev/vdb /dev/vdc --rw"), "{ours}");
+        assert!(fio.contains(" --filename=/dev/vdb --rw"), "{fio}");
+    }
+
+    #[test]
+    fn a_folder_is_no_file_of_fio() {
+        for folder in [".", "/mnt/data", "/mnt/data/"] {
+            let fio = of_target("ioping", folder).fio.unwrap();
+            assert!(fio.contains(&format!(" --directory={folder} --size=32g ")), "{fio}");
+        }
+        for file in ["/dev/vdb", "f.dat"] {
+            let fio = of_target("ioping", file).fio.unwrap();
+            assert!(fio.contains(&format!(" --filename={file} ")) && !fio.contains("--size"), "{fio}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! How long a step must be measured for a verdict that its own length left open.
 
-use super::seal_steps;
+use super::judge_steps;
 use crate::doubt::Doubt;
 use crate::record::{Record, StepRecord};
 use crate::unit::Nanos;
@@ -11,12 +11,12 @@ use crate::unit::Nanos;
 /// something makes it show something (docs/method.md, "Verdict").
 pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
     let step = record.plan_step(&done.name)?;
-    record.claimed.as_ref()?;
+    record.judged_promise.as_ref()?;
     let mut with = record.clone();
     let first = with.steps.len();
     with.steps.push(done.clone());
-    with.warnings.extend(doubts.iter().cloned());
-    seal_steps(&mut with, first);
+    with.doubts.extend(doubts.iter().cloned());
+    judge_steps(&mut with, first);
     let more = with.verdict?.more_seconds(&done.name)?;
     // An estimate from a short run is rough: a step that is measured again is at least half as long again.
     let wanted =

@@ -1,21 +1,31 @@
-//! Why a step was held against no rate: whoever names a promise is told, and never left with an empty answer.
+//! Why a step was held against no rate. A user who names a promise gets this reason, and never an empty answer.
 
 use super::claim::PromisedRates;
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::diagnose::direction;
-use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
+use crate::diagnose::{direction, load_without_promise};
+use crate::record::{Conditions, JudgedPromise, Metric, Record, StepRecord, Untested};
 
 /// Why the first step was held against no rate.
-pub fn first(record: &Record, claimed: &Claimed) -> Untested {
-    let reason = match record.steps.first() {
-        None => "no step was measured".into(),
-        Some(step) => format!("{}: {}", step.name, missing(claimed, &record.conditions(step), step)),
+pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
+    let (reason, metric) = match record.steps.first() {
+        None => ("no step was measured".into(), None),
+        Some(step) => {
+            let conditions = record.conditions(step);
+            let reason = format!("{}: {}", step.name, reason(judged_promise, &conditions, step));
+            (reason, nearest(judged_promise, &conditions))
+        }
     };
-    Untested { application: None, metric: Metric::Iops, reason, command: None }
+    Untested { application: None, metric: metric.unwrap_or(Metric::Iops), reason, command: None }
 }
 
-/// The reason why there is no claim of its rate.
-fn missing(claimed: &Claimed, conditions: &Conditions, step: &StepRecord) -> String {
+/// The quantity that binds at the block size of the step, as for reads where it does not say whether it read or wrote.
+fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Metric> {
+    let d = conditions.pattern().and_then(direction).unwrap_or(PromiseDirection::Read);
+    Some(PromisedRates::of(judged_promise, conditions.single_block()?, d)?.metric())
+}
+
+/// Why a step has no claim of its rate.
+pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
     let Some(pattern) = conditions.pattern() else {
         return match step.directions().next() {
             Some(_) => "it is not known whether its I/Os were random or sequential".into(),
@@ -27,15 +37,15 @@ fn missing(claimed: &Claimed, conditions: &Conditions, step: &StepRecord) -> Str
         return "its I/Os have several sizes, or their size is not known: the promise depends on the size"
             .into();
     };
-    let Some(rates) = PromisedRates::of(claimed, block, d) else {
+    if PromisedRates::of(judged_promise, block, d).is_none() {
         return format!("no rate is promised at {block} a block");
-    };
-    let writes = claimed.promise.least(block, PromiseDirection::Write);
-    if pattern.directions().len() > 1 && writes != Some(rates.least) {
-        return "reads and writes are promised apart, which a mix does not test".into();
     }
-    match step.directions().next() {
-        None => "nothing completed".into(),
-        Some(_) => "its rate or the time that it ran is not known".into(),
+    if let Some(why) = load_without_promise(&judged_promise.promise, block, pattern) {
+        return why.into();
+    }
+    match (step.directions().next(), &step.reported) {
+        (None, _) if !step.moved() => "nothing completed".into(),
+        (_, None) => "it is too short to judge".into(),
+        (_, Some(_)) => "its rate or the time that it ran is not known".into(),
     }
 }

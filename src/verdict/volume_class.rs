@@ -1,4 +1,4 @@
-//! The volume that an application was tested on, whatever was measured: the class that the source demands, and whether the disk was seen at all.
+//! Whether the volume is of the class that the source of a need demands, and whether the figures show the disk at all.
 
 use crate::catalogue::Catalogue;
 use crate::device::{Block, Driver, Facts};
@@ -12,7 +12,7 @@ const CACHED: Bytes = Bytes::gib(1);
 /// Why the volume is not of the class that the source demands.
 pub(super) fn broken(record: &Record, application: &AskedApplication) -> Option<String> {
     let demand = application.ssd.as_ref()?;
-    let volumes = record.claimed.iter().flat_map(|claimed| &claimed.promise.volumes);
+    let volumes = record.judged_promise.iter().flat_map(|judged_promise| &judged_promise.promise.volumes);
     let is_disk =
         |id: &str| Catalogue::shipped().find(id, None).is_ok_and(|found| found.volume.media == "hdd");
     let named = volumes.map(|v| v.id.clone()).find(|id| is_disk(id));

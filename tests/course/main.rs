@@ -14,7 +14,7 @@ use volproof::device::Root;
 use volproof::engine::Timer;
 use volproof::plan::{EngineKind, Plan, Preset, Question, Simulated, Step};
 use volproof::record::{Record, State};
-use volproof::run::pipeline::{CheckedRun, Front, Options};
+use volproof::run::pipeline::{CheckedRun, Front, RunOptions};
 use volproof::ui::Ui;
 use volproof::unit::Nanos;
 
@@ -54,7 +54,7 @@ fn plan(question: Question, seed: u64) -> Plan {
 }
 
 /// Runs a plan, at most so many steps of it.
-fn run(plan: Plan, options: Options, most: usize) -> Record {
+fn run(plan: Plan, options: RunOptions, most: usize) -> Record {
     let interrupts = Arc::new(AtomicUsize::new(0));
     let mut front = Quiet { ui: Ui::silent(), interrupts: interrupts.clone(), most };
     let timer = Timer::choose(Path::new("/"));
@@ -64,7 +64,7 @@ fn run(plan: Plan, options: Options, most: usize) -> Record {
 
 /// Runs a question to its end.
 fn ask(question: Question, seed: u64) -> Record {
-    let record = run(plan(question, seed), Options::default(), usize::MAX);
+    let record = run(plan(question, seed), RunOptions::default(), usize::MAX);
     assert_eq!(record.state, State::Complete);
     record
 }

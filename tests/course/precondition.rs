@@ -27,7 +27,7 @@ fn its_steps_come_first_and_decide_nothing() {
     assert_eq!(sweep.plan.precondition.as_ref().unwrap().method, PreconditionMethod::Snia);
     let of_precondition =
         |step: &Option<String>| step.as_ref().is_some_and(|s| s.starts_with("precondition"));
-    assert!(!sweep.warnings.iter().any(|d| of_precondition(&d.step)), "{:?}", sweep.warnings);
+    assert!(!sweep.doubts.iter().any(|d| of_precondition(&d.step)), "{:?}", sweep.doubts);
 
     let run = [
         "run",
@@ -89,7 +89,7 @@ fn a_second_run_within_the_hour_knows_it() {
     let (said, steps, why) = again("8m");
     assert!(steps == 1 && why.contains("done within the last hour by the run of"), "{why}\n{said}");
     let read = record(dir.path());
-    assert!(!read.warnings.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", read.warnings);
+    assert!(!read.doubts.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", read.doubts);
     // That Record has no preconditioning of its own: the next run does it again.
     assert_eq!(again("4m").1, 2, "another range");
 }
@@ -143,7 +143,7 @@ fn cold_reads_a_thousand_blocks_twice() {
     let (code, out, err) =
         volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json", "--judge-simulated"]);
     assert_eq!(code, Some(0), "{err}");
-    let says = "time     1 s for 2 steps\n\nNothing shows that blocks are still being loaded: ";
+    let says = "time     1 s for 2 steps\n\nPASS  Nothing shows that blocks are still being loaded: ";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&out).starts_with(&words(says)), "{out}");
     assert!(words(&out).contains("blocks take 1.00 ms at the first read"), "{out}");
@@ -203,7 +203,7 @@ fn blocks_that_were_discarded_since_are_written_again() {
         Record::load(&dir.path().join(name)).unwrap()
     };
     let first = again("a.json");
-    assert!(!first.warnings.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", first.warnings);
+    assert!(!first.doubts.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", first.doubts);
     assert_eq!(first.steps.len(), 2);
     assert_eq!(again("b.json").steps.len(), 1);
     let file = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();
@@ -225,7 +225,8 @@ fn files_for_pipelines_have_the_answer_of_a_course() {
     assert!(text("j.xml").contains("failures=\"1\" errors=\"0\"") && text("j.xml").contains("<failure"));
     let failed = text("m.prom").lines().any(|l| l.contains("outcome=\"fail\"") && l.ends_with(" 1"));
     assert!(failed && text("m.prom").contains("volproof_verdict_exit_code"), "{}", text("m.prom"));
-    let slo = ["slo", "--simulate", "latency=200us", "--p99", "100us", "--runtime", "10s"];
+    let slo =
+        ["slo", "--judge-simulated", "--simulate", "latency=200us", "--p99", "100us", "--runtime", "10s"];
     let (code, out, err) = volproof(dir.path(), &[&slo[..], &files].concat());
     assert_eq!(code, Some(1), "{out}\n{err}");
     assert!(text("j.xml").contains("name=\"the answer\"") && text("j.xml").contains("failures=\"1\""));

@@ -24,6 +24,12 @@ fn a_suite_of_rounds_prints_its_answer_and_show_prints_it_again() {
     let (code, out, err) =
         volproof(dir.path(), &[&suite[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
+    let (_, markdown, _) = volproof(dir.path(), &["show", "r.json", "--markdown", "-"]);
+    assert!(markdown.starts_with("**PASS** The one check of snia-lat passes."), "{markdown}");
+    assert!(
+        markdown.contains("\n| latency | steady state of 4KiB-0r (mean latency) | PASS | steady in rounds"),
+        "{markdown}"
+    );
     let (_, record) = out.split_once("\n\n").unwrap();
     assert!(record.lines().all(|line| line.chars().count() <= 80), "{record}");
     insta::assert_snapshot!("suite", undated(record));
@@ -65,7 +71,7 @@ fn an_interrupted_suite_goes_on_where_it_stood() {
     let other =
         ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "32m", "--judge-simulated"];
     let (code, _, err) = volproof(dir.path(), &[&other[..], &["--resume", "part.json"]].concat());
-    assert!(code == Some(2) && err.contains("was"), "{err}");
+    assert!(code == Some(2) && err.contains("16") && err.contains("32"), "{err}");
 }
 
 #[test]
@@ -82,6 +88,40 @@ fn a_procedure_is_held_against_the_promise() {
     assert_eq!(code, Some(1), "{out}\n{err}");
     assert!(out.contains("FAIL") && out.contains("200 of 6,300 IOPS"), "{out}");
     assert!(out.contains("Benchmark Persistent Disk performance"), "{out}");
+}
+
+#[test]
+fn a_procedure_tells_its_promise_and_holds_the_latency_against_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let device = "latency=5ms,iops-cap=2850,bytes-cap=136000000";
+        let suite = ["suite", "provider:alibaba", "--simulate", device, "--judge-simulated"];
+        let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--json", "r.json"];
+        volproof(dir.path(), &[&suite[..], &promise, &["--offline"], more].concat())
+    };
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // One pass over the range takes less than a second at the promised throughput.
+    let (code, out, err) = run(&["--tolerance", "15", "--size", "64MiB"]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let words = flat(&out);
+    assert!(words.contains("against alibaba:cloud_essd.PL1, 20 GiB, tolerance 15 %"), "{out}");
+    assert!(words.contains("5.00 ms in the mean, where 200 us are promised"), "{out}");
+    assert!(words.contains("2,800 IOPS at 4 KiB, with a tolerance of 15 %"), "{out}");
+    assert!(words.contains("(--runtime 300s)"), "{out}");
+    assert!(words.contains("held against nothing") && words.contains("latency-randread-4KiB"), "{out}");
+    for output in
+        [["show", "r.json", "--quiet"], ["show", "r.json", "--details"], ["report", "r.json", "-o-"]]
+    {
+        let (_, out, err) = volproof(dir.path(), &output);
+        assert!(flat(&out).contains("20 GiB, tolerance 15 %"), "{output:?}: {out}{err}");
+    }
+    for form in ["--markdown", "--junit"] {
+        let (_, out, err) = volproof(dir.path(), &["show", "r.json", form, "-"]);
+        assert!(out.contains("20 GiB, tolerance 15 %"), "{form}: {out}{err}");
+    }
+    let (code, out, err) = run(&["--runtime", "60s"]);
+    assert_eq!(code, Some(1), "the latency: {out}{err}");
+    assert_eq!(out.lines().filter(|line| line.starts_with("PASS  ")).count(), 4, "the rates: {out}");
 }
 
 #[test]
@@ -103,16 +143,17 @@ fn a_procedure_has_the_outcomes_and_the_reasons_of_the_verdict() {
     for (device, says) in
         [(stops, "the volume delivered nothing"), (much, "was the right type and size named")]
     {
-        let suite = ["suite", "provider:alibaba", "--runtime", "60s", "--simulate", device, "--offline"];
+        let suite = ["suite", "provider:alibaba", "--simulate", device, "--offline"];
         let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"];
         let (_, out, err) = volproof(dir.path(), &[&suite[..], &promise, &["--judge-simulated"]].concat());
         let (_, random) =
             out.split_once("cloud-disk-random-IOPS-randread").unwrap_or_else(|| panic!("{out}{err}"));
         let words: Vec<&str> = random.split_whitespace().collect();
         assert!(words.join(" ").contains(says), "{out}");
-        assert!(!out.contains("too near to decide") && !out.contains("PASS"), "{out}");
+        let passes = |line: &str| line.starts_with("PASS") && !line.contains("latency");
+        assert!(!out.contains("too near to decide") && !out.lines().any(passes), "{out}");
     }
-    let suite = ["suite", "provider:alibaba", "--runtime", "60s", "--simulate", stops, "--offline"];
+    let suite = ["suite", "provider:alibaba", "--simulate", stops, "--offline"];
     let (code, out, _) = volproof(
         dir.path(),
         &[&suite[..], &["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"]].concat(),

@@ -1,9 +1,12 @@
 //! Sweeps of devices whose knee and limits are known.
 
+use volproof::doubt::{Doubt, Severity};
 use volproof::observe::QueueSettings;
 use volproof::plan::{Axis, AxisOption, Question, Sweep};
-use volproof::record::{CourseAnswer, Record, State, SweepAnswer};
-use volproof::run::pipeline::{EarlierRun, Options};
+use volproof::promise_options::{PromiseOptions, hold_against};
+use volproof::record::{CourseAnswer, Outcome, Record, State, SweepAnswer};
+use volproof::run::pipeline::{EarlierRun, RunOptions};
+use volproof::verdict::Conclusion;
 
 use crate::{ask, on, plan, run};
 
@@ -41,7 +44,7 @@ fn the_knee_and_the_most_of_a_capped_device_over_many_seeds() {
         assert!(near(depth.most_iops, cap, 0.02), "cap {cap}: {depth:?}");
         // Ten seconds of a low rate may be too short for its error, and then for a knee.
         let told = depth.knee.is_none_or(|told| near(told.depth, knee, 0.03));
-        assert!(told && near(depth.unloaded_ns, 5e6, 0.02), "knee {knee}: {depth:?}");
+        assert!(told && near(depth.unloaded_ns.unwrap(), 5e6, 0.02), "knee {knee}: {depth:?}");
         // The smallest of the depths 1, 2, 4, ... that holds 95 % of the knee.
         let enough = (0..9).map(|i| 1u64 << i).find(|d| *d as f64 >= 0.95 * knee).unwrap();
         assert_eq!(depth.enough, enough, "knee {knee}: {:?}", found.points);
@@ -66,6 +69,21 @@ fn both_limits_of_a_device_are_within_one_percent() {
         assert!(near(fit.knee_bytes.unwrap(), megabytes * 1e6 / cap, 0.02), "{fit:?}");
         assert!(found.sentence.contains("the limit is"), "{}", found.sentence);
     }
+}
+
+#[test]
+fn a_limit_that_other_sizes_meet_is_met_at_the_edge_too() {
+    let ranges = [(AxisOption::Bs, "4k..64k"), (AxisOption::Iodepth, "1..16")];
+    // 16 requests of 4 KiB in 2 ms are just the bytes that larger blocks get with fewer.
+    let record = ask(Question::Sweep(sweep("latency=2ms,bytes-cap=31250000", &ranges, 1, 1)), 1);
+    let found = answer(&record);
+    assert!(found.depths.iter().all(|d| !d.at_edge) && found.depths[0].most_at == 16, "{:?}", found.depths);
+    assert_eq!(found.caps[0].only_at_depth, None, "{:?}", found.caps);
+    assert!(
+        found.sentence.contains("the limit is") && !found.sentence.contains("edge"),
+        "{}",
+        found.sentence
+    );
 }
 
 #[test]
@@ -109,9 +127,48 @@ fn later_runs_are_in_random_order_and_a_drift_is_told() {
     for step in slower.steps.iter_mut().filter(|s| s.name.ends_with("run3")) {
         step.read.as_mut().unwrap().iops *= 0.9;
     }
-    volproof::course::seal(&mut slower);
+    volproof::seal::seal(&mut slower);
     let note = &answer(&slower).notes[0];
     assert!(note.contains("10.0 % slower than the first"), "{note}");
+}
+
+#[test]
+fn the_answer_follows_the_promise_that_a_stored_record_is_held_against() {
+    let mut record =
+        ask(Question::Sweep(sweep("latency=1ms,iops-cap=500", &[(AxisOption::Iodepth, "1..8")], 1, 3)), 3);
+    assert!(answer(&record).notes.is_empty());
+    let options = PromiseOptions {
+        kind: Some("aws:gp2".into()),
+        volume_size: Some("100GiB".parse().unwrap()),
+        judge_simulated: true,
+        offline: true,
+        ..PromiseOptions::default()
+    };
+    hold_against(&options, &mut record).unwrap();
+    let notes = &answer(&record).notes;
+    assert!(notes.iter().any(|note| note.contains("300 IOPS are promised")), "{notes:?}");
+}
+
+#[test]
+fn the_end_of_a_run_outweighs_its_doubts_and_these_its_answer() {
+    let mut record =
+        ask(Question::Sweep(sweep("latency=1ms,iops-cap=500", &[(AxisOption::Iodepth, "1..2")], 1, 3)), 3);
+    assert_eq!(Conclusion::of(&record), Conclusion::Measured);
+    let Some(CourseAnswer::Sweep(sweep)) = &mut record.answer else { panic!("no answer of a sweep") };
+    sweep.points.iter_mut().for_each(|p| p.spoilt_by = vec!["burst".into()]);
+    assert_eq!(Conclusion::of(&record), Conclusion::Answered(Outcome::Invalid));
+    record.doubts.push(Doubt::new(Severity::Blocker, "page-cache", "", ""));
+    assert_eq!(Conclusion::of(&record), Conclusion::NotValid);
+    for (state, word) in [
+        (State::Running, "CUT OFF"),
+        (State::Interrupted, "INTERRUPTED"),
+        (State::Failed("x".into()), "FAILED"),
+    ] {
+        record.state = state;
+        assert_eq!(Conclusion::of(&record).word(), word);
+    }
+    let nothing = Record { state: State::Complete, steps: Vec::new(), ..record };
+    assert_eq!(Conclusion::of(&nothing), Conclusion::MeasuredNothing);
 }
 
 #[test]
@@ -120,7 +177,7 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
         Question::Sweep(sweep("latency=5ms,jitter=1ms,iops-cap=700", &[(AxisOption::Iodepth, "1..16")], 2, 5))
     };
     let whole = ask(question(), 5);
-    let part = run(plan(question(), 5), Options::default(), 4);
+    let part = run(plan(question(), 5), RunOptions::default(), 4);
     assert_eq!((&part.state, part.steps.len()), (&State::Interrupted, 4));
     assert_eq!(answer(&part).points.len(), 4, "the finished steps have an answer");
 
@@ -133,11 +190,12 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     if let Question::Sweep(sweep) = &mut half {
         sweep.base.runtime.0 /= 2;
     }
-    cut.steps[3] = run(plan(half, 5), Options::default(), 4).steps.remove(3);
+    cut.steps[3] = run(plan(half, 5), RunOptions::default(), 4).steps.remove(3);
     assert_eq!(cut.steps[3].name, part.steps[3].name);
     save(&cut);
     let earlier = |asked: Question| EarlierRun::load(&path, &plan(asked, 5));
-    let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };
+    let options =
+        RunOptions { earlier: Some(Box::new(earlier(question()).unwrap())), ..RunOptions::default() };
     let resumed = run(plan(question(), 5), options, usize::MAX);
     assert_eq!(resumed.state, State::Complete);
     assert_eq!(resumed.resumed_after.len(), 1);
@@ -174,7 +232,8 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     // Another machine.
     cut.environment.hostname = "elsewhere".into();
     save(&cut);
-    let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };
+    let options =
+        RunOptions { earlier: Some(Box::new(earlier(question()).unwrap())), ..RunOptions::default() };
     let refused = volproof::run::pipeline::CheckedRun::survey(
         volproof::device::Root::system(),
         plan(question(), 5),

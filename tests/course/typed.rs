@@ -29,7 +29,7 @@ fn a_sweep_prints_its_answer_and_show_prints_it_again() {
         volproof(dir.path(), &[&sweep[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
     let (before, record) = out.split_once("\n\n").unwrap();
-    assert_eq!(before, "time     5 min 36 s for 28 steps");
+    assert_eq!(before, "time     likely 5 min 36 s for 28 steps; 6 min 24 s for 32 steps at most");
     assert!(record.lines().all(|line| line.chars().count() <= 80), "{record}");
     insta::assert_snapshot!("sweep", undated(record));
     let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
@@ -63,7 +63,7 @@ fn the_most_stands_beside_the_promise_and_a_burst_is_called_so() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("300 IOPS are promised at 4 KiB, and the most is 1,000 % of them: the type bursts for up to 33 min"), "{out}");
     let (_, out) = run("latency=1ms,iops-cap=12000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
-    assert!(out.contains("and the most is 400 % of them: was the right type and size named?"), "{out}");
+    assert!(out.contains("the most is more than the 3,000 IOPS that are promised: was more bought? Give it with --iops (sold up to 50,000 here)"), "{out}");
     let (_, out) = run("latency=1ms,iops-cap=3000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
     assert!(out.contains("is 100 % of them; a sweep judges nothing"), "{out}");
     for option in [&["--tolerance", "5"][..], &["--judge-simulated"], &["--promise-burst"]] {
@@ -128,6 +128,19 @@ fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
     assert_eq!(found, ["1-1", "1-1", "1-2", "1-2", "2-1", "2-1", "2-2", "2-2"]);
     let (code, _, err) = volproof(dir.path(), &plot);
     assert!(code == Some(2) && err.contains("name one with -o FOLDER"), "{err}");
+
+    // Nobody named the files in the folder as outputs: those that are there stay, and nothing is written beside them.
+    let old = dir.path().join("old/4KiB");
+    std::fs::create_dir_all(&old).unwrap();
+    std::fs::write(old.join("randread-2-2.json"), "mine").unwrap();
+    for _ in 0..2 {
+        let (code, _, err) = volproof(dir.path(), &[&plot[..], &["-o", "old"]].concat());
+        assert!(code == Some(2) && err.contains("4KiB/randread-2-2.json is there already"), "{err}");
+        assert_eq!(std::fs::read_to_string(old.join("randread-2-2.json")).unwrap(), "mine");
+        assert_eq!(std::fs::read_dir(dir.path().join("old")).unwrap().count(), 1, "no other folder is made");
+        std::fs::rename(old.join("randread-2-2.json"), old.join("mine")).unwrap_or_default();
+        std::os::unix::fs::symlink("mine", old.join("randread-2-2.json")).unwrap_or_default();
+    }
     let cold = ["cold", "--simulate", "latency=1ms", "--judge-simulated", "-q", "--json", "c.json"];
     volproof(dir.path(), &cold);
     let (code, _, err) = volproof(dir.path(), &["convert", "c.json", "--to", "fio-plot", "-o", "points"]);
@@ -206,10 +219,11 @@ fn a_sweep_that_cannot_be_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_load_search_prints_its_answer_and_show_prints_it_again() {
+fn a_slo_search_prints_its_answer_and_show_prints_it_again() {
     let dir = tempfile::tempdir().unwrap();
     let slo = [
         "slo",
+        "--judge-simulated",
         "--simulate",
         "latency=1ms,jitter=4ms,iops-cap=400,cap-period=10ms",
         "--p99",
@@ -225,12 +239,15 @@ fn a_load_search_prints_its_answer_and_show_prints_it_again() {
     insta::assert_snapshot!("slo", undated(record));
     let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
     assert_eq!((code, shown.as_str()), (Some(0), record));
+    volproof(dir.path(), &["report", "r.json", "-o", "r.html"]);
+    let page = std::fs::read_to_string(dir.path().join("r.html")).unwrap();
+    assert!(page.contains("for the limit that was named") && !page.contains("nothing is judged"), "{page}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(csv.starts_with("trial,rw,figure,") && csv.contains("\nload-1,randread,p99,20000000,"), "{csv}");
 }
 
 #[test]
-fn a_load_search_says_beforehand_what_it_will_do() {
+fn a_slo_search_says_beforehand_what_it_will_do() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = volproof(
         dir.path(),
@@ -241,7 +258,7 @@ fn a_load_search_says_beforehand_what_it_will_do() {
 }
 
 #[test]
-fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
+fn a_slo_search_that_cannot_be_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     for (arguments, says) in [
         (&["slo"][..], "needs one of --p99 TIME"),
@@ -262,8 +279,10 @@ fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
         assert!(words.contains(says), "{arguments:?}: {err}");
     }
     // A limit below the latency of one request is an answer, found at once.
-    let (code, out, err) =
-        volproof(dir.path(), &["slo", "--simulate", DEVICE, "--p99", "500us", "--json", "r.json"]);
+    let (code, out, err) = volproof(
+        dir.path(),
+        &["slo", "--judge-simulated", "--simulate", DEVICE, "--p99", "500us", "--json", "r.json"],
+    );
     assert_eq!(code, Some(1), "{err}");
     assert!(out.contains("No load has a p99 of at most 500 us: one request alone already has a"), "{out}");
 }
@@ -272,7 +291,7 @@ fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
 fn a_load_that_only_the_burst_of_the_type_carries_is_called_so() {
     let dir = tempfile::tempdir().unwrap();
     let device = "latency=10ms,jitter=2ms,iops-cap=102,burst-iops=3000,burst-ios=5400000";
-    let slo = ["slo", "--simulate", device, "--p99", "100ms", "--iodepth", "4"];
+    let slo = ["slo", "--judge-simulated", "--simulate", device, "--p99", "100ms", "--iodepth", "4"];
     let promise = ["--promise", "gp2", "--volume-size", "34GiB", "--confirm", "60s", "--json", "r.json"];
     let (code, out, err) = volproof(dir.path(), &[&slo[..], &promise].concat());
     assert_eq!(code, Some(5), "{out}\n{err}");
@@ -292,11 +311,23 @@ fn a_load_that_only_the_burst_of_the_type_carries_is_called_so() {
 fn a_rate_limit_below_one_request_at_a_time_is_no_latency() {
     let dir = tempfile::tempdir().unwrap();
     let slo = ["slo", "--simulate", "latency=200us,iops-cap=300", "--p99", "1ms", "--json", "r.json"];
-    let (code, out, err) = volproof(dir.path(), &slo);
+    let (code, out, err) = volproof(dir.path(), &[&slo[..], &["--judge-simulated"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("keeps a p99 of at most 1.00 ms (confirmed for"), "{out}");
     assert!(words.contains("fewer a second keep the limit: it is a limit of the rate"), "{out}");
+    // It passes the limit that was named, and no promise beside it.
+    let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB"];
+    let (code, out, err) = volproof(dir.path(), &[&["explain", "r.json"][..], &promise].concat());
+    assert_eq!(code, Some(5), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("a closed loop did less than the 2,800 IOPS that are promised"), "{out}");
+    assert!(!words.contains("PASS"), "{out}");
+    for suite in ["saturation", "snia-lat"] {
+        let suite = ["suite", suite, "--simulate", "latency=200us", "--size", "1g"];
+        let (code, _, err) = volproof(dir.path(), &[&suite[..], &promise].concat());
+        assert!(code == Some(2) && err.contains("holds nothing against a promise"), "{err}");
+    }
 }
 
 /// A Record of which only the first steps are left, as after an interruption.
@@ -304,14 +335,14 @@ fn cut(folder: &Path, from: &str, to: &str, steps: usize) {
     let mut part = Record::load(&folder.join(from)).unwrap();
     part.steps.truncate(steps);
     part.state = State::Interrupted;
-    volproof::course::seal(&mut part);
+    volproof::seal::seal(&mut part);
     std::fs::write(folder.join(to), serde_json::to_vec(&part).unwrap()).unwrap();
 }
 
 #[test]
 fn an_interrupted_search_or_sweep_goes_on_where_it_stood() {
     let dir = tempfile::tempdir().unwrap();
-    let slo = ["slo", "--simulate", DEVICE, "--p99", "5ms", "--confirm", "60s"];
+    let slo = ["slo", "--judge-simulated", "--simulate", DEVICE, "--p99", "5ms", "--confirm", "60s"];
     let sweep = ["sweep", "--simulate", DEVICE, "--iodepth", "1..16", "--runtime", "10s"];
     for course in [&slo[..], &sweep[..]] {
         let run = |more: &[&str]| volproof(dir.path(), &[course, more].concat());
@@ -333,8 +364,10 @@ fn an_interrupted_search_or_sweep_goes_on_where_it_stood() {
 fn an_interrupted_search_shows_what_it_has() {
     let dir = tempfile::tempdir().unwrap();
     let slo = ["slo", "--simulate", DEVICE, "--p99", "5ms", "--confirm", "60s", "--json", "whole.json", "-q"];
-    let (code, _, err) = volproof(dir.path(), &slo);
-    assert_eq!(code, Some(0), "{err}");
+    let (code, out, err) = volproof(dir.path(), &slo);
+    // It shows how a search goes, and decides nothing of any volume.
+    assert_eq!(code, Some(6), "{err}");
+    assert!(out.starts_with("INVALID  ") && !out.contains("PASS"), "{out}");
     cut(dir.path(), "whole.json", "part.json", 2);
     let (_, out, _) = volproof(dir.path(), &["show", "part.json"]);
     assert!(out.contains("\nunloaded") && out.contains("\nmost"), "{out}");
@@ -354,4 +387,40 @@ fn explain_knows_the_answer_of_a_course() {
     assert!(told.contains("  answer   ") && told.contains("FAIL"), "{told}");
     // The course chose depth and length.
     assert!(!told.contains("raise --iodepth") && !told.contains("too-short"), "{told}");
+}
+
+/// A promise that a course is not held against is no success, whichever command reads its Record.
+#[test]
+fn a_promise_that_a_course_is_not_held_against_is_said_not_to_be_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = |words: &[&str]| volproof(dir.path(), words);
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let device = ["--simulate", "latency=1ms,iops-cap=2000", "--runtime", "10s", "-q", "--json"];
+    let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--judge-simulated"];
+    assert_eq!(ran(&[&["sweep", "--iodepth", "1,2"], &device[..], &["sweep.json"]].concat()).0, Some(0));
+    for (asked, why) in
+        [(&promise[..], "the points of a sweep"), (&["--fit", "etcd"], "the points of a sweep")]
+    {
+        let (code, told, err) = ran(&[&["explain", "sweep.json"], asked].concat());
+        assert_eq!(code, Some(5), "{told}{err}");
+        assert!(plain(told.clone()).contains(&format!("NOT JUDGED {why}")), "{told}");
+        let (code, _, err) = ran(&[&["verdict", "sweep.json"], asked].concat());
+        assert!(code == Some(2) && err.contains(&format!("sweep.json is not judged: {why}")), "{err}");
+    }
+    assert_eq!(ran(&["explain", "sweep.json"]).0, Some(0));
+    let (_, json, _) = ran(&["explain", "sweep.json", "--json", "--fit", "etcd"]);
+    assert!(json.contains("\"not_judged\": \"the points"), "{json}");
+    // A suite that holds its steps against a promise does so with a promise that is named later.
+    assert_eq!(
+        ran(&[&["suite", "provider:alibaba", "--size", "64MiB"], &device[..], &["suite.json"]].concat()).0,
+        Some(0)
+    );
+    let (code, told, err) = ran(&[&["explain", "suite.json"], &promise[..]].concat());
+    assert!(!told.contains("NOT JUDGED") && told.contains(" of 2,280 IOPS"), "{code:?} {told}{err}");
+    let (code, told, _) = ran(&["explain", "suite.json", "--fit", "etcd"]);
+    assert!(code == Some(5) && told.contains("NOT JUDGED"), "{told}");
+    // Nothing numeric is published of a profile.
+    assert_eq!(ran(&[&["run", "--rw", "randread"], &device[..], &["run.json"]].concat()).0, Some(0));
+    let (code, told, _) = ran(&["explain", "run.json", "--fit", "mysql"]);
+    assert!(code == Some(5) && plain(told.clone()).contains("NOT JUDGED no need of MySQL"), "{told}");
 }

@@ -376,7 +376,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
         let mut seen = 0;
         for ((run, step), shown) in runs.iter().zip(&record.steps).zip(&found) {
             let of_step = |w: &&volproof::doubt::Doubt| w.step.as_ref() == Some(&step.name);
-            let kept: Vec<_> = record.warnings.iter().filter(of_step).collect();
+            let kept: Vec<_> = record.doubts.iter().filter(of_step).collect();
             assert_eq!(kept, run.doubts.iter().collect::<Vec<_>>(), "{name}: {}", run.name);
             assert_eq!(shown, &run.diagnosis, "{name}: {}", run.name);
             seen += kept.len();
@@ -392,7 +392,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
     let stored = dir.path().join("r.json");
     std::fs::write(&stored, serde_json::to_string(&record).unwrap()).unwrap();
     let again = volproof::result_file::load(&stored).unwrap();
-    assert!(again.warnings == record.warnings && again.warnings.iter().any(|w| w.code == "buffered"));
+    assert!(again.doubts == record.doubts && again.doubts.iter().any(|w| w.code == "buffered"));
 }
 
 #[test]

@@ -34,6 +34,16 @@ fn a_report_that_breaks_off_says_so_and_still_explains() {
     assert!(found[0].runs[0].diagnosis.find("throttle").is_some());
 }
 
+/// The disk's counters hold the ramp, of which text says nothing.
+#[test]
+fn requests_of_a_ramp_are_nobody_elses() {
+    let whole = std::fs::read_to_string("tests/fixtures/fio/2.2.8-published.txt").unwrap();
+    let more = whole.replace("ios=258422/0", "ios=758422/0");
+    assert_ne!(whole, more);
+    let found = explained("ramp.txt".as_ref(), more.as_bytes(), &PromiseOptions::default()).unwrap();
+    assert!(found[0].runs[0].diagnosis.find("other-traffic").is_none());
+}
+
 #[test]
 fn what_is_no_result_is_refused() {
     let refused = |bytes: &[u8]| {
@@ -44,7 +54,7 @@ fn what_is_no_result_is_refused() {
     insta::assert_snapshot!(refused(b""), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     let missing = ExplainArgs {
         files: vec!["/nonexistent/x".into()],
-        claim: PromiseOptions::default(),
+        promise: PromiseOptions::default(),
         json: false,
         needs: NeedsOption::default(),
     };
@@ -62,7 +72,7 @@ fn a_record_is_told_in_the_same_words() {
 #[test]
 fn programs_get_json() {
     let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
-    let text = answer(&ExplainArgs { files, claim: promised(), json: true, needs: NeedsOption::default() })
+    let text = answer(&ExplainArgs { files, promise: promised(), json: true, needs: NeedsOption::default() })
         .unwrap()
         .text;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -164,7 +174,7 @@ fn nothing_of_several_reports_or_files_vanishes() {
     let files = ["tests/fixtures/fio/3.33-cached.json", "/nonexistent/x", "Cargo.toml"].map(PathBuf::from);
     let told = answer(&ExplainArgs {
         files: files.to_vec(),
-        claim: PromiseOptions::default(),
+        promise: PromiseOptions::default(),
         json: false,
         needs: NeedsOption::default(),
     })

@@ -1,6 +1,7 @@
 //! `explain`: what it tells of results, what it doubts, and which files it takes.
 
 mod accounting;
+mod disputed;
 mod doubts;
 mod files;
 mod proof;
@@ -30,9 +31,9 @@ fn promised() -> PromiseOptions {
 }
 
 /// The explanation of reports among the fixtures.
-fn told(files: &[&str], claim: PromiseOptions) -> String {
+fn told(files: &[&str], promise: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
-    let told = answer(&ExplainArgs { files, claim, json: false, needs: NeedsOption::default() }).unwrap();
+    let told = answer(&ExplainArgs { files, promise, json: false, needs: NeedsOption::default() }).unwrap();
     assert!(told.exit != volproof::exit::Exit::Failed && told.refused.is_empty(), "{told:?}");
     let text = told.text;
     for line in text.lines() {

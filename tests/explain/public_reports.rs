@@ -216,9 +216,9 @@ fn x11_the_arithmetic_of_a_queue_is_right() {
         let run = only(&json(&options, &figures(ios, mean_us), "", &disk(ios, 0, 0, 0)));
         run.doubts.iter().find(|d| d.code == "queue-latency").map(|d| d.message.clone())
     };
-    insta::assert_snapshot!(told(2_400_000, 1_000.0).unwrap(), @"1.00 ms is what an I/O waits among 24.0 in flight, not the latency of the volume: 24.0 / 24,000/s");
+    insta::assert_snapshot!(told(2_400_000, 1_000.0).unwrap(), @"1.00 ms is the response time among 24.0 in flight (24,000/s): one depth does not tell how much of it is waiting for the others");
     // 19.2 of 24 were in flight: the division is of those.
-    insta::assert_snapshot!(told(2_400_000, 800.0).unwrap(), @"800 us is what an I/O waits among 19.2 in flight, not the latency of the volume: 19.2 / 24,000/s");
+    insta::assert_snapshot!(told(2_400_000, 800.0).unwrap(), @"800 us is the response time among 19.2 in flight (24,000/s): one depth does not tell how much of it is waiting for the others");
     // 39.6 in flight of 24 cannot be.
     assert_eq!(told(2_933_006_600, 1.35), None);
 }

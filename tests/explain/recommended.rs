@@ -48,6 +48,8 @@ fn in_a_moment(line: &str, target: &str) -> Option<Vec<String>> {
         "fio" => {
             out.extend(words.iter().map(|w| match w.split_once('=').map_or(w.as_str(), |(key, _)| key) {
                 "--filename" => format!("--filename={target}"),
+                "--directory" => format!("--directory={}", Path::new(target).parent().unwrap().display()),
+                "--size" => "--size=8m".into(),
                 "--runtime" => "--runtime=200ms".into(),
                 "--ramp_time" => "--ramp_time=0".into(),
                 _ => w.clone(),

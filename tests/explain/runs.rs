@@ -52,9 +52,10 @@ fn the_published_report_with_the_promise_of_that_time() {
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
              file
-        6.36 ms is what an I/O waits among 128 in flight, not the latency of the
-        volume: 128 / 20,126/s. [queue-latency, doubt]
-          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        6.36 ms is the response time among 128 in flight (20,126/s): one depth does
+        not tell how much of it is waiting for the others. [queue-latency, doubt]
+          -> quote the latency of the volume from one request at a time (iodepth=1,
+             numjobs=1)
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -149,9 +150,10 @@ fn the_published_report_alone_names_caps_of_its_time() {
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
              file
-        6.36 ms is what an I/O waits among 128 in flight, not the latency of the
-        volume: 128 / 20,126/s. [queue-latency, doubt]
-          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        6.36 ms is the response time among 128 in flight (20,126/s): one depth does
+        not tell how much of it is waiting for the others. [queue-latency, doubt]
+          -> quote the latency of the volume from one request at a time (iodepth=1,
+             numjobs=1)
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -188,7 +190,7 @@ fn jobs_in_groups() {
                  holds, the queue was full all the time
 
       What limited it
-        Not limited by anything that can be seen from inside this machine.
+        These figures do not show what limited it.
 
       What is wrong with the test
         2.00 s are too short to quote a figure from. [too-short, proven]
@@ -220,7 +222,7 @@ fn jobs_in_groups() {
       result     write: 5,418 IOPS, 88.8 MB/s (84.7 MiB/s): 1,024 I/Os in 0.19 s,
                  16 MiB moved
       latency    flush: mean 719 us, half within 692 us, 95 % within 823 us, 99 %
-                 within 3.85 ms, 99.9 % within 4.62 ms, longest 4.61 ms
+                 within 3.85 ms, 99.9 % within 4.61 ms, longest 4.61 ms
       latency    write: lat mean 5.04 us, clat half within 3.98 us, 95 % within
                  7.01 us, 99 % within 31.4 us, 99.9 % within 67.1 us, lat longest
                  69.5 us
@@ -231,7 +233,7 @@ fn jobs_in_groups() {
                  verdict --fit etcd` on the result judges it
 
       What limited it
-        Flushes take 97.0 % of the time: the rate is that of flushes, 719 us each.
+        Flushes take 97.3 % of the time: the rate is that of flushes, 719 us each.
         [flushes, proven]
           - 255 flushes x 719 us = 0.18 s of 0.19 s
           - an I/O itself takes 5.04 us; there is one flush for each 4.02 I/Os
@@ -247,8 +249,9 @@ fn jobs_in_groups() {
         [small-range, possible]
           - 16 MiB were moved within 16 MiB
           -> use a larger file, or the whole device
-        I/O went through the page cache (direct=1 was not given): writes end in
-        memory, and reach the disk when the kernel likes. [buffered, doubt]
+        I/O went through the page cache (direct=1 was not given): memory takes the
+        writes, a flush follows each 4, and the time is that of both. [buffered,
+        doubt]
           -> add direct=1; for the cache on purpose, say so and use fsync
         The run ended after 0.19 s, when 16 MiB had been gone over: it says nothing
         of the time after. [ended-by-size, doubt]
@@ -329,7 +332,7 @@ fn sequential_clones_through_the_page_cache() {
     scan
       tested     64 KiB sequential reads, 2 in flight (psync, iodepth 32, 2 jobs,
                  through the page cache), on data, range 32 MiB each, 0.08 s
-      result     read: 13,128 IOPS, 872 MB/s (831 MiB/s): 1,024 I/Os in 0.08 s,
+      result     read: 13,128 IOPS, 860 MB/s (821 MiB/s): 1,024 I/Os in 0.08 s,
                  64 MiB moved
       latency    read: mean 148 us, longest 8.92 ms
       Little     13,128/s x 148 us = 1.95 in flight, and 2 were asked for: the law
@@ -356,7 +359,10 @@ fn sequential_clones_through_the_page_cache() {
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
              file
-        2 sequential jobs went over the same range: all but the first find their
+        The 2 jobs ended at different times: the rate is that over 78.0 ms, in which
+        1.95 of them ran on average. [jobs-ended-apart, doubt]
+          -> add time_based=1 and runtime=300, so that all jobs end together
+        2 sequential jobs went over the same range: all but the first may find their
         blocks in caches. [same-range, doubt]
           -> add offset_increment=10% (or a file per job), or test random I/O
         The first seconds are among the figures: credits, cold caches and empty
@@ -406,9 +412,10 @@ fn a_queue_that_the_page_cache_empties() {
         [small-range, possible]
           - 108 MiB were moved within 32 MiB
           -> use a larger file, or the whole device
-        1.15 ms is what an I/O waits among 16.0 in flight, not the latency of the
-        volume: 16.0 / 13,831/s. [queue-latency, doubt]
-          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        1.15 ms is the response time among 16.0 in flight (13,831/s): one depth does
+        not tell how much of it is waiting for the others. [queue-latency, doubt]
+          -> quote the latency of the volume from one request at a time (iodepth=1,
+             numjobs=1)
         The first seconds are among the figures: credits, cold caches and empty
         queues weigh most in a short run. [no-ramp, note]
           -> add ramp_time=10

@@ -84,6 +84,12 @@ impl Folder {
         (run.status.code().unwrap(), text(run.stdout), text(run.stderr))
     }
 
+    fn in_zone(&self, zone: &str, arguments: &[&str]) -> String {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_volproof"));
+        let run = program.args(arguments).current_dir(self.path()).env("TZ", zone).output().unwrap();
+        String::from_utf8(run.stdout).unwrap()
+    }
+
     fn well(&self, arguments: &[&str]) -> String {
         let (code, out, err) = self.run(arguments);
         assert_eq!(code, 0, "{arguments:?}: {err}");
@@ -196,6 +202,7 @@ fn options_become_job_files_and_plans() {
     assert_eq!(folder.well(&["convert", "a.fio", "--to", "jobfile"]), jobs);
     let plan = folder.well(&["convert", "a.fio", "--to", "plan"]);
     assert_eq!(folder.well(&["convert", "fio.json", "--to", "plan"]), plan);
+    assert!(plan.starts_with("# made by volproof convert\n"), "{plan}");
     assert!(plan.contains("iodepth = 32") && plan.contains("engine = \"libaio\""), "{plan}");
     std::fs::write(folder.path().join("p.toml"), &plan).unwrap();
     assert_eq!(
@@ -276,7 +283,7 @@ fn a_report_is_judged_of_its_figures_and_at_its_date() {
     let explained = folder.run(&with(&["explain", "fio.json"])).1;
     // INVALID: the load could not reach what is promised.
     assert_eq!((code, err.as_str()), (6, ""), "{text}");
-    assert!(text.contains("by Little's law") && text.contains("--at 2023-11-1"), "{text}");
+    assert!(text.contains("Little's law") && text.contains("--at 2023-11-1"), "{text}");
     assert!(!text.contains("the steps used"), "{text}");
     let line = text.lines().find(|l| l.contains("deep")).unwrap();
     assert!(explained.contains(line.trim()), "{line} is not in {explained}");
@@ -297,7 +304,7 @@ fn time_based_is_inferred_and_said() {
         "{jobs}"
     );
     let plan = folder.well(&["convert", "flag.json", "--to", "plan"]);
-    assert!(plan.starts_with("# deep: time_based is inferred") && !plan.contains("io_size"), "{plan}");
+    assert!(plan.contains("\n# deep: time_based is inferred") && !plan.contains("io_size"), "{plan}");
     let bytes = std::fs::read(folder.path().join("flag.json")).unwrap();
     let record = volproof::result_file::one(&bytes, "flag.json".as_ref()).unwrap();
     let time_based = &record.conditions(&record.steps[0]).time_based;
@@ -308,4 +315,18 @@ fn time_based_is_inferred_and_said() {
     let jobs = folder.well(&["convert", "size.json", "--to", "jobfile"]);
     assert!(!jobs.contains("time_based"), "{jobs}");
     assert!(!folder.well(&["show", "size.json"]).contains("time-based"));
+}
+
+/// Text tells no zone: its digits are those of its machine, whichever zone this one is in.
+#[test]
+fn a_text_report_keeps_its_time_of_day() {
+    let folder = Folder::new();
+    let (_, text) = include_str!("../fixtures/fio/3.33-groups.txt").rsplit_once("\n}\n").unwrap();
+    std::fs::write(folder.path().join("r.txt"), text).unwrap();
+    let record = folder.in_zone("XYZ-8", &["convert", "r.txt", "--to", "record"]);
+    assert_eq!(record, folder.in_zone("UTC0", &["convert", "r.txt", "--to", "record"]));
+    let row = text.lines().find(|line| line.contains("pid=")).unwrap();
+    let time = &row.trim()[row.trim().len() - "Sat Nov 21 09:14:18 2026".len()..];
+    let again = folder.in_zone("XYZ-8", &["convert", "r.txt", "--to", "normal"]);
+    assert!(again.contains(time), "{time}: {again}");
 }

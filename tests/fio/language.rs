@@ -268,7 +268,7 @@ fn claims_of_the_page_agree_with_the_table() {
     let page = compat::page("");
     let (_, prose) = page.split_once("## What differs on purpose").unwrap();
     let (differences, figures) = prose.split_once("## Figures").unwrap();
-    let own = ["--destroy", "--overwrite"];
+    let own = ["--destroy", "--overwrite", "--record"];
     let mut checked = 0;
     for (text, honoured) in [(differences, true), (figures, false)] {
         for quoted in text.split('`').skip(1).step_by(2) {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use volproof::fio::json_reader::JsonReader;
+use volproof::fio::json_value::JsonValue;
 use volproof::fio::of_record::{self, ReportRow, Unified};
 use volproof::fio::output::{Output, OutputRow, Stats};
-use volproof::fio::value::{JsonValue, Reader};
 use volproof::fio::{json_read, json_write, terse};
 use volproof::record::Record;
 use volproof::sample::Direction;
@@ -52,7 +53,7 @@ fn shape(text: &str) -> BTreeMap<String, &'static str> {
         }
     }
     let mut value = JsonValue::Null;
-    Reader::new(text.as_bytes(), 0).value_into(&mut value).unwrap();
+    JsonReader::new(text.as_bytes(), 0).value_into(&mut value).unwrap();
     let mut out = BTreeMap::new();
     walk("", &value, &mut out);
     out

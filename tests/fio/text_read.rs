@@ -384,7 +384,15 @@ fn a_row_of_unlike_jobs_has_what_they_share() {
         output.notes
     );
     let record = volproof::result_file::one(both.as_bytes(), std::path::Path::new("both.txt")).unwrap();
-    assert!(record.warnings.iter().all(|w| w.code != "impossible-figures"), "{:?}", record.warnings);
+    assert!(record.doubts.iter().all(|w| w.code != "impossible-figures"), "{:?}", record.doubts);
+    // fio prints the depth of one of them beside the latency target.
+    let target = "     latency   : target=0, window=0, percentile=100.00%, depth=4";
+    assert!(both.contains("latency   : target=0"));
+    let told = both.lines().map(|line| if line.contains("latency   : target=0") { target } else { line });
+    let told: String = told.flat_map(|line| [line, "\n"]).collect();
+    let record = volproof::result_file::one(told.as_bytes(), std::path::Path::new("both.txt")).unwrap();
+    let conditions = &record.steps[0].reported.as_ref().unwrap().conditions;
+    assert_eq!((conditions.iodepth.get(), conditions.jobs.get()), (None, Some(2)));
     // Its own text names no job that has no one load.
     assert!(!volproof::fio::text_write::normal(&output).contains("rw=write, bs="));
 }

@@ -14,7 +14,7 @@ use volproof::engine::Timer;
 use volproof::fleet::{FleetError, FleetMerge, part, planned_times};
 use volproof::plan::{EngineKind, Pattern, Plan, Preset, Simulated, Step};
 use volproof::record::{ClockBasis, FleetRank, FleetVolumes, RankClock, Record, TargetRecord};
-use volproof::run::pipeline::{CheckedRun, Front, Options};
+use volproof::run::pipeline::{CheckedRun, Front, RunOptions};
 use volproof::ui::Ui;
 use volproof::unit::{Bytes, Nanos};
 
@@ -62,7 +62,7 @@ impl Machines {
         let plan = Plan { name: "fleet".into(), seed: part::seed(7, rank), steps: vec![step], ..standard };
         let timer = Timer::choose(Path::new("/"));
         let checked =
-            CheckedRun::survey(Root::system(), plan, Options::default()).unwrap_or_else(|e| panic!("{e}"));
+            CheckedRun::survey(Root::system(), plan, RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
         let mut record =
             checked.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut Silent(Ui::silent())).record;
         // All machines have one plan, whatever their devices do.

@@ -20,7 +20,7 @@ fn promise(kind: &str, gib: u64) -> PromiseOptions {
 
 /// Holds each machine against a promise, as `run` does.
 fn promised(records: &mut [Record], kind: &str, gib: u64) {
-    records.iter_mut().for_each(|r| promise_options::claim(&promise(kind, gib), r).unwrap());
+    records.iter_mut().for_each(|r| promise_options::hold_against(&promise(kind, gib), r).unwrap());
 }
 
 fn verdict(record: &Record) -> &Verdict {
@@ -28,7 +28,7 @@ fn verdict(record: &Record) -> &Verdict {
 }
 
 fn codes(record: &Record) -> Vec<&str> {
-    record.warnings.iter().map(|w| w.code.as_str()).collect()
+    record.doubts.iter().map(|w| w.code.as_str()).collect()
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn own_volumes_are_judged_each_by_itself() {
     assert!(verdict(&fleet).against.starts_with("3 x alibaba:cloud_essd.PL0"), "{}", verdict(&fleet).against);
     // Another promise is held against each machine, too.
     let mut other = fleet.clone();
-    promise_options::claim(&promise("alibaba:cloud_essd.PL0", 20), &mut other).unwrap();
+    promise_options::hold_against(&promise("alibaba:cloud_essd.PL0", 20), &mut other).unwrap();
     let promised: Vec<f64> = verdict(&other).claims.iter().map(|c| c.promised).collect();
     assert_eq!(promised, [2040.0; 3]);
 }
@@ -156,7 +156,7 @@ fn a_lost_rank_makes_the_run_invalid() {
     records[1].state = State::Failed("step randread: the device hangs".into());
     let fleet = merge(records).unwrap();
     assert_eq!((verdict(&fleet).outcome, codes(&fleet)[0]), (Some(Outcome::Invalid), "rank-lost"));
-    let message = &fleet.warnings[0].message;
+    let message = &fleet.doubts[0].message;
     assert_eq!(message, "rank 1 (node1) did not end its run: it failed: step randread: the device hangs");
 }
 
@@ -168,7 +168,7 @@ fn clocks_that_nobody_keeps_prove_nothing() {
     error(&mut records, None);
     let fleet = merge(records.clone()).unwrap();
     assert_eq!((verdict(&fleet).outcome, codes(&fleet)[0]), (Some(Outcome::Invalid), "clock-unsynchronised"));
-    assert!(fleet.warnings[0].message.contains("the clock of rank 1 (node1)"));
+    assert!(fleet.doubts[0].message.contains("the clock of rank 1 (node1)"));
     // 1 % of five minutes are 3 s.
     error(&mut records, Some(Nanos::millis(3_100)));
     assert_eq!(codes(&merge(records.clone()).unwrap())[0], "clock-error");
@@ -197,12 +197,12 @@ fn a_shared_volume_without_a_serial_number_proves_nothing() {
 fn doubts_of_machines_are_told_once_with_their_names() {
     let mut records = Machines::of(FleetVolumes::Own, 5).records(&[1000.0; 5]);
     for (i, record) in records.iter_mut().enumerate() {
-        record.warnings.clear();
+        record.doubts.clear();
         let doubt = volproof::doubt::Doubt::new(volproof::doubt::Severity::Warning, "io-wq", "seen", "look");
-        record.warnings.extend((i != 2).then(|| doubt.in_step("randread")));
+        record.doubts.extend((i != 2).then(|| doubt.in_step("randread")));
     }
     let told = merge(records[..2].iter().cloned().chain(records[2..].iter().cloned())).unwrap();
-    let doubts: Vec<&str> = told.warnings.iter().map(|w| w.message.as_str()).collect();
+    let doubts: Vec<&str> = told.doubts.iter().map(|w| w.message.as_str()).collect();
     assert_eq!(doubts, ["4 machines (rank 0 (node0), rank 1 (node1), rank 3 (node3), ...): seen"]);
 }
 

@@ -250,7 +250,7 @@ fn methods_of_pg_test_fsync_are_durable_writes_without_percentiles() {
     assert_eq!(step("4 *  4kB open_sync writes").conditions.single_block(), Some(Bytes::kib(4)));
     let void = |name: &str| {
         let record = record("pg_test_fsync.txt");
-        record.warnings.iter().any(|w| {
+        record.doubts.iter().any(|w| {
             w.step.as_deref() == Some(name)
                 && w.code == "buffered"
                 && w.severity == volproof::doubt::Severity::Blocker
@@ -329,7 +329,7 @@ fn iometer_tells_a_run_for_each_access_specification() {
         (Some(16), Some(2), Some(Nanos::seconds(300)))
     );
     assert_eq!(c.targets.get_first(), "E:");
-    assert!(record("iometer.csv").warnings.iter().all(|w| w.code != "ran-together"));
+    assert!(record("iometer.csv").doubts.iter().all(|w| w.code != "ran-together"));
 }
 
 trait First {

@@ -5,6 +5,7 @@
 
 mod commands;
 mod figures;
+mod judged;
 mod parts;
 
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ fn record(name: &str) -> Record {
 fn doubts(name: &str) -> Vec<String> {
     use volproof::doubt::Severity;
     let mark = |s| if s == Severity::Blocker { "!" } else { "" };
-    record(name).warnings.iter().map(|w| format!("{}{}", w.code, mark(w.severity))).collect()
+    record(name).doubts.iter().map(|w| format!("{}{}", w.code, mark(w.severity))).collect()
 }
 
 /// All fixtures that hold a run.

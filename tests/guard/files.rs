@@ -309,11 +309,52 @@ fn a_file_attached_during_the_run_is_not_written_by_a_later_step() {
         let out = run.wait_with_output().unwrap();
         if !began {
             let said = String::from_utf8_lossy(&out.stderr);
-            assert!(said.contains("loop-file") && !out.status.success(), "{said}");
+            // The loop, or that somebody has the file open, whichever is seen first.
+            let refused = said.contains("loop-file") || said.contains("open-elsewhere");
+            assert!(refused && !out.status.success(), "{said}");
             assert!(std::fs::read(&image).unwrap() == empty, "it was written to");
             return;
         }
         std::fs::write(&image, &empty).unwrap();
     }
     panic!("every run began before it could be stopped");
+}
+
+/// What the guard looks at before the first write is the file that it holds open, and not what has its name by then.
+#[test]
+fn a_file_that_was_replaced_before_the_first_write_is_not_written() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = |name| folder.path().join(name);
+    for name in ["f", "other"] {
+        std::fs::write(path(name), "data").unwrap();
+    }
+    let access = Access::Overwrite { shared: false };
+    let mut cleared = clear(&Root::system(), &path("f"), access, false).unwrap();
+    std::fs::rename(path("other"), path("f")).unwrap();
+    assert_eq!(codes(cleared.confirm().unwrap_err()), [Code::Changed]);
+    assert!(!cleared.may_write());
+    std::fs::remove_file(path("f")).unwrap();
+    std::fs::create_dir(path("f")).unwrap();
+    assert_eq!(codes(cleared.confirm().unwrap_err()), [Code::Changed]);
+}
+
+/// A file with several names is somewhere, also where the one that was given is gone.
+#[test]
+fn a_name_that_is_gone_says_where_the_file_is() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = |name| folder.path().join(name);
+    std::fs::write(path("f"), "data").unwrap();
+    std::fs::hard_link(path("f"), path("second")).unwrap();
+    let cleared = clear(&Root::system(), &path("f"), Access::Read, false).unwrap();
+    assert_eq!(cleared.displaced(), None);
+    let told = || cleared.displaced().expect("its name leads elsewhere").to_string();
+    let was = path("f").display().to_string();
+    std::fs::remove_file(path("f")).unwrap();
+    assert_eq!(told(), format!("{was} does not lead any more to the file that the run has open"));
+    std::fs::write(path("f"), "another").unwrap();
+    assert!(told().ends_with(" (another file has its name)"));
+    std::fs::remove_file(path("second")).unwrap();
+    assert_eq!(told(), format!("{was} was removed during the run (another file has its name)"));
+    std::fs::rename(path("f"), path("away")).unwrap();
+    assert_eq!(told(), format!("{was} was removed during the run"));
 }

@@ -28,6 +28,19 @@ fn refused(target: &Path, access: Access<'_>) -> Option<String> {
     }
 }
 
+/// An answer that is not about a ring of another test's process, which cannot be seen for as long as its file has no name.
+fn once_rings_are_seen(answer: impl Fn() -> Option<String>) -> Option<String> {
+    for _ in 0..600 {
+        match answer() {
+            Some(refused) if refused.contains("open in a ring of io_uring") => {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            settled => return settled,
+        }
+    }
+    answer()
+}
+
 #[test]
 fn random_stacks_are_judged_as_a_plain_model_does() {
     let from_environment = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
@@ -48,7 +61,7 @@ fn random_stacks_are_judged_as_a_plain_model_does() {
         kinds.extend(b.model.devices.iter().map(|d| kind(&d.path)));
         kinds.extend(b.model.uses.iter().map(|used| used.to_string()));
         let mut compare = |target: &Path, access: Access<'_>, due: bool| {
-            let answer = refused(target, access);
+            let answer = once_rings_are_seen(|| refused(target, access));
             assert_eq!(
                 answer.is_some(),
                 due,

@@ -196,6 +196,55 @@ fn a_raw_database_that_claims_nothing_is_seen() {
     assert_eq!(reader.findings[0].code, Code::OpenForReading);
 }
 
+/// The refusals while a started copy of a test, told of a device by a variable, uses it until its input ends.
+fn refused_beside_a_copy(disk: &Loop, test: &str, (variable, device): (&str, &Path)) -> Vec<Code> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", test])
+        .env(variable, device)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = std::io::BufReader::new(child.stdout.as_mut().unwrap());
+    assert!(std::io::BufRead::lines(said).any(|line| line.unwrap() == "open"), "it ended by itself");
+    let refused = disk.refusals();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    refused
+}
+
+/// Names the device that a started copy of this test maps.
+const MAPPED: &str = "VOLPROOF_TEST_MAPPED";
+
+#[test]
+fn a_device_that_is_only_mapped_is_refused() {
+    use rustix::mm::{MapFlags, ProtFlags, mmap};
+    if let Some(device) = std::env::var_os(MAPPED) {
+        let file = OpenOptions::new().read(true).write(true).open(device).unwrap();
+        // SAFETY: nothing else is at the address that the kernel chooses, and nobody reads or writes there.
+        unsafe {
+            mmap(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)
+        }
+        .unwrap();
+        drop(file);
+        println!("\nopen");
+        std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+        return;
+    }
+    let Some(disk) = Loop::attach() else { return };
+    // Through a node of its own, which has another inode.
+    let dir = tempfile::tempdir().unwrap();
+    let node = dir.path().join("node");
+    let number = std::os::unix::fs::MetadataExt::rdev(&std::fs::metadata(&disk.device).unwrap());
+    let kind = rustix::fs::FileType::BlockDevice;
+    if rustix::fs::mknodat(rustix::fs::CWD, &node, kind, 0o600.into(), number).is_err() {
+        return println!("skipped: no device node can be made here");
+    }
+    let refused =
+        refused_beside_a_copy(&disk, "uses::a_device_that_is_only_mapped_is_refused", (MAPPED, &node));
+    assert_eq!(refused, [Code::OpenForWriting]);
+}
+
 /// Names the device that a started copy of this test opens.
 const OPENED: &str = "VOLPROOF_TEST_OPENED";
 
@@ -212,18 +261,11 @@ fn a_device_that_one_thread_alone_has_open_is_refused() {
         return std::thread::spawn(open).join().unwrap();
     }
     let Some(disk) = Loop::attach() else { return };
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture", "uses::a_device_that_one_thread_alone_has_open_is_refused"])
-        .env(OPENED, &disk.device)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let said = std::io::BufReader::new(child.stdout.as_mut().unwrap());
-    assert!(std::io::BufRead::lines(said).any(|line| line.unwrap() == "open"), "it ended by itself");
-    let refused = disk.refusals();
-    drop(child.stdin.take());
-    child.wait().unwrap();
+    let refused = refused_beside_a_copy(
+        &disk,
+        "uses::a_device_that_one_thread_alone_has_open_is_refused",
+        (OPENED, &disk.device),
+    );
     assert_eq!(refused, [Code::OpenForWriting]);
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use volproof::fleet::part;
 use volproof::input::LONGEST_SETTINGS;
 
 /// An input of so many rows.
@@ -50,6 +51,37 @@ fn longer(value: &mut Value, n: usize) {
         Value::Array(list) => list.iter_mut().for_each(|v| longer(v, n)),
         _ => {}
     }
+}
+
+/// From one step of `a_record` to the next on the machines of a fleet: its runtime and the pause.
+const STEP_NS: i64 = 9_000_000_000;
+
+/// A Record as that of one machine of so many, on a line.
+fn of_machine(record: &mut Value, rank: usize, ranks: usize) -> String {
+    let start = 1_795_478_445_000_000_000_i64;
+    let clock = json!({"basis": "stated", "offset_ns": 0, "error_ns": 1_000_000});
+    record["rank"] =
+        json!({"rank": rank, "ranks": ranks, "volumes": "own", "start_unix_ns": start, "clock": clock});
+    record["plan"]["seed"] = part::seed(7, rank as u32).into();
+    record["environment"]["hostname"] = format!("node{rank}").into();
+    let mut due = start;
+    for step in record["steps"].as_array_mut().unwrap() {
+        step["first_io_unix_ns"] = due.into();
+        due += STEP_NS;
+    }
+    format!("{record}\n")
+}
+
+/// So many machines of a fleet, on a line each.
+fn machines(n: usize) -> String {
+    let mut record = a_record();
+    (0..n).map(|rank| of_machine(&mut record, rank, n)).collect()
+}
+
+/// Two machines of a fleet that ran so many steps.
+fn machines_of_steps(n: usize) -> String {
+    let mut record: Value = serde_json::from_str(&record_of_steps(n)).unwrap();
+    (0..2).map(|rank| of_machine(&mut record, rank, 2)).collect()
 }
 
 /// A Record of one step with so many times its samples.
@@ -214,6 +246,9 @@ pub struct Input {
     pub longest: f64,
 }
 
+/// How the names of inputs begin that are the Records of several machines, a line each.
+pub const FLEET: &str = "a fleet of ";
+
 /// The input that is judged by the time at which its jobs ran.
 pub const WALLED: &str = "fio's JSON, jobs one after another";
 
@@ -240,7 +275,9 @@ const fn settings(name: &'static str, rows: Rows) -> Input {
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [Input; 30] = [
+pub const INPUTS: [Input; 32] = [
+    all("a fleet of many machines", machines),
+    all("a fleet of many steps", machines_of_steps),
     all("a Record of many steps", record_of_steps),
     all("a Record of many samples", record_of_samples),
     // Eleven lists of fifty values are one row here: 32 million values are read.

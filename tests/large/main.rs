@@ -13,13 +13,14 @@ use std::path::Path;
 use clap::{Parser, ValueEnum};
 use volproof::convert::{self, ConvertArgs, Form};
 use volproof::explain;
+use volproof::merge::Gathering;
 use volproof::promise_options::PromiseOptions;
 use volproof::record::Record;
 use volproof::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use volproof::result_file;
 use volproof::stored_verdict::{self, VerdictArgs};
 
-use inputs::{INPUTS, Input, WALLED};
+use inputs::{FLEET, INPUTS, Input, WALLED};
 use meter::{CountedHeap, Instructions, peak};
 
 #[global_allocator]
@@ -72,7 +73,29 @@ fn judged(bytes: Vec<u8>) {
     let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
 }
 
-const WAYS: [(&str, Way); 16] = [
+/// Records of machines, a line each, as one. As `merge` does, it keeps the text of one of them at a time.
+fn merged(mut bytes: Vec<u8>) -> Record {
+    let mut fleet = Gathering::default();
+    while !bytes.is_empty() {
+        let before = bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n');
+        let machine = bytes.split_off(before.map_or(0, |at| at + 1));
+        bytes.shrink_to_fit();
+        fleet.add(result_file::one(&machine, Path::new(PATH)).unwrap()).unwrap();
+    }
+    fleet.finish().unwrap()
+}
+
+fn needed(bytes: Vec<u8>) {
+    let line = ["verdict", PATH, "--json", "--judge-simulated", "--fit", "etcd,vault"];
+    let Some(mut record) = read(bytes) else { return };
+    let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
+}
+
+const WAYS: [(&str, Way); 20] = [
+    ("merge", |bytes| merged(bytes).write(&mut io::sink()).unwrap()),
+    ("merge, its text", |bytes| drop(black_box(summary_text::shown(&merged(bytes), true)))),
+    ("merge, its page", |bytes| html::write(&merged(bytes), &mut io::sink()).unwrap()),
+    ("verdict --fit", needed),
     ("show", |bytes| drop(black_box(read(bytes).map(|r| summary_text::shown(&r, false))))),
     ("show --details", |bytes| drop(black_box(read(bytes).map(|r| summary_text::shown(&r, true))))),
     ("show --csv", |bytes| drop(black_box(read(bytes).map(|r| csv::csv(&r))))),
@@ -101,8 +124,12 @@ const WAYS: [(&str, Way); 16] = [
 fn ways(input: &Input) -> impl Iterator<Item = &'static (&'static str, Way)> {
     let whole = ["a Record of many steps", "a Record of many samples", "fio's JSON, small jobs"];
     let all = whole.contains(&input.name);
+    let fleet = input.name.starts_with(FLEET);
     WAYS.iter().filter(move |(name, _)| {
-        all || (input.name == WALLED && *name == "verdict")
+        if fleet || name.starts_with("merge") {
+            return fleet && name.starts_with("merge");
+        }
+        all || (input.name == WALLED && name.starts_with("verdict"))
             || ["show --csv", "explain", "convert --to json", "convert --to plan"].contains(name)
     })
 }
@@ -143,11 +170,13 @@ fn a_hundred_megabytes_fit_into_512_mebibytes() {
     let mut wrong = Vec::new();
     for input in INPUTS {
         let [few, many] = [ROWS, ROWS * TIMES].map(|n| (input.rows)(n).into_bytes());
-        let (mut of_csv, mut csv_of_many) = (0.0, 0.0);
+        let (mut of_plain, mut plain_of_many) = (0.0, 0.0);
+        // Records of machines are read one after another.
+        let held = if input.name.starts_with(FLEET) { 0.0 } else { 1.0 };
         for (name, way) in ways(&input) {
             way(few.clone());
             let [less, more] =
-                [&few, &many].map(|bytes| peak(|| way(bytes.clone())) as f64 - bytes.len() as f64);
+                [&few, &many].map(|bytes| peak(|| way(bytes.clone())) as f64 - held * bytes.len() as f64);
             let a_row = (more - less) / (ROWS * TIMES - ROWS) as f64;
             let rows = (input.longest * (ROWS * TIMES) as f64 / many.len() as f64).min(if of_reports(name) {
                 input.kept
@@ -156,11 +185,13 @@ fn a_hundred_megabytes_fit_into_512_mebibytes() {
             } as f64);
             let whole = match *name {
                 // A page shows no more steps than that; the others are read.
-                "report" => of_csv + (more - csv_of_many) / (ROWS * TIMES) as f64 * rows.min(SECTIONS),
-                _ => EMPTY + input.longest + a_row * rows,
+                "report" | "merge, its page" => {
+                    of_plain + (more - plain_of_many) / (ROWS * TIMES) as f64 * rows.min(SECTIONS)
+                }
+                _ => EMPTY + held * input.longest + a_row * rows,
             };
-            if *name == "show --csv" {
-                (of_csv, csv_of_many) = (whole, more);
+            if ["show --csv", "merge"].contains(name) {
+                (of_plain, plain_of_many) = (whole, more);
             }
             println!("{:4.0} MiB for {}, {name}", whole / MIB, input.name);
             if whole > MOST_MEMORY {

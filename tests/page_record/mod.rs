@@ -2,14 +2,14 @@
 
 use volproof::catalogue::Promise;
 use volproof::catalogue::catalogue_file::Catalogue;
-use volproof::catalogue::request::{Asked, PromiseRequest};
+use volproof::catalogue::request::{AskedVolume, PromiseRequest};
 use volproof::doubt::{Doubt, Severity};
 use volproof::environment::Environment;
 use volproof::hist::Histogram;
-use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence, QueueSettings};
+use volproof::observe::{CpuShare, CpuTrack, DiskTrack, KernelCounters, QueueSettings};
 use volproof::plan::{EngineKind, Plan, Step};
 use volproof::record::{
-    Claimed, CpuRecord, DirectionSummary, ErrorRecord, IoError, Record, SCHEMA, SCHEMA_VERSION, State,
+    CpuRecord, DirectionSummary, ErrorRecord, IoError, JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State,
     StepRecord, StepTarget, TuningRecord,
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
@@ -117,7 +117,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
                 reason: "its own queue".into(),
             }],
             reasons: vec!["CPU 0 takes interrupts".into()],
-            warnings: Vec::new(),
+            doubts: Vec::new(),
         }),
         errors: ErrorRecord {
             count: 1,
@@ -148,7 +148,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
             in_flight_mean: 31.7,
             series,
         }],
-        evidence: Evidence {
+        evidence: KernelCounters {
             at_ns: (1..=seconds).map(Nanos::seconds).collect(),
             window_starts_ns: Nanos(0),
             disks: (0..disks).map(disk).collect(),
@@ -185,11 +185,11 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
 }
 
 /// The promise of a PL0 of 40 GiB: 2,280 IOPS, 110 MB/s.
-pub fn claimed() -> Claimed {
+pub fn judged_promise() -> JudgedPromise {
     let size = Some(Bytes::gib(40));
-    let volume = Asked { kind: "alibaba:cloud_essd.PL0".into(), size, iops: None, throughput: None };
+    let volume = AskedVolume { kind: "alibaba:cloud_essd.PL0".into(), size, iops: None, throughput: None };
     let request = PromiseRequest { volume, with: Vec::new(), instance: None, block: None, at: None };
-    Claimed {
+    JudgedPromise {
         options: ["--promise", "alibaba:cloud_essd.PL0"].map(String::from).to_vec(),
         tolerance: 0.02,
         promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
@@ -263,7 +263,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         steps: vec![step("mixed", seconds, disks)],
         aborted: Vec::new(),
         together: Vec::new(),
-        claimed: None,
+        judged_promise: None,
         asked: None,
         verdict: None,
         findings: None,
@@ -273,7 +273,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         cross_checks: Vec::new(),
         answer: None,
         resumed_after: Vec::new(),
-        warnings: vec![
+        doubts: vec![
             Doubt::new(Severity::Note, "short-run", "20 s were measured", "measure longer").in_step("mixed"),
             Doubt::new(Severity::Blocker, "page-cache", "41 % of reads came from memory", "use direct I/O"),
         ],

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use volproof::doubt::{Doubt, Severity};
 use volproof::record::Record;
 
 use crate::{Bench, Ran};
@@ -38,7 +39,7 @@ fn measured(bench: &Bench, more: &[&str]) -> Ran {
     let mut record = bench.record();
     record.volproof_version = env!("CARGO_PKG_VERSION").into();
     record.started = "2026-01-02T03:04:05Z".to_string().into();
-    record.warnings.retain(|w| !["cpu-steal", "cpu-quota", "generator-lag"].contains(&w.code.as_str()));
+    record.doubts.retain(|w| !["cpu-steal", "cpu-quota", "generator-lag"].contains(&w.code.as_str()));
     let path = bench.path().join("r.json");
     record.write(&mut std::fs::File::create(path).unwrap()).unwrap();
     ran
@@ -152,12 +153,23 @@ fn results_for_pipelines_monitoring_and_tickets() {
     // A run that failed is an error in a pipeline too.
     let mut failed = bench.record();
     failed.state = volproof::record::State::Failed("the <device> said \"no\"".into());
-    failed.claimed = None;
+    failed.judged_promise = None;
     failed.verdict = None;
     failed.write(&mut std::fs::File::create(bench.path().join("f.json")).unwrap()).unwrap();
     let text = bench.run(&["show", "f.json", "--junit", "-"]).ended(0).out;
     assert!(
         text.contains("errors=\"1\"") && text.contains("the &lt;device&gt; said &quot;no&quot;"),
+        "{text}"
+    );
+    // So is a step whose figures show nothing of the volume.
+    failed.state = volproof::record::State::Complete;
+    let doubt = Doubt::new(Severity::Blocker, "page-cache", "served from memory", "write other data");
+    failed.doubts.push(doubt.in_step("randread-iops"));
+    failed.write(&mut std::fs::File::create(bench.path().join("f.json")).unwrap()).unwrap();
+    let text = bench.run(&["show", "f.json", "--junit", "-"]).ended(0).out;
+    assert!(
+        text.contains("errors=\"1\"")
+            && text.contains("served from memory [page-cache]\" type=\"NOT VALID\""),
         "{text}"
     );
 }
@@ -181,7 +193,7 @@ fn a_failed_promise_has_a_text_for_the_provider() {
     record.environment.cpu_model = "Imaginary 9000".into();
     record.environment.cpus_online = 8;
     record.environment.kernel = "6.12.1".into();
-    volproof::verdict::seal(&mut record);
+    volproof::seal::seal(&mut record);
     record.write(&mut std::fs::File::create(bench.path().join("r.json")).unwrap()).unwrap();
     let text = bench.run(&["verdict", "r.json"]).out;
     let ticket = text.split("\nText for the provider").nth(1).expect("a text for the provider");
@@ -240,11 +252,63 @@ fn progress_has_the_latency_of_the_table() {
     let ran = bench.run(&words).ended(0);
     let record = bench.record();
     let read = record.steps[0].read.as_ref().unwrap();
-    let p99 = |latency: &volproof::record::LatencySummary| format!("p99 {}", latency.percentiles["99"]);
+    let p99 = |latency: &volproof::record::LatencySummary| {
+        format!("p99 {}", latency.marked("99", |t| t.to_string()).unwrap())
+    };
     let (response, service) = (p99(read.latency()), p99(&read.service_latency_ns));
     assert!(
         ran.err.contains(&response) && !ran.err.contains(&service),
         "{response}, {service}:\n{}",
         ran.err
     );
+}
+
+/// The volume is not accused of a time in which the program itself stood still.
+#[test]
+fn a_suspended_run_finds_no_stall() {
+    let bench = Bench::new();
+    let plan = "[[step]]\nname = 'a'\nrw = 'randread'\nruntime = '60s'\nengine = 'null'\n[step.simulate]\nlatency = '1ms'\nstall_at = '20s'\nstall_for = '4s'\n";
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    bench.run(&["run", "--plan", "p.toml", "--json", "r.json", "-q"]).ended(0);
+    let mut record = bench.record();
+    let stalls = |record: &Record| {
+        let found = record.findings.iter().flatten();
+        found.filter(|f| ["stall", "brown-out", "on-off"].contains(&f.code.as_str())).count()
+    };
+    assert_eq!(stalls(&record), 1);
+    let stopped = volproof::record::Intervention::Suspended {
+        after_ns: volproof::unit::Nanos::seconds(24),
+        for_ns: volproof::unit::Nanos::seconds(4),
+    };
+    record.steps[0].interventions.push(stopped);
+    volproof::seal::seal(&mut record);
+    assert_eq!(stalls(&record), 0, "{:?}", record.findings);
+}
+
+#[test]
+fn a_range_smaller_than_what_is_in_flight_is_a_warning_on_the_screen() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let line = "run f.dat --rw randread --bs 64k --iodepth 32 --runtime 300ms --json r.json --size";
+    let run = |size: &str| bench.run(&line.split(' ').chain([size]).collect::<Vec<_>>()).ended(0);
+    let told = run("1M");
+    assert!(told.out.contains("[small-range]"), "{}", told.out);
+    let doubt = |code: &str| bench.record().doubts.into_iter().find(|d| d.code == code).unwrap();
+    assert!(doubt("small-range").message.contains("1 MiB: and 2 MiB are in flight at once"));
+    assert!(doubt("small-range").advice.contains("--size"));
+    run("4M");
+    assert_eq!(doubt("small-range").severity, volproof::doubt::Severity::Note);
+    assert!(doubt("small-range").advice.contains("--file-size"));
+}
+
+#[test]
+fn a_result_that_cannot_be_read_hides_no_other() {
+    let bench = Bench::new();
+    let line = "run --simulate latency=1ms --rw randread --runtime 1s -q --json r.json";
+    bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    let whole = std::fs::read_to_string(bench.path().join("r.json")).unwrap();
+    std::fs::write(bench.path().join("cut.json"), &whole[..500]).unwrap();
+    let shown = bench.run(&["show", "-q", "r.json", "cut.json", "r.json", "none.json"]).ended(2);
+    let shown = shown.says(&["cut.json is a part of a volproof Record", "none.json"]);
+    assert_eq!(shown.out.matches("r.json: ").count(), 2, "{}", shown.out);
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::failing_outputs::Small;
 use crate::{Bench, Ran, is_root};
 
 /// A loop device over a file of the bench; detached however the test ends.
@@ -70,14 +71,19 @@ fn a_device_that_one_may_not_open_is_refused() {
     let bench = Bench::new();
     let file = bench.file("disk", 64);
     let Some(disk) = Loop::over(&file) else { return };
-    // Nobody's rights, on a copy of the program that nobody can reach.
+    // Nobody's rights, on a copy of the program that nobody can reach. The device's node keeps the mode that somebody gave it earlier.
     let program = bench.path().join("volproof");
     std::fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
-    std::fs::set_permissions(bench.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    mode(bench.path(), 0o755);
+    mode(&bench.folder("open"), 0o777);
+    mode(disk.path().as_ref(), 0o660);
     let ask = |arguments: &[&str]| {
         let mut nobody = Command::new("setpriv");
         nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program).args(arguments);
-        nobody.output()
+        nobody.current_dir(bench.path().join("open")).output()
     };
     let out = match ask(&["check", disk.path(), "--json"]) {
         Ok(out) if !String::from_utf8_lossy(&out.stderr).contains("setpriv:") => out,
@@ -87,8 +93,77 @@ fn a_device_that_one_may_not_open_is_refused() {
     let check: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let found: Vec<_> = check["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str()).collect();
     assert!(found.contains(&Some("no-permission")), "{found:?}");
-    let ran = Ran::of(ask(&["run", disk.path(), "--rw", "randread", "--json", "-"]).unwrap());
-    assert!(matches!(ran.code, Some(2 | 3)) && ran.err.contains(disk.path()), "{}", ran.err);
+    // Every other door says so with the same code, and so it is for a folder.
+    bench.folder("sealed");
+    let fio = format!("fio --name=a --filename={} --rw=randread --size=1m", disk.path());
+    for line in [
+        format!("run {} --rw randread --json -", disk.path()),
+        format!("plan {} --rw randread", disk.path()),
+        format!("million {} 1 1 4k randread --json -", disk.path()),
+        fio,
+        "check ../sealed".into(),
+        "run ../sealed --rw randread --json -".into(),
+    ] {
+        let ran = Ran::of(ask(&line.split(' ').collect::<Vec<_>>()).unwrap());
+        assert_eq!(ran.code, Some(3), "{line}: {}{}", ran.out, ran.err);
+        let named = if line.contains("sealed") { "sealed" } else { disk.path() };
+        assert!((ran.out + &ran.err).contains(named), "{line}");
+    }
+}
+
+/// An ext4 in a file: unlike a tmpfs, it says where the holes of a file are.
+#[test]
+fn what_would_fill_the_filesystem_below_is_refused_before_the_first_io() {
+    let bench = Bench::new();
+    let sparse =
+        |path: &std::path::Path, mib: u64| std::fs::File::create(path).unwrap().set_len(mib << 20).unwrap();
+    let ext4 = |path: &std::path::Path| {
+        Command::new("mkfs.ext4").args(["-q", "-F", "-m", "0"]).arg(path).status().is_ok_and(|s| s.success())
+    };
+    let image = bench.path().join("image");
+    sparse(&image, 16);
+    if !ext4(&image) {
+        return println!("skipped: mkfs.ext4 is not here");
+    }
+    let Some(small) = Small::at(&bench, "small", &["-o", "loop", image.to_str().unwrap()]) else { return };
+    for name in ["disk", "file"] {
+        sparse(&small.0.join(name), 64);
+    }
+    let Some(disk) = Loop::over(&small.0.join("disk")) else { return };
+    let run = |line: &str| bench.run(&line.split(' ').collect::<Vec<_>>());
+    let check: serde_json::Value =
+        serde_json::from_str(&run(&format!("check {} --json", disk.path())).out).unwrap();
+    let serial = check["consent"].as_str().unwrap();
+    let write = format!("run {} --rw write --runtime 1s --json r.json --destroy {serial}", disk.path());
+    let behind = "small/disk, which has holes that take up to 64 MiB once they are written, and the filesystem of that file has";
+    let checked = run(&format!("check {}", disk.path())).out;
+    let checked = checked.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(checked.contains("no room for"), "{checked}");
+    run(&write).ended(3).says(&[behind]);
+    run(&format!("fio --name=a --filename={} --rw=write --size=64m --destroy={serial}", disk.path()))
+        .ended(3)
+        .says(&[behind]);
+    let holes = "small/file has holes that take up to 64 MiB once they are written, and its filesystem has";
+    run("fio --name=a --filename=small/file --rw=write --size=64m").ended(3).says(&[holes]);
+    run("run small/file --overwrite --rw write --runtime 1s --json r.json").ended(3).says(&[holes]);
+    assert!(!bench.path().join("r.json").exists(), "nothing was begun");
+    // What fits is written.
+    run(&format!("{write} --io-size 1M")).ended(0);
+    run("fio --name=a --filename=small/file --rw=write --size=1m").ended(0);
+    // The filesystem on the device says that it has room, and the one below it has none.
+    assert!(ext4(disk.path().as_ref()));
+    let Some(_nested) = Small::at(&bench, "nested", &[disk.path()]) else { return };
+    let free = || rustix::fs::statvfs(&small.0).unwrap().f_bfree;
+    let before = free();
+    let below = "small/disk, in which nested lies, has";
+    run("run nested --file-size 32M --rw write --runtime 1s --json r.json")
+        .ended(2)
+        .says(&[below, "does not fit"]);
+    run("fio --name=a --directory=nested --rw=read --size=32m").ended(1).says(&["No space left on device"]);
+    run("fio --name=a --directory=nested --rw=write --size=32m")
+        .ended(3)
+        .says(&["small/disk, which has holes"]);
+    assert!(before - free() < 1024, "nothing of it was written");
 }
 
 /// Runs a script in mounts of its own, which go away with it.

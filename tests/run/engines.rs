@@ -20,7 +20,7 @@ fn each_engine_reads_and_writes() {
         assert!(read.ios > 0 && write.ios > 0, "{engine}");
         assert!(read.service_latency_ns.min <= read.service_latency_ns.max);
         if step.engine.get().unwrap().to_string() != engine {
-            assert!(record.warnings.iter().any(|w| w.code == "engine-fallback"), "{}", ran.out);
+            assert!(record.doubts.iter().any(|w| w.code == "engine-fallback"), "{}", ran.out);
         }
     }
 }
@@ -71,7 +71,7 @@ fn a_forbidden_io_uring_falls_back_to_libaio_and_says_so() {
     let record = bench.record();
     assert_eq!(record.plan.steps[0].engine, EngineKind::IoUring, "what was asked for stays in the plan");
     assert_eq!(record.steps[0].engine.get(), Some(EngineKind::Libaio));
-    let warning = record.warnings.iter().find(|w| w.code == "engine-fallback").expect("a warning");
+    let warning = record.doubts.iter().find(|w| w.code == "engine-fallback").expect("a warning");
     assert!(warning.message.contains("libaio") && warning.advice.contains("seccomp"), "{warning:?}");
     assert!(ran.out.contains("[engine-fallback]"), "{}", ran.out);
 }

@@ -1,6 +1,11 @@
 //! The same failures at every command that writes an output: no figure is lost, and nothing that must stay is overwritten.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use volproof::record::Record;
 
@@ -74,6 +79,22 @@ fn no_command_that_measures_loses_a_figure() {
 }
 
 #[test]
+fn a_plan_that_somebody_wrote_stays() {
+    let bench = Bench::new();
+    let theirs = "name = 'mine'\n\n[[step]]\nrw = 'randread'\n";
+    std::fs::write(bench.path().join("hand.toml"), theirs).unwrap();
+    let to = |file: &str| limited(&bench, "", &format!("convert hand.toml --to plan -o {file}"));
+    to("made.toml").ended(0);
+    let converted = |file: &str| limited(&bench, "", &format!("convert made.toml --to plan -o {file}"));
+    converted("hand.toml")
+        .ended(2)
+        .says(&["hand.toml is there and is no unchanged plan file of volproof convert"]);
+    assert_eq!(std::fs::read_to_string(bench.path().join("hand.toml")).unwrap(), theirs);
+    converted("other.toml").ended(0);
+    to("other.toml").ended(0);
+}
+
+#[test]
 fn no_output_replaces_a_record_that_a_course_reads() {
     let bench = Bench::new();
     bench.run(
@@ -106,32 +127,247 @@ fn no_output_replaces_a_record_that_a_course_reads() {
     assert_eq!(std::fs::read(bench.path().join("good.json")).unwrap(), before);
 }
 
-#[test]
-fn what_is_made_of_stored_results_is_told_where_it_cannot_be_saved() {
-    let bench = Bench::new();
-    let run = "run --simulate latency=1ms --rw randread --runtime 10ms --json r.json -q";
-    bench.run(&run.split(' ').collect::<Vec<_>>()).ended(0);
+/// Bytes by which two results of the same load differ: their times have more digits or fewer.
+const MARGIN: u64 = 64;
+
+/// Commands that write outputs without measuring much, and the options that name these: each option alone is a case.
+fn doors() -> Vec<(String, &'static str)> {
     let declared = concat!("lint ", env!("CARGO_MANIFEST_DIR"), "/tests/lint/fixtures/aws.yaml");
-    for (line, option) in [
-        ("show r.json", "--junit"),
-        ("show r.json", "--markdown"),
-        ("verdict r.json --promise aws:gp3 --volume-size 10GiB", "--openmetrics"),
-        (declared, "--junit"),
-        ("report r.json", "-o"),
-        ("convert r.json --to csv", "-o"),
-    ] {
-        let good = limited(&bench, "", &format!("{line} {option} good.out"));
-        let ran = limited(&bench, "ulimit -f 0;", &format!("{line} {option} new.out"));
-        ran.says(&["new.out could not be saved: File too large"]);
-        assert!(!bench.path().join("new.out").exists());
-        let ran = limited(&bench, "", &format!("{line} {option} /dev/full"));
-        let due = if good.code == Some(0) { Some(1) } else { good.code };
-        assert_eq!(ran.code, due, "{line} {option}: {}", ran.err);
-        let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
-        let saved = std::fs::read(place).unwrap();
-        assert_eq!(saved, std::fs::read(bench.path().join("good.out")).unwrap(), "{line} {option}");
-        if option != "-o" {
-            assert_eq!(figures(&ran.out), figures(&good.out), "{line} {option}");
+    let mut doors = vec![(declared.to_string(), "--junit"), ("report r.json".into(), "-o")];
+    let judged = "verdict r.json --promise aws:gp3 --volume-size 10GiB";
+    doors.extend(["--junit", "--openmetrics", "--markdown"].map(|option| (judged.to_string(), option)));
+    for form in ["record", "json", "json+", "csv", "terse", "normal"] {
+        doors.push((format!("convert r.json --to {form}"), "-o"));
+    }
+    for form in ["jobfile", "plan"] {
+        doors.push((format!("convert p.toml --to {form}"), "-o"));
+    }
+    for option in ["--json", "--csv", "--html", "--junit", "--openmetrics", "--markdown"] {
+        doors.push((MEASURING[0].into(), option));
+    }
+    for option in ["--output", "--record"] {
+        doors.push(("fio --name=a --size=64k --simulate=latency=200us".into(), option));
+    }
+    doors.push(("merge machine.json".into(), "-o"));
+    doors.push(("merge machine.json -o /dev/null".into(), "--junit"));
+    doors
+}
+
+/// A folder that is read-only, as the root of a machine after an error of its disk.
+struct Sealed(PathBuf);
+
+impl Sealed {
+    fn new(bench: &Bench) -> Option<Sealed> {
+        let folder = bench.folder("sealed");
+        let words = ["-t", "tmpfs", "-o", "ro", "none"];
+        let made = Command::new("mount").args(words).arg(&folder).status().is_ok_and(|s| s.success());
+        if !made {
+            println!("skipped: no filesystem can be mounted here");
         }
+        made.then_some(Sealed(folder))
+    }
+}
+
+impl Drop for Sealed {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// `r.json`, and the same as the Record of a fleet's only machine in `machine.json`.
+fn measured(bench: &Bench) {
+    let run = "run --simulate latency=1ms --rw randread --bs 4k --runtime 1s --json r.json -q";
+    bench.run(&run.split(' ').collect::<Vec<_>>()).ended(0);
+    let text = std::fs::read(bench.path().join("r.json")).unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let clock = serde_json::json!({"basis": "stated", "offset_ns": 0, "error_ns": 1_000_000});
+    let start = 1_795_478_445_000_000_000_i64;
+    record["rank"] =
+        serde_json::json!({"rank": 0, "ranks": 1, "volumes": "own", "start_unix_ns": start, "clock": clock});
+    record["steps"][0]["first_io_unix_ns"] = start.into();
+    std::fs::write(bench.path().join("machine.json"), record.to_string()).unwrap();
+}
+
+/// Runs a command line whose input is a pipe, and does something once it waits for that input: its outputs are open then.
+fn meanwhile(bench: &Bench, line: &str, input: &[u8], what: impl FnOnce()) -> Ran {
+    let pipe = bench.path().join("pipe");
+    let mut child = bench.start(&line.split(' ').collect::<Vec<_>>());
+    let open = || std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&pipe);
+    let mut writer = loop {
+        match open() {
+            Ok(writer) => break writer,
+            Err(_) => assert!(child.try_wait().unwrap().is_none(), "{line}: it read no input"),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    };
+    what();
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).unwrap();
+    writer.write_all(input).unwrap();
+    drop(writer);
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn no_door_loses_its_output_with_a_folder_that_is_renamed_or_removed() {
+    let bench = Bench::new();
+    measured(&bench);
+    let path = |name: &str| bench.path().join(name);
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), pipe, 0o600.into(), 0).unwrap();
+    for (line, option) in doors().iter().filter(|(line, _)| line.contains(".json")) {
+        let case = format!("{line} {option}");
+        let record = line.split(' ').find(|word| word.ends_with(".json")).unwrap();
+        let input = std::fs::read(path(record)).unwrap();
+        let line = format!("{} {option} there/new", line.replace(record, "pipe"));
+        let told = |ran: &Ran| ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+
+        bench.folder("there");
+        let good = meanwhile(&bench, &line, &input, || ());
+        let size = std::fs::metadata(path("there/new"))
+            .unwrap_or_else(|e| panic!("{case}: {e}\n{}", good.err))
+            .len();
+        std::fs::remove_file(path("there/new")).unwrap();
+        let due = if good.code == Some(0) { Some(1) } else { good.code };
+
+        let ran = meanwhile(&bench, &line, &input, || std::fs::rename(path("there"), path("here")).unwrap());
+        assert_eq!(ran.code, due, "{case}: {}", ran.err);
+        let own = path("here/new");
+        let expected =
+            format!("the folder of there/new was renamed meanwhile; this result is {}", own.display());
+        assert!(told(&ran).contains(&expected), "{case}: {}", ran.err);
+        assert!(std::fs::metadata(&own).unwrap().len() + MARGIN > size, "{case}");
+        std::fs::remove_dir_all(path("here")).unwrap();
+
+        bench.folder("there");
+        let ran = meanwhile(&bench, &line, &input, || std::fs::remove_dir(path("there")).unwrap());
+        assert_eq!(ran.code, due, "{case}: {}", ran.err);
+        let told = told(&ran);
+        assert!(
+            told.contains("there/new could not be saved: No such file or directory"),
+            "{case}: {}",
+            ran.err
+        );
+        let place = told.split("it is in ").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(std::fs::metadata(place).unwrap().len() + MARGIN > size, "{case}");
+        std::fs::remove_file(place).unwrap();
+    }
+}
+
+/// A folder of files, one for each point of a sweep.
+#[test]
+fn the_points_of_a_sweep_are_lost_to_no_failure() {
+    let bench = Bench::new();
+    bench.run(&format!("{} --json s.json -q", MEASURING[1]).split(' ').collect::<Vec<_>>()).ended(0);
+    let before = Bench::names(bench.path());
+    let to = |limit: &str, folder: &str| {
+        limited(&bench, limit, &format!("convert s.json --to fio-plot -o {folder}"))
+    };
+    let mut points = Vec::new();
+    for folder in ["new", r"$'new-\xff'", "new/deeper/still"] {
+        to("", folder).ended(0);
+        let there = if folder.contains('$') { OsStr::from_bytes(b"new-\xff") } else { OsStr::new(folder) };
+        points = Bench::names(&bench.path().join(there));
+        points.retain(|name| name != "deeper");
+        assert_eq!(points.len(), 2, "{folder}");
+    }
+    to("", "new").ended(2).says(&["is there already: name a new folder with -o"]);
+    let _ = Command::new("bash").args(["-c", "rm -r new*"]).current_dir(bench.path()).status();
+    for (limit, folder) in [("ulimit -f 0;", "new"), ("ulimit -f 0;", "new/deeper")] {
+        let ran = to(limit, folder).ended(1);
+        let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        for point in &points {
+            assert!(
+                said.contains(&format!("{folder}/{point} could not be saved: File too large")),
+                "{}",
+                ran.err
+            );
+        }
+        assert_eq!(Bench::names(bench.path()), before, "no empty folder is left");
+    }
+    to("", "s.json").ended(2).says(&["cannot make the folder s.json: File exists"]);
+    let sealed = Sealed::new(&bench);
+    if sealed.is_some() {
+        to("", "sealed").ended(2).says(&["cannot be written: Read-only file system"]);
+        to("", "sealed/new").ended(2).says(&["cannot make the folder sealed/new: Read-only file system"]);
+    }
+}
+
+#[test]
+fn no_door_loses_its_output_or_somebody_elses_file() {
+    const THEIRS: &[u8] = b"of the third of March\n";
+    let bench = Bench::new();
+    measured(&bench);
+    std::fs::write(bench.path().join("p.toml"), "[[step]]\nrw = 'randread'\n").unwrap();
+    std::fs::write(bench.path().join("notes"), THEIRS).unwrap();
+    bench.folder("records");
+    let sealed = Sealed::new(&bench);
+    let before = Bench::names(bench.path());
+    let path = |name: &str| bench.path().join(name);
+    for (line, option) in doors() {
+        let join = if option == "-o" { " " } else { "=" };
+        let to = |before: &str, file: &str| {
+            let before = format!("export VOLPROOF_RECORDS=records; {before}");
+            limited(&bench, &before, &format!("{line} {option}{join}{file}"))
+        };
+        let case = format!("{line} {option}");
+        let good = to("", "new");
+        let size =
+            std::fs::metadata(path("new")).unwrap_or_else(|e| panic!("{case}: {e}\n{}", good.err)).len();
+        assert!(size > 0, "{case}");
+        // What an earlier run left is replaced, and a name may be no text, but in fio's own options.
+        let odd = if option == "--output" { "new-2" } else { r"$'new-\xff'" };
+        assert_eq!([to("", "new").code, to("", odd).code], [good.code; 2], "{case}");
+        assert_eq!(Bench::names(bench.path()).len(), before.len() + 2, "{case}");
+        let _ = Command::new("bash").args(["-c", "rm new*"]).current_dir(bench.path()).status();
+
+        // Anything else is somebody's.
+        let refused = if line.starts_with("fio") { 1 } else { 2 };
+        let told = |ran: &Ran| ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        let ran = to("", "notes").ended(refused);
+        assert!(told(&ran).contains("notes is there and is no "), "{case}: {}", ran.err);
+        assert_eq!(ran.out, "", "{case}: nothing is done");
+        assert_eq!(std::fs::read(path("notes")).unwrap(), THEIRS, "{case}");
+        if sealed.is_some() {
+            let ran = to("", "sealed/new").ended(refused);
+            assert!(told(&ran).contains("cannot be written: Read-only file system"), "{case}: {}", ran.err);
+        }
+
+        let due = if good.code == Some(0) { Some(1) } else { good.code };
+        for (limit, file, why) in
+            [("ulimit -f 0;", "new", "File too large"), ("", "/dev/full", "No space left on device")]
+        {
+            let ran = to(limit, file);
+            assert_eq!(ran.code, due, "{case}: {}", ran.err);
+            let told = told(&ran);
+            assert!(told.contains(why), "{case}: {}", ran.err);
+            let places = told.split("it is in ").skip(1).filter_map(|place| place.split([' ', ';']).next());
+            let saved: u64 = places.map(|place| std::fs::metadata(place).unwrap().len()).sum();
+            // The second place has the same limit of sizes.
+            assert!(!limit.is_empty() || saved + MARGIN > size, "{case}: {saved} of {size} bytes\n{told}");
+            for figure in figures(&good.out).iter().filter(|_| option != "-o") {
+                assert!(ran.out.contains(figure), "{case}: '{figure}' is not in:\n{}\n{}", ran.out, ran.err);
+            }
+            // A report that grows begins as an empty file, as with fio.
+            let begun = option == "--output" && std::fs::read(path("new")).is_ok_and(|new| new.is_empty());
+            if begun {
+                std::fs::remove_file(path("new")).unwrap();
+            }
+            assert_eq!(Bench::names(bench.path()), before, "{case}: nothing is left");
+        }
+    }
+}
+
+#[test]
+fn a_simulated_run_leaves_its_folder_alone_and_a_plan_names_no_output() {
+    let bench = Bench::new();
+    let folder = bench.folder("data");
+    let before = std::fs::metadata(&folder).unwrap().modified().unwrap();
+    let words = "data --simulate latency=1ms --rw randwrite --file-size 8M --keep --runtime 10ms";
+    limited(&bench, "", &format!("run {words} --json r.json")).ended(0).says(&["no I/O goes to 'data'."]);
+    assert_eq!(std::fs::metadata(&folder).unwrap().modified().unwrap(), before, "no file was made there");
+    assert_eq!(bench.record().targets[0].named, Path::new("data"));
+    for option in ["--json", "--html", "--markdown"] {
+        let ran = limited(&bench, "", &format!("plan {words} {option} p.out")).ended(2);
+        ran.says(&["plan measures nothing", option, "leave it out"]);
     }
 }

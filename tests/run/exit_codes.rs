@@ -15,6 +15,25 @@ fn plan(bench: &Bench, cap: u32, seconds: u32, more: &str) {
     std::fs::write(bench.path().join("p.toml"), text).unwrap();
 }
 
+/// Every command that judges a stored Record, and every output for pipelines, comes to the same.
+fn every_door_says(bench: &Bench, file: &str, word: &str, code: i32) {
+    bench.run(&["verdict", file]).ended(code);
+    // The same promise typed again: the Record was asked to judge its simulated volume.
+    bench.run(&[&["verdict", file][..], &PL0[..4]].concat()).ended(code);
+    bench.run(&[&["explain", file][..], &PL0].concat()).ended(code);
+    let line = bench.run(&["show", file, "--quiet"]).ended(0).out;
+    assert!(line.starts_with(word), "{word}: {line}");
+    let metrics = bench.run(&["show", file, "--openmetrics", "-"]).ended(0).out;
+    let metric = |name: &str| {
+        metrics.lines().any(|line| line.starts_with(name) && line.ends_with(&format!(" {code}")))
+    };
+    assert!(metric("volproof_verdict_exit_code{"), "{word}: {metrics}");
+    let passes = metrics.lines().any(|line| line.contains("outcome=\"pass\"") && line.ends_with(" 1"));
+    assert_eq!(passes, code == 0, "{word}: {metrics}");
+    let junit = bench.run(&["show", file, "--junit", "-"]).ended(0).out;
+    assert_eq!(junit.contains("failures=\"0\" errors=\"0\""), code == 0, "{word}: {junit}");
+}
+
 #[test]
 fn a_pipeline_accepts_nothing_but_a_kept_promise() {
     let bench = Bench::new();
@@ -28,14 +47,30 @@ fn a_pipeline_accepts_nothing_but_a_kept_promise() {
         let ran = bench.run(&[&["run", "--plan", "p.toml", "--json", "r.json"][..], &PL0].concat());
         assert!(ran.out.contains(word), "{word}:\n{}", ran.out);
         ran.ended(code);
-        bench.run(&["verdict", "r.json"]).ended(code);
-        bench.run(&[&["explain", "r.json"][..], &PL0].concat()).ended(code);
+        every_door_says(&bench, "r.json", word, code);
         for reader in ["show", "convert"] {
             let more: &[&str] = if reader == "convert" { &["--to", "csv"] } else { &[] };
             bench.run(&[&[reader, "r.json"][..], more].concat()).ended(0);
         }
         std::fs::copy(bench.path().join("r.json"), bench.path().join(format!("{word}.json"))).unwrap();
     }
+    // How a run ended outweighs what was measured until then, whoever reads its Record.
+    let passed = std::fs::read_to_string(bench.path().join("PASS.json")).unwrap();
+    let end = |name: &str, state: &str| {
+        let text = passed.replacen("\"state\":\"complete\"", &format!("\"state\":{state}"), 1);
+        assert_ne!(text, passed);
+        std::fs::write(bench.path().join(name), text).unwrap();
+    };
+    for (name, state, word, code) in [
+        ("INTERRUPTED.json", "\"interrupted\"", "INTERRUPTED", 130),
+        ("CUT.json", "\"running\"", "CUT OFF", 130),
+        ("FAILED.json", "{\"failed\":\"step s: the device hangs\"}", "FAILED", 1),
+    ] {
+        end(name, state);
+        every_door_says(&bench, name, word, code);
+    }
+    bench.run(&["explain", "INTERRUPTED.json", "INVALID.json"]).ended(130);
+    bench.run(&["explain", "INTERRUPTED.json", "FAILED.json", "PASS.json"]).ended(1);
     // Of several files the gravest verdict counts.
     bench.run(&["explain", "PASS.json", "INCONCLUSIVE.json"]).ended(5);
     bench.run(&["explain", "INVALID.json", "INCONCLUSIVE.json", "PASS.json"]).ended(6);

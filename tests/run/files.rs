@@ -1,8 +1,9 @@
 //! Folders and files: what is made, filled, measured, printed, and taken away.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::process::Stdio;
 
+use crate::signals::{finish, wait_for};
 use crate::{Bench, Ran, fits};
 
 /// A step of a moment: enough I/O for every figure, over in half a second.
@@ -249,4 +250,44 @@ fn a_plan_says_what_would_run_and_does_nothing() {
     assert_eq!(Bench::names(&folder), Vec::<String>::new());
     let ran = bench.run(&["plan", "data", "--preset", "read-only"]).ended(0);
     assert!(ran.out.contains("writes   nothing after the fill"), "{}", ran.out);
+}
+
+/// The figures are of the files that were open; their names lead elsewhere.
+#[test]
+fn files_that_are_not_where_they_were_are_told() {
+    let bench = Bench::new();
+    let (ours, around) = (bench.folder("ours"), bench.folder("around"));
+    let path = |name: &str| bench.path().join(name);
+    for name in ["moved", "removed", "replaced", "around/f", "stays", "other"] {
+        bench.file(name, 1);
+    }
+    let line = ["run", "moved", "removed", "replaced", "around/f", "stays", "ours", "--file-size", "1M"];
+    // A ring whose files have no names any more would have the guard refuse in tests that run beside this one.
+    let load = ["--rw", "randread", "--engine", "psync", "--runtime", "1s", "--json", "r.json", "--details"];
+    let mut child = bench.start(&with(&line, &load));
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    let test_file = Bench::names(&ours).pop().unwrap();
+    std::fs::rename(path("moved"), path("elsewhere")).unwrap();
+    std::fs::remove_file(path("removed")).unwrap();
+    std::fs::rename(path("other"), path("replaced")).unwrap();
+    std::fs::rename(&around, path("renamed")).unwrap();
+    std::fs::rename(ours.join(&test_file), path("taken")).unwrap();
+    let ran = finish(child, err, seen).ended(0);
+
+    let shown = |name: &str| path(name).display().to_string();
+    let expected = [
+        format!("{} was moved during the run and is now {}", shown("moved"), shown("elsewhere")),
+        format!("{} was removed during the run", shown("removed")),
+        format!("{} was removed during the run (another file has its name)", shown("replaced")),
+        format!("{} was moved during the run and is now {}", shown("around/f"), shown("renamed/f")),
+        format!("{}/{test_file} was moved during the run and is now {}", shown("ours"), shown("taken")),
+    ];
+    let doubts = bench.record().doubts;
+    let told: Vec<_> = doubts.iter().filter(|d| d.code == "target-moved").map(|d| &d.message).collect();
+    assert_eq!(told, [&expected.join("; ")]);
+    let table = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(table.contains(told[0]), "{}", ran.out);
+    assert!(ran.err.contains(&format!("the test file {}: remove it by hand", expected[4])), "{}", ran.err);
+    assert!(path("taken").exists(), "what was moved away is nobody's to remove");
 }

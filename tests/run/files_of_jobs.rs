@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicUsize;
 
 use volproof::device::{Facts, Root};
 use volproof::engine::{Timer, Trace};
-use volproof::fio::plan::JobFile;
+use volproof::fio::plan::JobDataFile;
 use volproof::plan::{EngineKind, Pattern, Plan, Start, Step};
 use volproof::record::{Record, State};
 use volproof::run::Failure;
-use volproof::run::pipeline::{CheckedRun, Ended, Front, News, Options};
+use volproof::run::pipeline::{CheckedRun, Ended, Front, News, RunOptions};
 use volproof::ui::Ui;
 use volproof::unit::{Bytes, Nanos};
 
@@ -61,12 +61,12 @@ fn plan(file: &Path, steps: Vec<Step>) -> Plan {
     }
 }
 
-fn options(file: &Path, size: Bytes, unlink: bool) -> Options {
-    let job_files = BTreeMap::from([(file.to_path_buf(), JobFile { size, unlink })]);
-    Options { job_files, ..Options::default() }
+fn options(file: &Path, size: Bytes, unlink: bool) -> RunOptions {
+    let job_files = BTreeMap::from([(file.to_path_buf(), JobDataFile { size, unlink })]);
+    RunOptions { job_files, ..RunOptions::default() }
 }
 
-fn run(plan: Plan, options: Options) -> Result<(Ended, Silent), Failure> {
+fn run(plan: Plan, options: RunOptions) -> Result<(Ended, Silent), Failure> {
     let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0, traced: Vec::new() };
     let timer = Timer::choose(Path::new("/"));
     let job = CheckedRun::survey(Root::system(), plan, options)?;
@@ -93,7 +93,7 @@ fn a_missing_file_is_written_before_it_is_read_and_stays() {
     assert_eq!(front.saved, 1);
     let record = &ended.record;
     assert!(record.targets[0].filled_in_ns.is_some());
-    assert!(!record.warnings.iter().any(|w| w.code == "unwritten-blocks"), "{:?}", record.warnings);
+    assert!(!record.doubts.iter().any(|w| w.code == "unwritten-blocks"), "{:?}", record.doubts);
     assert_eq!(record.steps[0].errors.count, 0);
     assert!(record.steps[0].iops() > 0.0 && front.heard >= record.steps[0].read.as_ref().unwrap().ios);
     let data = std::fs::read(&file).unwrap();
@@ -160,12 +160,12 @@ fn what_cannot_be_laid_is_refused_before_anything_is_made() {
     let bench = Bench::new();
     let file = bench.path().join("new.dat");
     let read = || vec![step("r", Pattern::RandRead)];
-    let refusal = |plan: Plan, options: Options| match run(plan, options) {
+    let refusal = |plan: Plan, options: RunOptions| match run(plan, options) {
         Ok(_) => panic!("it ran"),
         Err(e) => e.to_string(),
     };
     assert!(
-        refusal(plan(&file, read()), Options::default()).contains("new.dat"),
+        refusal(plan(&file, read()), RunOptions::default()).contains("new.dat"),
         "the rule is asked for by name"
     );
     assert!(refusal(plan(&file, read()), options(&file, Bytes(0), false)).contains("no size"));
@@ -221,7 +221,7 @@ fn a_step_that_fails_leaves_the_others_alone_where_that_is_asked_for() {
     };
     let beside = Step { start: Start::WithPrevious, ..step("beside", Pattern::RandRead) };
     let later = step("later", Pattern::RandRead);
-    let options = Options { others_go_on: true, ..Options::default() };
+    let options = RunOptions { others_go_on: true, ..RunOptions::default() };
     let (ended, _) =
         run(plan(&file, vec![failing, beside, later]), options).unwrap_or_else(|e| panic!("{e}"));
     assert!(matches!(ended.record.state, State::Failed(_)), "{:?}", ended.record.state);

@@ -431,6 +431,58 @@ fn what_runs_programs_or_hides_its_devices_is_not_handed_over() {
     }
 }
 
+/// fio makes the files of a folder as long as its options say, with contents of its own.
+#[test]
+fn the_files_of_a_folder_are_read_and_not_laid_out() {
+    let bench = Bench::new();
+    let notes = bench.folder("d").join("notes");
+    std::fs::write(&notes, "precious notes\n").unwrap();
+    let job = ["fio", "--name=j", "--rw=read", "--bs=1", "--ioengine=psync", "--opendir=d"];
+    for more in [
+        "--size=16m",
+        "--filesize=1m",
+        "--offset=1m",
+        "--file_append=1",
+        "--unlink=1",
+        "--ioengine=filedelete",
+    ] {
+        bench.run(&[&job[..], &[more]].concat()).ended(1).says(&["opendir=d", "cannot see"]);
+    }
+    if installed() {
+        bench.run(&job).ended(0);
+    }
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious notes\n");
+}
+
+#[test]
+fn the_installed_fio_replaces_no_text_by_a_trace_or_by_buffers() {
+    if !installed() {
+        return println!("skipped: fio is not installed");
+    }
+    let bench = Bench::new();
+    let notes = bench.path().join("notes");
+    std::fs::write(&notes, "precious notes\n").unwrap();
+    let job =
+        ["fio", "--name=j", "--rw=read", "--size=64k", "--filename=a", "--ioengine=psync", "--iodepth_low=1"];
+    for (more, told) in [("--write_iolog=notes", "trace of fio"), ("--mem=mmap:notes", "name a new one")] {
+        bench.run(&[&job[..], &[more]].concat()).ended(1).says(&["notes", told]);
+    }
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious notes\n");
+    bench.run(&[&job[..], &["--write_iolog=new"]].concat()).ended(0);
+    bench.run(&[&job[..], &["--write_iolog=new"]].concat()).ended(0);
+}
+
+#[test]
+fn a_job_that_may_only_read_removes_no_file() {
+    let bench = Bench::new();
+    bench.file("a", 1);
+    let job = ["fio", "--readonly", "--name=j", "--rw=read", "--size=64k", "--filename=a"];
+    for more in ["--unlink=1", "--unlink_each_loop=1", "--ioengine=filedelete"] {
+        bench.run(&[&job[..], &[more]].concat()).ended(1).says(&["--readonly"]);
+    }
+    assert!(bench.path().join("a").exists());
+}
+
 #[test]
 fn names_are_trimmed_as_fio_trims_them_and_files_are_not_trimmed_at_all() {
     let bench = Bench::new();

@@ -176,15 +176,19 @@ fn the_installed_fio_is_not_given_files_with_other_names() {
     }
     let bench = Bench::new();
     let precious = bench.path().join("precious");
-    for (name, option) in [("x_bw.1.log", "--write_bw_log=x"), ("report", "--output=report")] {
-        std::fs::write(&precious, "precious").unwrap();
+    let cases = [
+        ("x_bw.1.log", "--write_bw_log=x", "1, 2, 0, 4096, 0\n"),
+        ("report", "--output=report", "fio-3.33\n"),
+    ];
+    for (name, option, held) in cases {
+        std::fs::write(&precious, held).unwrap();
         std::fs::hard_link(&precious, bench.path().join(name)).unwrap();
         let job = ["fio", "--name=a", "--size=64k", "--rw=read", option];
         bench.run(&[&job[..], &["--iodepth_low=1"]].concat()).ended(3).says(&["the file has 2 names"]);
         assert_eq!(Bench::names(bench.path()), ["precious", name]);
         // Without it the job runs here, and the file gets a new one under its name.
         bench.run(&job).ended(0);
-        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(std::fs::read(&precious).unwrap(), held.as_bytes());
         for made in [name, "a.0.0"] {
             std::fs::remove_file(bench.path().join(made)).unwrap();
         }
@@ -250,5 +254,34 @@ fn a_file_that_needs_consent_needs_it_behind_every_path() {
             assert!(std::fs::read(&by_descriptor).unwrap() == bytes, "{path} {handed_over} was overwritten");
             assert!(!bench.path().join("nodir").exists());
         }
+    }
+}
+
+/// The installed fio lays a file out anew where a reading job asks for more than it has: our own engine adds the end alone.
+#[test]
+fn a_job_that_reads_destroys_no_file_by_the_installed_fio() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return println!("skipped: fio is not installed");
+    }
+    let bench = Bench::new();
+    let file = bench.file("data", 4);
+    let before = std::fs::read(&file).unwrap();
+    let read = |more: &str| {
+        let line = format!("fio --name=a --filename=data --rw=read --bs=64k {more}");
+        bench.run(&line.split(' ').collect::<Vec<_>>())
+    };
+    for more in [
+        "--size=8m --ioengine=mmap",
+        "--size=8m --create_only=1",
+        "--size=4m --offset=1m --ioengine=mmap",
+        "--filesize=8m --ioengine=mmap",
+        "--file_append=1 --size=1m",
+    ] {
+        read(more).ended(3).says(&["refused to write to data", "job a only reads it"]);
+        assert!(std::fs::read(&file).unwrap() == before, "{more}");
+    }
+    for more in ["--ioengine=mmap", "--size=4m --ioengine=mmap", "--size=50% --offset=25% --ioengine=mmap"] {
+        read(more).ended(0);
+        assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }
 }

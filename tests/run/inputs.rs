@@ -403,30 +403,3 @@ fn a_course_does_not_go_on_over_another_file() {
         ran.err
     );
 }
-
-#[test]
-fn a_test_file_that_was_moved_is_told() {
-    let bench = Bench::new();
-    let folder = bench.folder("data");
-    let line =
-        ["run", "data", "--rw", "randread", "--runtime", "10m", "--file-size", "4M", "--json", "r.json"];
-    let mut child = bench.start(&line);
-    // Once the file is filled, the run holds it open.
-    let filled = |name: &String| {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(folder.join(name)).is_ok_and(|m| m.blocks() * 512 >= 4 << 20)
-    };
-    let name = loop {
-        assert!(child.try_wait().unwrap().is_none(), "it runs for ten minutes");
-        match Bench::names(&folder).pop().filter(filled) {
-            Some(name) => break name,
-            None => std::thread::sleep(std::time::Duration::from_millis(20)),
-        }
-    };
-    std::fs::rename(folder.join(name), folder.join("moved")).unwrap();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
-        .unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
-    assert!(ran.err.contains("was moved during the run and is now"), "{}", ran.err);
-    assert!(folder.join("moved").exists());
-}

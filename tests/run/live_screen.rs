@@ -245,7 +245,7 @@ fn ctrl_c_and_signals_give_the_terminal_back() {
         }
         let after = run.ended(130);
         let record = reported(&bench, &after);
-        assert!(record.warnings.iter().any(|d| d.code == "ended-early"));
+        assert!(record.doubts.iter().any(|d| d.code == "ended-early"));
     }
 }
 
@@ -274,7 +274,7 @@ fn a_suspended_run_leaves_the_terminal_and_comes_back() {
     let [suspended, _] = record.steps[0].interventions.as_slice() else { panic!("{after}") };
     let Intervention::Suspended { for_ns, .. } = suspended else { panic!("{suspended:?}") };
     assert!(for_ns.as_seconds() >= 0.3, "{for_ns}");
-    assert!(record.warnings.iter().any(|d| d.code == "suspended"));
+    assert!(record.doubts.iter().any(|d| d.code == "suspended"));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn keys_end_and_abort_steps_and_pause_the_schedule() {
     assert!(record.steps.iter().all(|s| s.was_ended_early()));
     assert_eq!(record.aborted.iter().map(|a| a.step.as_str()).collect::<Vec<_>>(), ["bb"]);
     for code in ["ended-early", "step-aborted"] {
-        assert!(record.warnings.iter().any(|d| d.code == code), "{code}");
+        assert!(record.doubts.iter().any(|d| d.code == code), "{code}");
     }
 }
 

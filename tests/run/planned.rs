@@ -185,3 +185,20 @@ fn a_dry_run_refuses_what_the_run_refuses() {
     println!("{done} lines ran and {refused} were refused");
     assert!(done >= 3 && refused > 10, "{done} ran and {refused} were refused");
 }
+
+#[test]
+fn no_writes_are_announced_that_a_run_does_not_do() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let plan = |line: &str| {
+        bench.run(&["plan", "data"].into_iter().chain(line.split(' ')).collect::<Vec<_>>()).ended(0).out
+    };
+    let simulated = plan("--rw randwrite --runtime 30s --simulate latency=200us");
+    assert!(simulated.contains("nothing is written there, since the device is simulated"), "{simulated}");
+    assert!(
+        simulated.contains("writes   nothing") && simulated.contains("30 s for the steps"),
+        "{simulated}"
+    );
+    let small = plan("--rw randread --size 64m");
+    assert!(small.contains("fill     64 MiB") && small.contains("as far as its steps go"), "{small}");
+}

@@ -171,6 +171,17 @@ fn a_full_filesystem() {
     refused(&bench, &["run", "small"], 2, &["small", "are free", "free some space"]);
     refused(&bench, &["run", "small", "--file-size", "4M"], 2, &["4 MiB does not fit"]);
     assert_eq!(Bench::names(&point), Vec::<String>::new());
+    // Either has room, both have not.
+    bench.folder("small/a");
+    bench.folder("small/b");
+    let both = ["run", "small/a", "small/b", "--file-size", "2M"];
+    refused(&bench, &both, 2, &["beside the other targets small/b has 0 B free", "2 MiB does not fit"]);
+    if Command::new("fio").arg("--version").output().is_ok() {
+        let line = "fio --directory=small --rw=write --size=1536k --iodepth_low=1 --name=a --filename=a/f --name=b --filename=b/f";
+        let ran = bench.run(&line.split(' ').collect::<Vec<_>>());
+        ran.ended(3).says(&["the files of these jobs lack 3 MiB", "2 MiB free"]);
+    }
+    assert!(Bench::names(&point.join("a")).is_empty() && Bench::names(&point.join("b")).is_empty());
 }
 
 #[test]
@@ -200,7 +211,7 @@ fn a_folder_one_may_not_write_to() {
     if String::from_utf8_lossy(&output.stderr).contains("setpriv:") {
         return println!("skipped: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    Ran::of(output).ended(2).says(&["closed", "folder you may write to"]);
+    Ran::of(output).ended(3).says(&["closed", "folder you may write to"]);
     assert!(!json.exists());
 }
 

@@ -94,9 +94,8 @@ fn who_shared_a_disk_is_told_and_never_judged_by_its_rate() {
     let (ran, record) = met.expect("two steps that run together for two minutes meet");
     assert!(matches!(ran.code, Some(0 | 1 | 5 | 6)), "{}", ran.err);
     for name in ["reader", "other"] {
-        let doubt =
-            record.warnings.iter().find(|w| w.code == "shared-disk" && w.step.as_deref() == Some(name));
-        assert!(doubt.is_some(), "{name}: {:?}", record.warnings);
+        let doubt = record.doubts.iter().find(|w| w.code == "shared-disk" && w.step.as_deref() == Some(name));
+        assert!(doubt.is_some(), "{name}: {:?}", record.doubts);
     }
     assert!(ran.out.contains("together with other") && ran.out.contains("[shared-disk]"), "{}", ran.out);
     let json = bench.run(&["verdict", "r.json", "--json"]).out;

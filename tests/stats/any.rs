@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use volproof::hist::{Histogram, StoredHistogram};
 use volproof::stats::change::{Rule, points};
-use volproof::stats::level;
+use volproof::stats::limit_answer;
 use volproof::stats::mean_latency::MeanLatency;
 use volproof::stats::percentile::{STANDARD, measure, table};
 use volproof::stats::steady::{Assessment, assess};
@@ -40,7 +40,7 @@ proptest! {
                 stored(&steadiness);
                 prop_assert_eq!(settled.is_some(), steadiness.warmup.cut_bins > 0);
                 prop_assert!(steadiness.warmup.cut_bins as usize <= bins.len() / 10);
-                stored(&level::rate(&estimate, 1000.0, 0.02));
+                stored(&limit_answer::rate(&estimate, 1000.0, 0.02));
                 prop_assert_eq!(estimate.too_short.is_empty(), estimate.extend_to_seconds.is_none());
                 if let Some(b) = &estimate.interval {
                     let mean = estimate.mean_per_second;
@@ -70,7 +70,7 @@ proptest! {
         stored(&all);
         prop_assert!(table(&seconds, &STANDARD).len() <= all.len());
         for p in &all {
-            stored(&level::percentile(p, Nanos::millis(1), seconds.len() as f64));
+            stored(&limit_answer::percentile(p, Nanos::millis(1), seconds.len() as f64));
             if let Some(b) = p.interval {
                 prop_assert!(b.low_ns <= p.value_ns && p.value_ns <= b.high_ns);
             }
@@ -78,7 +78,7 @@ proptest! {
         let bins: Vec<(u64, Nanos)> = seconds.iter().flat_map(|s| vec![(s.count(), s.sum); 10]).collect();
         if let Some(mean) = MeanLatency::of(&bins) {
             stored(&mean);
-            stored(&level::mean_latency(&mean, Nanos::millis(1), 0.0));
+            stored(&limit_answer::mean_latency(&mean, Nanos::millis(1), 0.0));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Simulation: how often the interval of a rate holds the true rate. Seeds are fixed, so the shares never change.
 
-use volproof::stats::level::{self, Answer};
+use volproof::stats::limit_answer::{self, LimitAnswer};
 use volproof::stats::rate::{Estimate, TooShort, period};
 
 use crate::noise::Noise;
@@ -92,10 +92,10 @@ fn a_claim_exactly_at_its_limit_is_answered_wrongly_at_most_once_in_twenty() {
         let (mut pass, mut fail) = (0, 0);
         for _ in 0..RUNS {
             let e = Estimate::of(&bins(&mut noise, rho, 0.03, 300)).unwrap();
-            match level::rate(&e, LEVEL, 0.0).answer {
-                Answer::Pass => pass += 1,
-                Answer::Fail => fail += 1,
-                Answer::Inconclusive => {}
+            match limit_answer::rate(&e, LEVEL, 0.0).answer {
+                LimitAnswer::Pass => pass += 1,
+                LimitAnswer::Fail => fail += 1,
+                LimitAnswer::Inconclusive => {}
             }
         }
         println!("rho {rho}: pass {pass}, fail {fail} of {RUNS}");

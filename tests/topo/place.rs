@@ -50,8 +50,8 @@ fn more_pinned_jobs_than_cpus_is_refused_and_unpinned_warned() {
     let floating = place(&t, 3, false).unwrap();
     assert_eq!(floating.seats.len(), 3);
     assert!(floating.seats.iter().all(|s| s.cpus == "0-1".parse().unwrap() && s.queue.is_none()));
-    assert_eq!(floating.warnings[0].code, "jobs-share-cpus");
-    assert!(place(&t, 2, false).unwrap().warnings.is_empty());
+    assert_eq!(floating.doubts[0].code, "jobs-share-cpus");
+    assert!(place(&t, 2, false).unwrap().doubts.is_empty());
 }
 
 #[test]

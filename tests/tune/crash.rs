@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::tree::{assert_all_back, at, journals, lay, value};
 use tempfile::TempDir;
+use volproof::device_tuning::{self, TuneArgs};
 use volproof::exit::Exit;
-use volproof::machine::{self, TuneArgs};
 use volproof::tune::{EntryState, Journal, Places, RestoreOutcome, RoomNeeded, Which, restore, tune};
 
 /// Names the tree on which the child tunes and restores without end.
@@ -66,7 +66,8 @@ fn held_settings_end_with_the_word_to_stop() {
     fs::write(at(&places, "/sys/devices/system/cpu/online"), "0-3\n").unwrap();
     let args = TuneArgs { devices: vec!["vdb".into()], iodepth: 128, jobs: 4, ..TuneArgs::default() };
     let mut said = String::new();
-    let code = machine::tune(&args, &places, &|| told.load(Ordering::Relaxed), &mut |t| said += t).unwrap();
+    let code =
+        device_tuning::tune(&args, &places, &|| told.load(Ordering::Relaxed), &mut |t| said += t).unwrap();
     assert_eq!(code, Exit::Done);
     assert!(said.contains("Held.") && said.contains("Put back"), "{said}");
     assert_all_back(&places);

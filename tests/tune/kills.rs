@@ -33,7 +33,7 @@ fn a_comparison() {
     let Some(disk) = std::env::var_os(COMPARED) else { return };
     let disks = [disk.into_string().unwrap()];
     let mut tuned = tune(&Places::system(), &disks, RoomNeeded { jobs: 1, depth: 200 }).unwrap();
-    let effects = ab::each_knob::<std::io::Error>(&mut tuned, 6, 1, || Ok(1.0)).unwrap();
+    let effects = ab::each_knob::<std::io::Error>(&mut tuned, 6, 1, || Ok(Some(1.0))).unwrap();
     assert!(effects.len() >= 2, "{effects:?}");
     assert!(tuned.restore().complete());
 }

@@ -21,18 +21,68 @@ fn load(device: &TracedIo) -> Vec<&str> {
     ["run", device.path()].into_iter().chain(options.split(' ')).collect()
 }
 
+/// The journal of a run that was killed, of which only the first half is left: the run goes on, and its exit code says that not all is as it was.
+#[test]
+fn a_journal_that_cannot_be_read_is_told_with_the_old_values_that_it_shows() {
+    let Some(device) = TracedIo::attach() else { return };
+    let knob = format!("/sys/block/{}/queue/nomerges", device.path().trim_start_matches("/dev/"));
+    let cut = format!("{{\"version\": 3, \"entries\": [{{\"path\": \"{knob}\", \"before\": \"1\", \"sta");
+    std::fs::write(device.device.dir.path().join("cut"), cut).unwrap();
+    let setup = format!(
+        "mount -t tmpfs -o mode=755 journals /run/volproof && cp {} /run/volproof/run-1-1-0.json",
+        device.device.dir.path().join("cut").display()
+    );
+    let (code, said) = volproof(&device, &setup, &load(&device));
+    assert_eq!(code, Some(Exit::NotRestored as i32), "{said}");
+    for told in ["cut off or damaged", &format!("echo 1 > {knob}"), "`volproof restore` says which"] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    device.assert_usual(&said);
+}
+
 #[test]
 fn without_a_journal_no_knob_is_touched() {
     let Some(device) = TracedIo::attach() else { return };
     let keep = ["tune", "--keep", device.path()];
-    let read_only = "mount -t tmpfs -o ro,mode=755 journals /run/volproof";
-    for arguments in [&keep[..], &load(&device)] {
-        let (code, said) = volproof(&device, read_only, arguments);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("/run/volproof") && said.contains("Read-only file system"), "{said}");
-        assert!(said.contains("without a journal no knob is set"), "{said}");
-        device.assert_usual(&said);
+    let no_rights =
+        "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search";
+    for (setup, why) in [
+        ("mount -t tmpfs own /run && touch /run/volproof", "it is no folder; remove it"),
+        (
+            "mount -t tmpfs -o ro,mode=755 journals /run/volproof",
+            "Read-only file system (os error 30) (mount it writable)",
+        ),
+        ("mount -t tmpfs -o mode=777 journals /run/volproof", "writable by nobody else; remove it"),
+        (
+            &format!("mount -t tmpfs -o mode=000 journals /run/volproof && set -- {no_rights} \"$@\""),
+            "Permission denied (os error 13) (even to root: give it the right to write there)",
+        ),
+    ] {
+        let told = |arguments: &[&str], expected: i32, times: usize| {
+            let (code, said) = volproof(&device, setup, arguments);
+            assert_eq!(code, Some(expected), "{said}");
+            let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(
+                (words.matches(why).count(), words.matches("/run/volproof").count()),
+                (times, times),
+                "{said}"
+            );
+            device.assert_usual(&said);
+        };
+        told(&keep, 2, 1);
+        told(&load(&device), 2, 1);
+        // Who did not ask for knobs gets a run with those that are there.
+        let unasked = ["run", device.path(), "--rw", "randread", "--runtime", "20ms", "--json", "/dev/null"];
+        told(&unasked, 0, 1);
+        told(&[&unasked[..], &["--tune", "off"]].concat(), 0, 0);
+        told(&["presets"], 0, 0);
     }
+    // What waits there cannot be put back, and every start says so.
+    let (setup, why) =
+        ("mount -t tmpfs -o mode=755 journals /run/volproof", "settings of an earlier run may not be back");
+    let waits = format!("{setup} && touch /run/volproof/run-1-1-0.json && mount -o remount,ro /run/volproof");
+    let (code, said) = volproof(&device, &waits, &["presets"]);
+    assert_eq!((code, said.matches(why).count()), (Some(0), 1), "{said}");
     // Full before the first journal, or at any later one: what was set by then goes back.
     let mut refused = 0;
     for kib in (4..40).step_by(4) {
@@ -87,7 +137,8 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
 fn a_run_on_a_file_records_whose_knobs_it_left_alone() {
     let Some(device) = TracedIo::attach() else { return };
     let setup = format!("mke2fs -q -F {0} && mount {0} /mnt", device.path());
-    let options = "run /mnt --size 1m --rw randread --iodepth 4 --runtime 20ms --details --json r.json";
+    let options =
+        "run /mnt --size 1m --rw randread --iodepth 4 --io-size 64k --runtime 0 --details --json r.json";
     let (code, said) = volproof(&device, &setup, &options.split(' ').collect::<Vec<_>>());
     assert_eq!(code, Some(0), "{said}");
     let text = std::fs::read_to_string(device.device.dir.path().join("r.json")).unwrap();
@@ -113,7 +164,12 @@ fn a_container_with_journals_of_its_own_is_told_before_anything_changes() {
     let told = said("mount -t tmpfs own /run");
     assert!(told.contains("a container with a /run/volproof of its own"), "{told}");
     assert!(told.contains("-v /run/volproof:/run/volproof") && told.contains("--tune off"), "{told}");
-    assert_eq!(said("mount --bind /run/volproof /run/volproof"), "", "somebody gave it that folder");
+    // Another mount has a name that is no UTF-8.
+    let folder = tempfile::tempdir().unwrap();
+    let odd = format!("{}/$(printf '\\377')", folder.path().display());
+    let setup =
+        format!("mkdir {odd} && mount -t tmpfs odd {odd} && mount --bind /run/volproof /run/volproof");
+    assert_eq!(said(&setup), "", "somebody gave it that folder");
 }
 
 /// Where /sys is not wholly there, as in a rescue system, files that are hidden are not taken for devices that are gone.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::tree::{assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
+use volproof::device_tuning::{RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
 use volproof::exit::Exit;
-use volproof::machine::{RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
 use volproof::record::TuningRecord;
 use volproof::report::tune::{applied, effects, line, restored};
 use volproof::stats::compare::Comparison;
@@ -193,14 +193,26 @@ fn every_way_a_restoration_can_end() {
     ];
     let journal = "/run/volproof/run-7-1-0.json".into();
     let done = Restoration { journal, pid: Some(7), unreadable: None, knobs };
+    let untouched = Restoration { knobs: vec![put(RestoreOutcome::Unchanged)], ..done.clone() };
+    let gone = Restoration { knobs: vec![put(RestoreOutcome::Gone)], ..done.clone() };
     let journal = "/run/volproof/run-8-1-0.json".into();
     let damaged = Restoration {
         journal,
         pid: None,
         unreadable: Some("it is cut off or damaged".into()),
-        knobs: vec![],
+        knobs: vec![Put {
+            path: "/sys/block/vdb/queue/scheduler".into(),
+            before: "mq-deadline".into(),
+            outcome: RestoreOutcome::Failed { why: "it reads none".into() },
+        }],
     };
-    let text = restored(&[done, damaged]);
+    let empty = Restoration {
+        journal: "/run/volproof/run-9-1-0.json".into(),
+        unreadable: Some("it is empty".into()),
+        knobs: vec![],
+        ..damaged.clone()
+    };
+    let text = restored(&[done, damaged, empty, untouched, gone]);
     assert!(text.lines().all(|l| l.len() <= 80), "{text}");
     insta::assert_snapshot!(text, @r"
     Put back 1 knob that process 7 had changed.
@@ -214,9 +226,20 @@ fn every_way_a_restoration_can_end() {
       error 30)
     As root, put back by hand:
         echo 1 > /sys/block/vdb/queue/rq_affinity
-    journal /run/volproof/run-8-1-0.json: it is cut off or damaged.
+    journal /run/volproof/run-8-1-0.json: it is cut off or damaged. It stays, and
+    nothing is put back by it.
+      /sys/block/vdb/queue/scheduler: NOT put back: it reads none
+    As root, put back by hand what nobody else has set since:
+        echo mq-deadline > /sys/block/vdb/queue/scheduler
+        What else it changed is unknown. Compare the knobs with `volproof tune
+        DEVICE --dry-run`, set them by hand, then remove the file.
+    journal /run/volproof/run-9-1-0.json: it is empty. It stays, and nothing is put
+    back by it.
         What it changed is unknown. Compare the knobs with `volproof tune DEVICE
         --dry-run`, set them by hand, then remove the file.
+    Every knob that process 7 was to change has its old value.
+    Put back none of the knobs that process 7 had changed.
+      /sys/block/vdb/queue/rq_affinity: the device is gone
     ");
 }
 
@@ -239,7 +262,8 @@ fn every_way_a_write_can_end() {
     insta::assert_snapshot!(text, @r"
     /sys/block/vdb/queue/nr_requests: 64 -> 256
         the run's depth fits into a hardware queue
-    /sys/block/vdb/queue/nr_requests: 64 -> 256, already set by another run
+    /sys/block/vdb/queue/nr_requests: 64 -> 256, already set, by another knob or
+    another run
         the run's depth fits into a hardware queue
     /sys/block/vdb/queue/nr_requests: 64 -> 256, but it reads 128
         the run's depth fits into a hardware queue

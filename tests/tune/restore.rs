@@ -293,6 +293,11 @@ fn a_damaged_journal_is_named_and_kept() {
     let done = restore(&places, Which::Stale).unwrap();
     assert_eq!(done.iter().map(Restoration::complete).collect::<Vec<_>>(), [false, true]);
     assert!(done[0].unreadable.as_ref().unwrap().starts_with("it is cut off or damaged"), "{done:?}");
+    // What can still be read is told, with the command that puts it back.
+    let told: Vec<_> = done[0].knobs.iter().map(|k| (k.path.as_str(), k.before.as_str())).collect();
+    let whole: Vec<_> = done[1].knobs.iter().map(|k| (k.path.as_str(), k.before.as_str())).collect();
+    assert!(!told.is_empty() && whole.starts_with(&told), "{told:?}\n{whole:?}");
+    assert!(done[0].by_hand().contains(&format!("echo {} > {}", told[0].1, told[0].0)), "{done:?}");
     assert_all_back(&places);
     assert_eq!(journals(&places), [damaged], "what it changed is unknown, so it is not thrown away");
     assert!(!places.journals.join("run-1-1-0.new").exists());
@@ -390,10 +395,20 @@ fn surveys_and_switches_for_a_comparison() {
     let mut tuned = tune(&places, &disks(&["vdb"]), NEED).unwrap();
     let path = "/sys/block/vdb/queue/rq_affinity";
     // A device on which completing where it was submitted is worth a fifth, and nothing else anything.
-    let rate =
-        || -> std::io::Result<f64> { Ok(if value(&places, path) == "2" { 120_000.0 } else { 100_000.0 }) };
+    let rate = || -> std::io::Result<Option<f64>> {
+        Ok(Some(if value(&places, path) == "2" { 120_000.0 } else { 100_000.0 }))
+    };
     let effects = each_knob(&mut tuned, 8, 1, rate).unwrap();
     assert_eq!(effects.len(), tuned.applied().len());
+    // Somebody ends it while the second knob is compared: what the first one does is known, and all are as wanted.
+    let mut left = 16 + 5;
+    let until = || -> std::io::Result<Option<f64>> {
+        left -= 1;
+        if left > 0 { rate() } else { Ok(None) }
+    };
+    let some = each_knob(&mut tuned, 8, 1, until).unwrap();
+    assert_eq!(some.iter().map(|e| &e.path).collect::<Vec<_>>(), [&effects[0].path]);
+    assert_eq!(value(&places, path), "2");
     for effect in effects {
         let expected = if effect.path == path { Faster } else { Equivalent };
         assert_eq!(effect.comparison.unwrap().outcome, expected, "{}", effect.knob);

@@ -331,7 +331,11 @@ fn a_saturated_load_thread_makes_the_run_invalid() {
     insta::assert_snapshot!(claim["command"].as_str().unwrap(), @r#"volproof run /dev/vdb --rw randread --bs 4KiB --iodepth 32 --numjobs 2 --runtime 300s --ramp 1s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated"#);
     // The promise of a smaller volume was kept in spite of it.
     let smaller = ["--promise", "alibaba:cloud_efficiency", "--volume-size", "20GiB", "--judge-simulated"];
-    let (_, json) = lab.verdict(&ran.changed(busy), &smaller);
+    let small = |r: &mut Record| {
+        busy(r);
+        r.targets.iter_mut().for_each(|t| t.size_bytes = volproof::unit::Bytes::mib(20 * 1024));
+    };
+    let (_, json) = lab.verdict(&ran.changed(small), &smaller);
     assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
 }
 
@@ -339,23 +343,24 @@ fn a_saturated_load_thread_makes_the_run_invalid() {
 fn a_rate_near_the_headroom_of_the_machine_fails_no_volume() {
     let lab = Lab::new();
     let ran = lab.run(&[("randread", &random(120), &capped(2052.0))], &PL0);
-    let with = |rate: f64| {
+    let with = |rate: f64, gib: u64| {
         ran.changed(|r| {
             on_a_disk(r, "");
+            r.targets.iter_mut().for_each(|t| t.size_bytes = volproof::unit::Bytes::mib(gib * 1024));
             r.steps[0].headroom = Some(Headroom { ios_per_second: rate, threads: 1, cpus: 2 });
             let doubts = doubts::of_step(r, &r.steps[0]);
-            r.warnings.extend(doubts);
+            r.doubts.extend(doubts);
         })
     };
-    let (code, json) = lab.verdict(&with(2400.0), &[]);
+    let (code, json) = lab.verdict(&with(2400.0, 40), &[]);
     assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     let claim = &json["verdict"]["claims"][0];
     assert_eq!(claim["blocker"], "headroom");
     insta::assert_snapshot!(claim["reason"].as_str().unwrap(), @r#"85.5 % of the headroom was used: this machine can drive 2,400 IOPS at most (1 load thread on 2 CPUs, with io_uring requests that do nothing; a real device takes more CPU time); a machine with more or faster CPUs, or larger blocks, tells the volume from the machine"#);
-    assert_eq!(lab.verdict(&with(1e6), &[]).0, 1, "the machine is far from its limit");
+    assert_eq!(lab.verdict(&with(1e6, 40), &[]).0, 1, "the machine is far from its limit");
     // The promise of a smaller volume was kept in spite of it.
     let smaller = ["--promise", "alibaba:cloud_efficiency", "--volume-size", "20GiB", "--judge-simulated"];
-    let (_, json) = lab.verdict(&with(2400.0), &smaller);
+    let (_, json) = lab.verdict(&with(2400.0, 20), &smaller);
     assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
 }
 
@@ -366,7 +371,7 @@ fn blockers_found_by_the_run_make_it_invalid() {
         &[("randread", &random(60), &format!("{}\nerror_every = 5000", capped(2280.0)))],
         &[&PL0[..], &["--continue-on-error"]].concat(),
     );
-    assert!(ran.record().warnings.iter().any(|w| w.code == "io-errors"));
+    assert!(ran.record().doubts.iter().any(|w| w.code == "io-errors"));
     let (_, json) = lab.verdict(&ran.path, &[]);
     assert_eq!(
         (&json["verdict"]["outcome"], &json["verdict"]["claims"][0]["blocker"]),
@@ -386,8 +391,8 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                     one-sided 95 % bounds 7,272 and 7,274; the limit is 40,964
                     0.0 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 0.0 %); the provider promises no share of time
-                    4 in flight at 550 us each reach 7,273 IOPS at most by Little's
-                    law; 41,800 IOPS need 23
+                    4 in flight at 550 us each in the mean reach 7,273 IOPS by
+                    Little's law; 41,800 IOPS need 23 at that latency
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1
                        --runtime 300s --simulate latency=500us,jitter=100us
                        --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
@@ -413,6 +418,42 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     let ran = lab.run(&[("shallow", shallow, cap), ("deep", deep, cap)], &PL1);
     let (code, json) = lab.verdict(&ran.path, &[]);
     assert_eq!(code, 1, "{json:#}");
+}
+
+#[test]
+fn seconds_that_the_load_missed_are_not_held_against_the_volume() {
+    let lab = Lab::new();
+    let gp3 =
+        ["--promise", "aws:gp3", "--volume-size", "100GiB", "--judge-simulated", "--offline", "--seed", "5"];
+    let load = |depth: u32| format!("rw = \"randread\"\nbs = \"4k\"\niodepth = {depth}\nruntime = \"300s\"");
+    // 4 in flight at 1.2 ms, which varies, are 3,333 a second in the mean, and in some seconds less than 2,700.
+    let varies = |cap: u32| format!("latency = \"1200us\"\niops_cap = {cap}\nnoise = 0.12");
+    let ran = lab.run(&[("shallow", &load(4), &varies(20_000))], &gp3);
+    assert_eq!(ran.code, 6, "{}", ran.stdout);
+    let (_, json) = lab.verdict(&ran.path, &[]);
+    let claim = &json["verdict"]["claims"][0];
+    assert!(claim["reason"].as_str().unwrap().contains("4 in flight did less than 90 %"), "{claim:#}");
+    assert!(claim["command"].as_str().unwrap().contains("--iodepth 32"), "{claim:#}");
+    let ran = lab.run(&[("deep", &load(32), &varies(20_000))], &gp3);
+    assert!(ran.code == 5 && ran.stdout.contains("100 % of the seconds"), "{}", ran.stdout);
+    // A cap that varies does miss them. Depth 256 decides for any volume.
+    let ran = lab.run(&[("deep", &load(256), &varies(3050))], &gp3);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    // A volume that is slow in one second of ten is slow at any depth.
+    let dips = "latency = \"500us\"\niops_cap = 3300\ndip_at = \"5s\"\ndip_for = \"1s\"\ndip_every = \"10s\"\ndip_to = 0.7";
+    let ran = lab.run(&[("deep", &load(256), dips)], &gp3);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    // Random arrivals are too few in some seconds, and the volume does them all.
+    let io2 =
+        ["--promise", "aws:io2", "--iops", "300", "--volume-size", "20GiB", "--judge-simulated", "--offline"];
+    let poisson = format!("{}\nrate-iops = 300\narrival = \"poisson\"", load(32));
+    let ran = lab.run(&[("paced", &poisson, "latency = \"2ms\"\niops_cap = 5000")], &io2);
+    assert_eq!(ran.code, 6, "{}", ran.stdout);
+    assert!(ran.stdout.contains("the load offered less than 90 %"), "{}", ran.stdout);
+    // A volume that stops for a second in ten leaves them undone.
+    let stops = "latency = \"2ms\"\niops_cap = 5000\nstall_at = \"5s\"\nstall_for = \"1500ms\"\nstall_every = \"20s\"";
+    let ran = lab.run(&[("paced", &poisson, stops)], &io2);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn with_a_second(record: &mut Record, share: f64) {
     step.in_flight_asked = step.in_flight_asked.get().map(|n| 2.0 * n).into();
     record.targets.push(TargetRecord { path: "/dev/vdc".into(), named: "/dev/vdc".into(), ..target });
     record.plan.targets.push("/dev/vdc".into());
-    let promise = &mut record.claimed.as_mut().unwrap().promise;
+    let promise = &mut record.judged_promise.as_mut().unwrap().promise;
     promise.volumes.push(promise.volumes[0].clone());
     record.lookup = Default::default();
 }
@@ -330,4 +330,152 @@ fn a_report_of_memory_does_not_pass() {
     assert_eq!(found["outcome"], "pass", "{found:#}");
     let found = latency(text_of("mmap", 150));
     assert_eq!(found["blocker"], "buffered", "{found:#}");
+}
+
+/// A load on simulated volumes by options alone, and what its Record says.
+fn simulated(volume: &str, options: &str, promise: &str) -> Value {
+    let lab = Lab::new();
+    ["one", "two"].iter().for_each(|name| std::fs::create_dir(lab.dir.path().join(name)).unwrap());
+    let line = format!(
+        "run --simulate {volume} {options} --bs 4k --offline --json r.json --promise {promise} --judge-simulated"
+    );
+    let out = lab.volproof(&line.split(' ').collect::<Vec<_>>());
+    let text = std::fs::read_to_string(lab.dir.path().join("r.json"));
+    let text = text.unwrap_or_else(|_| panic!("{line}: {}", String::from_utf8_lossy(&out.stderr)));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn codes(record: &Value) -> Vec<&str> {
+    record["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect()
+}
+
+const PL1_OF_20: &str = "alibaba:cloud_essd.PL1 --volume-size 20GiB";
+
+#[test]
+fn stalls_that_outlast_a_quota_pass_nothing() {
+    for (quota, stall, depth) in [
+        ("cap-period=1s,iops-cap=3111", "stall-at=2919ms,stall-for=3s,stall-every=30s", 64),
+        ("cap-period=500ms,iops-cap=3209", "stall-at=2919ms,stall-for=1500ms,stall-every=20s", 256),
+        ("cap-period=250ms,iops-cap=3181", "stall-at=2919ms,stall-for=520ms,stall-every=5s", 256),
+        ("cap-period=250ms,iops-cap=3181", "stall-at=2919ms,stall-for=900ms,stall-every=9s", 32),
+    ] {
+        let options = format!("--rw randread --iodepth {depth} --runtime 300s");
+        let record = simulated(&format!("latency=1ms,{quota},{stall}"), &options, PL1_OF_20);
+        assert_eq!(record["verdict"]["outcome"], "inconclusive", "{quota}: {:#}", record["verdict"]);
+        assert!(codes(&record).contains(&"stall"), "{quota}: {:?}", codes(&record));
+    }
+}
+
+#[test]
+fn a_promise_of_time_is_broken_by_stalls_as_by_dips() {
+    for lapse in
+        ["dip-at=10s,dip-for=3s,dip-every=50s,dip-to=0.5", "stall-at=10s,stall-for=3s,stall-every=50s"]
+    {
+        let options = "--rw randread --iodepth 32 --runtime 600s";
+        let record = simulated(
+            &format!("latency=500us,iops-cap=3300,{lapse}"),
+            options,
+            "aws:gp3 --volume-size 100GiB",
+        );
+        let claim = &record["verdict"]["claims"][0];
+        assert_eq!(claim["outcome"], "fail", "{lapse}: {claim:#}");
+        assert!(claim["reason"].as_str().unwrap().contains("99.0 % are promised"), "{claim:#}");
+    }
+}
+
+#[test]
+fn a_latency_that_hides_waiting_for_the_volume_does_not_pass() {
+    let options = "--rw randwrite --iodepth 1 --rate-iops 1400 --runtime 120s";
+    let record = simulated("latency=60us,stall-at=1s,stall-for=90ms,stall-every=1s", options, PL1_OF_20);
+    let of_latency = |record: &Value| {
+        let claims = record["verdict"]["claims"].as_array().unwrap().clone();
+        claims.into_iter().find(|c| c["metric"] == "latency").unwrap()
+    };
+    let claim = of_latency(&record);
+    assert_eq!(claim["outcome"], "inconclusive", "{claim:#}");
+    assert!(claim["reason"].as_str().unwrap().contains("was due"), "{claim:#}");
+    assert_eq!(of_latency(&simulated("latency=60us", options, PL1_OF_20))["outcome"], "pass");
+}
+
+#[test]
+fn a_fall_at_the_end_decides_nothing_and_the_whole_window_is_judged() {
+    let options = "--rw randread --iodepth 16 --runtime 300s";
+    let volume = "latency=1ms,iops-cap=3080,dip-at=290s,dip-for=20s,dip-to=0.6";
+    let record = simulated(volume, options, PL1_OF_20);
+    let claim = &record["verdict"]["claims"][0];
+    assert_eq!((&claim["outcome"], &claim["burst"]), (&"inconclusive".into(), &Value::Null), "{claim:#}");
+    assert_eq!(claim["measured"], claim["whole_window"], "{claim:#}");
+    assert!(claim["reason"].as_str().unwrap().contains("in the last 10"), "{claim:#}");
+}
+
+#[test]
+fn each_simulated_target_is_a_volume_of_its_own() {
+    let at = |cap: u32| {
+        let volume = format!("latency=1ms,iops-cap={cap}");
+        simulated(&volume, "one two --rw randread --iodepth 16 --runtime 60s", PL1_OF_20)
+    };
+    let record = at(3000);
+    assert_eq!(record["verdict"]["claims"][0]["promised"], 5600.0);
+    assert_eq!(record["verdict"]["outcome"], "pass");
+    // Both together do more than one is promised.
+    assert_eq!(at(2000)["verdict"]["outcome"], "fail");
+}
+
+#[test]
+fn hot_blocks_pass_no_promise() {
+    for (hot, outcome) in
+        [("zipf:1.1", "inconclusive"), ("zoned:90/1:10/99", "inconclusive"), ("uniform", "pass")]
+    {
+        let options = format!("--rw randread --iodepth 16 --runtime 60s --distribution {hot}");
+        let record = simulated("latency=1ms,iops-cap=3000", &options, PL1_OF_20);
+        let claim = &record["verdict"]["claims"][0];
+        assert_eq!(claim["outcome"], outcome, "{claim:#}");
+        let told = claim["reason"].as_str().is_some_and(|why| why.contains(hot));
+        assert_eq!(told, outcome != "pass", "{claim:#}");
+    }
+}
+
+#[test]
+fn what_returns_in_a_few_seconds_may_be_chance() {
+    let lab = Lab::new();
+    let device = format!("{}\ncap_period = \"1s\"", capped(2290.0));
+    for (seconds, confidence) in [(12, "possible"), (30, "likely")] {
+        let ran = lab.run(&[("randread", &random(seconds), &device)], &PL0);
+        let v = judged_but(&lab, &ran, |_| {});
+        assert_eq!(finding(&v, "on-off")["confidence"], confidence, "{seconds} s");
+    }
+}
+
+/// The screen of a run on a simulated volume.
+fn screen(lab: &Lab, words: &str) -> String {
+    let words: Vec<&str> =
+        ["run", "--judge-simulated", "--offline"].into_iter().chain(words.split(' ')).collect();
+    let out = String::from_utf8(lab.volproof(&words).stdout).unwrap();
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn how_long_a_burst_was_kept_stands_beside_its_pass() {
+    let volume = "--simulate latency=500us,iops-cap=300,burst-iops=3000,burst-ios=5400000 --rw randread --iodepth 64 --runtime 120s \
+                  --promise aws:gp2 --volume-size 100GiB --promise-burst";
+    let out = screen(&Lab::new(), volume);
+    assert!(out.starts_with("PASS"), "{out}");
+    assert!(
+        out.contains("kept for the 2 min 00 s measured; whether it lasts the 33 min 20 s of a full bucket was not tested"),
+        "{out}"
+    );
+}
+
+#[test]
+fn arrivals_that_wait_for_each_other_are_no_stops_of_the_volume() {
+    let volume = |device: &str| {
+        format!(
+            "--simulate latency=198us{device} --rw randwrite --iodepth 1 --runtime 120s --rate-iops 1400 --arrival poisson \
+             --promise alibaba:cloud_essd.PL1 --volume-size 20GiB"
+        )
+    };
+    let out = screen(&Lab::new(), &volume(""));
+    assert!(out.contains("come in bunches and wait for each other"), "{out}");
+    let stops = screen(&Lab::new(), &volume(",stall-at=10s,stall-for=300ms,stall-every=20s"));
+    assert!(!stops.contains("in bunches") && !stops.starts_with("PASS"), "{stops}");
 }

@@ -8,10 +8,9 @@ const DEEP: &str = "iodepth=16";
 
 /// All volumes.
 pub fn all() -> Vec<Row> {
-    [steady(), stalls(), in_turn(), returning(), uneven(), slow_by_chance(), bursts(), others(), held_back()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let groups =
+        [steady(), stalls(), in_turn(), returning(), in_slices(), uneven(), slow_by_chance(), bursts()];
+    groups.into_iter().chain([others(), held_back(), wide_spread()]).flatten().collect()
 }
 
 fn row(name: String, kind: &'static str, seconds: u32, load: &str, device: String, may: May) -> Row {
@@ -182,6 +181,36 @@ fn returning() -> Vec<Row> {
     for hang in [50, 300] {
         let device = format!("{},slow-share=0.001,slow-latency={hang}ms", cap(1.01));
         rows.push(row(format!("hangs of {hang} ms"), "plain", 300, DEEP, device, May::Pass));
+    }
+    rows
+}
+
+/// Volumes that stop in regular short slices, at a depth that reaches the promise between the stops alone: more in flight gives more. Beside them
+/// quotas of about the same figures, which requests wait for nearly all the time, or at a depth that is enough for any volume.
+fn in_slices() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (depth, latency, dead, every) in [
+        (5, 10, 30, 100),
+        (6, 10, 100, 250),
+        (8, 20, 120, 500),
+        (9, 10, 130, 200),
+        (16, 30, 70, 170),
+        (36, 70, 90, 200),
+        (70, 150, 260, 600),
+    ] {
+        let device = format!("latency={latency}ms,stall-at=70ms,stall-for={dead}ms,stall-every={every}ms");
+        for jitter in ["", ",jitter=900us"] {
+            let name = format!("{dead} ms of {every} dead at depth {depth}{jitter}");
+            let load = format!("iodepth={depth}");
+            let volume = Volume::new(name, "plain", 120, &load, &format!("{device}{jitter}"));
+            rows.push(Row { volume, may: May::Invalid });
+        }
+    }
+    for (depth, latency, period) in [(16, 10, 100), (20, 10, 250), (40, 20, 500), (256, 300, 1000)] {
+        let device = format!("latency={latency}ms,cap-period={period}ms,{}", cap(0.85));
+        let name = format!("a quota each {period} ms at depth {depth}");
+        let volume = Volume::new(name, "plain", 120, &format!("iodepth={depth}"), &device);
+        rows.push(Row { volume, may: May::Fail });
     }
     rows
 }
@@ -402,7 +431,16 @@ fn bursts() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let open = |rate: f64| format!("iodepth=64,rate-iops={rate}");
     let fast = "latency=2ms".to_string();
+    // Each first write to a block takes 50 ms, and hardly any comes to a block twice: four at a time reach 80 a second.
+    let first = |load: &str| {
+        let name = format!("slow first writes, {load}");
+        let device = "latency=200us,first-touch=50ms";
+        let volume = Volume::new(name, "plain", 300, &format!("rw=randwrite,{load}"), device);
+        Row { volume, may: May::Invalid }
+    };
     let mut rows = vec![
+        first("iodepth=4"),
+        first("iodepth=1,numjobs=4"),
         row("open loop below the cap".into(), "plain", 300, &open(404.0), cap(1.2), May::Pass),
         row(
             "open loop, no cap".into(),
@@ -482,8 +520,26 @@ fn others() -> Vec<Row> {
         format!("{},stall-at=285s,stall-for=4s,stall-every=5s", cap(1.02)),
         May::Open,
     ));
-    for share in [0.8, 0.95, 1.03] {
-        rows.push(row(format!("by the second at {share}"), "timed", 300, DEEP, cap(share), by_share(share)));
+    // 90 % are promised by the second: 95 % are less than was bought, and no breach.
+    for (share, may) in [(0.8, May::Fail), (0.95, May::Open), (1.03, May::Pass)] {
+        rows.push(row(format!("by the second at {share}"), "timed", 300, DEEP, cap(share), may));
+    }
+    rows
+}
+
+/// Volumes whose latencies spread widely, under loads with too little in flight; the same with enough of it.
+fn wide_spread() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (load, device, may) in [
+        ("iodepth=8", "latency=10ms,jitter=30ms", May::Invalid),
+        ("iodepth=4", "latency=10ms,jitter=80ms", May::Invalid),
+        ("iodepth=28,rw=randrw", "latency=40ms,jitter=120ms", May::Invalid),
+        ("iodepth=14,rate-iops=400", "latency=34ms,jitter=7ms", May::Invalid),
+        ("iodepth=4,rate-iops=400", "latency=8500us,jitter=17ms", May::Invalid),
+        ("iodepth=64", "latency=10ms,jitter=80ms,iops-cap=404", May::Pass),
+    ] {
+        let volume = Volume::new(format!("{device} at {load}"), "plain", 120, load, device);
+        rows.push(Row { volume, may });
     }
     rows
 }

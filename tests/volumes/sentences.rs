@@ -117,8 +117,8 @@ pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
         stalls && !said.tells_a_stop() || !stalls && find("stall").is_some(),
         "verdict and diagnosis disagree on stalls",
     ));
-    if let Some(burst) = find("burst") {
-        let baseline = burst["numbers"]["baseline_per_second"].as_f64().unwrap_or(0.0);
+    // A fall whose end nobody saw names none.
+    if let Some(baseline) = find("burst").and_then(|b| b["numbers"]["baseline_per_second"].as_f64()) {
         rules.push((
             !near(measured, baseline),
             "the verdict judges another rate than the baseline that is named",

@@ -83,8 +83,9 @@ fn every_volume_is_answered_as_it_delivered() {
         if short && said.finding("on-off").is_none() {
             tell("the short stops are not told".into());
         }
-        let dead =
-            volume.device.contains("stall-for=") && !short && !volume.name.starts_with("open loop, dead to");
+        let untold =
+            short || volume.name.contains("dead at depth") || volume.name.starts_with("open loop, dead to");
+        let dead = volume.device.contains("stall-for=") && !untold;
         if dead && !said.tells_a_stop() {
             tell("the stall is not told".into());
         }

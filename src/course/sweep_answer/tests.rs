@@ -162,7 +162,8 @@ fn a_volume_that_slows_down_under_writes_is_not_taken_for_one_that_depends_on_de
         if n < 10 { rate } else { rate / 2.0 }
     };
     let answer = play(Pattern::RandWrite, 3, cap);
-    assert!(answer.notes.iter().any(|n| n.contains("% slower than the first")), "{:?}", answer.notes);
+    let [note] = answer.notes.as_slice() else { panic!("{:?}", answer.notes) };
+    assert!(note.contains("the volume changed during the sweep: depth 32 gave 8,0"), "{note}");
     // A volume that is still warming up is faster at the end.
     let warming =
         |s: &Step, n: usize| 8000f64.min(1000.0 * f64::from(s.iodepth)) * (0.6 + 0.04 * (n as f64).min(10.0));
@@ -171,4 +172,88 @@ fn a_volume_that_slows_down_under_writes_is_not_taken_for_one_that_depends_on_de
     // One that stays as it is says nothing of the kind.
     let still = play(Pattern::RandWrite, 3, |s, _| 8000f64.min(1000.0 * f64::from(s.iodepth)));
     assert!(still.notes.is_empty(), "{:?}", still.notes);
+}
+
+/// A volume with a bucket of credits: the rate of each step of 15 s, on average.
+fn bucket(baseline: f64, burst: f64, mut credits: f64, latency: f64) -> impl FnMut(&Step, usize) -> f64 {
+    move |step, _| {
+        let asked = step.depth_per_target() as f64 / latency;
+        let high = asked.min(burst);
+        let lasts = if high > baseline { (credits / (high - baseline)).min(15.0) } else { 15.0 };
+        credits -= lasts * (high - baseline).max(0.0);
+        (lasts * high + (15.0 - lasts) * high.min(baseline)) / 15.0
+    }
+}
+
+#[test]
+fn credits_that_run_out_between_points_are_not_what_depth_does() {
+    // The bucket is empty within the point of depth 4.
+    let answer = play_depths("1..32", bucket(300.0, 3000.0, 80_000.0, 500e-6));
+    let marked: Vec<u32> =
+        answer.points.iter().filter(|p| !p.spoilt_by.is_empty()).map(|p| p.iodepth).collect();
+    assert_eq!(marked, [1, 4], "{answer:?}");
+    let depth = &answer.depths[0];
+    assert!((depth.most_iops / 300.0 - 1.0).abs() < 0.01 && depth.falls_after.is_none(), "{depth:?}");
+    assert!(depth.knee.is_none(), "{depth:?}");
+    assert!(
+        answer.sentence.starts_with("30") && !answer.sentence.contains("smallest"),
+        "{}",
+        answer.sentence
+    );
+    assert!(answer.sentence.contains("IOPS were measured before the volume changed"), "{}", answer.sentence);
+    let [note] = answer.notes.as_slice() else { panic!("{:?}", answer.notes) };
+    assert!(note.contains("depth 2 gave 2,99") && note.contains("depth 1; depth 4 (marked !)"), "{note}");
+    // A baseline that depth 1 reaches: nothing is open.
+    let answer = play_depths("1..64", bucket(5000.0, 20_000.0, 300_000.0, 200e-6));
+    assert!(answer.sentence.contains("depth 1 is the smallest"), "{}", answer.sentence);
+}
+
+#[test]
+fn a_mean_of_two_states_is_not_printed_unmarked() {
+    let three = |credits: f64| {
+        play_sweep(&sweep_of("1..64", Pattern::RandRead, 3), bucket(5000.0, 20_000.0, credits, 200e-6))
+    };
+    // The credits end in the first runs: two later runs of each point are of the baseline.
+    let answer = three(300_000.0);
+    assert!(answer.points.iter().all(|p| p.iops < 5100.0 && p.spoilt_by.is_empty()), "{:?}", answer.points);
+    assert!(answer.sentence.contains("depth 1 is the smallest"), "{}", answer.sentence);
+    // They end in the last runs: nothing says which of the two lasts.
+    let answer = three(1_450_000.0);
+    let mixed = |p: &SweepPoint| p.iops > 5100.0 && p.iops < 9000.0 || p.iops > 10_100.0 && p.iops < 19_800.0;
+    assert!(answer.points.iter().filter(|p| mixed(p)).all(is_changed), "{:?}", answer.points);
+    assert!(answer.points.iter().any(is_changed), "{:?}", answer.points);
+}
+
+#[test]
+fn a_volume_that_loses_by_depth_is_asked_once_more() {
+    let sweep = sweep_of("1..256", Pattern::RandRead, 1);
+    let mut names = Vec::new();
+    let answer = play_sweep(&sweep, |s, _| {
+        names.push(s.name.clone());
+        scalability(f64::from(s.iodepth), 0.02, 0.001)
+    });
+    assert_eq!(names.iter().filter(|n| n.ends_with("-again")).collect::<Vec<_>>(), ["d32-again"]);
+    assert!(names.len() <= sweep.worst_steps());
+    assert!(answer.points.iter().all(|p| p.spoilt_by.is_empty()), "{:?}", answer.points);
+    assert_eq!(answer.depths[0].falls_after, Some(32));
+}
+
+#[test]
+fn what_was_measured_while_a_burst_ended_is_no_rate_at_any_depth() {
+    // 6,800 a second from depth 7 on, and credits that end within the step of depth 64.
+    let answer = play_depths("1..64", |step, _| match step.name.ends_with("-again") {
+        true => 6800.0,
+        false if step.iodepth == 64 => 8882.0,
+        false => f64::from(1000 * step.iodepth).min(20_000.0),
+    });
+    let marked: Vec<u32> = answer.points.iter().filter(|p| is_changed(p)).map(|p| p.iodepth).collect();
+    assert_eq!(marked, [8, 16, 64], "{:?}", answer.points);
+    let most = answer.depths[0].most_iops;
+    assert!((most / 6800.0 - 1.0).abs() < 0.01, "{most}");
+    assert!(
+        answer.sentence.contains("seen, since the volume changed: more than depth 32 may"),
+        "{}",
+        answer.sentence
+    );
+    assert!(answer.notes.iter().all(|note| !note.contains("still grew")), "{:?}", answer.notes);
 }

@@ -81,7 +81,9 @@ impl Stack {
             mounts.clone().take(2).map(|m| format!("{} on {}", m.filesystem, readable(&m.mount_point))),
         );
         let more = mounts.count().saturating_sub(2);
-        words.extend((more > 0).then(|| format!("{more} more mounts")));
+        words.extend(
+            (more > 0).then(|| format!("{more} more {}", if more == 1 { "mount" } else { "mounts" })),
+        );
         words.extend(self.swaps.contains(&thing).then(|| "swapped to".to_string()));
         words.extend(self.pools.contains(&thing).then(|| "in a running pool".to_string()));
         words.extend(self.system.contains(&thing).then(|| "carries /".to_string()));

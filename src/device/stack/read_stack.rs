@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -16,7 +17,7 @@ use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
-use crate::device::{DevNumber, FilePlace, Mount, Root, ioctl, number_at, pools};
+use crate::device::{DevNumber, FilePlace, Mount, Root, Unseen, ioctl, number_at, pools};
 
 impl StackNode {
     /// The file or block device that is open here, or at this path; none for anything else.
@@ -101,10 +102,10 @@ impl Stack {
                 Some(lower) => {
                     self.put(thing, StackNode::Device(lower), Layer::Built, vec![Piece::ALL], false)
                 }
-                None => self.unseen.push(format!(
-                    "which device backs {name}: {} is no block device here",
+                None => self.unseen.push(Unseen::by_root(format!(
+                    "which device backs {name} cannot be seen: {} is no block device here",
                     readable(&backing)
-                )),
+                ))),
             }
         }
     }
@@ -113,24 +114,31 @@ impl Stack {
         let Some(thing) = self.named(root, name) else { return };
         let path = root.path_in(dir(name).join("loop/backing_file")).unwrap_or_default();
         let size = root.number(dir(name).join("size")).unwrap_or(0).saturating_mul(SECTOR);
-        let (lower, from) = match root.is_system() {
-            true => match behind(name, thing) {
-                Ok(Some(found)) => found,
-                Ok(None) => return,
-                Err(e) => {
-                    let why = format!("what lies behind {name}: /dev/{name} cannot be asked: {e}");
-                    return self.unseen.push(why);
-                }
-            },
-            false => {
-                let lower = match number_at(root, &path) {
-                    Some(number) => Some(StackNode::Device(number)),
-                    None => std::fs::metadata(root.path(&path)).ok().and_then(|about| StackNode::of(&about)),
-                };
-                let Some(lower) = lower else { return };
-                (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
-            }
+        let by_path = || {
+            let lower = match number_at(root, &path) {
+                Some(number) => Some(StackNode::Device(number)),
+                None => std::fs::metadata(root.path(&path)).ok().and_then(|about| StackNode::of(&about)),
+            };
+            Some((lower?, root.number(dir(name).join("loop/offset")).unwrap_or(0)))
         };
+        let found = match root.is_system().then(|| behind(name, thing)) {
+            Some(Ok(found)) => found,
+            Some(Err(e)) if e.kind() == ErrorKind::PermissionDenied => {
+                // The kernel shows the folder while something is attached.
+                if !root.has(dir(name).join("loop")) {
+                    return;
+                }
+                self.unasked_loops.push(name.to_string());
+                by_path()
+            }
+            Some(Err(e)) => {
+                let what =
+                    format!("what lies behind {name} cannot be seen: /dev/{name} does not answer ({e})");
+                return self.unseen.push(Unseen::by_root(what));
+            }
+            None => by_path(),
+        };
+        let Some((lower, from)) = found else { return };
         let lower = self.file_in_use(root, lower, &path, &path);
         if root.number(dir(name).join("loop/sizelimit")).is_some_and(|limit| limit > 0) {
             self.limited.insert(lower);
@@ -198,10 +206,10 @@ impl Stack {
                     let thing = self.file_in_use(root, thing, &swap.path, &swap.path);
                     self.swaps.push(thing);
                 }
-                None => self.unseen.push(format!(
-                    "what {} is, to which the kernel swaps: nothing has that name here",
+                None => self.unseen.push(Unseen::by_root(format!(
+                    "what {} is, to which the kernel swaps, cannot be seen: nothing has that name here",
                     readable(&swap.path)
-                )),
+                ))),
             }
         }
     }
@@ -245,11 +253,11 @@ impl Stack {
                 self.mounts.push((thing, mount.clone()));
             }
             (_, None) if mount.filesystem == "erofs" && mount.source != "none" => {
-                self.unseen_images.push(format!(
-                    "which file is mounted on {}: {} is no file here",
+                self.unseen_images.push(Unseen::by_root(format!(
+                    "which file is mounted on {} cannot be seen: {} is no file here",
                     readable(&mount.mount_point),
                     readable(source)
-                ));
+                )));
             }
             _ => {}
         }

@@ -59,7 +59,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// of I/O ended the load, the flush's time belongs to the window, because the written data is not durable before.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_flush(&mut self) -> io::Result<()> {
+    fn end_flush(&mut self) -> io::Result<()> {
         let pending = std::mem::take(&mut self.end_fsync);
         if !pending || self.idle < self.slots.len() || self.control.stop.load(Ordering::Relaxed) {
             return Ok(());

@@ -128,13 +128,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         if second.is_some() {
             self.clear();
         }
+        let length = Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index))));
         if self.control.kernel_threads.load(Ordering::Relaxed) {
-            self.backend.kernel_threads();
+            self.backend.kernel_threads(counts.0.iter().map(|c| c.ios).sum(), length);
         }
         let interval = Interval {
             worker: self.id,
             index: self.index,
-            length: Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index)))),
+            length,
             counts,
             // Below 0 only where the clock went back.
             in_flight: self.clock.ns((std::mem::take(&mut self.occupancy) as i64).max(0) as u64),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::super::job::Job;
 use super::super::option_value::{OptionValue, TargetAmount};
-use super::job_files::{Files, PathKind};
+use super::data_files::{Files, PathKind};
 use super::timing::is_time_based;
 use super::{FioWords, Obstacles, written_size};
 use crate::plan::{BlockSizes, EngineKind, Step};

@@ -14,9 +14,9 @@
 mod addressing;
 mod block_sizes;
 mod caching;
+mod data_files;
 mod extent;
 mod flushing;
-mod job_files;
 mod job_order;
 mod rates;
 mod submission;
@@ -28,7 +28,7 @@ mod written_data;
 use std::path::{Path, PathBuf};
 
 pub use block_sizes::block_ranges;
-pub use job_files::{JobFile, Layout, PathKind, split, stripped, targets};
+pub use data_files::{JobDataFile, Layout, PathKind, split, stripped, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;
@@ -43,7 +43,7 @@ pub struct Native {
     /// The jobs that the steps of the plan stand for, in the same order.
     pub members: Vec<Member>,
     /// Files that the jobs name, each once, with the size they need.
-    pub files: Vec<(PathBuf, JobFile)>,
+    pub files: Vec<(PathBuf, JobDataFile)>,
     /// Which of them are missing or too short, by job and in fio's order.
     pub layouts: Vec<Layout>,
     /// Options that are accepted and change nothing.
@@ -118,7 +118,7 @@ pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Res
 fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result<Native, Vec<Obstacle>> {
     let mut found = Vec::new();
     let mut notes = Vec::new();
-    let mut files = job_files::Files::new(look);
+    let mut files = data_files::Files::new(look);
     let mut plan = Plan {
         name: "fio".into(),
         targets: Vec::new(),

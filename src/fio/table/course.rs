@@ -1,9 +1,8 @@
 //! Course and pace of a run.
 
 use super::super::option::{FioOption, Group, OptionWord, ValueKind};
-use super::{MICROS, SECONDS, U32, each, int};
+use super::{MICROS, SECONDS, U32, UNCHECKED, each, int};
 
-const UNCHECKED: &str = "volproof does not check data yet";
 const ALONE: &str = "a job ends by itself; when another one has ended or failed is nothing to it";
 const GOAL: &str = "the depth stays what it was asked to be";
 const PAUSED: &str = "thinktime asks for it";

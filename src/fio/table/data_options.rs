@@ -1,9 +1,8 @@
 //! Data of writes, its verification, traces, zoned devices.
 
 use super::super::option::{FioOption, Group, OptionWord, ValueKind};
-use super::{LONG, U32, int};
+use super::{LONG, U32, UNCHECKED, int};
 
-const UNCHECKED: &str = "volproof does not check data yet";
 const TRIM: &str = "volproof does not trim what it verified";
 const TRACE: &str = "volproof neither keeps nor replays traces of fio";
 const ZONES: &str = "volproof drives devices without zones";

@@ -46,6 +46,8 @@ pub fn engine(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|e| e.name == name)
 }
 
+/// Why an option that has data checked goes to the installed fio.
+const UNCHECKED: &str = "volproof does not check data yet";
 /// The greatest value of a 32-bit option.
 const U32: i64 = u32::MAX as i64;
 /// A number of 64 bits.

@@ -15,13 +15,15 @@ mod row;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::ctime;
+use super::impossible::{self, Impossible};
 use super::json_read::ReadError;
 use super::output::{AskedRate, DiskCounters, Header, MOST_ROWS, Output, OutputRow};
-use super::possible::{self, Impossible};
+use super::runs::members;
 use field::{field, position, whole};
 use job_headers::{own_headers, sums_of_unlike_jobs};
 pub use line::{TextLine, lines};
-use outside_rows::{asked_rate, clock, disk, group, header, version};
+use outside_rows::{asked_rate, disk, group, header, version};
 use row::TextRow;
 
 /// Notes after these are counted only.
@@ -96,6 +98,8 @@ struct TextReader {
     /// A row of the present report names its host.
     of_clients: bool,
     unfinished: Option<String>,
+    /// Jobs that the report says were started; 0 where it does not.
+    started: u32,
     notes_left_out: usize,
     /// The host of the next row: in client mode `<host> ` is the line before it.
     announced: Option<String>,
@@ -136,6 +140,15 @@ impl Here<'_, '_> {
     }
 }
 
+/// The number of jobs in `3 processes` or `1 thread and 2 processes`.
+fn jobs_started(text: &str) -> Option<u32> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.split(|word| *word == "and").try_fold(0u32, |sum, part| match part {
+        [n, "process" | "processes" | "thread" | "threads"] => Some(sum.saturating_add(n.parse().ok()?)),
+        _ => None,
+    })
+}
+
 /// A number that tells a row from the other rows of its report.
 fn row_identity(name: &str, host: Option<&str>, pid: Option<u32>) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -173,6 +186,10 @@ impl TextReader {
         }
         if word.starts_with("Run status group") {
             return self.after();
+        }
+        if let Some(jobs) = word.strip_prefix("Starting ").and_then(jobs_started) {
+            self.started = jobs;
+            return;
         }
         if word.starts_with("Disk stats") {
             return self.after();
@@ -355,7 +372,7 @@ impl TextReader {
     fn close_row(&mut self) {
         let Some(row) = self.row.take() else { return };
         let (mut job, missing) = row.end();
-        possible::judge(&mut job);
+        impossible::judge(&mut job);
         if let Some(why) = missing {
             self.unfinished.get_or_insert(why);
         }
@@ -369,7 +386,7 @@ impl TextReader {
         self.close_row();
         let mut output = std::mem::take(&mut self.output);
         self.known.clear();
-        self.of_clients = false;
+        let of_clients = std::mem::take(&mut self.of_clients);
         let headers = std::mem::take(&mut self.headers);
         let groups = std::mem::take(&mut self.groups);
         let mut partial = self.unfinished.take();
@@ -400,6 +417,11 @@ impl TextReader {
                 if without.len() > 1 { format!(" and {} more", without.len() - 1) } else { String::new() };
             output.notes.push(format!("no results of job {first}{others}"));
         }
+        let rows = members(output.jobs.iter()).unwrap_or(u32::MAX);
+        let missing = std::mem::take(&mut self.started).saturating_sub(rows);
+        if missing > 0 && !of_clients {
+            partial.get_or_insert_with(|| format!("{missing} of the jobs that were started have no row"));
+        }
         output.partial = partial;
         self.done.push(output);
     }
@@ -421,5 +443,5 @@ impl TextReader {
 /// When fio printed a row.
 fn date(row: &str) -> Option<u64> {
     let (_, date) = row[position(row, "pid")?..].split_once(": ")?;
-    clock(date.trim())
+    ctime::read(date.trim())
 }

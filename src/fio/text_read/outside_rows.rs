@@ -1,8 +1,5 @@
 //! Lines that belong to no row: versions, headers, status lines, sums of groups, disks, times of day.
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-
 use super::field::{self, amount, bytes, field, position, whole};
 use crate::fio::output::{AskedRate, DiskCounters, DiskCounts, Header, OutputRow, Stats};
 use crate::sample::Direction;
@@ -114,12 +111,4 @@ pub(super) fn disk(text: &str) -> Option<DiskCounters> {
         below: counts("aggr"),
         is_below: false,
     })
-}
-
-/// The time of day as fio prints it, which has no zone: taken as this machine's.
-pub(super) fn clock(text: &str) -> Option<u64> {
-    let date: String = text.chars().take(24).collect();
-    let at = DateTime::strptime("%a %b %e %H:%M:%S %Y", date.trim()).ok()?;
-    let zoned = at.to_zoned(TimeZone::system()).ok()?;
-    u64::try_from(zoned.timestamp().as_millisecond()).ok()
 }

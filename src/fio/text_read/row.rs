@@ -2,11 +2,11 @@
 
 use super::Here;
 use super::field::{amount, bytes, count, field, nanos, number, position, share, unit, whole};
+use crate::fio::impossible::Impossible;
+use crate::fio::json_value::JsonValue;
 use crate::fio::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, Latency, LatencyTarget, OutputRow, RowCpu, Samples, Stats,
 };
-use crate::fio::possible::Impossible;
-use crate::fio::value::JsonValue;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 

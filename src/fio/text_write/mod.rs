@@ -13,9 +13,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::io;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
+use super::ctime;
 use super::job_conditions;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
@@ -32,7 +30,7 @@ pub fn normal(output: &Output) -> String {
 /// Writes the whole report row by row, since it may be long.
 ///
 /// # Errors
-/// Those of `out`.
+/// When `out` takes no more.
 pub fn write_to(output: &Output, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(before(output).as_bytes())?;
     results_to(output, &mut |text| out.write_all(text.as_bytes()))
@@ -56,8 +54,10 @@ pub fn before(output: &Output) -> String {
         last = line;
     }
     let threads = |job: &&OutputRow| job.option(output, &["thread"]).is_some_and(|v| v != "0");
-    let members =
-        |with: bool| output.jobs.iter().filter(|j| threads(j) == with).map(|j| j.members.max(1)).sum();
+    let members = |with: bool| {
+        let jobs = output.jobs.iter().filter(|j| threads(j) == with);
+        jobs.map(OutputRow::least_members).fold(0, u32::saturating_add)
+    };
     let _ = writeln!(out, "{}", output.version);
     out += &starting(members(true), members(false));
     if let Some(program) = output.measured_by {
@@ -67,7 +67,7 @@ pub fn before(output: &Output) -> String {
 }
 
 /// The line of a job before the run; its clones are one line with three points.
-pub fn job_line(name: &str, group: u32, header: &Header, scale: &Scale) -> String {
+fn job_line(name: &str, group: u32, header: &Header, scale: &Scale) -> String {
     let range = |i: usize| {
         let (low, high) = header.block[i];
         format!("{}-{}", scale.amount(low.0)[0], scale.amount(high.0)[0])
@@ -154,10 +154,10 @@ fn row(job: &OutputRow, output: &Output, out: &mut String) {
         "{}: (groupid={}, jobs={}): err={:2}{error}: pid={}: {}",
         job.name,
         job.group,
-        job.members.max(1),
+        job.least_members(),
         job.error,
         job.pid.unwrap_or(0),
-        clock(output.timestamp_ms)
+        output.timestamp_ms.map(ctime::words).unwrap_or_default()
     );
     if let Some(words) = &job.description {
         let _ = writeln!(out, "  Description  : [{words}]");
@@ -324,12 +324,4 @@ fn error_words(number: i32) -> String {
     }
     let text = std::io::Error::from_raw_os_error(number.abs()).to_string();
     text.split(" (os error").next().unwrap_or(&text).to_string()
-}
-
-/// The time as `ctime` has it, in this machine's zone.
-fn clock(ms: Option<u64>) -> String {
-    let Some(at) = ms.and_then(|ms| Timestamp::from_millisecond(ms as i64).ok()) else {
-        return String::new();
-    };
-    at.to_zoned(TimeZone::system()).strftime("%a %b %e %H:%M:%S %Y").to_string()
 }

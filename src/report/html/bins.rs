@@ -61,7 +61,7 @@ impl Cut {
     }
 
     /// Length of a point.
-    pub fn point_seconds(self) -> f64 {
+    fn point_seconds(self) -> f64 {
         self.unit_seconds() * self.group as f64
     }
 }

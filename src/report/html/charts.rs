@@ -8,7 +8,7 @@ use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::record::{Record, ReportedStep, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::event::{Event, Lapse, LoadGrid};
+use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::steady;
 use crate::unit::{Bytes, Nanos};
 
@@ -98,7 +98,7 @@ pub struct Strips {
 /// A time that the charts over time shade.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeBand {
-    /// `warm-up`, `stall` or `brown-out`.
+    /// `warm-up`, `stall`, `brown-out` or `slow-start`.
     pub kind: &'static str,
     /// Seconds after the start of the window.
     pub from: f64,
@@ -130,7 +130,7 @@ fn sum<'a>(columns: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
 }
 
 /// Histograms of each second over all targets.
-pub fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -> Vec<StoredHistogram> {
+fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -> Vec<StoredHistogram> {
     let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
     let mut out = vec![StoredHistogram::default(); n];
     for stream in streams {
@@ -249,6 +249,7 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
         let kind = match e.lapse {
             Lapse::Stall => "stall",
             Lapse::BrownOut => "brown-out",
+            Lapse::SlowStart => "slow-start",
         };
         TimeBand { kind, from: bins::rounded(from), to: bins::rounded(from + e.length_ns.as_seconds()) }
     };

@@ -1,6 +1,6 @@
 //! The machines of a fleet on the page: a row and a band of the rate over time for each.
 
-use super::sections::{Fact, fact};
+use super::sections::{Fact, fact, nanos};
 use super::step_section::spark;
 use crate::record::{Fleet, Record, Verdict};
 use crate::report::fleet_text::{MachineRow, machines, window};
@@ -43,7 +43,9 @@ pub fn tables(record: &Record, verdict: Option<&Verdict>) -> Vec<FleetTable> {
                 Some(spark(&track.ios.iter().map(|n| *n as f64).collect::<Vec<_>>()))
             };
             let row = |r: MachineRow<'_>| {
-                let at = |name: &str| r.percentile(name).map_or("–".into(), |p| micro(&p.to_string()));
+                let at = |name: &str| {
+                    r.latency().and_then(|l| l.marked(name, nanos)).unwrap_or_else(|| "–".into())
+                };
                 FleetRow {
                     name: r.machine.label(),
                     spark: band(r.share.rank).unwrap_or_default(),

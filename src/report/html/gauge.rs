@@ -4,7 +4,7 @@
 //! lengths. Figures are in the units of [`Claim`]; positions are thousandths of the width. Nothing is judged here.
 
 use crate::record::{Claim, Metric};
-use crate::unit::micro;
+use crate::unit::{Bytes, micro};
 use crate::verdict::{PromisedRates, figure};
 
 /// A mark on the axis, with its text.
@@ -63,7 +63,7 @@ fn readings(claim: &Claim, rates: Option<&PromisedRates>) -> Vec<f64> {
 
 /// At most five round figures strictly inside.
 fn round_figures(metric: Metric, low: f64, high: f64) -> Vec<f64> {
-    let unit = if metric == Metric::Throughput { 1_048_576.0 } else { 1.0 };
+    let unit = if metric == Metric::Throughput { Bytes::MIB.0 as f64 } else { 1.0 };
     let rough = (high - low) / unit / 3.0;
     let ten = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * ten).into_iter().find(|s| *s >= rough).unwrap_or(ten);
@@ -143,29 +143,11 @@ mod tests {
     use super::*;
     use crate::catalogue::volume_promise::{AtBlock, Binding};
     use crate::record::Outcome;
+    use crate::stats::limit_answer::ClaimAnswer;
 
     fn claim(metric: Metric, promised: f64, limit: f64, measured: f64, bounds: Option<(f64, f64)>) -> Claim {
-        Claim {
-            step: "s".into(),
-            metric,
-            need: None,
-            outcome: Outcome::Inconclusive,
-            promised,
-            limit,
-            binding: "volume IOPS".into(),
-            measured,
-            whole_window: measured,
-            ratio: measured / promised,
-            bounds,
-            burst: None,
-            lapses: Vec::new(),
-            delivered: None,
-            cut: None,
-            more_seconds: None,
-            blocker: None,
-            reason: String::new(),
-            command: None,
-        }
+        let found = ClaimAnswer::open(measured, limit, bounds, None);
+        Claim::new("s", metric, Outcome::Inconclusive, promised, found, String::new())
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub fn tuning(record: &Record) -> Option<Grid> {
         vec![a.path.clone(), a.before.clone(), a.wanted.clone(), how, a.reason.clone()]
     };
     if !tuning.untouched.is_empty() {
-        let notes = vec![format!("{}.", untouched(&tuning.untouched))];
+        let notes = vec![format!("{}.", untouched(tuning))];
         return Some(Grid { title: "Tuning", heads: Vec::new(), rows: Vec::new(), notes });
     }
     let back = match &tuning.restored {

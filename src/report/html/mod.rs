@@ -1,13 +1,14 @@
 //! A Record as one HTML page that needs nothing else: no network, no other file.
 //!
 //! Everything that must be read (verdict, tables, doubts, conditions) is in the markup; the script only adds charts. All
-//! foreign text goes through the template's escaping, all data for the script through [`for_script`], and a content security
+//! foreign text goes through the template's escaping, all data for the script through `for_script`, and a content security
 //! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
 //! The same Record gives the same page, byte for byte. Nothing here measures, and what is judged is asked of
 //! `verdict` and `diagnose`.
 
 mod bins;
 mod charts;
+mod course_charts;
 mod course_section;
 mod fleet_section;
 mod gauge;
@@ -24,6 +25,7 @@ use std::sync::LazyLock;
 use askama::Template;
 
 use crate::output::screen::VisibleWriter;
+use crate::plan::Question;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::report::fit_text::{FiguresTable, figures_tables};
@@ -36,13 +38,8 @@ use sections::{DoubtCard, Fact, VerdictLine};
 use step_section::{LATENCY_HEADS, PageRow, StepSection};
 use verdict_section::{ClaimCard, Judged, Limits, UntestedCard};
 
-/// plotly.js, unchanged; data/plotly/README.md says which and why. It is a tenth of the program as it stands in a page, so the program has it
-/// compressed.
-pub static PLOTLY: LazyLock<String> = LazyLock::new(|| {
-    let compressed = include_bytes!("../../../data/plotly/plotly-cartesian.min.js.zlib");
-    let script = miniz_oxide::inflate::decompress_to_vec_zlib(compressed).expect("plotly.js is whole");
-    String::from_utf8(script).expect("plotly.js is text")
-});
+/// plotly.js as it stands in a page.
+pub static PLOTLY: LazyLock<String> = LazyLock::new(crate::shipped::plotly);
 /// Steps with a section of their own, with charts; a browser draws no more. The tables on top have all.
 const MOST_SECTIONS: usize = 256;
 const STYLE: &str = include_str!("../../../templates/report.css");
@@ -88,6 +85,8 @@ struct ReportPage<'a> {
     command: String,
     data: String,
     style: &'static str,
+    /// The command that chose the steps by their results, with its suite.
+    asked_by: Option<String>,
 }
 
 impl ReportPage<'_> {
@@ -116,7 +115,7 @@ fn for_script(json: &str) -> String {
 /// Writes the page.
 ///
 /// # Errors
-/// Those of `out`.
+/// When `out` takes no more.
 pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
@@ -165,7 +164,12 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         environment: sections::environment(record),
         tuning: grids::tuning(record).into_iter().chain(grids::effects(record)).collect(),
         plan: repeat::plan_toml(&record.plan),
-        command: repeat::run_command(&record.plan, record.claimed.as_ref()),
+        asked_by: record.plan.question.as_ref().map(|question| match question {
+            Question::Sweep(_) => "sweep".into(),
+            Question::Slo(_) => "slo".into(),
+            Question::Suite(suite) => format!("suite {}", suite.name),
+        }),
+        command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
         data: for_script(&data),
         style: STYLE,
         record,

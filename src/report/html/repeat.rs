@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::fio::write_jobs::shell;
 use crate::plan::{EngineWord, Plan, Step};
-use crate::record::Claimed;
+use crate::record::JudgedPromise;
+use crate::shell_word::shell;
 
 /// The plan as TOML; reading it back gives the same steps. Keys that have their default are left out.
 pub fn plan_toml(plan: &Plan) -> String {
@@ -72,7 +72,7 @@ fn text(value: &str) -> String {
 }
 
 /// The command that runs the plan file again, against the same promise.
-pub fn run_command(plan: &Plan, promise: Option<&Claimed>) -> String {
+pub fn run_command(plan: &Plan, promise: Option<&JudgedPromise>) -> String {
     let mut out = String::from("volproof run --plan plan.toml");
     for (given, option) in [(plan.overwrite, " --overwrite"), (plan.keep, " --keep")] {
         out.push_str(if given { option } else { "" });

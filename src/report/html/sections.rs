@@ -1,10 +1,11 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
 use crate::doubt::Severity;
-use crate::record::{Record, State, TargetRecord};
+use crate::record::{Record, TargetRecord};
 use crate::report::fleet_text::machines;
 use crate::report::text::grouped_doubts;
 use crate::unit::{Nanos, micro};
+use crate::verdict::Conclusion;
 
 /// A name and what it is.
 pub struct Fact {
@@ -66,15 +67,21 @@ pub fn status(record: &Record) -> VerdictLine {
         text: text.into(),
         reason: String::new(),
     };
-    let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
-    match &record.state {
-        State::Failed(why) => s("bad", "Failed", why),
-        State::Interrupted => s("doubt", "Interrupted", "what was measured until then"),
-        State::Running => s("doubt", "Cut off", "later steps are missing"),
-        State::Complete => match blocker {
-            Some(w) => s("bad", "Not valid", &micro(&w.message)),
-            None => s("plain", "Measured", "no promise was given, so nothing is judged"),
-        },
+    let blocker = || record.doubts.iter().find(|w| w.severity == Severity::Blocker);
+    let why = record.state.cut_short().unwrap_or_default();
+    match Conclusion::of(record) {
+        Conclusion::Failed(_) => s("bad", "Failed", why),
+        Conclusion::MeasuredNothing => s("bad", "Failed", "no I/O completed"),
+        Conclusion::Interrupted => s("doubt", "Interrupted", why),
+        Conclusion::CutOff => s("doubt", "Cut off", why),
+        Conclusion::NotValid => {
+            s("bad", "Not valid", &blocker().map(|w| micro(&w.message)).unwrap_or_default())
+        }
+        // The verdict on a fleet stands beside it.
+        Conclusion::Judged(_) if !why.is_empty() => s("bad", "Failed", why),
+        Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
+            s("plain", "Measured", "no promise was given, so nothing is judged")
+        }
     }
 }
 
@@ -83,7 +90,7 @@ const MOST_NAMED: usize = 12;
 
 /// Doubts, the gravest first.
 pub fn doubts(record: &Record) -> Vec<DoubtCard> {
-    grouped_doubts(&record.warnings)
+    grouped_doubts(&record.doubts)
         .into_iter()
         .map(|group| {
             let w = group.of;

@@ -181,12 +181,7 @@ fn latency(l: &LatencySummary) -> Vec<String> {
     let mark = if l.censored > 0 { ">" } else { "" };
     let told = |n: Option<Nanos>| n.map_or("–".into(), |n| format!("{mark}{}", nanos(n)));
     let mut out = vec![told(l.known_mean())];
-    out.extend(PERCENTILES.iter().map(|name| match l.percentiles.get(*name) {
-        Some(v) if l.is_bound(name) => format!(">{}", nanos(*v)),
-        Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", nanos(*v)),
-        Some(v) => nanos(*v),
-        None => "–".into(),
-    }));
+    out.extend(PERCENTILES.iter().map(|name| l.marked(name, nanos).unwrap_or_else(|| "–".into())));
     out.push(told(l.known_max()));
     out
 }
@@ -306,7 +301,8 @@ fn banded(bands: &[TimeBand]) -> String {
     let words = [
         ("warm-up", "the warm-up, which is judged with the rest"),
         ("stall", "stalls, in which requests waited and none completed"),
-        ("brown-out", "brown-outs, seconds below half the median rate"),
+        ("brown-out", "brown-outs, at about half the median rate or less"),
+        ("slow-start", "a slow start, at about half the median rate or less"),
     ];
     let told: Vec<&str> = words.iter().filter(|(kind, _)| count(kind) > 0).map(|(_, words)| *words).collect();
     if told.is_empty() { String::new() } else { format!(" Coloured bands: {}.", told.join("; ")) }

@@ -7,11 +7,11 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
-    Claim, Confidence, Diagnosis, Metric, NOTHING, Outcome, Record, Remark, State, Untested, Verdict, remarks,
+    Claim, Confidence, Diagnosis, NOTHING, Outcome, Record, Remark, Untested, Verdict, remarks,
 };
 use crate::report::headline;
-use crate::report::verdict_text::asks;
-use crate::unit::{grouped, micro, significant};
+use crate::report::verdict_text::{asks, without_burst};
+use crate::unit::{micro, significant};
 use crate::verdict::{PromisedRates, figure};
 
 /// A claim as a card.
@@ -125,12 +125,16 @@ fn status(v: &Verdict) -> VerdictLine {
 
 fn card(record: &Record, c: &Claim) -> ClaimCard {
     let name = |v: f64| micro(&figure(c.metric, v));
-    let rates = record.claimed.as_ref().and_then(|claimed| {
+    let rates = record.judged_promise.as_ref().and_then(|judged_promise| {
         let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
-        PromisedRates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
+        PromisedRates::of(
+            judged_promise,
+            conditions.single_block()?,
+            diagnose::direction(conditions.pattern()?)?,
+        )
     });
     let rates = rates.filter(|_| c.need.is_none());
-    let promised = record.claimed.as_ref().filter(|_| c.need.is_none());
+    let promised = record.judged_promise.as_ref().filter(|_| c.need.is_none());
     let gauge = gauge::of(c, promised.map_or(0.0, |c| c.tolerance), rates.as_ref());
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
     let mut facts = vec![match &c.need {
@@ -149,18 +153,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
             name(r.most.bytes)
         ));
     }
-    if let Some(b) = &c.burst {
-        let what = if c.metric == Metric::Throughput {
-            format!("{} MiB", significant(b.surplus / 1_048_576.0))
-        } else {
-            format!("{} I/Os", grouped(b.surplus.round() as u64))
-        };
-        facts.push(format!(
-            "Without the first {} s, which brought {what} on top; the whole window did {}.",
-            significant(b.seconds),
-            name(c.whole_window)
-        ));
-    }
+    facts.extend(without_burst(c).map(|text| sentence(&text)));
     let (class, icon) = looks(c.outcome);
     ClaimCard {
         class,
@@ -201,7 +194,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
         reason: sentence(&u.reason),
         command: u.command.clone(),
     };
-    let cut_short = record.state != State::Complete;
+    let cut_short = record.state.cut_short().map(|_| sections::status(record));
     let beyond = v.beyond.iter().map(|c| ClaimCard {
         word: "not asked for",
         class: "plain",
@@ -210,9 +203,9 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     });
     Judged {
         headline: micro(&headline::answer(record, v)),
-        statuses: [status(v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
+        statuses: cut_short.into_iter().chain([status(v)]).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
-        only_needs: record.claimed.is_none(),
+        only_needs: record.judged_promise.is_none(),
         untested: v.untested.iter().map(untested).collect(),
         notes: v.notes.iter().map(|n| sentence(n)).collect(),
     }

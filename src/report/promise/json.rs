@@ -8,8 +8,8 @@ use crate::catalogue::entry::Volume;
 use crate::catalogue::formula::plain;
 use crate::catalogue::instance::InstanceCap;
 use crate::catalogue::promise_on_instance::Cap;
-use crate::catalogue::promised_level::{Burst, Each, PromiseDirection, Range};
-use crate::catalogue::reverse::Fit;
+use crate::catalogue::promised_level::{Burst, EachDirection, PromiseDirection, Range};
+use crate::catalogue::reverse::SmallestVolume;
 use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
 use crate::unit::Bytes;
 
@@ -26,8 +26,8 @@ pub fn list_json(volumes: &[&Volume]) -> Value {
 }
 
 /// Types that promise what is needed, for programs.
-pub fn fits_json(fits: &[Fit]) -> Value {
-    let entry = |fit: &Fit| {
+pub fn fits_json(fits: &[SmallestVolume]) -> Value {
+    let entry = |fit: &SmallestVolume| {
         let mut value = json(&fit.promise);
         value["buy"] = json!({ "iops": fit.iops.map(figure), "throughput": fit.throughput.map(figure) });
         value
@@ -51,8 +51,8 @@ pub fn json(promise: &Promise) -> Value {
     put("block_size", json!(promise.block));
 
     let answers = BOTH.map(|d| answer(promise, d, Reading::Likely));
-    let iops = Each { read: answers[0].iops(), write: answers[1].iops() };
-    let bytes = Each { read: answers[0].bytes(), write: answers[1].bytes() };
+    let iops = EachDirection { read: answers[0].iops(), write: answers[1].iops() };
+    let bytes = EachDirection { read: answers[0].bytes(), write: answers[1].bytes() };
     let instance_binds = answers.iter().any(|a| a.bytes.is_some_and(|b| b.binding.owner() == "instance"));
     let (unit, unit_bytes) = match &promise.instance {
         Some(i) if instance_binds => (if i.unit_bytes == 1 << 20 { "MiB/s" } else { "MB/s" }, i.unit_bytes),
@@ -138,8 +138,8 @@ fn readings_json(promise: &Promise) -> Vec<Value> {
         let mut value =
             json!({ "reading": reading, "unit_bytes": promise.volumes[0].unit.bytes_in(*reading) });
         let figures = [
-            ("iops", Each { read: read.iops(), write: write.iops() }),
-            ("throughput_bytes", Each { read: read.bytes(), write: write.bytes() }),
+            ("iops", EachDirection { read: read.iops(), write: write.iops() }),
+            ("throughput_bytes", EachDirection { read: read.bytes(), write: write.bytes() }),
         ];
         for (name, each) in figures {
             value[name] = option(each.same());
@@ -167,6 +167,7 @@ fn volume_json(v: &VolumePromise) -> Value {
         "throughput_unit": v.unit.printed, "unit_bytes": v.unit.bytes, "unit_certain": v.unit.certain,
         "formula": workings,
         "iops_range": range(v.level.iops_range), "throughput_range": range(v.level.throughput_range),
+        "throughput_with_most_iops": v.level.throughput_with_most_iops.map(figure),
         "plus": v.level.plus.map(|(iops, throughput)| json!({ "iops": figure(iops), "throughput": figure(throughput) })),
         "burst": v.level.burst.as_ref().map(burst_json),
         "source": v.source, "as_of": v.as_of, "confidence": v.confidence,
@@ -215,7 +216,7 @@ fn option(n: Option<f64>) -> Value {
     n.map_or(Value::Null, figure)
 }
 
-fn each(e: Each) -> Value {
+fn each(e: EachDirection) -> Value {
     match e.same() {
         Some(n) => figure(n),
         None => json!({ "read": option(e.read), "write": option(e.write) }),

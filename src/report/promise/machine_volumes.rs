@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::promise_text::PromisePage;
-use crate::device::cloud::{CloudVolume, Machine};
+use crate::device::cloud::{CloudMachine, CloudVolume};
 use crate::unit::Bytes;
 
 /// A disk of this machine: its path, its size, and what it is to the provider.
 pub type ProviderDisk = (String, Bytes, CloudVolume);
 
 /// The machine and its disks as a page of text.
-pub fn machine_text(machine: &Machine, disks: &[ProviderDisk]) -> String {
+pub fn machine_text(machine: &CloudMachine, disks: &[ProviderDisk]) -> String {
     let mut page = PromisePage::default();
     page.line(&format!("This machine: {}", machine.name));
     page.field("recognised by", &machine.evidence);
@@ -39,13 +39,13 @@ pub fn machine_text(machine: &Machine, disks: &[ProviderDisk]) -> String {
 }
 
 /// The command that tells the promise once the type is known.
-fn next(machine: &Machine, size: Bytes) -> String {
+fn next(machine: &CloudMachine, size: Bytes) -> String {
     let instance = machine.instance.as_ref().map(|i| format!(" --instance {i}")).unwrap_or_default();
     format!("volproof promise {}:TYPE --size {}{instance}", machine.provider, size.exact())
 }
 
 /// The same for programs.
-pub fn machine_json(machine: &Machine, disks: &[ProviderDisk]) -> Value {
+pub fn machine_json(machine: &CloudMachine, disks: &[ProviderDisk]) -> Value {
     let disk = |(path, size, volume): &ProviderDisk| json!({ "path": path, "size": size, "volume": volume });
     json!({ "machine": machine, "disks": disks.iter().map(disk).collect::<Vec<_>>() })
 }

@@ -6,15 +6,15 @@ use crate::catalogue::entry::Volume;
 use crate::catalogue::formula::plain;
 use crate::catalogue::instance::InstanceCap;
 use crate::catalogue::promise_on_instance::Cap;
-use crate::catalogue::promised_level::{Each, PromiseDirection, Range};
-use crate::catalogue::reverse::{Fit, Need};
+use crate::catalogue::promised_level::{EachDirection, PromiseDirection, Range};
+use crate::catalogue::reverse::{SmallestVolume, WantedRates};
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
 use crate::fit::{AskedFits, FitNeed, NeedBound};
+use crate::output::screen;
 use crate::report::layout::wrap;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
-const WIDTH: usize = 80;
-const MIB: f64 = 1_048_576.0;
+const MIB: f64 = Bytes::MIB.0 as f64;
 /// A promise as a page of text.
 pub fn text(promise: &Promise) -> String {
     let mut page = PromisePage::default();
@@ -122,7 +122,11 @@ impl PromisePage {
                     true => format!("up to {} {unit} {what} on top", number(hi)).replace("  ", " "),
                     false => format!("{what} {} to {} {unit}", number(lo), number(hi)),
                 };
-                self.field("can be bought", text.trim_end());
+                let more = match v.level.throughput_with_most_iops.filter(|_| what == "throughput") {
+                    Some(most) => format!(" at these IOPS, {} {unit} at the most IOPS", number(most)),
+                    None => String::new(),
+                };
+                self.field("can be bought", &(text.trim_end().to_string() + &more));
             }
         }
         if let Some((iops, throughput)) = v.level.plus {
@@ -151,7 +155,8 @@ impl PromisePage {
     }
 
     fn instance(&mut self, cap: &InstanceCap, promise: &Promise) {
-        let figure = |each: Each, unit: fn(f64) -> String| match (each.same(), each.read, each.write) {
+        let figure = |each: EachDirection, unit: fn(f64) -> String| match (each.same(), each.read, each.write)
+        {
             (Some(n), ..) => unit(n),
             (None, Some(r), Some(w)) => format!("{} read, {} write", unit(r), unit(w)),
             _ => "not published".into(),
@@ -260,7 +265,7 @@ fn readings(v: &VolumePromise) -> Option<String> {
 
 fn burst(v: &VolumePromise) -> String {
     let Some(b) = &v.level.burst else { return "none is published at this size".into() };
-    let base = |each: Each| each.read.or(each.write).unwrap_or(0.0);
+    let base = |each: EachDirection| each.read.or(each.write).unwrap_or(0.0);
     let faster = |figure: Option<f64>, base: f64| figure.filter(|f| *f > base);
     let iops = faster(b.iops, base(v.level.iops));
     let throughput = faster(b.throughput, base(v.level.throughput));
@@ -293,7 +298,7 @@ fn latency(v: &VolumePromise) -> String {
 }
 
 /// Types that promise what is needed, as a table.
-pub fn fits_text(fits: &[Fit], need: &Need) -> String {
+pub fn fits_text(fits: &[SmallestVolume], need: &WantedRates) -> String {
     let mut wanted: Vec<String> = need.iops.map(|n| format!("{} IOPS", number(n))).into_iter().collect();
     wanted.extend(need.bytes.map(rate));
     let block = need.block.map(|b| format!(" at {b}")).unwrap_or_default();
@@ -321,7 +326,7 @@ pub fn fits_text(fits: &[Fit], need: &Need) -> String {
             buy.push_str(&format!(" --throughput {}", plain(n)));
         }
         let line = format!("{:>9} {iops:>10} {throughput:>12}  {}{buy}", number(v.gib), v.id);
-        if line.chars().count() <= WIDTH {
+        if line.chars().count() <= screen::width() {
             page.line(&line);
         } else {
             page.line(&format!("{:>9} {iops:>10} {throughput:>12}  {}", number(v.gib), v.id));

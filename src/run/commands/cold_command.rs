@@ -2,8 +2,8 @@
 
 use super::suite_command::of_name;
 use crate::cli::ColdArgs;
-use crate::course::suites;
 use crate::exit::Exit;
+use crate::plan::SuiteName;
 use crate::run::Failure;
 
 /// `cold`.
@@ -18,5 +18,5 @@ pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
         )));
     }
     let (step, _) = args.load.base();
-    of_name(suites::COLD, &args.targets, (step, false), None, &args.how())
+    of_name(&SuiteName::Cold, &args.targets, (step, false), None, &args.how())
 }

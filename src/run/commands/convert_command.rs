@@ -1,11 +1,13 @@
 //! `convert`: a Record or report in another form, in a file or in a folder of files.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use crate::convert::{self, ConvertArgs, Form};
+use crate::convert::{self, ConvertArgs, Converted, Form};
 use crate::exit::Exit;
 use crate::output::screen;
-use crate::run::{Failure, beside_input, chain, deliver};
+use crate::run::sheet::Sheet;
+use crate::run::{Failure, beside_input, chain, code_after_outputs, save_output};
 
 /// `convert`.
 ///
@@ -16,19 +18,51 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     if args.to == Form::FioPlot && path != Path::new("-") {
         return point_files(&args.file, path);
     }
-    let mut output = beside_input("-o", path, &args.file)?;
-    let converted = convert::answer(args).map_err(|e| Failure::input(chain(&e)))?;
-    deliver(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out)))
+    let mut output = beside_input("-o", path, args.to.output_kind(), &args.file)?;
+    match convert::answer(args).map_err(|e| Failure::input(chain(&e)))? {
+        Converted::Record(record) => Sheet::of_record(output).save_stored(&record),
+        converted => save_output(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out))),
+    }
 }
 
-/// Writes the points of a sweep into a folder, a file for each.
+/// Writes the points of a sweep into a folder, a file for each. The user did not name these files, so that an existing one stays. Then none
+/// is written: a chart of old and new points would show neither sweep.
 fn point_files(file: &Path, folder: &Path) -> Result<Exit, Failure> {
-    for (name, converted) in convert::points(file).map_err(|e| Failure::input(chain(&e)))? {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
-        std::fs::create_dir_all(parent)
-            .map_err(|e| Failure::input(format!("cannot make the folder {}: {e}", parent.display())))?;
-        deliver(&mut beside_input("-o", &path, file)?, &|out| converted.write(out))?;
+    let points = convert::points(file).map_err(|e| Failure::input(chain(&e)))?;
+    let paths: Vec<PathBuf> = points.iter().map(|(name, _)| folder.join(name)).collect();
+    if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
+        let there = there.display();
+        return Err(Failure::input(format!("{there} is there already: name a new folder with -o")));
     }
-    Ok(Exit::Done)
+    let mut made = MadeFolders(Vec::new());
+    let open = |path: &PathBuf| {
+        let parent = path.parent().unwrap_or(folder);
+        made.make(parent)
+            .map_err(|e| Failure::input(format!("cannot make the folder {}: {e}", parent.display())))?;
+        beside_input("-o", path, Form::FioPlot.output_kind(), file)
+    };
+    let mut outputs = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+    let saved = outputs.iter_mut().zip(&points);
+    code_after_outputs(
+        saved.map(|(output, (_, converted))| save_output(output, &|out| converted.write(out))),
+        Exit::Done,
+    )
+}
+
+/// Folders that were made for files. When dropped, removes those in which no file was saved.
+struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    fn make(&mut self, folder: &Path) -> io::Result<()> {
+        let missing = folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists());
+        self.0.splice(0..0, missing.map(Path::to_path_buf));
+        std::fs::create_dir_all(folder)
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        // The kernel removes empty folders alone.
+        self.0.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    }
 }

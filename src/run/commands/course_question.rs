@@ -8,13 +8,13 @@ use crate::course;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Question};
-use crate::report::{course_text, layout, load_text};
+use crate::report::{course_text, layout, slo_text};
 use crate::run::measurement::{Measurement, Words};
-use crate::run::pipeline::{EarlierRun, Options};
+use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, plans, preconditioning};
 
-/// Measures until the question of a plan is answered. No output replaces a Record that the run reads: the one to resume, or to compare with.
+/// Measures until the question of a plan is answered. No output replaces a Record that the run reads, to resume it or to compare with it.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
@@ -30,27 +30,27 @@ pub fn ask(mut plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<
     let plan =
         preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), &folders)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
-    let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
+    let options = RunOptions { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     let read = [("--resume", how.resume.as_deref()), ("--reference", compared)];
     let inputs = read.into_iter().filter_map(|(option, path)| Some((option, path?)));
     let inputs =
         inputs.map(|(option, path)| (format!("{option} {}", path.display()), FileIdentity::of(path)));
     let limit = match &plan.question {
-        Some(Question::Load(search)) => load_text::limit(search),
+        Some(Question::Slo(search)) => slo_text::limit(search),
         _ => String::new(),
     };
     let measurement = Measurement {
         plan,
         options,
-        claim: Cow::Borrowed(&how.claim),
+        promise: Cow::Borrowed(&how.promise),
         output: &how.output,
         cross: None,
         inputs: inputs.collect(),
     };
     if how.dry_run {
-        return measurement.tell(|plan, surveyed, claimed| {
+        return measurement.tell(|plan, surveyed, judged_promise| {
             let named: Vec<_> = surveyed.iter().map(Surveyed::describe).collect();
-            let text = course_text::plan(plan, &named, claimed, &forecast, targets::to_fill(surveyed));
+            let text = course_text::plan(plan, &named, judged_promise, &forecast, targets::to_fill(surveyed));
             text + &preconditioning::words(plan)
                 .map_or(String::new(), |words| layout::wrap("first    ", &words))
         });

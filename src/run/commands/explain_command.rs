@@ -7,7 +7,7 @@ use crate::run::{Failure, chain, print, show_text};
 /// `explain`.
 ///
 /// # Errors
-/// Of input.
+/// Files that cannot be read or are no result, and a promise that cannot be told.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let told = explain::answer(args).map_err(|e| Failure::input(chain(&e)))?;
     if args.json {

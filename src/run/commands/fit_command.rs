@@ -9,7 +9,7 @@ use crate::fit::FitRequest;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Step};
 use crate::run::measurement::{Measurement, Words};
-use crate::run::pipeline::Options;
+use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fit_steps, plans, preconditioning};
 
 /// `fit`.
@@ -27,14 +27,14 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
-    let options = Options { asked: Some(asked), ..plans::options(&args.using) };
+    let options = RunOptions { asked: Some(asked), ..plans::options(&args.using) };
     let plan = preconditioning::add(plan, args.using.file.precondition, &options, &args.output.folders())?;
     let inputs =
         args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let measurement = Measurement {
         plan,
         options,
-        claim: Cow::default(),
+        promise: Cow::default(),
         output: &args.output,
         cross: None,
         inputs: inputs.collect(),

@@ -8,7 +8,7 @@ use crate::run::{Failure, fit_steps, show_text};
 /// `fits`.
 ///
 /// # Errors
-/// Of input.
+/// A catalogue of applications that cannot be read, or an unknown application.
 pub fn fits(args: &FitsArgs) -> Result<Exit, Failure> {
     let catalogue = fit_steps::catalogue(args.catalog.as_deref())?;
     match &args.application {

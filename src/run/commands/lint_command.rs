@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use crate::lint::{self, LintArgs};
-use crate::output::apart;
-use crate::run::{Failure, chain, deliver, given, input_of, output, print, show_text};
+use crate::output::{OutputKind, apart};
+use crate::run::{Failure, chain, code_after_outputs, input_of, output, print, save_output, show_text};
 
 /// `lint`.
 ///
@@ -12,7 +12,7 @@ use crate::run::{Failure, chain, deliver, given, input_of, output, print, show_t
 pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let sheet = match &args.junit {
         Some(path) => {
-            let sheet = output("--junit", path)?;
+            let sheet = output("--junit", path, OutputKind::Junit)?;
             let inputs: Vec<_> = args.files.iter().chain(&args.catalog).map(|file| input_of(file)).collect();
             apart(&[&sheet], &inputs)?;
             Some(sheet)
@@ -26,7 +26,7 @@ pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let answer = lint::answer(args).map_err(|e| Failure::input(chain(&e)))?;
     let saved = sheet.map_or(Ok(Exit::Done), |mut sheet| {
         let xml = lint::junit(&answer);
-        deliver(&mut sheet, &|out| out.write_all(xml.as_bytes()))
+        save_output(&mut sheet, &|out| out.write_all(xml.as_bytes()))
     });
     let printed = match (takes_stdout, args.json) {
         (true, _) => Ok(Exit::Done),
@@ -36,5 +36,5 @@ pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
         }
         (false, false) => show_text(&lint::text(&answer)),
     };
-    given([saved, printed], answer.exit())
+    code_after_outputs([saved, printed], answer.exit())
 }

@@ -5,40 +5,43 @@ use std::path::Path;
 use crate::cli::MergeArgs;
 use crate::exit::Exit;
 use crate::merge;
-use crate::output::{self, OutputFile};
+use crate::output::{self, OutputFile, OutputKind};
 use crate::report::headline::Headline;
 use crate::report::summary_text;
-use crate::run::results::StoredSheets;
-use crate::run::{Failure, chain, deliver, given, input_of, show_text};
+use crate::run::results::{StoredSheets, place_told};
+use crate::run::sheet::Sheet;
+use crate::run::{Failure, chain, code_after_outputs, input_of, show_text};
+use crate::verdict;
 
 /// `merge`.
 ///
 /// # Errors
 /// Of input, and an output that cannot be written.
 pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let mut file = match &args.output {
-        Some(path) => crate::run::output("--output", path)?,
+    let file = match &args.output {
+        Some(path) => crate::run::output("--output", path, OutputKind::Record)?,
         None => {
             let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
             OutputFile::fresh("--output", Path::new("."), format!("volproof-fleet-{now}"), "json")?
         }
     };
-    let inputs: Vec<_> = args.records.iter().chain(&args.claim.catalog).map(|path| input_of(path)).collect();
+    let inputs: Vec<_> =
+        args.records.iter().chain(&args.promise.catalog).map(|path| input_of(path)).collect();
     output::apart(&[&file], &inputs)?;
     let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
     let prints = !file.is_stdout() && !sheets.takes_stdout();
-    let record = merge::answer(&args.records, &args.claim).map_err(|e| Failure::input(chain(&e)))?;
-    let saved = deliver(&mut file, &|out| record.write(out));
-    let path = file.path().display();
+    let record = merge::answer(&args.records, &args.promise).map_err(|e| Failure::input(chain(&e)))?;
+    let mut sheet = Sheet::of_record(file);
+    let saved = sheet.save_stored(&record);
     let text = match args.quiet {
         _ if !prints => String::new(),
         true => Headline::of(&record).line(),
-        false if saved.is_err() || file.is_stream() => summary_text::shown(&record, args.details),
+        false if saved.is_err() || sheet.file().is_stream() => summary_text::shown(&record, args.details),
         false => {
             let text = summary_text::shown(&record, args.details);
-            format!("{text}\nRecord: {path}\n  print it again: volproof show {path}\n")
+            format!("{text}\n{}\n", place_told(sheet.file().path()))
         }
     };
-    given([saved, sheets.save(&record), show_text(&text)], Exit::Done)?;
-    Ok(merge::exit(&record))
+    code_after_outputs([saved, sheets.save(&record), show_text(&text)], Exit::Done)?;
+    Ok(verdict::exit(&record))
 }

@@ -6,8 +6,8 @@
 //! RunFio 10 128 4k randwrite 1024g DEVICE           ... size before the file
 //! ```
 //!
-//! The device may also come first. What the script does is kept (queues to CPUs, `rq_affinity`, 30 s of load, the rate); in which points
-//! this differs is printed beside it, from the machine at hand.
+//! The device may also come first. What the script does is kept (queues to CPUs, `rq_affinity`, 30 s of load, the rate); the points in
+//! which this command differs on the machine at hand are printed beside the result.
 
 use crate::device::Root;
 use std::borrow::Cow;
@@ -18,20 +18,20 @@ use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
-use crate::fio::plan::JobFile;
+use crate::fio::plan::JobDataFile;
 use crate::output::FileIdentity;
 use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{Headroom, Record};
 use crate::report::layout::wrap;
 use crate::run::Failure;
 use crate::run::measurement::{Measurement, Words as Printed};
-use crate::run::pipeline::Options;
+use crate::run::pipeline::RunOptions;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// The rate that the procedure is named after.
 const MILLION: f64 = 1e6;
-/// The script waits so long after it has set the knobs; here the load runs meanwhile and is not counted.
+/// The script waits this long after it has set the knobs. Here the load runs during this time, and is not counted.
 const SETTLE: Nanos = Nanos::seconds(5);
 
 /// The words of a call, in either order.
@@ -59,16 +59,16 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let mut headrooms = Headrooms::default();
     // The forecast of a dry run has it as well.
     let headroom = if args.dry_run { None } else { headrooms.of(&plan.steps[0], 1, &|| true) };
-    let mut options = Options {
+    let mut options = RunOptions {
         headrooms: Some(headrooms),
         destroy: args.consent.destroy.clone(),
         overwrite_shared: args.consent.shared(),
         tune: args.tune,
-        ..Options::default()
+        ..RunOptions::default()
     };
     if let (false, Some(size), None) = (words.target.exists(), words.size, &args.simulate) {
         // As with fio, a file of the size that is named is made, and stays.
-        options.job_files.insert(words.target.clone(), JobFile { size, unlink: false });
+        options.job_files.insert(words.target.clone(), JobDataFile { size, unlink: false });
     }
     let foreword = match args.simulate {
         Some(_) => format!("The device is simulated: no I/O goes to '{}'.\n\n", words.target.display()),
@@ -79,11 +79,12 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     };
     // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
     let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
-    let claim = Cow::Borrowed(&args.claim);
+    let promise = Cow::Borrowed(&args.promise);
     let measurement =
-        Measurement { plan, options, claim, output: &args.output, cross: None, inputs: vec![named] };
+        Measurement { plan, options, promise, output: &args.output, cross: None, inputs: vec![named] };
     match args.dry_run {
-        true => measurement.tell(|plan, surveyed, claimed| foreword + &forecast(plan, surveyed, claimed)),
+        true => measurement
+            .tell(|plan, surveyed, judged_promise| foreword + &forecast(plan, surveyed, judged_promise)),
         false => measurement.run(Printed { before: foreword, after: answer }),
     }
 }
@@ -168,14 +169,14 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
         start: Start::AfterAll,
         ..Step::default()
     };
-    // A simulated device has no target: what is named need not exist.
+    // A simulated device has no target: the named file need not exist.
     let targets = if args.simulate.is_some() { Vec::new() } else { vec![words.target.clone()] };
     let plan =
         Plan { targets, overwrite: args.consent.overwrite.is_some(), ..Plan::new("million", vec![step]) };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
 }
 
-/// In which points this is not the script.
+/// The points in which this command differs from the script.
 fn differences(
     words: &ScriptWords,
     jobs: u32,
@@ -241,12 +242,12 @@ fn told(headroom: &Headroom) -> String {
     wrap("Headroom  ", &format!("{}{enough}", headroom.words())) + "\n"
 }
 
-/// The line that the procedure is about.
+/// The line with the answer of the procedure.
 fn answer(record: &Record) -> String {
     let Some(step) = record.steps.first() else { return String::new() };
     let iops = step.iops();
     let part = format!("{} % of it", significant(iops / MILLION * 100.0));
-    let said = if record.warnings.iter().any(|w| w.severity == Severity::Blocker) {
+    let said = if record.doubts.iter().any(|w| w.severity == Severity::Blocker) {
         format!("not shown, see the doubts: {part}")
     } else if iops >= MILLION {
         "reached".into()

@@ -1,5 +1,6 @@
 //! The subcommands: a file for each, which turns arguments into a call of the pipeline, or into the answer of a module.
 
+mod check_command;
 mod cold_command;
 mod completions_command;
 mod convert_command;
@@ -14,12 +15,15 @@ mod merge_command;
 mod million_command;
 mod plan_command;
 mod presets_command;
+mod promise_command;
 mod report_command;
+mod restore_command;
 mod run_command;
 mod show_command;
 mod slo_command;
 mod suite_command;
 mod sweep_command;
+mod topo_command;
 mod tune_command;
 mod verdict_command;
 
@@ -27,14 +31,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::slice::from_ref;
 
-use super::{Failure, chain, coded, leftover, print, show_text};
-use crate::check;
+use super::{Failure, leftover, print};
 use crate::cli::CliCommand;
-use crate::device::Root;
-use crate::exit::Exit;
-use crate::machine;
+use crate::device_tuning;
 use crate::output::screen;
-use crate::promise;
 use crate::tune::Places;
 
 /// Runs a subcommand.
@@ -44,7 +44,7 @@ use crate::tune::Places;
 pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
     let places = Places::system();
     if !matches!(command, CliCommand::Restore(_)) {
-        screen::say(&machine::recover(&places));
+        screen::say(&device_tuning::recover(&places));
     }
     leftover::tell_of_outputs(read_results(&command).iter().map(PathBuf::as_path));
     let exit = match command {
@@ -58,11 +58,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Fit(args) => fit_command::fit(&args),
         CliCommand::Fits(args) => fits_command::fits(&args),
         CliCommand::Plan(args) => plan_command::plan(&args),
-        CliCommand::Check(args) => {
-            let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
-            let printed = if args.json { print(&answer.text)? } else { show_text(&answer.text)? };
-            Ok(if answer.ready { printed } else { Exit::Refused })
-        }
+        CliCommand::Check(args) => check_command::check(&args),
         CliCommand::Show(args) => show_command::show(&args),
         CliCommand::Report(args) => report_command::report(&args),
         CliCommand::Fleet(args) => fleet_command::fleet(&args),
@@ -71,14 +67,11 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => presets_command::presets(),
-        CliCommand::Promise(args) => {
-            let text = promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
-            if args.json { print(&text) } else { show_text(&text) }
-        }
+        CliCommand::Promise(args) => promise_command::promise(&args),
         CliCommand::Lint(args) => lint_command::lint(&args),
-        CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
+        CliCommand::Topo(args) => topo_command::topo(&args, &places),
         CliCommand::Tune(args) => tune_command::tune(&args, &places),
-        CliCommand::Restore(args) => coded(machine::restore(&args, &places)),
+        CliCommand::Restore(args) => restore_command::restore(&args, &places),
         CliCommand::Completions { shell } => print(&completions_command::script(shell)),
     };
     exit.map(ExitCode::from)

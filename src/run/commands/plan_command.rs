@@ -4,25 +4,30 @@ use super::run_command;
 use crate::cli::RunArgs;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
-use crate::plan::Plan;
-use crate::record::Claimed;
+use crate::plan::{EngineKind, Plan};
+use crate::record::JudgedPromise;
 use crate::report::{layout, plan_text};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, preconditioning};
 use crate::unit::{Bytes, Nanos};
 
-/// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code.
+/// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code. Files for results have no use here.
 ///
 /// # Errors
 /// Of input, and of the guard.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
+    if let Some(option) = args.output.named() {
+        return Err(Failure::input(format!(
+            "plan measures nothing, so there is nothing for {option}: leave it out"
+        )));
+    }
     run_command::of_run(args)?.tell(forecast)
 }
 
 /// The text of what a plan would do.
-pub fn forecast(plan: &Plan, surveyed: &[Surveyed], claimed: Option<&Claimed>) -> String {
+pub fn forecast(plan: &Plan, surveyed: &[Surveyed], judged_promise: Option<&JudgedPromise>) -> String {
     let named: Vec<_> = surveyed.iter().map(Surveyed::describe).collect();
-    let writing = plan.steps.iter().filter(|s| s.rw.changes_data());
+    let writing = plan.steps.iter().filter(|s| s.rw.changes_data() && s.engine != EngineKind::Null);
     let written: f64 = writing.map(|s| Nanos(s.ramp.0 + s.runtime.0).as_seconds() * s.forecast_rate()).sum();
     let writes = Bytes(written as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
@@ -30,5 +35,5 @@ pub fn forecast(plan: &Plan, surveyed: &[Surveyed], claimed: Option<&Claimed>) -
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(surveyed);
     let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-    plan_text::plan(plan, &named, claimed, writes, fill, &headrooms) + &first
+    plan_text::plan(plan, &named, judged_promise, writes, fill, &headrooms) + &first
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::cli::ReportArgs;
 use crate::exit::Exit;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, OutputKind};
 use crate::report::html;
 use crate::result_file;
-use crate::run::{Failure, beside_input, deliver, output, print};
+use crate::run::{Failure, beside_input, output, print, save_output};
 
 /// `report`.
 ///
@@ -15,15 +15,15 @@ use crate::run::{Failure, beside_input, deliver, output, print};
 /// Of input, and an output that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut output = match (&args.output, args.record.file_stem()) {
-        (Some(path), _) => beside_input("-o", path, &args.record)?,
-        // Nobody named this file: one that has its name stays.
+        (Some(path), _) => beside_input("-o", path, OutputKind::Html, &args.record)?,
+        // The user did not name this file: an existing file of its name stays.
         (None, Some(stem)) if args.record != Path::new("-") => {
             OutputFile::fresh("-o", Path::new(""), stem, "html")?
         }
-        (None, _) => output("-o", Path::new("-"))?,
+        (None, _) => output("-o", Path::new("-"), OutputKind::Html)?,
     };
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
-    deliver(&mut output, &|out| html::write(&record, out))?;
+    save_output(&mut output, &|out| html::write(&record, out))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }

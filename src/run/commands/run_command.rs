@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::fit::AskedFits;
 use crate::output::FileIdentity;
 use crate::run::measurement::{Cross, Measurement, Words};
-use crate::run::pipeline::Options;
+use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
 
 /// `run`.
@@ -22,11 +22,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 /// The measurement that the arguments of `run` ask for.
 ///
 /// # Errors
-/// Of input.
+/// Options, plan or applications that contradict each other or cannot be read.
 pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let (plan, asked) = plans::from_args(&args.what)?;
-    let asked = asked.map(|fits| AskedFits { judge_simulated: args.claim.judge_simulated, ..fits });
-    let options = Options {
+    let asked = asked.map(|fits| AskedFits { judge_simulated: args.promise.judge_simulated, ..fits });
+    let options = RunOptions {
         rank: fleet_start::place(&args.fleet, &plan)?,
         asked,
         destroy: args.what.consent.destroy.clone(),
@@ -34,7 +34,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         tune: args.tune,
         until_conclusive: args.until_conclusive,
         headrooms: Some(Headrooms::default()),
-        ..Options::default()
+        ..RunOptions::default()
     };
     if args.cross_check.is_some() && args.what.file.precondition.is_some() {
         return Err(Failure::input(
@@ -48,7 +48,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     Ok(Measurement {
         plan,
         options,
-        claim: Cow::Borrowed(&args.claim),
+        promise: Cow::Borrowed(&args.promise),
         output: &args.output,
         cross,
         inputs: inputs.collect(),

@@ -6,7 +6,7 @@ use crate::report::headline::Headline;
 use crate::report::{csv, summary_text};
 use crate::result_file;
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, given, input_of, print, show_text};
+use crate::run::{Failure, code_after_outputs, input_of, print, show_text};
 
 /// `show`.
 ///
@@ -23,12 +23,20 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             false => "an output file holds one result: name one Record",
         }));
     }
+    let mut unread = Vec::new();
     for (i, path) in args.records.iter().enumerate() {
         let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
         if args.csv && sheets.takes_stdout() {
             return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
         }
-        let record = result_file::load(path).map_err(Failure::input)?;
+        let record = match result_file::load(path) {
+            Ok(record) => record,
+            // The others may be read.
+            Err(e) => {
+                unread.push(Failure::input(e).message);
+                continue;
+            }
+        };
         let saved = sheets.save(&record);
         if sheets.takes_stdout() {
             saved?;
@@ -44,7 +52,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             false if args.quiet => show_text(&(title + &Headline::of(&record).line())),
             false => show_text(&(title + &summary_text::shown(&record, args.details))),
         };
-        given([printed, saved], Exit::Done)?;
+        code_after_outputs([printed, saved], Exit::Done)?;
     }
-    Ok(Exit::Done)
+    if unread.is_empty() { Ok(Exit::Done) } else { Err(Failure::input(unread.join("\nvolproof: "))) }
 }

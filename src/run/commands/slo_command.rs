@@ -14,17 +14,19 @@ use crate::unit::Nanos;
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
-    let burst = burst(&args.how.claim);
-    let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
+    let burst = burst(&args.how.promise);
+    let mut search =
+        args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
+    search.judge_simulated = args.how.promise.judge_simulated;
     let base = plans::of_targets(&args.targets, &args.how.using);
-    ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how, None)
+    ask(Plan { name: "slo".into(), question: Some(Question::Slo(search)), ..base }, &args.how, None)
 }
 
-/// How long the type of a promise can burst, where the options say its size; a wrong promise is told later.
-fn burst(claim: &PromiseOptions) -> Option<Nanos> {
-    let claimed = promise_options::claimed(claim, None, &[]).ok()??;
+/// How long the type of a promise can burst, where the options give its size. A mistake in the promise is reported later.
+fn burst(promise: &PromiseOptions) -> Option<Nanos> {
+    let judged_promise = promise_options::judged_promise(promise, None, &[]).ok()??;
     let seconds = |v: &VolumePromise| v.level.burst.as_ref()?.seconds;
-    claimed
+    judged_promise
         .promise
         .volumes
         .iter()

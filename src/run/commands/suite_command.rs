@@ -9,7 +9,7 @@ use crate::course::suites::SuiteRange;
 use crate::course::{self, Course, suites};
 use crate::device::Root;
 use crate::exit::Exit;
-use crate::plan::{Plan, Question, ReferenceLatency, Step};
+use crate::plan::{Plan, Question, ReferenceLatency, Step, SuiteName};
 use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::run::open_targets::NULL_SIZE;
 use crate::run::targets::{self, Surveyed};
@@ -25,22 +25,29 @@ pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
     }
-    of_name(&args.name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
+    let name = suites::named(&args.name).map_err(Failure::input)?;
+    of_name(&name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
 }
 
-/// A suite over the range of its targets. Its steps follow from `step`, whose length was given or not.
+/// A suite over the range of its targets. Its steps follow from `step`.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn of_name(
-    name: &str,
+    name: &SuiteName,
     targets: &[PathBuf],
     (step, given): (Step, bool),
     compared: Option<&Path>,
     how: &CourseArgs,
 ) -> Result<Exit, Failure> {
+    if how.promise.kind.is_some() && !suites::regards_promise(name) {
+        return Err(Failure::input(format!(
+            "{name} holds nothing against a promise: leave --promise out; volproof run judges a promise, and so do the suites essd-contract and \
+             provider:NAME"
+        )));
+    }
     let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
-    let base = Plan { name: name.into(), ..plans::of_targets(targets, &how.using) };
+    let base = Plan { name: name.to_string(), ..plans::of_targets(targets, &how.using) };
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
     let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
     let smallest_amounts = of(smallest)?;
@@ -55,13 +62,15 @@ pub fn of_name(
     let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
     let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
     let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
+    // A test file is made as long as the range.
+    let cut = step.size.is_some() && surveyed.iter().any(|t| t.make.is_some());
     let mut suite = of(SuiteRange {
         part,
-        whole: part == target,
+        whole: part == target && !cut,
         smallest: unit.unwrap_or(Bytes(512)),
         queues: surveyed.iter().map(queues).max().unwrap_or(1),
     })?;
-    suite.judge_simulated = how.claim.judge_simulated;
+    suite.judge_simulated = how.promise.judge_simulated;
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }

@@ -12,11 +12,11 @@ use crate::run::{Failure, plans};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
-    let claim = &args.how.claim;
+    let promise = &args.how.promise;
     let given = [
-        ("--judge-simulated", claim.judge_simulated),
-        ("--promise-burst", claim.promise_burst),
-        ("--tolerance", claim.tolerance.is_some()),
+        ("--judge-simulated", promise.judge_simulated),
+        ("--promise-burst", promise.promise_burst),
+        ("--tolerance", promise.tolerance.is_some()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
         return Err(Failure::input(format!(

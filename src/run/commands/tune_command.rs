@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::device_tuning::{self, TuneArgs};
 use crate::exit::Exit;
-use crate::machine::{self, TuneArgs};
-use crate::run::{Failure, coded, end_signals, print};
+use crate::run::{Failure, end_signals, print, print_with_code};
 use crate::tune::Places;
 
 /// `tune`.
@@ -14,7 +14,7 @@ use crate::tune::Places;
 pub fn tune(args: &TuneArgs, places: &Places) -> Result<Exit, Failure> {
     let seen = end_signals::counted(end_signals::all())?;
     let stop = || seen.load(Ordering::Relaxed) > 0;
-    // What is tuned is put back even when nobody reads on.
+    // The settings are put back even when standard output is closed.
     let mut say = |text: &str| drop(print(text));
-    coded(machine::tune(args, places, &stop, &mut say).map(|exit| (String::new(), exit)))
+    print_with_code(device_tuning::tune(args, places, &stop, &mut say).map(|exit| (String::new(), exit)))
 }

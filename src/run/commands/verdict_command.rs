@@ -4,7 +4,7 @@ use crate::cli::VerdictCommand;
 use crate::exit::Exit;
 use crate::result_file;
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, chain, given, input_of, print, show_text};
+use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text};
 use crate::stored_verdict;
 
 /// `verdict`.
@@ -14,7 +14,7 @@ use crate::stored_verdict;
 pub fn verdict(args: &VerdictCommand) -> Result<Exit, Failure> {
     let judge = &args.judge;
     let inputs: Vec<_> =
-        std::iter::once(&judge.record).chain(&judge.claim.catalog).map(|path| input_of(path)).collect();
+        std::iter::once(&judge.record).chain(&judge.promise.catalog).map(|path| input_of(path)).collect();
     let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
     let mut record = result_file::load_only(&judge.record).map_err(Failure::input)?;
     let (text, exit) = stored_verdict::answer(judge, &mut record).map_err(|e| Failure::input(chain(&e)))?;
@@ -23,5 +23,5 @@ pub fn verdict(args: &VerdictCommand) -> Result<Exit, Failure> {
         (false, true) => print(&text),
         (false, false) => show_text(&text),
     };
-    given([printed, sheets.save(&record)], exit)
+    code_after_outputs([printed, sheets.save(&record)], exit)
 }

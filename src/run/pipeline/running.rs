@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Ended, Front, Options, not_resumed};
+use super::{Ended, Front, RunOptions, not_resumed};
 use crate::cli::TuneMode;
 use crate::course;
 use crate::device::Root;
@@ -13,11 +13,15 @@ use crate::doubt::{Doubt, Severity};
 use crate::doubts;
 use crate::engine::{self, EngineChoice, Timer};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
+use crate::report::tune as tune_report;
 use crate::run::fleet_start::Due;
+use crate::run::open_targets::target_doubts::DISPLACED;
 use crate::run::open_targets::{self, Ready};
 use crate::run::stage;
 use crate::run::targets::Surveyed;
+use crate::run::tuning::{ComparedRun, Knobs};
 use crate::run::{Failure, tuning};
+use crate::seal::{seal, seal_steps};
 use crate::ui::EndOrder;
 use crate::unit::Nanos;
 use crate::verdict;
@@ -26,10 +30,10 @@ use crate::verdict;
 pub(super) struct Running<'a> {
     pub(super) root: Root,
     pub(super) choices: Vec<EngineChoice>,
-    pub(super) options: Options,
+    pub(super) options: RunOptions,
     pub(super) timer: &'a Timer,
     pub(super) interrupts: &'a AtomicUsize,
-    pub(super) resumed: &'a AtomicBool,
+    pub(super) continued: &'a AtomicBool,
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
     pub(super) ready: Ready,
@@ -47,7 +51,7 @@ impl Running<'_> {
 
     /// Everything from the first change to the last step.
     pub(super) fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
-        // Of a course the steps that are to come are not known.
+        // The later steps of a course are not known.
         let plan = &self.record.plan;
         let known = if plan.question.is_some() { plan.precondition_steps() } else { plan.steps.len() };
         for number in 0..known {
@@ -66,13 +70,13 @@ impl Running<'_> {
             match (self.ready.add(&setting, target, self.front.ui()), named) {
                 (Ok(true), _) => {}
                 (Ok(false), _) => return Ok(State::Interrupted),
-                // The steps on it fail; they are not begun.
+                // The steps on this target fail and are not begun.
                 (Err(failure), Some(named)) => self.unready.push((named, failure.message)),
                 (Err(failure), None) => return Err(failure),
             }
         }
         self.record.targets = self.ready.records();
-        self.record.warnings.extend(self.ready.warnings(&self.record.plan));
+        self.record.doubts.extend(self.ready.doubts(&self.record.plan));
         self.tune()?;
         let tuned = self.tuned.as_ref().is_some_and(|tuned| !tuned.applied().is_empty());
         if let Some(earlier) = &self.options.earlier {
@@ -129,7 +133,7 @@ impl Running<'_> {
         let step = course::next(&self.record)?;
         let place = self.record.plan.steps.len();
         if self.record.plan.steps.iter().any(|s| s.name == step.name) {
-            // The step was cut off without an interrupt, so it would be cut off again.
+            // The step was cut off and nobody interrupted it: a repetition would be cut off as well.
             self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
             return None;
         }
@@ -143,19 +147,36 @@ impl Running<'_> {
     /// Sets the kernel's knobs, and measures what each of them does where that was asked for.
     fn tune(&mut self) -> Result<(), Failure> {
         let plan = &self.record.plan;
-        self.tuned = tuning::begin(self.options.tune, plan, &self.ready)?;
+        let (untouched, no_journal) = match tuning::begin(self.options.tune, plan, &self.ready)? {
+            Knobs::Set(tuned) => {
+                self.tuned = Some(*tuned);
+                (Vec::new(), None)
+            }
+            Knobs::Unasked => (tuning::untouched(self.options.tune, plan, &self.ready), None),
+            Knobs::NoJournal(disks, why) => (disks, Some(why)),
+        };
         let Some(tuned) = &mut self.tuned else {
-            let untouched = tuning::untouched(self.options.tune, plan, &self.ready);
             if !untouched.is_empty() {
-                self.record.tuning = Some(TuningRecord { untouched, ..TuningRecord::default() });
+                let tuning = TuningRecord { untouched, no_journal, ..TuningRecord::default() };
+                if tuning.no_journal.is_some() {
+                    self.front.ui().say(&tune_report::untouched(&tuning));
+                }
+                self.record.tuning = Some(tuning);
             }
             return Ok(());
         };
         let effects = match self.options.tune {
             Some(TuneMode::Ab) => {
                 let first = plan.precondition_steps();
-                let (step, engine) = (&plan.steps[first], self.choices[first].engine);
-                tuning::effects(tuned, plan, step, engine, &self.ready, self.timer, self.front.ui())?
+                let run = ComparedRun {
+                    plan,
+                    step: &plan.steps[first],
+                    engine: self.choices[first].engine,
+                    ready: &self.ready,
+                    timer: self.timer,
+                    interrupts: self.interrupts,
+                };
+                tuning::effects(tuned, &run, self.front.ui())?
             }
             _ => Vec::new(),
         };
@@ -199,7 +220,7 @@ impl Running<'_> {
         (waited >= Duration::from_millis(50)).then_some(Nanos(waited.as_nanos() as u64))
     }
 
-    /// The user wants no result of a stage.
+    /// Drops the result of a stage, as the user wants.
     fn abort(&mut self, done: &stage::StageOutcome) {
         for step in &done.steps {
             self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
@@ -210,7 +231,7 @@ impl Running<'_> {
                 "it has no result: run it again to have one",
             );
             self.front.ui().say(&doubt.message);
-            self.record.warnings.push(doubt);
+            self.record.doubts.push(doubt);
         }
     }
 
@@ -241,13 +262,13 @@ impl Running<'_> {
         record.together.extend(done.together);
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
-            let placed = record.steps[i].placement.iter().flat_map(|p| p.warnings.clone());
-            record.warnings.extend(placed);
-            record.warnings.extend(doubts);
+            let placed = record.steps[i].placement.iter().flat_map(|p| p.doubts.clone());
+            record.doubts.extend(placed);
+            record.doubts.extend(doubts);
         }
         if record.steps.len() > first {
-            verdict::seal_steps(record, first);
-            course::seal(record);
+            tell_of_displaced(record, &self.ready);
+            seal_steps(record, first);
             self.front.ui().measured(record, first);
             self.front.measured(record);
         }
@@ -304,7 +325,7 @@ impl Running<'_> {
                 .map(|rank| Due::of(&self.record.plan, rank, range.start).instant()),
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
-            resumed: self.resumed,
+            continued: self.continued,
         };
         let mut done = stage::run(&setting, range.clone(), self.front)?;
         for step in &mut done.steps {
@@ -314,7 +335,7 @@ impl Running<'_> {
         Ok(done)
     }
 
-    /// How long a step is to be measured instead, when its verdict is not decided. Steps that run together have none.
+    /// How long a step is to be measured anew when its verdict is not decided; none for steps that run together.
     fn longer(&self, done: &stage::StageOutcome) -> Option<Nanos> {
         let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
         let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
@@ -332,9 +353,15 @@ impl Running<'_> {
             Ok(state) => state.clone(),
             Err(failure) => State::Failed(failure.message.clone()),
         };
-        verdict::seal(&mut self.record);
-        course::seal(&mut self.record);
+        tell_of_displaced(&mut self.record, &self.ready);
+        seal(&mut self.record);
         let kept = self.ready.finish(self.record.plan.keep);
         Ended { record: self.record, kept, failed: self.failed, failure: outcome.err(), put_back }
     }
+}
+
+/// Names in the Record the test files that are not in their place any more.
+fn tell_of_displaced(record: &mut Record, ready: &Ready) {
+    record.doubts.retain(|doubt| doubt.code != DISPLACED);
+    record.doubts.extend(ready.displaced());
 }

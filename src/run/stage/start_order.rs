@@ -6,7 +6,7 @@ use super::{Stage, StepState};
 use crate::plan::{Start, Step};
 
 impl Stage<'_> {
-    /// The step waits for nothing: those like it begin at one instant.
+    /// Whether the step waits for nothing. All such steps begin at one instant.
     pub(super) fn at_once(&self, i: usize) -> bool {
         let step = self.prepared[i].step;
         step.delay.0 == 0 && self.waits_for(step).is_none()
@@ -16,12 +16,12 @@ impl Stage<'_> {
     fn waits_for(&self, step: &Step) -> Option<usize> {
         match &step.start {
             Start::AfterAll | Start::WithPrevious => None,
-            // One of an earlier stage is over.
+            // A step of an earlier stage has ended.
             Start::After(name) => self.prepared.iter().position(|p| p.step.name == *name),
         }
     }
 
-    /// The event that a step waits for has come.
+    /// Whether the event that a step waits for has come.
     pub(super) fn due(&self, i: usize) -> bool {
         if !self.waits(i) {
             return false;

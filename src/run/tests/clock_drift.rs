@@ -7,7 +7,7 @@ use crate::engine::Timer;
 use crate::plan::{EngineKind, Plan, Preset, Step};
 use crate::record::Record;
 use crate::report::summary_text;
-use crate::run::pipeline::{CheckedRun, Front, Options};
+use crate::run::pipeline::{CheckedRun, Front, RunOptions};
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 
@@ -41,7 +41,8 @@ fn a_clock_that_runs_fast_is_told_in_the_result() {
     let base = Preset::find("standard").unwrap().plan();
     let plan = Plan { targets: vec![target], steps: vec![step], ..base };
     let timer = Timer::running_fast(dir.path(), 5000.0);
-    let run = CheckedRun::survey(Root::system(), plan, Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let run =
+        CheckedRun::survey(Root::system(), plan, RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let ended = run.run(&timer, &Arc::default(), &mut Quiet(Ui::silent()));
     let account = ended.record.steps[0].accounting.as_ref().unwrap();
     assert!(account.drift_ppm.is_some_and(|ppm| ppm > 1000.0), "{account:?}");

@@ -60,7 +60,7 @@ fn dead(moment: &Moment, disks: &[&str]) -> Moment {
     let mut moment = moment.clone();
     for (path, text) in &mut moment.journals {
         if path.extension().is_some_and(|e| e == "json") {
-            let mut journal = Journal::parse(text).expect("a journal is whole at any moment");
+            let mut journal = Journal::parse(text.as_bytes()).expect("a journal is whole at any moment");
             if journal.disks.iter().any(|d| disks.contains(&d.as_str())) {
                 journal.owner.start += 1;
                 *text = serde_json::to_string(&journal).unwrap();
@@ -253,7 +253,7 @@ fn what_somebody_else_changes_after_a_kill_stays() {
         let moment = dead(moment, &["vdb"]);
         let journals =
             moment.journals.iter().filter(|(path, _)| path.extension().is_some_and(|e| e == "json"));
-        let journal = journals.map(|(_, text)| Journal::parse(text).unwrap()).next();
+        let journal = journals.map(|(_, text)| Journal::parse(text.as_bytes()).unwrap()).next();
         for (file, value) in [
             ("scheduler", "kyber"),
             ("nr_requests", "33"),

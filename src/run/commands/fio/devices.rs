@@ -52,9 +52,13 @@ const READING_ENGINES: [&str; 13] = [
     "sg",
     "null",
 ];
+/// Engines whose jobs need no files, or are no I/O to them.
+pub const DISKLESS_ENGINES: [&str; 6] = ["null", "cpuio", "net", "netsplice", "sg", "io_uring_cmd"];
 /// Options with which the installed fio makes a file longer than the other options tell.
 const UNKNOWN_LENGTH: [&str; 6] =
     ["fill_device", "file_append", "zonemode", "zonesize", "zonerange", "zoneskip"];
+/// Those of them with which it does so whatever the length is; zones lead beyond the end of a file and leave it as it is.
+const LENGTHENING: [&str; 2] = ["fill_device", "file_append"];
 /// Engines that run what is no part of fio.
 const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
 
@@ -134,8 +138,7 @@ pub fn laid_out(
 ) -> Vec<PathBuf> {
     let changed = |job: &Job, path: &Path| match look(path) {
         PathKind::File(length) => {
-            let short = asked_length(job).map_or(handed_over, |asked| length < asked);
-            short || job.flag("unlink") || job.flag("unlink_each_loop")
+            asked_length(job).map_or(handed_over, |asked| length < asked) || removes_files(job)
         }
         _ => false,
     };
@@ -166,6 +169,62 @@ fn asked_length(job: &Job) -> Option<Bytes> {
         None => 0,
     };
     Some(Bytes(begins.saturating_add(size.max(of_file))))
+}
+
+/// Refuses to hand over jobs that only read a file with data and ask for more than it has: the installed fio writes all of it anew.
+///
+/// # Errors
+/// With the file and the way out.
+pub fn spare_read_files(
+    command: &Command,
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Result<(), Failure> {
+    for job in command.jobs.iter().filter(|job| reads_only(job) && !removes_files(job)) {
+        let all = files(job);
+        for path in &all {
+            let PathKind::File(has) = look(path) else { continue };
+            let unknown = LENGTHENING.iter().find(|name| job.given(name).is_some());
+            if has.0 == 0 || (unknown.is_none() && least_length(job, all.len()) <= has) {
+                continue;
+            }
+            let (path, options) = (path.display(), unknown.map_or("size, offset, filesize", |name| name));
+            return Err(Failure::new(
+                Exit::Refused,
+                format!(
+                    "refused to write to {path}:\n  job {} only reads it, and the installed fio writes all of it anew where a job asks for more \
+                     than the {has} that it has ({options}): ask for no more, remove it first if it is a test file, or call fio itself",
+                    job.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The length that a job asks of each of so many files, in bytes. A share of a file asks for no more than the file has.
+pub fn least_length(job: &Job, files: usize) -> Bytes {
+    let bytes = |name: &str| match job.size(name) {
+        Some(TargetAmount::Bytes(n)) => n,
+        _ => 0,
+    };
+    let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
+    let begins = bytes("offset").saturating_add(bytes("offset_increment").saturating_mul(clones - 1));
+    let of_file = match job.value("filesize") {
+        Some(OptionValue::Ranges([Some((_, high)), ..])) => high,
+        _ => bytes("size") / files.max(1) as u64,
+    };
+    Bytes(begins.saturating_add(of_file))
+}
+
+/// The job removes its files.
+pub fn removes_files(job: &Job) -> bool {
+    job.flag("unlink") || job.flag("unlink_each_loop") || job.engine() == "filedelete"
+}
+
+/// The job leaves every file alone, of whatever length and name it is.
+fn leaves_any_file_alone(job: &Job) -> bool {
+    leaves_files_alone(job) && asked_length(job) == Some(Bytes(0)) && !removes_files(job)
 }
 
 /// Nothing but reads is asked for.
@@ -240,7 +299,8 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
     let mut found: Vec<Obstacle> = flags.map(|(flag, _)| obstacle("command line", flag.clone())).collect();
     for job in &command.jobs {
         let given = UNSEEN.iter().filter_map(|name| job.given(name));
-        let folder = job.given("opendir").filter(|_| !reads_only(job));
+        // The files in it are not looked at one by one.
+        let folder = job.given("opendir").filter(|_| !leaves_any_file_alone(job));
         found.extend(given.chain(folder).map(|g| obstacle(&job.name, g.line())));
         if UNSEEN_ENGINES.contains(&job.engine()) || table::engine(job.engine()).is_none() {
             found.push(obstacle(&job.name, format!("ioengine={}", job.engine())));
@@ -258,7 +318,7 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
 /// file that others have open needs one more, and a disk image that is attached or a swap file is never overwritten. The files in `replaced`
 /// get a new file under their name: whoever has the old one open, or has it under another name, keeps it.
 ///
-/// The devices stay claimed for as long as the caller keeps what is returned, so that nobody mounts one meanwhile.
+/// The devices stay open exclusively for as long as the caller keeps what is returned, so that nobody mounts one meanwhile.
 ///
 /// # Errors
 /// The guard refuses one of them; nothing was written.
@@ -268,7 +328,7 @@ pub fn clear(
     replaced: &[PathBuf],
     consents: &VolproofOptions,
 ) -> Result<Vec<Clearance>, Failure> {
-    let mut claimed = Vec::new();
+    let mut cleared = Vec::new();
     for path in written {
         if path.is_file() {
             let shared = consents.overwrite_shared || replaced.contains(path);
@@ -281,7 +341,10 @@ pub fn clear(
         };
         let destroy = &consents.destroy;
         let own = destroy.iter().find(|given| wanted.as_ref() == Some(given)).or(destroy.first());
-        claimed.push(guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?);
+        let mut device = guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?;
+        // Nobody held it while it was looked at, and the installed fio looks at nothing.
+        device.confirm()?;
+        cleared.push(device);
     }
-    Ok(claimed)
+    Ok(cleared)
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::measure::so_far::StepSoFar;
-use crate::observe::Evidence;
+use crate::observe::KernelCounters;
 use crate::plan::Step;
 use crate::record::{Record, StepRecord};
 use crate::run::pipeline::News;
+use crate::step_entry::so_far::StepSoFar;
 use crate::unit::Nanos;
 
 /// The last second of a step is heard of so long after its end.
@@ -23,9 +23,9 @@ pub struct Interim {
     asked: Arc<AtomicBool>,
     parts: Vec<StepSoFar>,
     done: Vec<StepRecord>,
-    together: Vec<Evidence>,
+    together: Vec<KernelCounters>,
     /// Of the stage that runs.
-    evidence: Evidence,
+    evidence: KernelCounters,
 }
 
 impl Interim {
@@ -38,7 +38,7 @@ impl Interim {
             parts: vec![StepSoFar::default(); steps],
             done: Vec::new(),
             together: Vec::new(),
-            evidence: Evidence::default(),
+            evidence: KernelCounters::default(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Interim {
             self.done.push(step.clone());
         }
         self.together = record.together.iter().map(|t| t.evidence.clone()).collect();
-        self.evidence = Evidence::default();
+        self.evidence = KernelCounters::default();
     }
 
     /// A report is due; said once for each.
@@ -86,13 +86,13 @@ impl Interim {
     pub fn steps(&self, plan: &[Step]) -> Vec<StepRecord> {
         let running = plan.iter().zip(&self.parts).filter(|(_, part)| !part.is_silent());
         let record = |(step, part): (&Step, &StepSoFar)| {
-            part.record(step, step.engine, vec![Default::default(); part.series().len()])
+            part.entry(step, step.engine, vec![Default::default(); part.series().len()])
         };
         self.done.iter().cloned().chain(running.map(record)).collect()
     }
 
     /// The kernel's counters beside them.
-    pub fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+    pub fn evidence(&self) -> impl Iterator<Item = &KernelCounters> {
         self.together.iter().chain([&self.evidence])
     }
 }

@@ -19,12 +19,13 @@ use crate::fio::command::{Command, Eta, Format};
 use crate::fio::job::Job;
 use crate::fio::plan::{Member, Native};
 use crate::fio::text_write::{Live, StatusText};
-use crate::output::{OutputFile, screen};
+use crate::output::screen;
 use crate::plan::{Pattern, Step};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::run::pipeline::{Front, News};
 use crate::run::results::SavePace;
+use crate::run::sheet::Sheet;
 use crate::sample::{Direction, PerDirection};
 use crate::ui::Ui;
 
@@ -45,7 +46,7 @@ pub struct Screen<'a> {
     /// The status line, where one is shown.
     line: Option<StatusLine>,
     /// The file of the Record, saved after every step: what has ended outlives us, however we end.
-    saved: Option<(OutputFile, SavePace)>,
+    saved: Option<(Sheet, SavePace)>,
     /// A log could not be written.
     lost: bool,
 }
@@ -88,7 +89,7 @@ impl<'a> Screen<'a> {
         command: &'a Command,
         native: &'a Native,
         mut sink: Sink,
-        saved: Option<OutputFile>,
+        saved: Option<Sheet>,
         terminal: bool,
     ) -> Result<Screen<'a>, Failure> {
         sink.begin(command, native);
@@ -115,7 +116,7 @@ impl<'a> Screen<'a> {
             command,
             native,
             sink,
-            saved: saved.map(|file| (file, SavePace::default())),
+            saved: saved.map(|sheet| (sheet, SavePace::default())),
             interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
             steps,
             began: now,
@@ -125,11 +126,11 @@ impl<'a> Screen<'a> {
     }
 
     /// Nothing more is to come but the results. Also says whether all logs were written.
-    pub fn finish(self) -> (Sink, Option<OutputFile>, bool) {
+    pub fn finish(self) -> (Sink, Option<Sheet>, bool) {
         if self.line.as_ref().is_some_and(|l| l.shown) {
             let _ = screen::print("\n");
         }
-        (self.sink, self.saved.map(|(file, _)| file), !self.lost)
+        (self.sink, self.saved.map(|(sheet, _)| sheet), !self.lost)
     }
 
     /// A full report of what was heard until now.
@@ -286,9 +287,9 @@ impl Front for Screen<'_> {
             progress.ended |= record.steps.iter().any(|done| done.name == step.name);
         }
         self.interim.keep(record, |step| place(self.native, step));
-        if let Some((file, pace)) = self.saved.as_mut().filter(|(file, _)| !file.is_stream()) {
+        if let Some((sheet, pace)) = self.saved.as_mut().filter(|(sheet, _)| !sheet.file().is_stream()) {
             // What cannot be saved now is told at the end, when it is saved again.
-            pace.spaced(|| drop(file.save(&|out| record.write(out))));
+            pace.spaced(|| sheet.save(record));
         }
     }
 

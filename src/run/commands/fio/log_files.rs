@@ -10,7 +10,7 @@ use crate::engine::{Trace, TracedIo};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, JobLog, LogEntry, LogKind, LogStyle};
-use crate::output::{self, Content, OutputFile};
+use crate::output::{Content, MisplacedOutput, OutputError, OutputFile};
 use crate::unit::Nanos;
 
 /// Options that ask for logs, and the kinds that each asks for.
@@ -42,8 +42,9 @@ pub fn names(command: &Command) -> Vec<PathBuf> {
                 };
                 for number in numbers {
                     let name = logs::file_name(&prefix, word, number);
-                    // Kept compressed, it has another name.
-                    names.extend([format!("{name}.fz"), name]);
+                    // Kept compressed, it has another name as well.
+                    let packed = job.flag("log_store_compressed").then(|| format!("{name}.fz"));
+                    names.extend([name].into_iter().chain(packed));
                 }
             }
         }
@@ -104,16 +105,17 @@ fn entry(io: &TracedIo) -> LogEntry {
 /// Writes a file of its own, or at the end of the one that clones share. A log that cannot be written goes to the temporary folder.
 fn file(name: &str, shared: bool, content: Content<'_>) -> bool {
     let path = Path::new(name);
-    let written = OutputFile::open("log", path).map_err(anyhow::Error::from).and_then(|mut output| {
+    let write = |mut output: OutputFile| {
         if !shared {
-            return Ok(output.save(content)?);
+            return output.save(content);
         }
         let mut out = BufWriter::new(output.extend()?);
         content(&mut out)?;
-        Ok(out.flush()?)
-    });
+        out.flush()
+    };
+    let opened = OutputFile::open("log", path).map_err(OutputError::reason);
+    let written = opened.and_then(|output| write(output).map_err(|e| e.to_string()));
     let Err(e) = written else { return true };
-    let second = output::elsewhere(path, content).map(|path| format!("; it is in {}", path.display()));
-    messages::say(&format!("the log {name} could not be written: {e}{}", second.unwrap_or_default()));
+    messages::say(&MisplacedOutput::save(path, e, content).to_string());
     false
 }

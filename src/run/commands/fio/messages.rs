@@ -39,7 +39,7 @@ pub fn named(text: &str) -> String {
 }
 
 /// A message in lines that fit: the first begins with `volproof: `, and whatever continues it is indented.
-pub fn wrapped(message: &str) -> String {
+fn wrapped(message: &str) -> String {
     let mut out = String::new();
     for (n, line) in message.lines().enumerate() {
         let body = line.trim_start();

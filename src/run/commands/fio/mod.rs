@@ -19,6 +19,7 @@ mod log_files;
 mod messages;
 mod path_of_later;
 mod print_report;
+mod room_for_files;
 mod volproof_options;
 
 use std::cell::RefCell;
@@ -44,10 +45,10 @@ use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Native, Obstacle, PathKind};
 use crate::fio::{argv, cmdhelp};
 use crate::guard::Clearance;
-use crate::output::{self, FileIdentity, OutputFile};
+use crate::output::{self, FileIdentity, OutputFile, OutputKind, screen};
 use crate::plan::{EngineKind, Simulated};
-use crate::record::Record;
-use crate::run::pipeline::{CheckedRun, Options};
+use crate::run::pipeline::{CheckedRun, RunOptions};
+use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
 use live::Screen;
 use print_report::Seen;
@@ -106,6 +107,9 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         let why = "trim and write operations are not allowed with the --readonly parameter.";
         return Err(input(why));
     }
+    if let Some(job) = command.jobs.iter().find(|job| command.readonly && devices::removes_files(job)) {
+        return Err(input(format!("{}: it removes files, which --readonly does not allow", job.name)));
+    }
     if command.parse_only {
         return parsed(&command, &look);
     }
@@ -134,17 +138,21 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
-            let claimed = guarded(&root, &command, &own, &look, true)?;
+            let cleared = guarded(&root, &command, &own, &look, true)?;
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
             let mut used = files_of(targets, &job_files);
             spare_by_logs(&command, &mut used).map_err(as_fio)?;
+            spare_by_fio(&command, &used).map_err(as_fio)?;
             if let Some(path) = &command.output {
-                output::apart(&[&crate::run::output("--output", path).map_err(as_fio)?], &used)
-                    .map_err(|e| as_fio(e.into()))?;
+                output::apart(
+                    &[&crate::run::output("--output", path, OutputKind::FioReport).map_err(as_fio)?],
+                    &used,
+                )
+                .map_err(|e| as_fio(e.into()))?;
             }
             let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
             let ended = hand_over::to_installed(&arguments, &needs);
-            drop((texts, claimed));
+            drop((texts, cleared));
             ended
         }
     }
@@ -275,7 +283,12 @@ fn guarded(
     // The installed fio writes its logs and its report into the files that are there.
     let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
     written.extend(command.output.iter().filter(|path| handed_over && path.is_file()).cloned());
-    devices::clear(root, &written, &replaced, own).map_err(as_fio)
+    let cleared = devices::clear(root, &written, &replaced, own).map_err(as_fio)?;
+    if handed_over {
+        devices::spare_read_files(command, &files, look)?;
+        room_for_files::check(root, command, &files)?;
+    }
+    Ok(cleared)
 }
 
 /// The files that no output may be: those that the jobs name, also where only a simulated device is driven, and the job files.
@@ -294,11 +307,32 @@ fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
     native.plan.targets.iter().chain(of_steps).cloned()
 }
 
+/// Refuses other files that the installed fio writes: a trace under the name of something else or of a file in `used`, and I/O buffers in a
+/// file that holds something.
+fn spare_by_fio(command: &Command, used: &[(String, FileIdentity)]) -> Result<(), Failure> {
+    for job in &command.jobs {
+        if let Some(path) = job.given("write_iolog").and_then(|g| g.text.as_deref()) {
+            output::apart(
+                &[&crate::run::output("write_iolog", Path::new(path), OutputKind::FioTrace)?],
+                used,
+            )?;
+        }
+        let buffers = job.given("mem").and_then(|g| g.text.as_deref()?.split_once(':'));
+        if let Some((_, path)) = buffers
+            && std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0)
+        {
+            let why = "the installed fio keeps its I/O buffers there, and the file holds something";
+            return Err(Failure::input(format!("{}: mem: {path}: {why}: name a new one", job.name)));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses logs that are one of the files in `used`, and adds them to it.
 fn spare_by_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<(), Failure> {
     let logs = log_files::names(command);
     for path in &logs {
-        output::apart(&[&crate::run::output("log", path)?], used)?;
+        output::apart(&[&crate::run::output("log", path, OutputKind::FioLog)?], used)?;
     }
     used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
     Ok(())
@@ -313,14 +347,14 @@ fn run(
     used: Vec<(String, FileIdentity)>,
 ) -> Result<ExitCode, Failure> {
     let timer = Timer::choose(Path::new("/"));
-    let options = Options {
+    let options = RunOptions {
         destroy: own.destroy.clone(),
         overwrite_shared: own.overwrite_shared,
         tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),
         job_files: native.files.iter().cloned().collect(),
         others_go_on: true,
         share_cpus: true,
-        ..Options::default()
+        ..RunOptions::default()
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
@@ -342,8 +376,13 @@ fn run(
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
     sink.results(&print_report::output(command, &native, &seen));
     whole &= !sink.lost();
-    if let Some(file) = &mut saved {
-        whole &= keep(file, &ended.record);
+    if let Some(sheet) = &mut saved {
+        sheet.save(&ended.record);
+        let stays = sheet.stays();
+        whole &= sheet.loss().is_none() && stays.is_none();
+        for told in [sheet.loss(), stays.map(|told| format!("volproof: {told}\n"))].into_iter().flatten() {
+            screen::say(&told);
+        }
     }
     messages::failures(&ended.record, &ended.failed);
     if !own.quiet_doubts {
@@ -371,26 +410,15 @@ fn record_file(
     own: &VolproofOptions,
     sink: &print_report::Sink,
     mut used: Vec<(String, FileIdentity)>,
-) -> Result<Option<OutputFile>, Failure> {
-    let record = own.record.as_deref().map(|path| crate::run::output("--record", path)).transpose()?;
+) -> Result<Option<Sheet>, Failure> {
+    let mut record = own.record.as_deref().map(|path| Sheet::record("--record", path)).transpose()?;
     spare_by_logs(command, &mut used)?;
-    let all: Vec<&OutputFile> = std::iter::once(sink.output()).chain(&record).collect();
+    let all: Vec<&OutputFile> =
+        std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, &used)?;
     leftover::tell_of_outputs(all.iter().map(|file| file.path()));
+    record.iter_mut().for_each(Sheet::keep_earlier);
     Ok(record)
-}
-
-/// Saves the Record; in the temporary folder where its own place does not take it, and says so. False then.
-fn keep(file: &mut OutputFile, record: &Record) -> bool {
-    let Err(e) = file.save(&|out| record.write(out)) else { return true };
-    let second =
-        file.save_elsewhere(&|out| record.write(out)).map(|path| format!("; it is in {}", path.display()));
-    messages::say(&format!(
-        "{} could not be saved: {e}{}",
-        file.path().display(),
-        second.unwrap_or_default()
-    ));
-    false
 }
 
 /// The number of the last signal that was to end the run.

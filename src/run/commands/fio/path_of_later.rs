@@ -10,8 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 
-/// The kernel follows no more links than these.
-const LINKS: usize = 40;
+use crate::output::LINKS;
 
 /// Why it cannot be said now what a path will lead to; nothing where it can. The installed fio has more ways to bend a path than volproof
 /// with its own engines, which opens what was checked.

@@ -19,10 +19,11 @@ use crate::fio::of_record::{self, Unified};
 use crate::fio::output::{self, Output};
 use crate::fio::plan::Native;
 use crate::fio::{json_write, terse, text_write};
-use crate::observe::Evidence;
-use crate::output::{OutputFile, screen};
+use crate::observe::KernelCounters;
+use crate::output::{MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
+use crate::shell_word::shell_path;
 use crate::unit::Nanos;
 
 /// Doubts that are told one by one.
@@ -44,7 +45,7 @@ impl Sink {
     /// The file cannot be written.
     pub fn open(command: &Command) -> Result<Sink, Failure> {
         let path = command.output.as_deref().unwrap_or(Path::new("-"));
-        let to = crate::run::output("--output", path)?;
+        let to = crate::run::output("--output", path, OutputKind::FioReport)?;
         Ok(Sink { to, file: None, formats: command.formats.clone(), lost: false })
     }
 
@@ -112,14 +113,20 @@ impl Sink {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
+        let told = self.to.other_name();
+        let written = self.write_to_file(text);
+        if let Some(now) = self.to.other_name().filter(|_| told.is_none()) {
+            self.lost = true;
+            messages::say(&now);
+        }
+        written
+    }
+
+    fn write_to_file(&mut self, text: &str) -> io::Result<()> {
         let text = screen::visible(text);
         let mut file = match self.file.take() {
             Some(file) => file,
-            None => {
-                let file = self.to.begin()?;
-                screen::say(&self.to.other_name().unwrap_or_default());
-                file
-            }
+            None => self.to.begin()?,
         };
         let written = file.write_all(text.as_bytes());
         let file = self.file.insert(file);
@@ -135,10 +142,13 @@ impl Sink {
     fn keep(&mut self, text: &str, e: &io::Error) {
         let text = screen::visible(text);
         self.lost = true;
-        let second = self.to.save_elsewhere(&|out| out.write_all(text.as_bytes()));
-        let second =
-            second.map(|path| format!("; it is in {} and here:", path.display())).unwrap_or_default();
-        messages::say(&format!("{} could not be written: {e}{second}", self.to.path().display()));
+        // Each text is a part of the report: none replaces another in the second place.
+        let lost = MisplacedOutput::save(self.to.path(), e, &|out| out.write_all(text.as_bytes()));
+        // A reader that has gone away may have had all that it wanted (`| head`): its terminal is spared.
+        if e.kind() == io::ErrorKind::BrokenPipe && lost.second().is_some() {
+            return messages::say(&lost.to_string());
+        }
+        messages::say(&format!("{lost}; its text:"));
         screen::say(&text);
     }
 }
@@ -182,7 +192,7 @@ pub fn say_noted(command: &Command, native: &Native) {
 /// The gravest doubts about the result, in few lines.
 pub fn say_doubts(record: &Record, saved: Option<&Path>) {
     let told = |w: &&Doubt| w.severity > Severity::Note;
-    let mut doubts: Vec<_> = record.warnings.iter().filter(told).collect();
+    let mut doubts: Vec<_> = record.doubts.iter().filter(told).collect();
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);
     for doubt in doubts.iter().take(DOUBTS) {
@@ -191,7 +201,9 @@ pub fn say_doubts(record: &Record, saved: Option<&Path>) {
     if doubts.len() > DOUBTS {
         let rest = doubts.len() - DOUBTS;
         match saved {
-            Some(path) => messages::say(&format!("and {rest} more doubts: volproof show {}", path.display())),
+            Some(path) => {
+                messages::say(&format!("and {rest} more doubts: volproof show {}", shell_path(path)))
+            }
             None => messages::say(&format!("and {rest} more doubts: --record FILE keeps them")),
         }
     }
@@ -240,7 +252,7 @@ pub struct Seen<'a> {
     /// Steps that have begun.
     pub steps: &'a [StepRecord],
     /// The kernel's counters beside them.
-    pub evidence: Vec<&'a Evidence>,
+    pub evidence: Vec<&'a KernelCounters>,
     /// Steps that failed, and why.
     pub failed: &'a [(String, String)],
     /// Since the start.

@@ -1,0 +1,50 @@
+//! Whether the volume has changed since an earlier step ran: the same load, measured once more, gives far less than at first.
+//!
+//! Used-up credits do that, and other tenants of the hardware. Figures from before say nothing about the volume as it is now.
+
+use super::FinishedStep;
+
+/// The code at a point that was measured before the volume changed, or while it did.
+pub(super) const CHANGED: &str = "changed";
+/// A rate below this share of an earlier rate of the same load shows another state of the volume.
+const SAME_STATE: f64 = 0.8;
+
+/// Whether the rate of `earlier` is far above all that its load may give since `later` ran: more depth gives no more than in proportion.
+pub(super) fn is_outdated(earlier: &FinishedStep, later: &FinishedStep) -> bool {
+    let load = |f: &FinishedStep| f.step.depth_per_target() as f64;
+    let deeper = (load(earlier) / load(later)).max(1.0);
+    (later.iops + later.half_interval()) * deeper < SAME_STATE * (earlier.iops - earlier.half_interval())
+}
+
+/// The runs of one load that show the volume as it is now.
+pub(super) struct PresentRuns<'a> {
+    /// The runs that count, in the order of time.
+    pub(super) runs: Vec<&'a FinishedStep>,
+    /// Nothing shows that all these runs are of the present state.
+    pub(super) changed: bool,
+}
+
+impl<'a> PresentRuns<'a> {
+    /// From all runs of a load in the order of time, some of which are known to be outdated. A single slow run at the end may be a
+    /// disturbance; two slow runs that agree show a new state.
+    pub(super) fn of(
+        all: Vec<&'a FinishedStep>,
+        outdated: impl Fn(&FinishedStep) -> bool,
+    ) -> PresentRuns<'a> {
+        let standing: Vec<&FinishedStep> = all.iter().copied().filter(|f| !outdated(f)).collect();
+        if standing.is_empty() {
+            return PresentRuns { runs: all, changed: true };
+        }
+        let differ = |a: &FinishedStep, b: &FinishedStep| is_outdated(a, b) || is_outdated(b, a);
+        let alike = |from: &usize| {
+            let runs = &standing[*from..];
+            runs.iter().enumerate().all(|(i, a)| runs[..i].iter().all(|b| !differ(a, b)))
+        };
+        let (before, since) = standing.split_at((0..standing.len()).find(alike).unwrap_or(0));
+        let lasts = since.len() > 1 && before.iter().all(|f| since.iter().all(|now| is_outdated(f, now)));
+        match before.is_empty() || lasts {
+            true => PresentRuns { runs: since.to_vec(), changed: false },
+            false => PresentRuns { runs: standing, changed: true },
+        }
+    }
+}

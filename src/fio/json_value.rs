@@ -1,0 +1,153 @@
+//! JSON as fio writes it: a value with its text form. `json_reader` reads it.
+//!
+//! Not serde_json, for three reasons: what was read before a file breaks off is still worth having; a report lies between other text, and
+//! several of them in a row; and fio's layout (`"key" : value`, `%f`) is what line-based tools look for. Numbers keep their text, so that a
+//! value that nobody here understands is written again as it was.
+
+use std::borrow::Cow;
+
+/// Any JSON value. Order of keys and repeated keys are kept.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JsonValue<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// As it is written.
+    Number(Cow<'a, str>),
+    /// Without its escapes.
+    Text(Cow<'a, str>),
+    /// An array.
+    List(Vec<JsonValue<'a>>),
+    /// An object.
+    Map(Vec<(Cow<'a, str>, JsonValue<'a>)>),
+}
+
+impl<'a> JsonValue<'a> {
+    /// A whole number.
+    pub fn int(n: u64) -> JsonValue<'static> {
+        JsonValue::Number(n.to_string().into())
+    }
+
+    /// A number with six decimals, fio's `%f`.
+    pub fn float(x: f64) -> JsonValue<'static> {
+        JsonValue::Number(format!("{:.6}", if x.is_finite() { x } else { 0.0 }).into())
+    }
+
+    /// A text.
+    pub fn text(text: &str) -> JsonValue<'static> {
+        JsonValue::Text(text.to_string().into())
+    }
+
+    /// An object from names that are known.
+    pub fn map(members: impl IntoIterator<Item = (&'static str, JsonValue<'static>)>) -> JsonValue<'static> {
+        JsonValue::Map(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
+    }
+
+    /// The member of that name; the last one where there are several.
+    pub fn get(&self, name: &str) -> Option<&JsonValue<'a>> {
+        match self {
+            JsonValue::Map(members) => members.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    /// Members of an object; none of anything else.
+    pub fn members(&self) -> &[(Cow<'a, str>, JsonValue<'a>)] {
+        if let JsonValue::Map(members) = self { members } else { &[] }
+    }
+
+    /// The number.
+    pub fn as_f64(&self) -> Option<f64> {
+        if let JsonValue::Number(text) = self { text.parse().ok() } else { None }
+    }
+
+    /// The number as a count; below 0 it is none (fio prints an unset 64-bit minimum as -1).
+    pub fn as_u64(&self) -> Option<u64> {
+        let JsonValue::Number(text) = self else { return None };
+        text.parse().ok().or_else(|| self.as_f64().filter(|x| *x >= 0.0).map(|x| x as u64))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let JsonValue::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The same value that borrows nothing.
+    pub fn into_owned(self) -> JsonValue<'static> {
+        match self {
+            JsonValue::Null => JsonValue::Null,
+            JsonValue::Bool(b) => JsonValue::Bool(b),
+            JsonValue::Number(n) => JsonValue::Number(n.into_owned().into()),
+            JsonValue::Text(t) => JsonValue::Text(t.into_owned().into()),
+            JsonValue::List(list) => JsonValue::List(list.into_iter().map(JsonValue::into_owned).collect()),
+            JsonValue::Map(members) => JsonValue::Map(
+                members.into_iter().map(|(k, v)| (k.into_owned().into(), v.into_owned())).collect(),
+            ),
+        }
+    }
+
+    /// The number of values in this one, itself included.
+    pub fn count(&self) -> usize {
+        1 + match self {
+            JsonValue::List(list) => list.iter().map(JsonValue::count).sum(),
+            JsonValue::Map(members) => members.iter().map(|(_, v)| v.count()).sum(),
+            _ => 0,
+        }
+    }
+
+    /// The text of the value as fio lays it out, at a depth of indentation.
+    pub fn laid_out(&self, depth: usize) -> String {
+        let mut out = String::new();
+        self.write(&mut out, depth);
+        out
+    }
+
+    pub(super) fn write(&self, out: &mut String, depth: usize) {
+        let indent = |out: &mut String, depth: usize| (0..depth).for_each(|_| out.push_str("  "));
+        match self {
+            JsonValue::Null => out.push_str("null"),
+            JsonValue::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            JsonValue::Number(n) => out.push_str(n),
+            JsonValue::Text(t) => quote(t, out),
+            JsonValue::List(list) => {
+                out.push_str("[\n");
+                for (i, value) in list.iter().enumerate() {
+                    out.push_str(if i > 0 { ",\n" } else { "" });
+                    indent(out, depth + 1);
+                    value.write(out, depth + 1);
+                }
+                out.push('\n');
+                indent(out, depth);
+                out.push(']');
+            }
+            JsonValue::Map(members) => {
+                out.push_str("{\n");
+                for (i, (key, value)) in members.iter().enumerate() {
+                    out.push_str(if i > 0 { ",\n" } else { "" });
+                    indent(out, depth + 1);
+                    quote(key, out);
+                    out.push_str(" : ");
+                    value.write(out, depth + 1);
+                }
+                out.push('\n');
+                indent(out, depth);
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// A string of JSON. fio escapes only quotes and backslashes, which is all there is in its texts; control characters would make the
+/// document invalid and are escaped too.
+pub fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,312 @@
+//! The kinds of outputs, and which existing files may be replaced by one: those that begin and end as an output of the same kind does, and empty ones. Any other file under the name is somebody's text, and the name a mistake.
+//!
+//! A file is known by its first bytes and its last ones, and by its [`SumLine`] where people write into outputs of its kind. What a file holds is not
+//! checked here.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::sum_line::SumLine;
+
+/// Bytes at the start of a file that tell what it is, and at its end.
+const HEAD: u64 = 1 << 16;
+
+/// The first line of a plan file that `convert` writes.
+pub const PLAN_MARK: &str = "# made by volproof convert";
+
+/// What an output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// A Record.
+    Record,
+    /// A table of comma-separated values.
+    Csv,
+    /// A page.
+    Html,
+    /// Test cases.
+    Junit,
+    /// Metrics.
+    OpenMetrics,
+    /// A table for a ticket.
+    Markdown,
+    /// A report in one of fio's forms, where fio's habit holds: the last one counts, whoever wrote the one before.
+    FioReport,
+    /// A report in one of fio's forms of what volproof measured. One of fio itself is somebody's measurement.
+    ConvertedReport,
+    /// A log of a fio job.
+    FioLog,
+    /// A trace of a fio job.
+    FioTrace,
+    /// A job file of fio.
+    JobFile,
+    /// A plan file.
+    PlanFile,
+}
+
+impl OutputKind {
+    /// Its name in a sentence.
+    pub fn noun(self) -> &'static str {
+        match self {
+            OutputKind::Record => "Record of volproof",
+            OutputKind::Csv => "table of volproof",
+            OutputKind::Html => "page of volproof",
+            OutputKind::Junit => "JUnit file",
+            OutputKind::OpenMetrics => "metrics of volproof",
+            OutputKind::Markdown => "unchanged Markdown of volproof",
+            OutputKind::FioReport => "report of fio",
+            OutputKind::ConvertedReport => "report that volproof wrote in fio's form",
+            OutputKind::FioLog => "log of fio",
+            OutputKind::FioTrace => "trace of fio",
+            OutputKind::JobFile => "unchanged job file of volproof convert",
+            OutputKind::PlanFile => "unchanged plan file of volproof convert",
+        }
+    }
+
+    /// Whether a file holds such an output, or nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn is_in(self, file: &mut File) -> io::Result<bool> {
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        (&mut *file).take(HEAD).read_to_end(&mut head)?;
+        if head.is_empty() || !self.begins(&String::from_utf8_lossy(&head)) {
+            return Ok(head.is_empty());
+        }
+        if let Some(line) = self.sum_line() {
+            return line.closes(file);
+        }
+        file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(HEAD)))?;
+        file.take(HEAD).read_to_end(&mut tail)?;
+        Ok(self.ends(&String::from_utf8_lossy(&head), &String::from_utf8_lossy(&tail)))
+    }
+
+    /// The last line by which a file of a kind into which people write is known to be as volproof wrote it.
+    pub(super) fn sum_line(self) -> Option<SumLine> {
+        match self {
+            OutputKind::Markdown => Some(SumLine { before: "<!-- ", after: " -->" }),
+            OutputKind::JobFile => Some(SumLine { before: "; ", after: "" }),
+            OutputKind::PlanFile => Some(SumLine { before: "# ", after: "" }),
+            _ => None,
+        }
+    }
+
+    /// Whether a file that begins as such an output ends as one: nobody wrote something below it.
+    fn ends(self, head: &str, tail: &str) -> bool {
+        let tail = tail.trim_end();
+        let last = tail.lines().last().unwrap_or_default();
+        match self {
+            OutputKind::Record => tail.ends_with('}'),
+            OutputKind::Csv => cells(last) == cells(head.lines().next().unwrap_or_default()),
+            OutputKind::Html => tail.ends_with("</html>"),
+            OutputKind::Junit => tail.ends_with("</testsuites>"),
+            OutputKind::OpenMetrics => last == "# EOF",
+            OutputKind::ConvertedReport => match head.trim_start().chars().next() {
+                Some('{') => tail.ends_with('}'),
+                Some('3') => last.starts_with("3;"),
+                _ => last.starts_with(' '),
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether such an output begins like this. A part of one that stands further down, as in a diary, makes no output.
+    fn begins(self, head: &str) -> bool {
+        let text = head.trim_start();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        let any = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+        // JSON, however it is indented.
+        let key = |start: &str| text.split_whitespace().take(9).collect::<String>().starts_with(start);
+        match self {
+            OutputKind::Record => key(r#"{"schema":"volproof.record""#),
+            OutputKind::Csv => any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"]),
+            OutputKind::Html => {
+                let title = text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+                any(&["<!doctype html>"]) && title.is_some_and(|(title, _)| title.ends_with(" – volproof"))
+            }
+            OutputKind::Junit => {
+                let suites = "<testsuites name=\"volproof\"";
+                any(&[suites])
+                    || any(&["<?xml"]) && lines.next().is_some_and(|second| second.starts_with(suites))
+            }
+            OutputKind::OpenMetrics => any(&["# HELP volproof_"]),
+            // The answer, an empty line, and the facts as a list.
+            OutputKind::Markdown => {
+                lines.next() == Some("")
+                    && lines.take_while(|l| l.starts_with("- ")).any(|l| l.starts_with("- volproof: "))
+            }
+            // Text, terse lines of every version, JSON; and what fio says before its first report.
+            OutputKind::FioReport => {
+                key(r#"{"fioversion""#)
+                    || first.contains(": (g=")
+                    || first.contains(": (groupid=")
+                    || first.matches(';').count() > 40
+                    || any(&["fio: ", "note: both iodepth >= 1"])
+                    || text
+                        .strip_prefix("fio-")
+                        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            }
+            // The version stands in the first lines of text, in the second field of a terse line, and in the first key of JSON.
+            OutputKind::ConvertedReport => {
+                let version = |text: &str| {
+                    let text = text.trim_start().trim_start_matches(['"', ':', ' ']);
+                    text.strip_prefix("fio-").is_some_and(|rest| {
+                        let word = rest.split(|c: char| c.is_whitespace() || "\";,".contains(c)).next();
+                        word.is_some_and(|word| word.contains("-volproof-"))
+                    })
+                };
+                OutputKind::FioReport.begins(head)
+                    && (text.split_once("\"fio version\"").is_some_and(|(_, rest)| version(rest))
+                        || first.strip_prefix("3;").is_some_and(version)
+                        || text.lines().any(version))
+            }
+            OutputKind::FioLog => {
+                let cells = first.contains(',') && first.starts_with(|c: char| c.is_ascii_digit());
+                // Kept compressed, it begins as zlib's streams do.
+                any(&["x\u{1}", "x^", "x\u{fffd}"])
+                    || (cells && first.chars().all(|c| c.is_ascii_hexdigit() || ", .-x;:".contains(c)))
+            }
+            OutputKind::FioTrace => any(&["fio version "]) && first.ends_with(" iolog"),
+            OutputKind::JobFile => any(&["; plan "]),
+            // Others were written by hand.
+            OutputKind::PlanFile => first == PLAN_MARK,
+        }
+    }
+}
+
+/// The cells of a row of comma-separated values.
+fn cells(row: &str) -> usize {
+    let mut quoted = false;
+    let commas = row.chars().filter(|c| {
+        quoted ^= *c == '"';
+        *c == ',' && !quoted
+    });
+    commas.count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_elses_text_is_no_output() {
+        use OutputKind as K;
+        let all = [
+            K::Record,
+            K::Csv,
+            K::Html,
+            K::Junit,
+            K::OpenMetrics,
+            K::Markdown,
+            K::FioReport,
+            K::ConvertedReport,
+            K::FioLog,
+            K::FioTrace,
+            K::JobFile,
+            K::PlanFile,
+        ];
+        let foreign = [
+            "notes of 3 March\n",
+            "{\"a\": 1}",
+            "name,age,town\n",
+            "<!doctype html><title>mine</title>",
+            "# HELP node_load1 1m load average.\n",
+            "# My page\n\n| a | b |\n",
+            "\u{7f}ELF\u{2}",
+            "\u{0}\u{0}\u{0}",
+            "3,500 EUR\n",
+            "Ticket 4711.\nfio said: randread: (g=0): rw=randread\n",
+            "{\"owner\":\"me\",\"fio version\":\"fio-3.33\"}",
+            "{\"team\":\"storage\",\"runs\":[{\"schema\":\"volproof.record\"}]}",
+            "# Decisions\n\nWe bought PL1.\n\n- volproof: PASS\n",
+            "<!doctype html><title>How we use volproof</title>",
+            "<?xml version=\"1.0\"?>\n<testsuites name=\"pytest\"></testsuites>\n",
+            "# our plan\nname = 'a'\n[[step]]\n",
+            "name = 'a'\n# the cap of March\n[[step]]\n",
+            "name = 'a'\n\n[[step]]\nrw = 'randread'\n",
+            "[global]\nrw=read\n",
+            "fio-notes: what we learned\n",
+            "fio version of March\n",
+        ];
+        for kind in all {
+            for text in foreign {
+                assert!(!kind.begins(text), "{kind:?}: {text}");
+            }
+        }
+        for (kind, text) in [
+            (K::Record, "{\"schema\":\"volproof.record\","),
+            (K::Record, "{\n  \"schema\": \"volproof.record\",\n"),
+            (K::FioReport, "fio: this platform does not support process shared mutexes\n"),
+            (K::FioReport, "a: (g=0): rw=read, bs=(R) 4096B-4096B\n"),
+            (K::FioReport, "\na: (groupid=0, jobs=1): err= 0: pid=7\n"),
+            (K::FioLog, "1000, 2345, 0, 4096, 0x1f\n"),
+            (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\",\n"),
+            (K::FioReport, "fio-3.33\nStarting 1 process\n"),
+            (K::FioTrace, "fio version 3 iolog\n0 a add\n"),
+            (K::Junit, "<?xml version=\"1.0\"?>\n<testsuites name=\"volproof\" tests=\"1\">\n"),
+            (K::Html, "<!doctype html>\n<head><title>a – volproof</title>"),
+            (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
+            (K::JobFile, "; plan p\n[a]\nrw=read\n"),
+            (K::PlanFile, "# made by volproof convert\nname = 'a'\n[[step]]\n"),
+        ] {
+            assert!(kind.begins(text), "{kind:?}: {text}");
+        }
+    }
+
+    /// A file of these bytes.
+    fn file(text: &str) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn what_somebody_wrote_below_an_output_is_no_part_of_it() {
+        use OutputKind as K;
+        let json = "{\n  \"fio version\" : \"fio-3.33-volproof-0.1.0\",\n  \"jobs\" : []\n}\n";
+        let terse = "3;fio-3.33-volproof-0.1.0;a;0;0;".to_string() + &"0;".repeat(60) + "\n";
+        let text = "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33-volproof-0.1.0\nStarting 1 process\n\n   READ: bw=1MiB/s\n";
+        for (kind, output) in [
+            (K::Record, "{\"schema\":\"volproof.record\",\"steps\":[]}\n"),
+            (K::Csv, "step,direction,target\n\"a, or b\",read,f.dat\n"),
+            (K::Html, "<!doctype html>\n<head><title>a – volproof</title></head></html>\n"),
+            (K::Junit, "<testsuites name=\"volproof\">\n</testsuites>\n"),
+            (K::OpenMetrics, "# HELP volproof_x X.\nvolproof_x 1\n# EOF\n"),
+            (K::ConvertedReport, json),
+            (K::ConvertedReport, &terse),
+            (K::ConvertedReport, text),
+        ] {
+            assert!(kind.is_in(&mut file(output)).unwrap(), "{kind:?}: {output}");
+            let with_notes = format!("{output}\nBob: keep PL1 (ticket 4711)\n");
+            assert!(!kind.is_in(&mut file(&with_notes)).unwrap(), "{kind:?}: {with_notes}");
+        }
+        for (kind, begin) in [
+            (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
+            (K::JobFile, "; plan p\n[a]\nrw=read\n"),
+            (K::PlanFile, "# made by volproof convert\nname = 'a'"),
+        ] {
+            let mut sealed = Vec::new();
+            kind.sum_line().unwrap().write(&mut sealed, &|out| out.write_all(begin.as_bytes())).unwrap();
+            let sealed = String::from_utf8(sealed).unwrap();
+            assert!(kind.is_in(&mut file(&sealed)).unwrap(), "{sealed}");
+            let below = format!("{sealed}\nBob: keep PL1\n");
+            for edited in [begin, &below, &sealed.replacen('a', "b", 1), &format!("{sealed}{sealed}")] {
+                assert!(!kind.is_in(&mut file(edited)).unwrap(), "{kind:?}: {edited}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_of_fio_itself_is_no_conversion() {
+        let fio = [
+            "{\n  \"fio version\" : \"fio-3.33\",\n  \"jobs\" : []\n}\n".to_string(),
+            "3;fio-3.33;a-volproof-b;0;0;".to_string() + &"0;".repeat(60) + "\n",
+            "a-volproof-b: (g=0): rw=read\nfio-3.33\nStarting 1 process\n   READ: bw=1MiB/s\n".to_string(),
+        ];
+        for report in fio {
+            assert!(OutputKind::FioReport.is_in(&mut file(&report)).unwrap(), "{report}");
+            assert!(!OutputKind::ConvertedReport.is_in(&mut file(&report)).unwrap(), "{report}");
+        }
+    }
+}

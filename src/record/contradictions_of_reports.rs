@@ -1,0 +1,209 @@
+//! Figures of a report that cannot belong to one run: a rate that is not bytes over time, or percentiles that exclude the printed mean.
+//! Each figure may be right by itself; nothing tells which of the two is wrong.
+
+use super::{ReportedFigures, ReportedLatency, ReportedStep};
+use crate::unit::{Bytes, Nanos, grouped, significant};
+
+/// Differences below this share come from rounding in print and from the edges of a run, and are no contradiction.
+const ROUNDED: f64 = 0.06;
+/// Rate times latency may exceed the configured requests in flight by this factor; a larger excess is no rounding.
+const TOO_DEEP: f64 = 1.25;
+/// Percentiles at the end of fio's histogram (2^34 ns, `stat.h`) stand for longer latencies too.
+pub const LAST_BUCKET: Nanos = Nanos::millis(16_900);
+
+impl ReportedStep {
+    /// The contradictions between figures of this run, in words.
+    pub fn contradictions(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, f) in self.parts() {
+            self.rates(name, f, &mut found);
+            let kinds = [("slat", &f.submission), ("clat", &f.completion), ("lat", &f.total)];
+            for (kind, l) in kinds.into_iter().filter_map(|(kind, l)| Some((kind, l.as_ref()?))) {
+                found.extend(l.contradiction().map(|words| format!("{name}.{kind}: {words}")));
+            }
+        }
+        found.extend(
+            self.sync.as_ref().and_then(|s| s.latency.contradiction()).map(|words| format!("sync: {words}")),
+        );
+        found
+    }
+
+    /// Amount, time, rate and block size of a direction against each other.
+    fn rates(&self, name: &str, f: &ReportedFigures, found: &mut Vec<String>) {
+        let seconds = f.runtime.get().unwrap_or_default().as_seconds();
+        let (ios, iops) = (f.ios.get().map(|n| n as f64), f.iops.get());
+        let (bytes, speed) = (Some(f.bytes.0 as f64).filter(|b| *b > 0.0), f.bytes_per_second.get());
+        let block = self.conditions.single_block().filter(|b| b.0 > 0).map(|b| b.0 as f64);
+        let apart = |a: f64, b: f64, one: f64| (a - b).abs() > ROUNDED * a.max(b) + 2.0 * one;
+        let long = seconds > 0.1;
+        if let (Some(n), Some(x)) = (ios, iops)
+            && long
+            && apart(n, x * seconds, 1.0 + seconds)
+        {
+            found.push(format!(
+                "{name}: {} I/Os in {} s are not {}/s",
+                grouped(n as u64),
+                significant(seconds),
+                significant(x)
+            ));
+        }
+        if let (Some(b), Some(x)) = (bytes, speed)
+            && long
+            && apart(b, x * seconds, 65_536.0)
+        {
+            found.push(format!(
+                "{name}: {} in {} s are not {}/s",
+                Bytes(b as u64),
+                significant(seconds),
+                Bytes(x as u64)
+            ));
+        }
+        let Some(block) = block.filter(|_| f.short_ios == 0) else { return };
+        if let (Some(n), Some(b)) = (ios, bytes)
+            && apart(n * block, b, block)
+        {
+            found.push(format!(
+                "{name}: {} I/Os of {} are not {}",
+                grouped(n as u64),
+                Bytes(block as u64),
+                Bytes(b as u64)
+            ));
+        }
+        if let (Some(x), Some(speed)) = (iops, speed)
+            && apart(x * block, speed, block.max(10_000.0))
+        {
+            found.push(format!(
+                "{name}: {}/s of {} are not {}/s",
+                significant(x),
+                Bytes(block as u64),
+                Bytes(speed as u64)
+            ));
+        }
+        let deepest = self.conditions.in_flight().map(|n| n as f64);
+        if let (Some(n), Some(x), Some((kind, l))) = (deepest, iops, f.latency())
+            && x * l.mean / 1e9 > TOO_DEEP * n + 0.5
+        {
+            found.push(format!(
+                "{name}: {}/s at a mean {kind} of {} are {} in flight, and {n:.0} could be",
+                significant(x),
+                Nanos(l.mean as u64),
+                significant(x * l.mean / 1e9)
+            ));
+        }
+    }
+}
+
+impl ReportedLatency {
+    /// Percentiles beyond the shortest or longest latency, or a mean that none of the latencies between them can have.
+    fn contradiction(&self) -> Option<String> {
+        let shares = self.shares();
+        let (first, last) = (shares.first()?, shares.last()?);
+        // Text prints whole microseconds or milliseconds.
+        let whole = |unit: u64| shares.iter().all(|(_, v)| v.0.is_multiple_of(unit));
+        let unit = if whole(1_000_000) { 1_000_000.0 } else { 1000.0 };
+        let above = |a: Nanos, b: f64| a.0 as f64 > b * (1.0 + ROUNDED) + unit;
+        if self.max.0 > 0 && above(last.1, self.max.0 as f64) {
+            return Some(format!(
+                "{} % took up to {}, and the longest {}",
+                percent(last.0),
+                last.1,
+                self.max
+            ));
+        }
+        if self.min.0 > 0 && above(self.min, first.1.0 as f64) {
+            return Some(format!(
+                "{} % took up to {}, and the shortest {}",
+                percent(first.0),
+                first.1,
+                self.min
+            ));
+        }
+        if self.mean <= 0.0 || last.1 >= LAST_BUCKET {
+            return None;
+        }
+        // Between two percentiles no latency is below the first or above the second.
+        let starts = std::iter::once((0.0, self.min)).chain(shares.iter().copied());
+        let ends = shares.iter().copied().chain((self.max.0 > 0).then_some((1.0, self.max)));
+        let (mut least, mut most, mut to) = (0.0, 0.0, 0.0);
+        for ((from, low), (end, high)) in starts.zip(ends) {
+            least += (end - from) * low.0 as f64;
+            most += (end - from) * high.0 as f64;
+            to = end;
+        }
+        let lies = |words: &str, bound: f64| {
+            Some(format!(
+                "a mean of {} {words} {}, which its percentiles leave",
+                Nanos(self.mean as u64),
+                Nanos(bound as u64)
+            ))
+        };
+        if self.mean < least * (1.0 - ROUNDED) - unit {
+            return lies("is below the least,", least);
+        }
+        (to >= 1.0 && self.mean > most * (1.0 + ROUNDED) + unit)
+            .then(|| lies("is above the most,", most))
+            .flatten()
+    }
+}
+
+fn percent(share: f64) -> String {
+    significant(share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Conditions;
+
+    fn latency(min: u64, mean: f64, max: u64, shares: &[(&str, u64)]) -> ReportedLatency {
+        ReportedLatency {
+            min: Nanos(min),
+            mean,
+            max: Nanos(max),
+            percentiles: shares.iter().map(|(p, v)| (p.to_string(), Nanos(*v))).collect(),
+            ..ReportedLatency::default()
+        }
+    }
+
+    #[test]
+    fn percentiles_and_their_mean_belong_together() {
+        let table = [("50", 1_500_123), ("99", 4_000_000), ("99.99", 9_000_000)];
+        let told = |min, mean, max| latency(min, mean, max, &table).contradiction();
+        assert_eq!(told(900_000, 1_600_000.0, 10_000_000), None);
+        assert!(told(900_000, 1_600_000.0, 5_000_000).unwrap().contains("the longest"));
+        assert!(told(2_000_000, 2_600_000.0, 10_000_000).unwrap().contains("the shortest"));
+        assert!(
+            told(900_000, 950_000.0, 10_000_000).unwrap().contains("below the least"),
+            "half took 1.5 ms or more"
+        );
+        assert!(told(900_000, 3_500_000.0, 10_000_000).unwrap().contains("above the most"));
+        // Whole milliseconds are rounded.
+        assert_eq!(
+            latency(400_000, 1_400_000.0, 3_900_000, &[("50", 2_000_000), ("99", 4_000_000)]).contradiction(),
+            None
+        );
+        // fio's histogram ends, and the latencies do not.
+        assert_eq!(latency(1, 41e9, 60_000_000_000, &[("50", 17_112_760_320)]).contradiction(), None);
+    }
+
+    #[test]
+    fn amount_time_rate_and_block_belong_together() {
+        let run = |ios: u64, bytes: u64, iops: f64, speed: f64| ReportedStep {
+            conditions: Conditions { block: (Bytes(4096), Bytes(4096)).into(), ..Conditions::default() },
+            read: Some(ReportedFigures {
+                bytes: Bytes(bytes),
+                ios: ios.into(),
+                iops: iops.into(),
+                bytes_per_second: speed.into(),
+                runtime: Nanos::seconds(60).into(),
+                ..ReportedFigures::default()
+            }),
+            ..ReportedStep::default()
+        };
+        let (n, b) = (60_000, 60_000 * 4096);
+        assert_eq!(run(n, b, 1000.0, 4_096_000.0).contradictions(), [""; 0]);
+        assert_eq!(run(n, b, 2000.0, 8_192_000.0).contradictions().len(), 2, "time");
+        assert_eq!(run(n, 2 * b, 1000.0, 8_192_000.0).contradictions().len(), 2, "block");
+        assert_eq!(run(2 * n, b, 1000.0, 4_096_000.0).contradictions().len(), 2, "I/Os");
+    }
+}

@@ -1,0 +1,16 @@
+//! `check`: what a run would overwrite, or why it may not.
+
+use crate::check::{self, CheckArgs};
+use crate::device::Root;
+use crate::exit::Exit;
+use crate::run::{Failure, print, show_text, unanswered};
+
+/// `check`.
+///
+/// # Errors
+/// Of input: a target that is not there or cannot be tested, one consent for several targets.
+pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
+    let answer = check::answer(args, &Root::system()).map_err(|e| unanswered(&e))?;
+    let printed = if args.json { print(&answer.text)? } else { show_text(&answer.text)? };
+    Ok(if answer.ready { printed } else { Exit::Refused })
+}

@@ -1,0 +1,187 @@
+//! One output of a run: its content, an earlier result that stays in its place, and where the content goes when its place cannot be
+//! written.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Failure, output, save_output};
+use crate::exit::Exit;
+use crate::output::{MisplacedOutput, OutputFile, OutputKind, write_whole};
+use crate::plan::EngineKind;
+use crate::record::{Record, State, StepRecord};
+
+/// One output and what it holds.
+pub struct Sheet {
+    pub(super) file: OutputFile,
+    pub(super) content: fn(&Record, &mut dyn Write) -> io::Result<()>,
+    /// Its last content, where that is not in its own place.
+    pub(super) misplaced: Option<MisplacedOutput>,
+    /// The user was told already that the content is not in its place.
+    pub(super) said: bool,
+    /// The file that was asked for, where it holds a result of an earlier run: only one of no less worth replaces it.
+    kept: Option<(OutputFile, Worth)>,
+    /// The result beside the kept file, and why it is there.
+    beside: Option<(PathBuf, &'static str)>,
+}
+
+/// What of a result may be somebody's evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Worth {
+    /// All steps ran.
+    complete: bool,
+    /// volproof measured a step of it on a target that exists, which neither a simulation nor the report of another tool says.
+    measured: bool,
+}
+
+impl Worth {
+    fn of(record: &Record) -> Worth {
+        // A simulated device is one of the null engine.
+        let real = |step: &StepRecord| step.engine.get() != Some(EngineKind::Null);
+        let measured = record.report.is_none() && record.steps.iter().any(real);
+        Worth { complete: record.state == State::Complete, measured }
+    }
+
+    /// Why a result of this worth replaces none of another.
+    fn lacks(self, other: Worth) -> Option<&'static str> {
+        let less = |has: fn(Worth) -> bool| has(other) && !has(self);
+        if less(|worth| worth.complete) {
+            Some("holds the Record of a complete run")
+        } else if less(|worth| worth.measured) {
+            Some("holds the Record of a measurement, which no simulation and no report replaces,")
+        } else {
+            (other.measured && !self.complete).then_some("holds steps that were measured")
+        }
+    }
+
+    /// Of the Record in a file. One that cannot be read may be of a newer version.
+    fn of_file(path: &Path) -> Worth {
+        let whole = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
+        Record::load(path).map_or(Worth { complete: whole, measured: whole }, |record| Worth::of(&record))
+    }
+}
+
+impl Sheet {
+    pub(super) fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
+        Sheet { file, content, misplaced: None, said: false, kept: None, beside: None }
+    }
+
+    pub(super) fn open(
+        option: &str,
+        path: &Path,
+        kind: OutputKind,
+        content: fn(&Record, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<Sheet, Failure> {
+        Ok(Sheet::new(output(option, path, kind)?, content))
+    }
+
+    /// A Record, which is saved after every step. One that is complete, or that holds a measured step, stays in its file until there is another
+    /// complete one: it may be somebody's evidence, and a run may be interrupted.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record(option: &str, path: &Path) -> Result<Sheet, Failure> {
+        Ok(Sheet::of_record(output(option, path, OutputKind::Record)?))
+    }
+
+    /// The same in a file that has been opened.
+    pub fn of_record(file: OutputFile) -> Sheet {
+        Sheet::new(file, |record, out| record.write(out))
+    }
+
+    /// Leaves what an earlier run wrote to the file until this run is complete.
+    pub fn keep_earlier(&mut self) {
+        if self.file.is_stream() {
+            return;
+        }
+        let path = self.file.path();
+        let worth = match self.file.kind() {
+            Some(OutputKind::Record) => Worth::of_file(path),
+            Some(OutputKind::Csv | OutputKind::Html | OutputKind::Markdown) => {
+                let complete = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
+                Worth { complete, measured: false }
+            }
+            // Other programs read this output, and want the last run.
+            _ => Worth::default(),
+        };
+        if worth == Worth::default() {
+            return;
+        }
+        if let Some(beside) = self.file.beside() {
+            self.kept = Some((std::mem::replace(&mut self.file, beside), worth));
+        }
+    }
+
+    /// Tells of an earlier result that stays where this one was to go.
+    pub fn stays(&self) -> Option<String> {
+        let ((kept, _), (own, why)) = (self.kept.as_ref()?, self.beside.as_ref()?);
+        let what = if kept.kind() == Some(OutputKind::Record) { why } else { "is of an earlier run" };
+        Some(format!("{} {what} and stays; this one is {}", kept.path().display(), own.display()))
+    }
+
+    /// The file that the output goes to.
+    pub fn file(&self) -> &OutputFile {
+        &self.file
+    }
+
+    /// Saves the Record of a command that measures nothing.
+    ///
+    /// # Errors
+    /// It could not be saved, or is elsewhere because a measurement is in its place: the next command reads the name that was asked for.
+    pub fn save_stored(&mut self, record: &Record) -> Result<Exit, Failure> {
+        self.keep_earlier();
+        let lacks = self.take_asked(record);
+        let content = self.content;
+        let exit = save_output(&mut self.file, &|out| content(record, out))?;
+        self.has_place(lacks);
+        self.stays().map_or(Ok(exit), |told| Err(Failure::new(Exit::Failed, told)))
+    }
+
+    /// Goes to the place that was asked for, where the Record may replace what is there; else tells why not.
+    fn take_asked(&mut self, record: &Record) -> Option<&'static str> {
+        let (_, worth) = self.kept.as_ref()?;
+        let lacks = Worth::of(record).lacks(*worth);
+        if lacks.is_none() {
+            self.file = self.kept.take()?.0;
+        }
+        lacks
+    }
+
+    /// It was saved: a file beside the place that was asked for stays only as long as there is a reason.
+    fn has_place(&mut self, lacks: Option<&'static str>) {
+        match lacks {
+            Some(why) => self.beside = Some((self.file.path().to_path_buf(), why)),
+            None => {
+                let _ = self.beside.take().map(|(path, _)| std::fs::remove_file(path));
+            }
+        }
+    }
+
+    /// Saves it. What its place does not take goes to the second place; [`Sheet::loss`] tells.
+    pub fn save(&mut self, record: &Record) {
+        let lacks = self.take_asked(record);
+        let content = self.content;
+        let write = |out: &mut dyn Write| content(record, out);
+        let earlier = self.misplaced.take();
+        let Err(why) = self.file.save(&write) else {
+            self.said = false;
+            self.has_place(lacks);
+            let _ = earlier.map(MisplacedOutput::discard);
+            return;
+        };
+        let told = earlier.as_ref().and_then(|m| Some(m.second()?.to_path_buf()));
+        let path = self.file.path();
+        let kind = self.file.kind();
+        let write = |out: &mut dyn Write| write_whole(kind, &write, out);
+        let now = match earlier {
+            Some(earlier) => earlier.save_again(path, why, &write),
+            None => MisplacedOutput::save(path, why, &write),
+        };
+        self.said &= told.as_deref().is_some_and(|second| now.second() == Some(second));
+        self.misplaced = Some(now);
+    }
+
+    /// The message for a content that is not where it was asked for.
+    pub fn loss(&self) -> Option<String> {
+        Some(format!("volproof: {}\n", self.misplaced.as_ref()?))
+    }
+}

@@ -1,0 +1,123 @@
+//! Time in which the whole program stood still and no signal says so: a frozen container (`docker pause`, `cgroup.freeze`).
+//!
+//! A busy machine may hold up one thread. The program stood still where two of its threads did at the same time, the one that minds the user and
+//! those that attend the loads, and no load thread completed anything in most of that time.
+
+use std::time::Instant;
+
+use crate::engine::STOOD_STILL;
+use crate::sample::{GRID, Interval};
+use crate::unit::Nanos;
+
+/// A pause: the last sign before it, and the first one after it.
+type Pause = (Instant, Instant);
+
+/// What was heard of the threads of a stage.
+#[derive(Debug, Default)]
+pub(super) struct Stillness {
+    /// The last long pause of the thread that minds the user.
+    minded: Option<Pause>,
+    /// The last news of a load.
+    heard: Option<Instant>,
+    /// The last long pause between the news of the loads, in which little was completed.
+    attended: Option<Pause>,
+}
+
+impl Stillness {
+    /// The user was minded at these two times, one after the other. Returns the time for which the program stood still, once.
+    pub(super) fn minded(&mut self, last: Instant, now: Instant) -> Option<Nanos> {
+        if now.saturating_duration_since(last) > STOOD_STILL {
+            self.minded = Some((last, now));
+        }
+        self.both()
+    }
+
+    /// A load told these intervals.
+    pub(super) fn heard(&mut self, at: Instant, fresh: &[Interval]) -> Option<Nanos> {
+        let last = self.heard.replace(self.heard.map_or(at, |heard| heard.max(at)))?;
+        let pause = at.saturating_duration_since(last);
+        let mut busy: Vec<i64> = fresh
+            .iter()
+            .filter(|interval| interval.counts.iter().any(|(_, counts)| counts.ios > 0))
+            .map(|interval| interval.index)
+            .collect();
+        busy.sort_unstable();
+        busy.dedup();
+        let completing = Nanos(GRID.0.saturating_mul(busy.len() as u64));
+        if pause > STOOD_STILL && u128::from(completing.0) * 2 < pause.as_nanos() {
+            self.attended = Some((last, at));
+        }
+        self.both()
+    }
+
+    /// A signal has said so already.
+    pub(super) fn told(&mut self) {
+        (self.minded, self.attended) = (None, None);
+    }
+
+    fn both(&mut self) -> Option<Nanos> {
+        let (minded, attended) = (self.minded?, self.attended?);
+        let still = minded.1.min(attended.1).saturating_duration_since(minded.0.max(attended.0));
+        (still > STOOD_STILL).then(|| {
+            self.told();
+            Nanos(still.as_nanos() as u64)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::sample::{Counts, Direction, PerDirection};
+
+    /// What is told of looks and news at these milliseconds; news come with the number of intervals in which I/Os completed.
+    fn told(signs: &[(&str, u64, i64)]) -> Vec<Nanos> {
+        let began = Instant::now();
+        let at = |ms: u64| began + Duration::from_millis(ms);
+        let (mut stillness, mut looked) = (Stillness::default(), began);
+        let of = |(sign, ms, busy): &(&str, u64, i64)| match *sign {
+            "look" => stillness.minded(std::mem::replace(&mut looked, at(*ms)), at(*ms)),
+            "signal" => {
+                stillness.told();
+                looked = at(*ms);
+                None
+            }
+            _ => {
+                let interval = |index| {
+                    let mut counts = PerDirection::<Counts>::default();
+                    counts[Direction::Read].ios = 1;
+                    Interval { worker: 0, index, length: GRID, counts, in_flight: 0, second: None }
+                };
+                stillness.heard(at(*ms), &(0..*busy).map(interval).collect::<Vec<_>>())
+            }
+        };
+        signs.iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn two_threads_that_stood_still_are_a_suspension() {
+        let begin = [("news", 900, 1), ("look", 950, 0), ("news", 1_000, 1)];
+        let all = |rest: &[(&'static str, u64, i64)]| told(&[&begin[..], rest].concat());
+        let nine = vec![Nanos::millis(8_950)];
+        // In either order, once.
+        assert_eq!(
+            all(&[("look", 9_960, 0), ("news", 9_950, 1), ("look", 10_000, 0), ("news", 10_050, 1)]),
+            nine
+        );
+        assert_eq!(
+            all(&[("news", 9_950, 1), ("look", 9_960, 0), ("look", 10_000, 0), ("news", 10_050, 1)]),
+            nine
+        );
+        // One of them went on, the load went on, or a signal has told already.
+        let attended: Vec<_> = (11..100).map(|n| ("news", n * 100, 0)).collect();
+        assert_eq!(all(&[&attended[..], &[("look", 9_960, 0)]].concat()), []);
+        let minded: Vec<_> = (11..100).map(|n| ("look", n * 100, 0)).collect();
+        assert_eq!(all(&[&minded[..], &[("news", 9_960, 0)]].concat()), []);
+        assert_eq!(all(&[("news", 9_950, 80), ("look", 9_960, 0)]), []);
+        assert_eq!(all(&[("news", 9_950, 1), ("signal", 9_960, 0), ("look", 10_000, 0)]), []);
+        // Pauses at different times.
+        assert_eq!(all(&[("look", 5_000, 0), ("news", 4_900, 30), ("news", 9_000, 0)]), []);
+    }
+}

@@ -1,0 +1,26 @@
+//! The data files inside the program. They are text, of which a tenth to a third is left when it is compressed.
+
+/// Catalogue of volume types, `data/volumes.toml`.
+pub fn volumes() -> String {
+    text(include_bytes!(concat!(env!("OUT_DIR"), "/volumes.toml.zlib")))
+}
+
+/// Needs of applications, `data/fits.toml`.
+pub fn fits() -> String {
+    text(include_bytes!(concat!(env!("OUT_DIR"), "/fits.toml.zlib")))
+}
+
+/// Fields that `lint` reads, `data/lint.toml`.
+pub fn lint() -> String {
+    text(include_bytes!(concat!(env!("OUT_DIR"), "/lint.toml.zlib")))
+}
+
+/// plotly.js, unchanged; data/plotly/README.md says which and why.
+pub fn plotly() -> String {
+    text(include_bytes!("../data/plotly/plotly-cartesian.min.js.zlib"))
+}
+
+fn text(compressed: &[u8]) -> String {
+    let bytes = miniz_oxide::inflate::decompress_to_vec_zlib(compressed).expect("the build compressed it");
+    String::from_utf8(bytes).expect("the file is text")
+}

@@ -1,0 +1,486 @@
+//! Whether a promise was kept: yes, no, or not yet known, the last with the time that should settle it.
+//!
+//! A level claim compares a one-sided 95 % bound with the promise less its tolerance, so an answer is wrong at most once in
+//! twenty, and a run that is too short for its own interval answers nothing. An availability claim ("90 % of the rate for
+//! 99 % of the time") counts seconds. Whether a result may be judged at all (blockers, wrong depth, wrong block size) and
+//! what the promise is belong to the verdict, not here.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Beta, ContinuousCDF, Normal};
+
+use super::BATCHES;
+use super::mean_latency::MeanLatency;
+use super::percentile::{ABOVE, Percentile, printable};
+use super::rate::{Estimate, period, unit};
+use crate::sample::PER_SECOND;
+use crate::unit::Nanos;
+
+/// Confidence of each answer.
+pub const ONE_SIDED: f64 = 0.95;
+/// Tolerance of a promised rate unless the user sets another.
+pub const TOLERANCE: f64 = 0.02;
+/// Waiting longer than this is no advice: a week.
+const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
+/// Whether a figure keeps its limit, by the bounds of the figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitAnswer {
+    /// The claim holds.
+    Pass,
+    /// The claim does not hold.
+    Fail,
+    /// The evidence does not decide.
+    Inconclusive,
+}
+
+/// An answer with the evidence that it rests on. Values are in the unit of the claim: per second, or nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimAnswer {
+    /// The answer.
+    pub answer: LimitAnswer,
+    /// The measured value.
+    pub value: f64,
+    /// The limit that decides: the promise less (or, for latency, plus) its tolerance.
+    pub limit: f64,
+    /// Value over promise; above 1 means more than was promised.
+    pub ratio: f64,
+    /// Bounds of the value that were compared with the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<(f64, f64)>,
+    /// How many more seconds should decide. Only without a decision, and absent when a week would not be enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_seconds: Option<u64>,
+}
+
+impl ClaimAnswer {
+    /// A value beside its limit, which nothing has decided.
+    pub fn open(
+        value: f64,
+        limit: f64,
+        bounds: Option<(f64, f64)>,
+        more_seconds: Option<u64>,
+    ) -> ClaimAnswer {
+        let answer = LimitAnswer::Inconclusive;
+        ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds }
+    }
+}
+
+/// "At least `promised` per second" (above 0), less the tolerance (a share: 0.02).
+///
+/// An interval shrinks with the square root of time, so the time to separate it from the limit is
+/// T (half-width / distance)^2 in all, and what has been measured comes off that.
+pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
+    let limit = promised * (1.0 - tolerance);
+    let value = estimate.mean_per_second;
+    let finding = ClaimAnswer {
+        answer: LimitAnswer::Inconclusive,
+        value,
+        limit,
+        ratio: value / promised,
+        bounds: estimate.one_sided(ONE_SIDED),
+        more_seconds: None,
+    };
+    let wanted = estimate.extend_to_seconds.map(|s| s as f64 - estimate.seconds);
+    match finding.bounds {
+        Some((low, high)) if wanted.is_none() => {
+            decide(finding, (low, high), high - value, estimate.seconds, GoodSide::AtLeast)
+        }
+        _ => ClaimAnswer { more_seconds: wanted.and_then(patience), ..finding },
+    }
+}
+
+/// "p`q` at most `limit`", from the two-sided interval of the percentile.
+///
+/// A percentile that may not be printed decides nothing; from the length of the run the answer says how much longer it
+/// would have to be. Such rows are left out of a table but not out of [`super::percentile::measure`].
+pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> ClaimAnswer {
+    let value = found.value_ns.0 as f64;
+    let finding = ClaimAnswer {
+        answer: LimitAnswer::Inconclusive,
+        value,
+        limit: limit.0 as f64,
+        ratio: value / limit.0 as f64,
+        bounds: found.interval.map(|b| (b.low_ns.0 as f64, b.high_ns.0 as f64)),
+        more_seconds: None,
+    };
+    let carried = printable(found.effective_samples, found.share);
+    match finding.bounds {
+        Some(bounds) if carried => {
+            let towards = if value > finding.limit { value - bounds.0 } else { bounds.1 - value };
+            decide(finding, bounds, towards, seconds, GoodSide::AtMost)
+        }
+        _ => {
+            let samples = ABOVE / (found.effective_samples * (1.0 - found.share));
+            let total = (seconds * samples.max(1.0)).max(BATCHES as f64);
+            ClaimAnswer { more_seconds: patience(total - seconds), ..finding }
+        }
+    }
+}
+
+/// "On average at most `promised`", plus the tolerance (a share).
+pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> ClaimAnswer {
+    let limit = promised.0 as f64 * (1.0 + tolerance);
+    let finding = ClaimAnswer {
+        answer: LimitAnswer::Inconclusive,
+        value: found.mean_ns,
+        limit,
+        ratio: found.mean_ns / promised.0 as f64,
+        bounds: found.one_sided(ONE_SIDED),
+        more_seconds: None,
+    };
+    match finding.bounds {
+        Some(bounds) if found.seconds >= super::rate::MINUTE => {
+            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, GoodSide::AtMost)
+        }
+        _ => {
+            let total = (2.0 * found.seconds).max(super::rate::MINUTE);
+            ClaimAnswer { more_seconds: patience(total - found.seconds), ..finding }
+        }
+    }
+}
+
+/// Which side of the limit is good.
+#[derive(Clone, Copy, PartialEq)]
+enum GoodSide {
+    AtLeast,
+    AtMost,
+}
+
+/// Compares bounds with the limit; `half` is the distance from the value to the bound that faces the limit.
+fn decide(
+    finding: ClaimAnswer,
+    (low, high): (f64, f64),
+    half: f64,
+    seconds: f64,
+    side: GoodSide,
+) -> ClaimAnswer {
+    let answer = match side {
+        GoodSide::AtLeast if low >= finding.limit => LimitAnswer::Pass,
+        GoodSide::AtLeast if high < finding.limit => LimitAnswer::Fail,
+        GoodSide::AtMost if high <= finding.limit => LimitAnswer::Pass,
+        GoodSide::AtMost if low > finding.limit => LimitAnswer::Fail,
+        _ => LimitAnswer::Inconclusive,
+    };
+    let distance = (finding.value - finding.limit).abs();
+    let more_seconds = (answer == LimitAnswer::Inconclusive)
+        .then(|| if distance > 0.0 { seconds * ((half / distance).powi(2) - 1.0) } else { f64::INFINITY })
+        .and_then(patience);
+    ClaimAnswer { answer, more_seconds, ..finding }
+}
+
+/// A waiting time that can be advised.
+fn patience(seconds: f64) -> Option<u64> {
+    (seconds <= LONGEST_SECONDS).then(|| seconds.max(1.0).ceil() as u64)
+}
+
+/// The share of the time in which a level was reached, with its bounds (Clopper and Pearson 1934, each one-sided at 95 %).
+///
+/// Units below the level that follow each other are one event, which a second longer or shorter tells nothing new about: as many units count as
+/// one as such an event has on average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeShare {
+    /// Units that reached the level.
+    pub good: u64,
+    /// Whole units measured.
+    pub units: u64,
+    /// Length of a unit: a second, or whole periods where the rate is periodic.
+    pub unit_seconds: f64,
+    /// Units that count as one; at least 1.
+    pub event_units: f64,
+    /// Lower bound of the share.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl TimeShare {
+    /// Share of the time in which counts of 100 ms reach a rate; `None` below one unit.
+    ///
+    /// Under a throttle that lets its quota through once or several times a second, the edges of seconds say nothing. A unit is then
+    /// as long as whole periods need, less than two seconds. A longer period leaves seconds without delivery, and they count as such.
+    pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
+        let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
+        let unit_seconds = length as f64 / PER_SECOND as f64;
+        let reached = |u: &[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
+        let units: Vec<bool> = bins.chunks_exact(length).map(reached).collect();
+        let good = units.iter().filter(|good| **good).count() as u64;
+        let events = units.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
+        (!units.is_empty()).then(|| TimeShare::counted(good, units.len() as u64, events as u64, unit_seconds))
+    }
+
+    fn counted(good: u64, units: u64, events: u64, unit_seconds: f64) -> TimeShare {
+        let event_units = (units - good) as f64 / events.max(1) as f64;
+        let event_units = event_units.max(1.0);
+        let lower = |k: u64| lower(k as f64 / event_units, units as f64 / event_units);
+        TimeShare {
+            good,
+            units,
+            unit_seconds,
+            event_units,
+            low: lower(good),
+            high: 1.0 - lower(units - good),
+        }
+    }
+
+    /// The share.
+    pub fn share(&self) -> f64 {
+        self.good as f64 / self.units.max(1) as f64
+    }
+
+    /// "The level is reached for at least a share `promised` of the time": a short run can refute it but not confirm it.
+    pub fn answer(&self, promised: f64) -> LimitAnswer {
+        if self.high < promised {
+            LimitAnswer::Fail
+        } else if self.low >= promised {
+            LimitAnswer::Pass
+        } else {
+            LimitAnswer::Inconclusive
+        }
+    }
+
+    /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million units.
+    pub fn more_seconds(&self, promised: f64) -> Option<u64> {
+        let in_events = |units: u64| units as f64 / self.event_units;
+        let enough = |more: u64| lower(in_events(self.good + more), in_events(self.units + more)) >= promised;
+        let (mut low, mut high) = (0, 1);
+        while !enough(high) {
+            low = high;
+            high *= 2;
+            if high > 10_000_000 {
+                return None;
+            }
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        Some((high as f64 * self.unit_seconds).ceil() as u64)
+    }
+}
+
+/// Lower Clopper-Pearson bound of `k` out of `n`, which need not be whole.
+fn lower(k: f64, n: f64) -> f64 {
+    if k <= 0.0 { 0.0 } else { beta_quantile(k, (n - k).max(0.0) + 1.0, 1.0 - ONE_SIDED) }
+}
+
+/// The two-sided 95 % interval of a share, from `k` of `n` independent samples, which need not be whole (Clopper and Pearson 1934).
+pub fn share_bounds(k: f64, n: f64) -> (f64, f64) {
+    let low = if k <= 0.0 { 0.0 } else { beta_quantile(k, (n - k).max(0.0) + 1.0, 0.025) };
+    let high = if k >= n { 1.0 } else { beta_quantile(k + 1.0, n - k, 0.975) };
+    (low, high)
+}
+
+/// From this parameter on, the normal approximation of the beta distribution is as exact as its continued fraction, which needs more and
+/// more terms.
+const LARGE: f64 = 200.0;
+/// Halvings that find a share of 10^-12 to ten digits.
+const HALVINGS: u32 = 80;
+
+/// The quantile of the beta distribution, for parameters that may be as large as the I/Os of a day.
+fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
+    if a.min(b) >= LARGE {
+        return beta_quantile_of_large(a, b, p);
+    }
+    // Closed where one of the parameters is 1: nothing or everything was seen.
+    if a == 1.0 {
+        return -f64::exp_m1((-p).ln_1p() / b);
+    }
+    if b == 1.0 {
+        return p.powf(1.0 / a);
+    }
+    let Ok(beta) = Beta::new(a, b) else { return p.round() };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if beta.cdf(middle) < p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.5.22.
+fn beta_quantile_of_large(a: f64, b: f64, p: f64) -> f64 {
+    let z = Normal::standard().inverse_cdf(1.0 - p);
+    let (of_a, of_b) = (1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0));
+    let h = 2.0 / (of_a + of_b);
+    let lambda = (z * z - 3.0) / 6.0;
+    let w = z * (h + lambda).sqrt() / h - (of_b - of_a) * (lambda + 5.0 / 6.0 - 2.0 / (3.0 * h));
+    a / (a + b * (2.0 * w).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both bounds of a share leave 2.5 % of the distribution outside, whatever the number of samples. The search once did not end for
+    /// nothing in 38 million.
+    #[test]
+    fn shares_of_few_and_of_many_have_bounds() {
+        let outside = |k: f64, n: f64| {
+            let (low, high) = share_bounds(k, n);
+            assert!(low <= k / n && k / n <= high, "{k} of {n}: {low} {high}");
+            let above = Beta::new(k + 1.0, n - k).map_or(0.025, |beta| beta.sf(high));
+            let below = Beta::new(k, n - k + 1.0).map_or(0.025, |beta| beta.cdf(low));
+            for tail in [above, below] {
+                assert!((tail - 0.025).abs() < 1e-4, "{k} of {n}: {tail}");
+            }
+        };
+        for n in [10.0, 400.0, 10_000.0] {
+            for k in [0.0, 0.3, 1.0, 3.0, n / 7.0, n / 2.0, n - 1.0, n] {
+                outside(k, n);
+            }
+        }
+        for n in [1e6, 3.8e7, 1e10] {
+            for k in [0.0, 0.4, 1.0, 17.5, 150.0] {
+                outside(k, n);
+            }
+            // 1.96 standard deviations of a share, and what lies between whole numbers.
+            let (low, high) = share_bounds(n / 4.0, n);
+            let half = 1.959964 * (0.25 * 0.75 / n).sqrt();
+            assert!((high - low - 2.0 * half).abs() < 1.1 / n, "{n}: {low} {high} {half}");
+        }
+        let of_all = |n: f64| (0.025_f64.powf(1.0 / n), 1.0);
+        assert_eq!(share_bounds(5e6, 5e6), of_all(5e6));
+    }
+    use crate::stats::CONFIDENCE;
+    use crate::stats::percentile::PercentileBounds;
+
+    /// 300 s around 1000 per 100 ms: uneven, uncorrelated.
+    fn estimate(level: u64, seconds: usize) -> Estimate {
+        let wobble = |i: usize| (i * i * 31 + i * 17) as u64 % 101;
+        Estimate::of(&(0..seconds * 10).map(|i| level - 50 + wobble(i)).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn a_rate_has_three_answers() {
+        let e = estimate(1000, 300);
+        let found = rate(&e, 10_000.0, TOLERANCE);
+        assert_eq!((found.answer, found.limit, found.more_seconds), (LimitAnswer::Pass, 9_800.0, None));
+        let found = rate(&e, 11_000.0, TOLERANCE);
+        assert_eq!(found.answer, LimitAnswer::Fail);
+        assert!((found.ratio - 0.909).abs() < 0.002);
+        // The limit right beside the mean: not decided, and quadrupling the time halves the width.
+        let (_, high) = e.one_sided(ONE_SIDED).unwrap();
+        let half = high - e.mean_per_second;
+        let found = rate(&e, e.mean_per_second - half / 2.0, 0.0);
+        assert_eq!(found.answer, LimitAnswer::Inconclusive);
+        assert!(found.more_seconds.is_some_and(|s| s.abs_diff(900) <= 1), "{found:?}");
+        assert_eq!(rate(&e, e.mean_per_second, 0.0).more_seconds, None, "no time decides a tie");
+    }
+
+    #[test]
+    fn a_run_too_short_for_its_interval_answers_nothing() {
+        let found = rate(&estimate(1000, 3), 20_000.0, TOLERANCE);
+        assert_eq!(
+            (found.answer, found.bounds, found.more_seconds),
+            (LimitAnswer::Inconclusive, None, Some(57))
+        );
+        assert_eq!(rate(&estimate(1000, 40), 20_000.0, TOLERANCE).more_seconds, Some(40));
+    }
+
+    #[test]
+    fn a_constant_cap_decides() {
+        let e = Estimate::of(&[2000; 600]).unwrap();
+        assert_eq!(rate(&e, 20_000.0, 0.0).answer, LimitAnswer::Pass);
+        assert_eq!(rate(&e, 20_001.0, 0.0).answer, LimitAnswer::Fail);
+    }
+
+    #[test]
+    fn a_percentile_has_three_answers() {
+        let p = |low, high, effective_samples| Percentile {
+            name: "99".into(),
+            share: 0.99,
+            value_ns: Nanos(1_000),
+            effective_samples,
+            interval: Some(PercentileBounds {
+                confidence: CONFIDENCE,
+                low_ns: Nanos(low),
+                high_ns: Nanos(high),
+            }),
+        };
+        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(1_100), 60.0).answer, LimitAnswer::Pass);
+        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(899), 60.0).answer, LimitAnswer::Fail);
+        let found = percentile(&p(900, 1_100, 1e5), Nanos(1_050), 60.0);
+        assert_eq!((found.answer, found.more_seconds), (LimitAnswer::Inconclusive, Some(180)));
+        let found = percentile(&p(900, 1_100, 250.0), Nanos(2_000), 60.0);
+        assert_eq!(
+            (found.answer, found.more_seconds),
+            (LimitAnswer::Inconclusive, Some(180)),
+            "2.5 of 10 samples"
+        );
+    }
+
+    #[test]
+    fn a_mean_latency_has_three_answers() {
+        let bins: Vec<(u64, Nanos)> =
+            (0..900).map(|i: u64| (500, Nanos::micros(500 * (195 + i * i * 31 % 11)))).collect();
+        let m = MeanLatency::of(&bins).unwrap();
+        assert_eq!(mean_latency(&m, Nanos::micros(210), 0.0).answer, LimitAnswer::Pass);
+        assert_eq!(mean_latency(&m, Nanos::micros(190), 0.0).answer, LimitAnswer::Fail);
+        let short = MeanLatency::of(&bins[..400]).unwrap();
+        let found = mean_latency(&short, Nanos::micros(190), 0.0);
+        assert_eq!((found.answer, found.more_seconds), (LimitAnswer::Inconclusive, Some(40)));
+    }
+
+    fn share(good: u64, units: u64) -> TimeShare {
+        TimeShare::counted(good, units, units - good, 1.0)
+    }
+
+    #[test]
+    fn seconds_of_one_event_are_one_piece_of_evidence() {
+        // Five of 120 seconds at once, and far from each other.
+        let bins = |bad: fn(usize) -> bool| {
+            (0..1200).map(|i| if bad(i / 10) { 60 } else { 110 }).collect::<Vec<u64>>()
+        };
+        let once = TimeShare::of(&bins(|s| (20..25).contains(&s)), 900.0).unwrap();
+        let apart = TimeShare::of(&bins(|s| s % 24 == 7), 900.0).unwrap();
+        assert_eq!((once.good, once.event_units, apart.good, apart.event_units), (115, 5.0, 115, 1.0));
+        assert_eq!((once.answer(0.99), apart.answer(0.99)), (LimitAnswer::Inconclusive, LimitAnswer::Fail));
+    }
+
+    #[test]
+    fn it_takes_299_good_seconds_for_99_percent() {
+        assert_eq!(share(299, 299).answer(0.99), LimitAnswer::Pass);
+        assert_eq!(share(298, 298).answer(0.99), LimitAnswer::Inconclusive);
+        assert_eq!(share(10, 10).more_seconds(0.999), Some(2_985));
+        assert_eq!(share(2_995, 2_995).answer(0.999), LimitAnswer::Pass);
+    }
+
+    #[test]
+    fn a_short_run_refutes_but_does_not_confirm() {
+        let refuted = share(8, 10);
+        // Tables of Clopper-Pearson: 8 of 10, 90 % two-sided: 0.4931 to 0.9632.
+        assert!((refuted.low - 0.4931).abs() < 1e-4 && (refuted.high - 0.9632).abs() < 1e-4);
+        assert_eq!(
+            (refuted.answer(0.99), share(10, 10).answer(0.99)),
+            (LimitAnswer::Fail, LimitAnswer::Inconclusive)
+        );
+        // One bad second costs more than a good one brings: 473 for 99 % by the tables of acceptance sampling.
+        let one = share(9, 10);
+        assert_eq!(
+            (one.answer(0.99), one.more_seconds(0.99).map(|m| m + 10)),
+            (LimitAnswer::Inconclusive, Some(473))
+        );
+    }
+
+    #[test]
+    fn seconds_are_whole_and_counted_at_their_level() {
+        let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
+        let of = |per_second| TimeShare::of(&bins, per_second).map(|s| (s.good, s.units));
+        assert_eq!((of(950.0), of(900.0)), (Some((130, 190)), Some((190, 190))));
+        assert_eq!(TimeShare::of(&[], 900.0), None);
+    }
+
+    #[test]
+    fn a_slow_bucket_is_counted_by_its_own_beat() {
+        // 1,400 every 0.7 s: single seconds hold one quota or two.
+        let bins: Vec<u64> = (0..2800).map(|i| if i % 7 < 2 { 700 } else { 0 }).collect();
+        let s = TimeShare::of(&bins, 1_900.0).unwrap();
+        assert_eq!((s.good, s.units, s.unit_seconds), (200, 200, 1.4));
+        // 3,000 every 1.5 s: a third of the seconds hold nothing.
+        let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
+        let s = TimeShare::of(&bins, 1_900.0).unwrap();
+        assert_eq!((s.good, s.units, s.unit_seconds), (200, 300, 1.0));
+    }
+}

@@ -1,0 +1,35 @@
+//! Conditions under which a load may find more than the volume gives: a PASS under them is INCONCLUSIVE.
+//!
+//! Nothing shows that a cache or a compressor was at work; the load does not exclude it.
+
+use crate::diagnose::{SMALL_RANGE, Summary};
+use crate::record::{Conditions, Known};
+use crate::unit::significant;
+
+/// A load that moved this many times its range sent nine in ten I/Os to blocks that it had used before.
+const TIMES: f64 = 10.0;
+
+/// Why the figures of a step may be better than those of the volume, and what to do.
+pub(super) fn reason(s: &Summary, conditions: &Conditions) -> Option<String> {
+    let writes = conditions.pattern().is_some_and(|p| p.changes_data());
+    if writes && matches!(conditions.zeros, Known::Said(true)) {
+        return Some(
+            "the load wrote zeros alone, which a volume that compresses or drops them takes faster: write random data"
+                .into(),
+        );
+    }
+    if let Some(hot) = conditions.preferred_blocks() {
+        return Some(format!(
+            "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"
+        ));
+    }
+    let range = s.range.filter(|range| range.0 > 0 && *range < SMALL_RANGE)?;
+    let moved = s.ios? * s.block?.0 as f64;
+    let times = moved / (range.0 as f64 * s.jobs.unwrap_or(1.0).max(1.0));
+    (times >= TIMES).then(|| {
+        format!(
+            "the load went over {range} some {} times, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
+            significant(times)
+        )
+    })
+}

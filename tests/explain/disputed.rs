@@ -1,0 +1,138 @@
+//! Reports of other programs whose first reading would be wrong: parts of reports, jobs that ended apart, flushes that a volume counts, mixes.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+const GP3: [&str; 5] = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--offline"];
+/// 2,800 IOPS.
+const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--offline"];
+
+fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let done =
+        Command::new(env!("CARGO_BIN_EXE_volproof")).args(arguments).current_dir(folder).output().unwrap();
+    (done.status.code(), String::from_utf8(done.stdout).unwrap())
+}
+
+/// A simulated load: its Record in `r.json`, and its report as fio would have written it of a device.
+fn report_of(folder: &Path, steps: &str, promise: &[&str], form: &str) -> (Option<i32>, String) {
+    std::fs::write(folder.join("p.toml"), steps).unwrap();
+    let _ = std::fs::remove_file(folder.join("r.json"));
+    let more = ["--judge-simulated", "--json", "r.json", "-q"];
+    let (code, _) = volproof(folder, &[&["run", "--plan", "p.toml"][..], promise, &more].concat());
+    let (_, report) = volproof(folder, &["convert", "r.json", "--to", form]);
+    (code, report.replace("\"null\"", "\"libaio\"").replace("ioengine=null", "ioengine=libaio"))
+}
+
+fn step(name: &str, load: &str, device: &str) -> String {
+    format!(
+        "[[step]]\nname = \"{name}\"\nengine = \"null\"\nbs = \"4k\"\nruntime = \"300s\"\n{load}\nsimulate = {{ {device} }}\n"
+    )
+}
+
+fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, String) {
+    std::fs::write(folder.join("report"), report).unwrap();
+    let (code, text) = volproof(folder, &[&["verdict", "report", "--judge-simulated"][..], promise].concat());
+    (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn a_part_of_a_report_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randread\"\niodepth = 64";
+    let plan = step("one", load, "latency = '300us', iops-cap = 2800")
+        + &step("two", load, "latency = '300us', iops-cap = 2400");
+    let (_, whole) = report_of(dir.path(), &plan, &PL1, "normal");
+    assert_eq!(verdict(dir.path(), &whole, &PL1).0, Some(1), "{whole}");
+    let (part, _) = whole.split_once("two: (groupid=").unwrap();
+    let (code, told) = verdict(dir.path(), part, &PL1);
+    assert!(code == Some(5) && told.contains("1 of the jobs that were started have no row"), "{told}");
+    let (_, whole) = report_of(dir.path(), &plan, &PL1, "json");
+    let at = whole.find("\"jobname\" : \"two\"").or(whole.find("\"jobname\": \"two\"")).unwrap();
+    let (code, told) = verdict(dir.path(), &whole[..at], &PL1);
+    assert!(code == Some(5) && told.contains("the report is not whole"), "{told}");
+}
+
+#[test]
+fn a_mix_whose_samples_fall_low_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let device =
+        "latency = '1ms', iops-cap = 3400, dip-at = '10s', dip-every = '10s', dip-for = '1s', dip-to = 0.5";
+    for load in ["rw = \"randrw\"\nrwmix = 70\niodepth = 32", "rw = \"randread\"\niodepth = 32"] {
+        let (_, report) = report_of(dir.path(), &step("dips", load, device), &GP3, "json");
+        let (code, told) = verdict(dir.path(), &report, &GP3);
+        assert!(code == Some(5) && told.contains("the lowest sample is"), "{load}: {told}");
+    }
+}
+
+#[test]
+fn flushes_that_a_volume_may_count_are_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randwrite\"\niodepth = 64\nfsync = 10";
+    for device in ["iops-cap = 2800", "iops-cap = 2800, stall-at = '30s', stall-for = '15s'"] {
+        let plan = step("flushed", load, &format!("latency = '500us', {device}"));
+        let (code, report) = report_of(dir.path(), &plan, &PL1, "json");
+        assert_eq!(code, Some(6), "{device}");
+        if !device.contains("stall") {
+            let (code, told) = verdict(dir.path(), &report, &PL1);
+            assert!(code == Some(6) && told.contains("a volume may count each of them"), "{told}");
+        }
+    }
+}
+
+/// fio's JSON of jobs of one name that each wrote 40 MB in blocks of 4,000 bytes.
+fn jobs(seconds: &[u64]) -> String {
+    let job = |s: &u64| {
+        let none = json!({"total_ios": 0, "io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0});
+        let latency =
+            json!({"min": 100_000, "max": 9_000_000, "mean": 1e9 * *s as f64 / 20_000.0, "stddev": 1000.0});
+        json!({"jobname": "x", "groupid": 0, "error": 0, "job_runtime": s * 1000, "read": none, "trim": none,
+            "job options": {"name": "x", "rw": "randwrite", "bs": "4000", "ioengine": "psync", "direct": "1", "fsync": "1"},
+            "write": {"total_ios": 10_000, "io_bytes": 40_000_000, "bw_bytes": 40_000_000 / s, "iops": 10_000.0 / *s as f64,
+                "runtime": s * 1000, "lat_ns": latency, "clat_ns": latency},
+            "sync": {"total_ios": 10_000, "lat_ns": latency}})
+    };
+    let all: Vec<Value> = seconds.iter().map(job).collect();
+    json!({"fio version": "fio-3.33", "timestamp": 1_700_000_000, "jobs": all}).to_string()
+}
+
+#[test]
+fn jobs_that_end_apart_are_added_up_over_the_longest() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = |seconds: &[u64]| {
+        std::fs::write(dir.path().join("x.json"), jobs(seconds)).unwrap();
+        let (_, text) = volproof(dir.path(), &["explain", "x.json"]);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = told(&[10, 20]);
+    assert!(text.contains("write: 1,000 IOPS") && text.contains("20,000 I/Os in 20.0 s"), "{text}");
+    assert!(text.contains("1.50 of them ran on average. [jobs-ended-apart, void]"), "{text}");
+    assert!(
+        text.contains("Flushes take 50.0 % of the time") && text.contains("30.0 s in all 2 jobs"),
+        "{text}"
+    );
+    assert!(!text.contains("impossible-figures"), "{text}");
+    assert!(!told(&[20, 20]).contains("jobs-ended-apart"));
+}
+
+#[test]
+fn a_report_tells_no_zone_and_dd_each_side() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, report) =
+        report_of(dir.path(), &step("r", "rw = \"randread\"", "latency = '1ms'"), &PL1, "normal");
+    std::fs::write(dir.path().join("r.txt"), report).unwrap();
+    let (_, record) = volproof(dir.path(), &["convert", "r.txt", "--to", "record"]);
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let began = record["started"]["assumed"].as_str().unwrap();
+    assert!(began.len() == 19 && !began.ends_with('Z'), "{began}");
+    assert!(record["started"]["why"].as_str().unwrap().contains("zone"), "{record}");
+
+    let dd = "$ dd if=a.dat of=b.dat bs=1M oflag=direct\n64+0 records in\n64+0 records out\n\
+              67108864 bytes (67 MB, 64 MiB) copied, 1.5 s, 45 MB/s\n";
+    std::fs::write(dir.path().join("dd.txt"), dd).unwrap();
+    let (_, text) = volproof(dir.path(), &["explain", "dd.txt"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("one side of the copy did: iflag=direct was not given"), "{text}");
+    assert!(!text.contains("writes end in memory"), "{text}");
+}
