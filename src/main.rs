@@ -32,11 +32,12 @@ fn ended() -> ExitCode {
                 if asked.kind() == ErrorKind::DisplayVersion
                     && arguments.iter().any(|a| a == "--version") =>
             {
-                screen::print(&version::text())
-                    .map(|()| ExitCode::SUCCESS)
-                    .map_err(|e| anyhow::Error::from(e).into())
+                screen::print(&version::text()).map(|()| ExitCode::SUCCESS).map_err(unprinted)
             }
-            Err(help) => help.exit(),
+            Err(help) => match help.print() {
+                Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(unprinted(e)),
+                _ => Ok(ExitCode::SUCCESS),
+            },
         },
     };
     match done {
@@ -46,4 +47,8 @@ fn ended() -> ExitCode {
             failure.code()
         }
     }
+}
+
+fn unprinted(e: std::io::Error) -> run::Failure {
+    anyhow::Error::from(e).context("standard output").into()
 }

@@ -132,8 +132,7 @@ fn unanswered(e: &anyhow::Error) -> Failure {
 /// Prints an answer that carries its exit code.
 fn print_with_code(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
     let (text, exit) = answer.map_err(|e| unanswered(&e))?;
-    print(&text)?;
-    Ok(exit)
+    code_after_outputs([print(&text)], exit)
 }
 
 /// The exit code of an answer that went to several outputs. An output that failed turns 0 into 1, and leaves any other code: 1 of a verdict

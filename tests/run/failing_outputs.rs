@@ -336,6 +336,27 @@ fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
         let shown = bench.run(&["show", "r.json", "-q", output, "/dev/full"]).ended(1);
         assert!(shown.out.starts_with("INCONCLUSIVE"), "{}", shown.out);
     }
+    // An answer that cannot be printed is told; the exit code stays that of the answer, and is never 0.
+    for (command, code) in [
+        (&["verdict", "r.json"][..], 5),
+        (&["explain", "r.json"], 5),
+        (&["explain", "r.json", "--json"], 5),
+        (&["check", "r.json"], 3),
+        (&["check", "r.json", "--json"], 3),
+        (&["show", "r.json"], 1),
+        (&["presets"], 1),
+        (&["--help"], 1),
+        (&["run", "--help"], 1),
+        (&["--version"], 1),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = Ran::of(bench.command(command).stdout(full).output().unwrap()).ended(code);
+        ran.says(&["standard output: No space left"]);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let code = if code == 1 { 0 } else { code };
+        Ran::of(bench.command(command).stdout(writer).output().unwrap()).ended(code);
+    }
 }
 
 #[test]

@@ -40,6 +40,27 @@ fn a_journal_that_cannot_be_read_is_told_with_the_old_values_that_it_shows() {
     device.assert_usual(&said);
 }
 
+/// What cannot be printed is told, and the exit code still says whether everything is as it was.
+#[test]
+fn a_full_standard_output_is_told_and_hides_no_value_that_is_not_back() {
+    let Some(device) = TracedIo::attach() else { return };
+    let on_full = |arguments: &[&str]| {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let out = device.command(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(said.contains("standard output: No space left"), "{arguments:?}: {said}");
+        out.status.code()
+    };
+    for arguments in
+        [&["tune", "--dry-run", device.path()][..], &["tune", "--keep", device.path()], &["restore"]]
+    {
+        assert_eq!(on_full(arguments), Some(Exit::Failed as i32), "{arguments:?}");
+    }
+    device.assert_usual("it was put back all the same");
+    std::fs::write(device.journals().join("run-1-1-0.json"), "{").unwrap();
+    assert_eq!(on_full(&["restore"]), Some(Exit::NotRestored as i32));
+}
+
 #[test]
 fn without_a_journal_no_knob_is_touched() {
     let Some(device) = TracedIo::attach() else { return };

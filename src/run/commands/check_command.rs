@@ -3,7 +3,7 @@
 use crate::check::{self, CheckArgs};
 use crate::device::Root;
 use crate::exit::Exit;
-use crate::run::{Failure, print, show_text, unanswered};
+use crate::run::{Failure, code_after_outputs, print, show_text, unanswered};
 
 /// `check`.
 ///
@@ -11,6 +11,6 @@ use crate::run::{Failure, print, show_text, unanswered};
 /// Of input: a target that is not there or cannot be tested, one consent for several targets.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let answer = check::answer(args, &Root::system()).map_err(|e| unanswered(&e))?;
-    let printed = if args.json { print(&answer.text)? } else { show_text(&answer.text)? };
-    Ok(if answer.ready { printed } else { Exit::Refused })
+    let printed = if args.json { print(&answer.text) } else { show_text(&answer.text) };
+    code_after_outputs([printed], if answer.ready { Exit::Done } else { Exit::Refused })
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::explain::{self, ExplainArgs};
-use crate::run::{Failure, chain, print, show_text};
+use crate::run::{Failure, chain, code_after_outputs, print, show_text};
 
 /// `explain`.
 ///
@@ -10,13 +10,10 @@ use crate::run::{Failure, chain, print, show_text};
 /// Files that cannot be read or are no result, and a promise that cannot be told.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let told = explain::answer(args).map_err(|e| Failure::input(chain(&e)))?;
-    if args.json {
-        print(&told.text)?
-    } else {
-        show_text(&told.text)?
-    };
+    let printed = if args.json { print(&told.text) } else { show_text(&told.text) };
+    let exit = code_after_outputs([printed], told.exit)?;
     match told.refused.is_empty() {
-        true => Ok(told.exit),
+        true => Ok(exit),
         false => Err(Failure::input(told.refused.join("\nvolproof: "))),
     }
 }

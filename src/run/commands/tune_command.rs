@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::device_tuning::{self, TuneArgs};
 use crate::exit::Exit;
-use crate::run::{Failure, end_signals, print, print_with_code};
+use crate::run::{Failure, code_after_outputs, end_signals, print, unanswered};
 use crate::tune::Places;
 
 /// `tune`.
@@ -15,6 +15,12 @@ pub fn tune(args: &TuneArgs, places: &Places) -> Result<Exit, Failure> {
     let seen = end_signals::counted(end_signals::all())?;
     let stop = || seen.load(Ordering::Relaxed) > 0;
     // The settings are put back even when standard output is closed.
-    let mut say = |text: &str| drop(print(text));
-    print_with_code(device_tuning::tune(args, places, &stop, &mut say).map(|exit| (String::new(), exit)))
+    let mut printed = Ok(Exit::Done);
+    let mut say = |text: &str| {
+        if let Err(failure) = print(text) {
+            printed = Err(failure);
+        }
+    };
+    let exit = device_tuning::tune(args, places, &stop, &mut say).map_err(|e| unanswered(&e))?;
+    code_after_outputs([printed], exit)
 }
