@@ -156,13 +156,16 @@ fn repeated(names: Vec<(String, String)>) -> Vec<String> {
 
 /// The type that a line declares.
 fn declared(line: &str) -> Option<&str> {
+    // An indented `type` is one that a trait asks for.
+    let alias = if line.starts_with(' ') { None } else { Some("type ") };
     let line = line.trim_start();
     let line = match line.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
         Some(rest) => rest.trim_start(),
         None => line,
     };
-    let rest = ["struct ", "enum ", "trait ", "union "].iter().find_map(|word| line.strip_prefix(word))?;
+    let words = ["struct ", "enum ", "trait ", "union "].into_iter().chain(alias);
+    let rest = words.filter_map(|word| line.strip_prefix(word)).next()?;
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 

@@ -26,18 +26,18 @@ const EQUAL: f64 = 0.05;
 const FALL: f64 = 0.10;
 /// In the published observation no elastic volume fell before this many times its capacity was written (C2).
 const NO_FALL_BEFORE: f64 = 2.55;
-/// A first pass whose median is this many times that of the second, which has more reads above this many times the p99 of the second, or whose p99
-/// is above `COLD_TAIL`, reads blocks that are still loaded. So does one with `MANY_MORE` times as many reads above `FAR` times a lower
-/// percentile of the second (`COMPARED`): blocks that are still loaded may be as slow as reads that are slow for other reasons.
+/// A first pass reads blocks that are still being loaded where its median is this many times that of the second, or where more of its reads
+/// than of the second pass take longer than this many times the p99 of the second.
 const COLD: f64 = 1.5;
-/// See [`COLD`].
-const COMPARED: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
-/// See [`COLD`].
-const FAR: f64 = 3.0;
-/// See [`COLD`].
-const MANY_MORE: f64 = 2.0;
-/// See [`COLD`].
+/// So it does where its p99 alone is above this.
 const COLD_TAIL: Nanos = Nanos::millis(100);
+/// Blocks that are still being loaded may be as slow as reads that are slow for other reasons, and then the p99 does not show them. So these
+/// percentiles of the second pass are compared too, with [`FAR`] and [`MANY_MORE`].
+const COMPARED: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
+/// Reads are counted that take longer than this many times such a percentile.
+const FAR: f64 = 3.0;
+/// The first pass reads blocks that are being loaded where it has this many times as many of those reads as the second.
+const MANY_MORE: f64 = 2.0;
 /// A first pass whose median is this many times that of the second is slower, where chance does not explain it.
 const SLOWER: f64 = 1.1;
 /// A second pass whose median is this many times its 5th percentile was held by something, such as a throttle: latencies of a volume differ
@@ -46,12 +46,12 @@ const HELD: u64 = 16;
 const PAPER: &str = "Wang and Yang, DAC 2025, arXiv 2508.17372";
 
 /// An outcome with the figures that decide it.
-type Found = (Outcome, String);
+type CheckOutcome = (Outcome, String);
 
 /// The steps that a check needs, or the reason why it is not decided: one is missing, or shows something else than the volume.
 fn sound<'a>(
     steps: impl IntoIterator<Item = Option<&'a FinishedStep>>,
-) -> Result<Vec<&'a FinishedStep>, Found> {
+) -> Result<Vec<&'a FinishedStep>, CheckOutcome> {
     let open = |why: String| (Outcome::Inconclusive, why);
     let steps: Option<Vec<&FinishedStep>> = steps.into_iter().collect();
     let steps = steps.ok_or_else(|| open("not all of its steps were measured".into()))?;
@@ -80,17 +80,18 @@ pub(super) fn checks(
     finished: &Finished<'_>,
     judged_promise: Option<&JudgedPromise>,
 ) -> Vec<SuiteCheck> {
-    let check = |code: &str, subject: &str, found: Result<Found, Found>, tests: &str, source: &str| {
-        let (outcome, observed) = found.unwrap_or_else(|open| open);
-        SuiteCheck {
-            code: code.into(),
-            subject: subject.into(),
-            outcome,
-            observed,
-            tests: tests.into(),
-            source: source.into(),
-        }
-    };
+    let check =
+        |code: &str, subject: &str, found: Result<CheckOutcome, CheckOutcome>, tests: &str, source: &str| {
+            let (outcome, observed) = found.unwrap_or_else(|open| open);
+            SuiteCheck {
+                code: code.into(),
+                subject: subject.into(),
+                outcome,
+                observed,
+                tests: tests.into(),
+                source: source.into(),
+            }
+        };
     let promise = judged_promise.map(|c| &c.promise);
     let as_promised = judged_promise.map_or(String::new(), |c| {
         format!(", with A and B as promised and a tolerance of {}", unit::percent(c.tolerance))
@@ -153,7 +154,7 @@ pub(super) fn checks(
     all
 }
 
-fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
+fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let name = |rw, kib, depth| format!("latency-{}", grid_name(rw, kib, depth));
     let points = PATTERNS.iter().flat_map(|rw| GRID.0.iter().flat_map(move |k| GRID.1.map(|d| (*rw, *k, d))));
     let steps = sound(points.map(|(rw, kib, depth)| finished.get(&name(rw, kib, depth))))?;
@@ -197,7 +198,7 @@ fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
     })
 }
 
-fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
+fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let step = sound([finished.of("overwrite", "writes")])?[0];
     let seconds = per_second(&step.bins);
     // By the minute, or by the 180th part of a step that is shorter.
@@ -242,7 +243,7 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
     })
 }
 
-fn random_writes(finished: &Finished<'_>) -> Result<Found, Found> {
+fn random_writes(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(["randwrite", "write", "write-streams"].map(|name| finished.of("patterns", name)))?;
     let [random, sequential, streams] = [steps[0], steps[1], steps[2]];
     let ratio = random.iops / sequential.iops.max(1e-9);
@@ -266,7 +267,7 @@ fn decided(holds: bool, fails: bool) -> Outcome {
     }
 }
 
-fn one_budget(finished: &Finished<'_>) -> Result<Found, Found> {
+fn one_budget(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(MIXES.map(|mix| finished.of("mix", &format!("{mix}r"))))?;
     let rates: Vec<f64> = steps.iter().map(|f| f.bytes_per_second).collect();
     let by = |a: &&FinishedStep, b: &&FinishedStep| a.bytes_per_second.total_cmp(&b.bytes_per_second);
@@ -290,7 +291,11 @@ fn one_budget(finished: &Finished<'_>) -> Result<Found, Found> {
 /// MiB are this much more than MB.
 const OTHER_READING: f64 = 0.05;
 
-fn budget_shape(finished: &Finished<'_>, promise: Option<&Promise>, tolerance: f64) -> Result<Found, Found> {
+fn budget_shape(
+    finished: &Finished<'_>,
+    promise: Option<&Promise>,
+    tolerance: f64,
+) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(SIZES.map(|kib| finished.of("blocks", &format!("{kib}KiB"))))?;
     let most: Vec<(Bytes, f64)> = SIZES.iter().zip(&steps).map(|(k, f)| (Bytes::kib(*k), f.iops)).collect();
     let direction = diagnose::direction(Pattern::RandRead);
@@ -330,7 +335,7 @@ fn budget_shape(finished: &Finished<'_>, promise: Option<&Promise>, tolerance: f
     }
 }
 
-fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<Found, Found> {
+fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOutcome, CheckOutcome> {
     let step =
         finished.of("credits", "load").ok_or((Outcome::Inconclusive, "it was not measured".to_string()))?;
     let spoilt = step.spoilt_by.iter().find(|code| *code != codes::BURST);
@@ -383,7 +388,7 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<Found, 
 }
 
 /// The rate of the first fifth of a step against that of its last; none where it did not fall.
-fn fallen(bins: &[u64]) -> Option<Found> {
+fn fallen(bins: &[u64]) -> Option<CheckOutcome> {
     let fifth = bins.len() / 5;
     let (first, last) = (Estimate::of(&bins[..fifth])?, Estimate::of(&bins[bins.len() - fifth..])?);
     let share = |e: &Estimate| {
@@ -416,7 +421,7 @@ struct LateReads {
 }
 
 /// The first pass over blocks against the second.
-pub(super) fn first_touch(finished: &Finished<'_>) -> Result<Found, Found> {
+pub(super) fn first_touch(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let open = |why: &str| (Outcome::Inconclusive, why.to_string());
     let pass = |name| finished.of("touch", name).ok_or(open("not all of its steps were measured"));
     let (first, second) = (pass("pass1")?, pass("pass2")?);
