@@ -120,18 +120,18 @@ pub fn sections(step: &Step, places: &[JobTarget], seed: u64) -> Result<Vec<JobO
         let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
         let filename = (!paths.is_empty()).then(|| ("filename", paths.join(":")));
         let smallest = places.iter().map(|p| p.size).min().flatten();
-        return Ok(vec![filename.into_iter().chain(options(step, smallest, seed)?).collect()]);
+        return Ok(vec![filename.into_iter().chain(options(step, smallest, places.len(), seed)?).collect()]);
     }
     let one = |place: &JobTarget| {
         let filename = ("filename", escape(&place.path));
-        Ok(std::iter::once(filename).chain(options(step, place.size, seed)?).collect())
+        Ok(std::iter::once(filename).chain(options(step, place.size, 1, seed)?).collect())
     };
     places.iter().map(one).collect()
 }
 
-/// Everything but the target. `size` is that of the target, where it is known.
-fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<JobOptions, Inexpressible> {
-    let words = words_of(step, size, seed);
+/// Everything but the targets, of which a job has `files`. `size` is that of each, where it is known.
+fn options(step: &Step, size: Option<Bytes>, files: usize, seed: u64) -> Result<JobOptions, Inexpressible> {
+    let words = words_of(step, size, files, seed);
     words.map(|words| words.0).map_err(|why| Inexpressible { step: step.name.clone(), why })
 }
 
@@ -141,11 +141,11 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<JobOptions, In
 /// When fio cannot do the step.
 pub fn command_line(step: &Step, places: &[JobTarget], seed: u64) -> Result<String, Inexpressible> {
     let size = places.iter().map(|p| p.size).min().flatten();
+    let files = if step.round_robin { places.len() } else { 1 };
     let mut words: Vec<String> =
-        options(step, size, seed)?.iter().map(|(n, v)| format!("--{n}={v}")).collect();
+        options(step, size, files, seed)?.iter().map(|(n, v)| format!("--{n}={v}")).collect();
     let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
-    let files = if step.round_robin { vec![paths.join(":")] } else { paths };
-    for file in files {
+    for file in if step.round_robin { vec![paths.join(":")] } else { paths } {
         words.extend([format!("--name={}", step.name), format!("--filename={file}")]);
     }
     let words: Vec<String> = words.iter().map(|w| shell(w)).collect();

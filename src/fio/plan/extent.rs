@@ -392,8 +392,9 @@ fn file_size(job: &Job, obstacles: &mut Obstacles<'_>) -> Option<Option<u64>> {
     Some((low > 0).then_some(low))
 }
 
-/// The part of the target in fio's words, and where each job begins in it.
-pub(super) fn to(step: &Step, target: Option<Bytes>, words: &mut FioWords) {
+/// The part of the target in fio's words, and where each job begins in it. fio shares `size` out over the files of a job.
+pub(super) fn to(step: &Step, target: Option<Bytes>, files: usize, words: &mut FioWords) {
+    let of_all = |size: u64| written_size(Bytes(size.saturating_mul(files.max(1) as u64)));
     let jobs = u64::from(step.numjobs);
     let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
@@ -401,14 +402,14 @@ pub(super) fn to(step: &Step, target: Option<Bytes>, words: &mut FioWords) {
     match whole {
         Some(whole) if parts => {
             let share = whole.0 / jobs / block * block;
-            words.set("size", written_size(Bytes(share)));
+            words.set("size", of_all(share));
             words.set("offset_increment", written_size(Bytes(share)));
         }
         None if parts => {
             words.set("size", format!("{}%", 100 / jobs));
             words.set("offset_increment", format!("{}%", 100 / jobs));
         }
-        Some(whole) if step.size.is_some() || step.offset.0 > 0 => words.set("size", written_size(whole)),
+        Some(whole) if step.size.is_some() || step.offset.0 > 0 => words.set("size", of_all(whole.0)),
         _ => {}
     }
     if step.offset.0 > 0 {

@@ -250,11 +250,16 @@ impl FioWords {
     }
 }
 
-/// A step in fio's words, its targets apart. `size` is that of the target, where it is known.
+/// A step in fio's words, its targets apart. `size` is that of the target, where it is known; a job of fio drives `files` targets in turn.
 ///
 /// # Errors
 /// Why fio cannot do the step, and what to do instead.
-pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<FioWords, String> {
+pub(super) fn words_of(
+    step: &Step,
+    size: Option<Bytes>,
+    files: usize,
+    seed: u64,
+) -> Result<FioWords, String> {
     if step.simulate.is_some() {
         return Err("fio has no simulated device".into());
     }
@@ -269,7 +274,7 @@ pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Fi
     block_sizes::to(step, &mut words);
     submission::to(step, &mut words);
     caching::to(step, &mut words);
-    extent::to(step, size, &mut words);
+    extent::to(step, size, files, &mut words);
     timing::to(step, &mut words);
     flushing::to(step, &mut words);
     rates::to(step, &mut words)?;

@@ -61,14 +61,6 @@ pub(super) fn scale(step: &mut Step) {
 /// The same in fio's words. fio's schedule goes on while requests wait only when another thread submits them.
 pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
     let Some(all) = step.arrivals_per_second() else { return Ok(()) };
-    let job = all / f64::from(step.numjobs);
-    let reads = job * f64::from(step.rwmix) / 100.0;
-    let wanted = if step.rw.directions().len() == 2 { vec![reads, job - reads] } else { vec![job] };
-    if let Some(off) = wanted.iter().find(|r| (r.round() / **r - 1.0).abs() > 0.01) {
-        return Err(format!(
-            "{off:.3} I/Os a second for one job is not near a whole number, and fio's rates are: use fewer jobs"
-        ));
-    }
     if step.engine == EngineKind::IoUring {
         // `FIO_NO_OFFLOAD` in fio's engines/io_uring.c.
         return Err(
@@ -76,13 +68,43 @@ pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
                 .into(),
         );
     }
-    let wanted: Vec<String> = wanted.iter().map(|r| format!("{r:.0}")).collect();
-    words.set("rate_iops", wanted.join(","));
+    let job = all / f64::from(step.numjobs);
+    let of_one_size = step.all_sizes().all(|sizes| sizes.single().is_some());
+    if step.rate_bw.is_some() || !of_one_size {
+        // fio turns I/Os into bytes by the smallest block (`rate_iops`), and bytes into arrivals by the same block (`poisson`).
+        if step.arrival == Arrival::Poisson && !of_one_size {
+            return Err("fio spaces random arrivals as if every block were the smallest: use fixed arrivals or one block size".into());
+        }
+        words.set("rate", of_each_direction(step, |d, share| job * share * step.sizes(d).mean(), "bytes")?);
+    } else {
+        words.set("rate_iops", of_each_direction(step, |_, share| job * share, "I/Os")?);
+    }
     words.set("io_submit_mode", "offload");
     if step.arrival == Arrival::Poisson {
         words.set("rate_process", "poisson");
     }
     Ok(())
+}
+
+/// The rate of each direction of one job, from the share of the I/Os that the direction has.
+///
+/// # Errors
+/// A rate is not near a whole number, and fio's rates are.
+fn of_each_direction(
+    step: &Step,
+    rate: impl Fn(Direction, f64) -> f64,
+    unit: &str,
+) -> Result<String, String> {
+    let reads = f64::from(step.rwmix) / 100.0;
+    let shares = if step.rw.directions().len() == 2 { vec![reads, 1.0 - reads] } else { vec![1.0] };
+    let wanted: Vec<f64> =
+        step.rw.directions().iter().zip(shares).map(|(d, share)| rate(*d, share)).collect();
+    if let Some(off) = wanted.iter().find(|r| (r.round() / **r - 1.0).abs() > 0.01) {
+        return Err(format!(
+            "{off:.3} {unit} a second for one job is not near a whole number, and fio's rates are: use fewer jobs"
+        ));
+    }
+    Ok(wanted.iter().map(|r| format!("{r:.0}")).collect::<Vec<_>>().join(","))
 }
 
 /// Some direction has a rate.
