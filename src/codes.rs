@@ -1,5 +1,6 @@
-//! Names of the doubts and findings for which rules ask, each declared once: a misspelling does not compile. Records, pages and pipelines have
-//! the same words; `docs/findings.md` says what each means. A name that nothing asks for stands where its doubt or finding is made.
+//! Names of the doubts, findings and figures for which rules ask, each declared once: a misspelling does not compile. Records, pages and
+//! pipelines have the same words; `docs/findings.md` says what each means. A name that nothing asks for stands where its doubt or finding
+//! is made.
 
 /// `bandwidth-cap`.
 pub const BANDWIDTH_CAP: &str = "bandwidth-cap";
@@ -83,3 +84,27 @@ pub const TOO_FEW_INSTANCES: &str = "too-few-instances";
 pub const TOO_SHORT: &str = "too-short";
 /// `unwritten-blocks`.
 pub const UNWRITTEN_BLOCKS: &str = "unwritten-blocks";
+
+/// Names of the figures of findings for which rules ask (`Finding::numbers`). They hold their units.
+pub mod figure {
+    /// The latency of the volume without the wait for a throttle.
+    pub const DEVICE_LATENCY_MS: &str = "device_latency_ms";
+    /// How many times without delivery there were.
+    pub const EVENTS: &str = "events";
+    /// How many flushes there were.
+    pub const FLUSH_COUNT: &str = "flushes";
+    /// How long the volume delivered nothing, or too little, in all.
+    pub const LOST_SECONDS: &str = "lost_seconds";
+    /// The same as a share of the run.
+    pub const LOST_SHARE: &str = "lost_share";
+    /// Bytes that others moved, as a share of ours.
+    pub const OTHER_SHARE: &str = "other_share";
+    /// From one stop of the volume to the next.
+    pub const PERIOD_SECONDS: &str = "period_seconds";
+    /// I/Os that a token bucket lets through in a period.
+    pub const QUOTA_IOS: &str = "quota_ios";
+    /// The rate at which something holds the run.
+    pub const RATE_PER_SECOND: &str = "rate_per_second";
+    /// Share of the time without any I/O.
+    pub const SILENT_SHARE: &str = "silent_share";
+}

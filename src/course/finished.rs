@@ -18,10 +18,10 @@ const SPOILING: [&str; 4] =
     [codes::GENERATOR_LIMITED, codes::BURST, codes::OWN_CGROUP_LIMIT, codes::OTHER_TRAFFIC];
 /// Findings of dead time, with the number that has its share of the step.
 const OF_DEAD_TIME: [(&str, &str); 4] = [
-    (codes::STALL, "lost_share"),
-    (codes::ON_OFF, "silent_share"),
-    (codes::BROWN_OUT, "lost_share"),
-    (codes::SLOW_START, "lost_share"),
+    (codes::STALL, codes::figure::LOST_SHARE),
+    (codes::ON_OFF, codes::figure::SILENT_SHARE),
+    (codes::BROWN_OUT, codes::figure::LOST_SHARE),
+    (codes::SLOW_START, codes::figure::LOST_SHARE),
 ];
 /// A step whose window is shorter than this share of what was planned was cut off.
 const WHOLE_WINDOW: f64 = 0.98;

@@ -240,7 +240,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                     "larger blocks move more bytes for the same IOPS",
                 )
                 .because(format!("{both} do the same {} IOPS at different bandwidth", significant(*x)))
-                .number("rate_per_second", *x)
+                .number(codes::figure::RATE_PER_SECOND, *x)
             }
         });
         if let Some(found) = found {

@@ -100,7 +100,7 @@ pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "they begin every {} s: a throttle that hands out its quota at that distance does this, and so does a volume that stops",
             significant(period)
         ))
-        .number("period_seconds", period),
+        .number(codes::figure::PERIOD_SECONDS, period),
     )
 }
 
@@ -166,8 +166,8 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
             lower_rate(case),
         )
         .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
-        .number("silent_share", silent)
-        .number("period_seconds", period),
+        .number(codes::figure::SILENT_SHARE, silent)
+        .number(codes::figure::PERIOD_SECONDS, period),
     )
 }
 
@@ -189,7 +189,7 @@ pub fn slow_start(case: &DiagnosisCase<'_>) -> Option<Finding> {
         "about half of the median rate or less completed",
         |_| true,
     )?;
-    let seconds = finding.numbers.get("lost_seconds").copied().unwrap_or(0.0).ceil();
+    let seconds = finding.numbers.get(codes::figure::LOST_SECONDS).copied().unwrap_or(0.0).ceil();
     let advice = format!(
         "run it again: a volume that loads its blocks from a snapshot is not slow a second time (volproof cold tells those), one that warms up is, and \
          --ramp {seconds}s leaves that out"
@@ -226,9 +226,9 @@ fn of(
         headline,
         "look at the kernel log and the provider's events of that time; if the machine itself was not paused, send this Record to the provider's support",
     )
-    .number("events", all.len() as f64)
-    .number("lost_seconds", lost)
-    .number("lost_share", share)
+    .number(codes::figure::EVENTS, all.len() as f64)
+    .number(codes::figure::LOST_SECONDS, lost)
+    .number(codes::figure::LOST_SHARE, share)
     .number("longest_seconds", longest.as_seconds());
     for e in all.iter().take(TOLD) {
         finding = finding.because(format!(

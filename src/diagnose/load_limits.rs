@@ -92,7 +92,7 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
         }
     ))
     .number("flush_share", share)
-    .number("flushes", count)
+    .number(codes::figure::FLUSH_COUNT, count)
     .number("flush_mean_ms", f.mean_ns / 1e6);
     if let (Some(own), Some(ios)) = (s.mean_ns, s.ios) {
         let each = match ios / count {

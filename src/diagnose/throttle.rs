@@ -62,6 +62,32 @@ impl TokenBucket {
             open_rate: (period > 1.05 * hold).then(|| x * period / (period - hold)),
         })
     }
+
+    /// What the latencies of a run at the rate `x` with `n` in flight show of the bucket. Throttles use its period where that is `known`.
+    fn evidence(&self, s: &Summary, n: f64, x: f64, known: bool) -> Vec<String> {
+        let Modes { held, held_from, held_to, between, passed } = &self.modes;
+        let times = match (held_from.to_string(), held_to.to_string()) {
+            (from, to) if from == to => from,
+            (from, to) => format!("{from} to {to}"),
+        };
+        let (share, period) = (significant(held * 100.0), significant(self.period * 1e3));
+        let between = significant(between.max(0.0) * 100.0);
+        let latencies = format!(
+            "{share} % of the I/Os took {times}, {between} % lay in between, and the others took {passed} (median)"
+        );
+        let law = format!(
+            "{} in flight / ({share} % x {}/s) = {period} ms: a quota of {} I/Os each {period} ms{}",
+            if s.flushes.is_some() { significant(n) } else { format!("{n:.0}") },
+            significant(x),
+            grouped(self.quota.round() as u64),
+            if known { ", a period that throttles use" } else { "" },
+        );
+        let used_up = self.open_rate.map(|open| {
+            let time = significant((self.period - self.modes.hold() / 1e9) * 1e3);
+            format!("each quota is used up in about {time} ms, at about {}/s", significant(open))
+        });
+        [latencies, law].into_iter().chain(used_up).collect()
+    }
 }
 
 /// A token bucket: the latencies have an empty middle, and Little's law gives its period.
@@ -76,34 +102,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let mut seen_apart = false;
-    let held = match (b.modes.held_from.to_string(), b.modes.held_to.to_string()) {
-        (from, to) if from == to => from,
-        (from, to) => format!("{from} to {to}"),
-    };
-    let mut evidence = vec![format!(
-        "{} % of the I/Os took {held}, {} % lay in between, and the others took {} (median)",
-        significant(b.modes.held * 100.0),
-        significant(b.modes.between.max(0.0) * 100.0),
-        b.modes.passed,
-    )];
-    let law = format!(
-        "{} in flight / ({} % x {}/s) = {} ms: a quota of {} I/Os each {} ms",
-        if s.flushes.is_some() { significant(n) } else { format!("{n:.0}") },
-        significant(b.modes.held * 100.0),
-        significant(x),
-        significant(b.period * 1e3),
-        grouped(b.quota.round() as u64),
-        significant(b.period * 1e3),
-    );
     let known = KNOWN_PERIODS.iter().any(|k| (b.period / k - 1.0).abs() < 0.05);
-    evidence.push(if known { law + ", a period that throttles use" } else { law });
-    if let Some(open) = b.open_rate {
-        evidence.push(format!(
-            "each quota is used up in about {} ms, at about {}/s",
-            significant((b.period - b.modes.hold() / 1e9) * 1e3),
-            significant(open)
-        ));
-    }
+    let mut evidence = b.evidence(s, n, x, known);
     if let Some(p) = s.period.filter(|p| multiple(p.as_seconds(), b.period)) {
         seen_apart = true;
         // A quota that is no whole number of I/Os comes out even after several periods.
@@ -163,11 +163,11 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             None => advice(case, format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", significant(x))),
         },
     )
-    .number("rate_per_second", x)
+    .number(codes::figure::RATE_PER_SECOND, x)
     .number("period_ms", b.period * 1e3)
-    .number("quota_ios", b.quota)
+    .number(codes::figure::QUOTA_IOS, b.quota)
     .number("held_share", b.modes.held)
-    .number("device_latency_ms", b.modes.passed.0 as f64 / 1e6);
+    .number(codes::figure::DEVICE_LATENCY_MS, b.modes.passed.0 as f64 / 1e6);
     Some(evidence.into_iter().fold(finding, Finding::because))
 }
 
@@ -259,8 +259,8 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ),
         advice(case, "more depth only adds waiting: buy a higher cap, or offer less than this rate".into()),
     )
-    .number("rate_per_second", x)
-    .number("device_latency_ms", min.0 as f64 / 1e6)
+    .number(codes::figure::RATE_PER_SECOND, x)
+    .number(codes::figure::DEVICE_LATENCY_MS, min.0 as f64 / 1e6)
     .because(format!(
         "90 % of the I/Os took {} to {}, but the shortest {min}: they wait their turn ({n:.0} / {}/s = {})",
         Nanos(low as u64),
@@ -302,7 +302,7 @@ pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
         format!("The rate, {}/s, is that of the cap{moves}.", significant(x)),
         "the cap is the limit: buy a higher one if it is not enough",
     )
-    .number("rate_per_second", x)
+    .number(codes::figure::RATE_PER_SECOND, x)
     .because(format!("one-second rates differ by {} %", significant(cv * 100.0)));
     Some(words.into_iter().fold(finding, Finding::because))
 }

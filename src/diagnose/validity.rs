@@ -142,9 +142,6 @@ const SAME_NUMBER: f64 = 0.02;
 /// A multiple within this distance of a whole number counts as whole.
 const WHOLE: f64 = 0.05;
 
-/// The figure of the finding `other-traffic`: bytes that others moved, as a share of ours.
-pub const OTHER_SHARE: &str = "other_share";
-
 /// Somebody else uses the disk.
 ///
 /// `proven` where a reading step saw writes beyond those that reading causes (`other_traffic` of `doubts`): volproof wrote nothing.
@@ -161,7 +158,9 @@ pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
             Some(all as f64 / step.read.as_ref()?.bytes.0 as f64)
         };
         let share = case.run.and_then(|run| share(run.step));
-        return written.map(|found| share.into_iter().fold(found, |found, s| found.number(OTHER_SHARE, s)));
+        return written.map(|found| {
+            share.into_iter().fold(found, |found, s| found.number(codes::figure::OTHER_SHARE, s))
+        });
     };
     let found = written.unwrap_or_else(|| {
         Finding::new(
@@ -177,7 +176,7 @@ pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
         Bytes(beyond.ours as u64),
         significant(beyond.share() * 100.0)
     );
-    Some(found.because(evidence).number(OTHER_SHARE, beyond.share()))
+    Some(found.because(evidence).number(codes::figure::OTHER_SHARE, beyond.share()))
 }
 
 /// Bytes that the disk moved, more than the load accounts for.

@@ -15,7 +15,10 @@ const MOST_CAPS: usize = 3;
 /// Types whose IOPS formula ends at the measured rate, in the edition of the date; the smallest size that earns it.
 pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) -> Vec<String> {
     let Some(x) = s.iops else { return Vec::new() };
-    let quota = found.find(codes::THROTTLE).and_then(|f| f.numbers.get("quota_ios").copied()).unwrap_or(0.0);
+    let quota = found
+        .find(codes::THROTTLE)
+        .and_then(|f| f.numbers.get(codes::figure::QUOTA_IOS).copied())
+        .unwrap_or(0.0);
     let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
     let direction = if c.only_reads() { PromiseDirection::Read } else { PromiseDirection::Write };
     let catalogue = Catalogue::shipped();

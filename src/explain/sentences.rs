@@ -298,7 +298,10 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         Some(reported) => reported.sync.as_ref()?.latency.percentiles.get("99").copied(),
         None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
     };
-    let count = s.flushes?.count.or_else(|| found.find(codes::FLUSHES)?.numbers.get("flushes").copied());
+    let count = s
+        .flushes?
+        .count
+        .or_else(|| found.find(codes::FLUSHES)?.numbers.get(codes::figure::FLUSH_COUNT).copied());
     let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
     let (Some(p99), Some(x)) = (p99, a_second) else {
         let missing = if p99.is_none() { "percentiles" } else { "count" };

@@ -1,7 +1,7 @@
 //! Doubts and findings because of which the figures of a step say nothing about the volume.
 
 use crate::codes;
-use crate::diagnose::{OTHER_SHARE, most_parts};
+use crate::diagnose::most_parts;
 use crate::doubt::{Doubt, Severity};
 use crate::record::{Claim, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
@@ -46,7 +46,7 @@ pub(super) fn traffic_of_others<'a>(
 ) -> Option<(&'a str, &'a str, &'a str)> {
     let found = diagnosis.find(codes::OTHER_TRAFFIC).filter(|_| claim.outcome == Outcome::Fail)?;
     let ios = block.map_or(1.0, most_parts);
-    let share = found.numbers.get(OTHER_SHARE).copied();
+    let share = found.numbers.get(codes::figure::OTHER_SHARE).copied();
     let with_all = |share: f64| match claim.metric {
         Metric::Iops => claim.measured * (1.0 + share * ios),
         Metric::Throughput => claim.measured * (1.0 + share),
@@ -70,7 +70,8 @@ mod tests {
     /// Whether traffic of others, as a share of ours, may be why a figure misses its limit of 1,000.
     fn undone(metric: Metric, outcome: Outcome, measured: f64, share: Option<f64>, block: Bytes) -> bool {
         let found = Finding::new(codes::OTHER_TRAFFIC, Confidence::Likely, "others", "stop them");
-        let found = share.into_iter().fold(found, |found, share| found.number(OTHER_SHARE, share));
+        let found =
+            share.into_iter().fold(found, |found, share| found.number(codes::figure::OTHER_SHARE, share));
         let diagnosis = Diagnosis { step: "a".into(), findings: vec![found] };
         let found = ClaimAnswer::open(measured, 1000.0, None, None);
         let claim = Claim::new("a", metric, outcome, 1000.0, found, String::new());

@@ -355,7 +355,10 @@ impl Judge<'_> {
         if w.burst.is_some_and(|b| b.seconds >= 1.0) {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
-        match self.diagnosis.find(codes::THROTTLE).and_then(|f| Some((f, f.numbers.get("rate_per_second")?)))
+        match self
+            .diagnosis
+            .find(codes::THROTTLE)
+            .and_then(|f| Some((f, f.numbers.get(codes::figure::RATE_PER_SECOND)?)))
         {
             Some((f, rate)) if f.confidence > Confidence::Possible => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",

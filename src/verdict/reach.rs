@@ -305,7 +305,7 @@ pub(super) fn mean_where_depth_sets_rate(
 
 /// Requests wait in a queue that is served at a constant rate: the shortest of them shows the volume's own latency.
 fn waits_its_turn(found: &Diagnosis) -> bool {
-    found.find(codes::THROTTLE).is_some_and(|f| f.numbers.contains_key("device_latency_ms"))
+    found.find(codes::THROTTLE).is_some_and(|f| f.numbers.contains_key(codes::figure::DEVICE_LATENCY_MS))
 }
 
 /// The mean latency of a step whose slow I/Os hold most of its requests in flight, where neither a throttle nor a time without delivery
@@ -321,11 +321,12 @@ fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos>
     let of_slow = |f: &Finding| {
         let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
         let length = match f.code.as_str() {
-            codes::ON_OFF => figure("silent_share") * figure("period_seconds"),
-            codes::STALL => figure("lost_seconds") / figure("events"),
+            codes::ON_OFF => figure(codes::figure::SILENT_SHARE) * figure(codes::figure::PERIOD_SECONDS),
+            codes::STALL => figure(codes::figure::LOST_SECONDS) / figure(codes::figure::EVENTS),
             _ => f64::INFINITY,
         };
-        f.numbers.get("lost_share").is_some_and(|share| *share < MUCH_DEAD_TIME) || s.outlasts(length)
+        f.numbers.get(codes::figure::LOST_SHARE).is_some_and(|share| *share < MUCH_DEAD_TIME)
+            || s.outlasts(length)
     };
     let mean = s.mean_where_slow_ios_fill(plenty)?;
     if s.in_flight? < ALONE || s.slow_one_by_one() {
