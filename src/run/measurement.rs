@@ -74,7 +74,8 @@ impl Measurement<'_> {
 
     /// Finds every mistake of the input except in the outputs, which are not opened here. No output may be one of the returned files.
     ///
-    /// # Errors A plan, target or promise that cannot be used; nothing was begun.
+    /// # Errors
+    /// A plan, target or promise that cannot be used; nothing was begun.
     pub fn check_input(&self) -> Result<(CheckedRun, Option<JudgedPromise>, UsedFiles), Failure> {
         let promise = &self.promise;
         // Applications, suites and searches have criteria of their own.

@@ -41,7 +41,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Begins with MPI.
+    /// Initialises MPI.
     ///
     /// # Errors
     /// When MPI has no threads. Where MPI itself fails it ends the program.
@@ -146,7 +146,7 @@ impl Exchange for Mpi {
             std::thread::yield_now();
         }
         if whole && self.sending.is_empty() && self.receiving.is_empty() {
-            // SAFETY: no request is open, and the thread is the one that began with MPI.
+            // SAFETY: no request is open, and the thread is the one that initialised MPI.
             unsafe { ffi::MPI_Finalize() };
         }
     }

@@ -116,7 +116,7 @@ impl Ready {
         if let Some(laid) = target.job_file.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
         }
-        if target.is_only_played() {
+        if target.is_only_simulated() {
             let path = target.facts.path().to_path_buf();
             self.hold_at(None, path, target, TargetEnd::Stays);
             return Ok(true);
@@ -442,7 +442,7 @@ pub fn try_open(
     destroy: &[String],
     shared: bool,
 ) -> Result<(), Failure> {
-    if target.make.is_some() || target.is_only_played() {
+    if target.make.is_some() || target.is_only_simulated() {
         return Ok(()); // A new file in a folder, which the survey has looked at.
     }
     existing(root, target, Uses::of(plan, &target.named), destroy, shared).map(drop)

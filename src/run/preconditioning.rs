@@ -81,7 +81,7 @@ pub fn add(
             .max_by_key(|(method, _)| PreconditionMethod::ALL.iter().position(|m| m == method))
             .unwrap_or((PreconditionMethod::Fill, "a simulated device".into())),
     };
-    let new = |t: &Surveyed| t.make.is_some() || t.is_only_played();
+    let new = |t: &Surveyed| t.make.is_some() || t.is_only_simulated();
     if method == PreconditionMethod::Fill && !surveyed.is_empty() && surveyed.iter().all(new) {
         (method, why) =
             (PreconditionMethod::None, "the test file is new, and is filled when it is made".into());

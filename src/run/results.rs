@@ -26,7 +26,7 @@ impl From<OutputError> for Failure {
     }
 }
 
-/// Writes a text, in which no foreign control character stays one.
+/// Writes a text. Control characters that others put into it (names, serials) are made visible.
 fn put(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(screen::visible(text).as_bytes())
 }

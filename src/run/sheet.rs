@@ -24,7 +24,7 @@ pub struct Sheet {
     beside: Option<(PathBuf, &'static str)>,
 }
 
-/// What of a result may be somebody's evidence.
+/// How much a result is worth as evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Worth {
     /// All steps ran.

@@ -304,7 +304,7 @@ impl Stage<'_> {
             self.stillness.told();
             Some(Nanos((self.looked - looked).as_nanos() as u64)).filter(|for_ns| *for_ns >= LEAST_SUSPENSION)
         } else {
-            self.stillness.minded(looked, self.looked)
+            self.stillness.looked(looked, self.looked)
         };
         self.stood_still(still);
     }

@@ -48,7 +48,7 @@ impl Surveyed {
     }
 
     /// A folder in which no file is made, since all steps on it are simulated.
-    pub fn is_only_played(&self) -> bool {
+    pub fn is_only_simulated(&self) -> bool {
         matches!(self.facts, Facts::Folder(_)) && self.job_file.is_none() && self.make.is_none()
     }
 
@@ -66,7 +66,7 @@ impl Surveyed {
             Some(_) if self.job_file.is_none() => {
                 format!("a new file in {}: {}", self.named.display(), self.why)
             }
-            None if self.is_only_played() => {
+            None if self.is_only_simulated() => {
                 format!("{}: nothing is written there, since the device is simulated", self.named.display())
             }
             _ => format!("{} ({})", self.named.display(), self.size),
@@ -111,8 +111,8 @@ fn on<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
     plan.steps.iter().filter(move |step| plan.targets_of(step).iter().any(|target| target == named))
 }
 
-/// There are steps on a target, and the null engine plays them all.
-fn is_only_played(plan: &Plan, named: &Path) -> bool {
+/// There are steps on a target, and the null engine simulates all of them.
+fn is_only_simulated(plan: &Plan, named: &Path) -> bool {
     on(plan, named).next().is_some() && driving(plan, named).next().is_none()
 }
 
@@ -261,7 +261,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
         named: named.into(),
         facts,
         size,
-        make: (!is_only_played(plan, named)).then_some(size),
+        make: (!is_only_simulated(plan, named)).then_some(size),
         job_file: None,
         why,
         below: PathBuf::new(),

@@ -18,7 +18,7 @@ const SHORTEST_GAP: f64 = 1.5;
 pub(super) const BATCH: f64 = 1.1;
 /// A batch is at least this share of them: those that wait for a quota are let through in parts.
 const WHOLE_BATCH: f64 = 0.9;
-/// So few requests in flight come apart into batches by chance.
+/// Fewer requests in flight than this come back in batches of any size, by chance.
 const FEW_IN_FLIGHT: f64 = 8.0;
 /// A slow device completes exactly the requests in flight; a quota has that size only by accident.
 const ONCE: f64 = 0.01;

@@ -1,12 +1,16 @@
 //! Stalls and brown-outs: times in which a volume did nothing, or far too little, although requests waited for it.
 //!
-//! A stall is a time with requests in flight in which none completed, for longer than the load explains: three times as long
-//! as nearly all gaps between completions of the same run. Gaps that a run has all the time are no stalls in two cases ([`Gaps`]): the
-//! device is slow (no more I/Os between two gaps than were in flight), or a throttle hands out a quota (gaps at equal distances of at most
-//! a second, none of which outlasts that distance, and the quota used up in a part of that time). Other gaps that take a fiftieth of the time are stalls, however regular. A rate
-//! is promised by the second: a quota that comes less often leaves seconds without any I/O. A brown-out is one or several seconds below
-//! half the median rate while the queue was as full as usual; it ends where the rate is back for good, and one that the run begins with is a
-//! slow start. All are seen on the 100 ms grid: a single stall below half a second, and
+//! A stall is a time with requests in flight in which none completed, for longer than the load explains: three times as long as nearly all
+//! gaps between completions of the same run. Gaps that a run has all the time are no stalls in two cases ([`Gaps`]):
+//!
+//! - The device is slow: no more I/Os between two gaps than were in flight.
+//! - A throttle hands out a quota: gaps at equal distances of at most a second, none of which outlasts that distance, and the quota is used
+//!   up in a part of that time. A quota that comes less often leaves seconds without any I/O, and rates are promised by the second.
+//!
+//! Other gaps that take a fiftieth of the time are stalls, however regular.
+//!
+//! A brown-out is one or several seconds below half the median rate while the queue was as full as usual; it ends where the rate is back for
+//! good, and one that the run begins with is a slow start. All are seen on the 100 ms grid: a single stall below half a second, and
 //! repeated ones below 150 ms, are left to the percentiles.
 
 use std::ops::Range;

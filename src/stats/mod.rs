@@ -35,7 +35,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const LEAST_QUOTABLE: Nanos = Nanos::seconds(60);
 /// The length of a run that is recommended.
 pub const RECOMMENDED: Nanos = Nanos::seconds(300);
-/// What a shorter run shows to fall, or to return, may be chance.
+/// In a shorter run a rate that falls, or that repeats itself, may do so by chance.
 pub const LEAST_SEEN: Nanos = Nanos::seconds(20);
 /// Rates that differ by less are held by one limit.
 pub const SAME_RATE: f64 = 0.03;

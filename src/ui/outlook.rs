@@ -43,12 +43,12 @@ pub struct OutlookPace {
 }
 
 impl OutlookPace {
-    /// It is time.
+    /// Whether the outlook is to be worked out now.
     pub fn is_due(&self, now: Instant) -> bool {
         self.next.is_none_or(|next| next <= now)
     }
 
-    /// It has taken from then to now.
+    /// Notes that working out the outlook took from `began` to `now`.
     pub fn took(&mut self, began: Instant, now: Instant) {
         self.next = Some(now + SHORTEST_PAUSE.max((now - began) * PAUSE));
     }

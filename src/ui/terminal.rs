@@ -101,7 +101,7 @@ pub(super) fn take() -> io::Result<bool> {
     write(ENTER).map(|()| true)
 }
 
-/// Gives the terminal back; again and again does no harm.
+/// Gives the terminal back. Further calls change nothing.
 pub(super) fn give_back() {
     let draws = thread::current().name() == Some(DRAWS);
     // The thread that draws may be within a frame; it is waited for, but not for long: a terminal that takes no more stops it.

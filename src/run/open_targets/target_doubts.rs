@@ -54,7 +54,7 @@ impl Ready {
         found
     }
 
-    /// A doubt about the files that are not where they were any more, as things are now. Test files of ours are among them.
+    /// A doubt about files that are no longer under their names now. Test files of ours are among them.
     pub fn displaced(&self) -> Option<Doubt> {
         let held = self.open.iter().filter_map(|held| held.first.as_ref());
         let all = held.chain(self.own.iter().map(|own| &own.clearance));

@@ -1,7 +1,7 @@
 //! Time in which the whole program stood still and no signal says so: a frozen container (`docker pause`, `cgroup.freeze`).
 //!
-//! A busy machine may hold up one thread. The program stood still where two of its threads did at the same time, the one that minds the user and
-//! those that attend the loads, and no load thread completed anything in most of that time.
+//! A busy machine may hold up one thread. The program stood still where the thread that looks for signals and keys and a thread that watches a
+//! load paused at the same time, and no load thread completed an I/O in most of that time.
 
 use std::time::Instant;
 
@@ -15,24 +15,24 @@ type Pause = (Instant, Instant);
 /// What was heard of the threads of a stage.
 #[derive(Debug, Default)]
 pub(super) struct Stillness {
-    /// The last long pause of the thread that minds the user.
-    minded: Option<Pause>,
+    /// The last long pause of the thread that looks for signals and keys.
+    looked: Option<Pause>,
     /// The last news of a load.
     heard: Option<Instant>,
     /// The last long pause between the news of the loads, in which little was completed.
-    attended: Option<Pause>,
+    watched: Option<Pause>,
 }
 
 impl Stillness {
-    /// The user was minded at these two times, one after the other. Returns the time for which the program stood still, once.
-    pub(super) fn minded(&mut self, last: Instant, now: Instant) -> Option<Nanos> {
+    /// Signals and keys were looked for at these two times, one after the other. Returns, once, for how long the program stood still.
+    pub(super) fn looked(&mut self, last: Instant, now: Instant) -> Option<Nanos> {
         if now.saturating_duration_since(last) > STOOD_STILL {
-            self.minded = Some((last, now));
+            self.looked = Some((last, now));
         }
         self.both()
     }
 
-    /// A load told these intervals.
+    /// A load sent these intervals. Returns, once, for how long the program stood still.
     pub(super) fn heard(&mut self, at: Instant, fresh: &[Interval]) -> Option<Nanos> {
         let last = self.heard.replace(self.heard.map_or(at, |heard| heard.max(at)))?;
         let pause = at.saturating_duration_since(last);
@@ -45,19 +45,19 @@ impl Stillness {
         busy.dedup();
         let completing = Nanos(GRID.0.saturating_mul(busy.len() as u64));
         if pause > STOOD_STILL && u128::from(completing.0) * 2 < pause.as_nanos() {
-            self.attended = Some((last, at));
+            self.watched = Some((last, at));
         }
         self.both()
     }
 
-    /// A signal has said so already.
+    /// A signal (SIGCONT) has told of the pause: it is not counted again.
     pub(super) fn told(&mut self) {
-        (self.minded, self.attended) = (None, None);
+        (self.looked, self.watched) = (None, None);
     }
 
     fn both(&mut self) -> Option<Nanos> {
-        let (minded, attended) = (self.minded?, self.attended?);
-        let still = minded.1.min(attended.1).saturating_duration_since(minded.0.max(attended.0));
+        let (looked, watched) = (self.looked?, self.watched?);
+        let still = looked.1.min(watched.1).saturating_duration_since(looked.0.max(watched.0));
         (still > STOOD_STILL).then(|| {
             self.told();
             Nanos(still.as_nanos() as u64)
@@ -78,7 +78,7 @@ mod tests {
         let at = |ms: u64| began + Duration::from_millis(ms);
         let (mut stillness, mut looked) = (Stillness::default(), began);
         let of = |(sign, ms, busy): &(&str, u64, i64)| match *sign {
-            "look" => stillness.minded(std::mem::replace(&mut looked, at(*ms)), at(*ms)),
+            "look" => stillness.looked(std::mem::replace(&mut looked, at(*ms)), at(*ms)),
             "signal" => {
                 stillness.told();
                 looked = at(*ms);
@@ -111,8 +111,8 @@ mod tests {
             nine
         );
         // One of them went on, the load went on, or a signal has told already.
-        let attended: Vec<_> = (11..100).map(|n| ("news", n * 100, 0)).collect();
-        assert_eq!(all(&[&attended[..], &[("look", 9_960, 0)]].concat()), []);
+        let watched: Vec<_> = (11..100).map(|n| ("news", n * 100, 0)).collect();
+        assert_eq!(all(&[&watched[..], &[("look", 9_960, 0)]].concat()), []);
         let minded: Vec<_> = (11..100).map(|n| ("look", n * 100, 0)).collect();
         assert_eq!(all(&[&minded[..], &[("news", 9_960, 0)]].concat()), []);
         assert_eq!(all(&[("news", 9_950, 80), ("look", 9_960, 0)]), []);
