@@ -164,8 +164,8 @@ fn declared(line: &str) -> Option<&str> {
         Some(rest) => rest.trim_start(),
         None => line,
     };
-    let words = ["struct ", "enum ", "trait ", "union "].into_iter().chain(alias);
-    let rest = words.filter_map(|word| line.strip_prefix(word)).next()?;
+    let mut words = ["struct ", "enum ", "trait ", "union "].into_iter().chain(alias);
+    let rest = words.find_map(|word| line.strip_prefix(word))?;
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
