@@ -393,8 +393,18 @@ fn file_size(job: &Job, obstacles: &mut Obstacles<'_>) -> Option<Option<u64>> {
 }
 
 /// The part of the target in fio's words, and where each job begins in it. fio shares `size` out over the files of a job.
-pub(super) fn to(step: &Step, target: Option<Bytes>, files: usize, words: &mut FioWords) {
-    let of_all = |size: u64| written_size(Bytes(size.saturating_mul(files.max(1) as u64)));
+pub(super) fn to(
+    step: &Step,
+    target: Option<Bytes>,
+    files: usize,
+    words: &mut FioWords,
+) -> Result<(), String> {
+    let of_all = |size: u64| {
+        let all = size
+            .checked_mul(files.max(1) as u64)
+            .ok_or("the size of all its targets is above 16 EiB: use a smaller size")?;
+        Ok::<_, String>(written_size(Bytes(all)))
+    };
     let jobs = u64::from(step.numjobs);
     let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
@@ -402,14 +412,14 @@ pub(super) fn to(step: &Step, target: Option<Bytes>, files: usize, words: &mut F
     match whole {
         Some(whole) if parts => {
             let share = whole.0 / jobs / block * block;
-            words.set("size", of_all(share));
+            words.set("size", of_all(share)?);
             words.set("offset_increment", written_size(Bytes(share)));
         }
         None if parts => {
             words.set("size", format!("{}%", 100 / jobs));
             words.set("offset_increment", format!("{}%", 100 / jobs));
         }
-        Some(whole) if step.size.is_some() || step.offset.0 > 0 => words.set("size", of_all(whole.0)),
+        Some(whole) if step.size.is_some() || step.offset.0 > 0 => words.set("size", of_all(whole.0)?),
         _ => {}
     }
     if step.offset.0 > 0 {
@@ -421,6 +431,7 @@ pub(super) fn to(step: &Step, target: Option<Bytes>, files: usize, words: &mut F
     if let Some(amount) = step.io_size {
         words.set("io_size", written_size(amount));
     }
+    Ok(())
 }
 
 /// Sequential jobs of ours get parts of their own.

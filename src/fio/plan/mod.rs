@@ -274,7 +274,7 @@ pub(super) fn words_of(
     block_sizes::to(step, &mut words);
     submission::to(step, &mut words);
     caching::to(step, &mut words);
-    extent::to(step, size, files, &mut words);
+    extent::to(step, size, files, &mut words)?;
     timing::to(step, &mut words);
     flushing::to(step, &mut words);
     rates::to(step, &mut words)?;
