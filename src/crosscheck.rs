@@ -28,9 +28,7 @@ pub fn alternating(plan: &Plan, pairs: u32, runtime: bool) -> Plan {
 }
 
 fn one(step: &Step, fio: bool, pair: u32, runtime: bool) -> Step {
-    // Logs are of volproof's own engine.
-    let trace = step.trace && !fio;
-    let mut one = Step { fio, trace, name: named(&step.name, fio, pair), ..step.clone() };
+    let mut one = Step { fio, name: named(&step.name, fio, pair), ..step.clone() };
     if let Start::After(other) = &step.start {
         one.start = Start::After(named(other, fio, pair));
     }

@@ -90,8 +90,6 @@ fn engine(s: &Step) -> Option<String> {
         Some("iopoll needs direct I/O: leave out --buffered, or iopoll".into())
     } else if s.iopoll && (s.fsync > 0 || s.end_fsync) {
         Some("iopoll carries only reads and writes: leave fsync and end-fsync out".into())
-    } else if s.fio && s.trace {
-        Some("trace keeps the I/Os of volproof's own engines: leave it out, or the engine fio".into())
     } else {
         None
     }
@@ -203,7 +201,6 @@ mod tests {
         bad(|s| (s.rw, s.file_state) = (Pattern::Write, FileState::Growing), "how large");
         bad(|s| s.file_state = FileState::Reserved, "rw=write");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
-        bad(|s| (s.fio, s.trace) = (true, true), "volproof's own engines");
     }
 
     #[test]

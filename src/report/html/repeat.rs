@@ -45,7 +45,8 @@ pub fn plan_toml(plan: &Plan) -> String {
                     let word = EngineWord { engine: step.engine, fio: step.fio };
                     let _ = writeln!(out, "engine = {}", text(&word.to_string()));
                 }
-                "fio" => {} // said with the engine
+                "fio" => {}   // said with the engine
+                "trace" => {} // `volproof fio` alone writes logs
                 "simulate" => simulate = value.as_table(),
                 _ => {
                     let _ = writeln!(out, "{} = {value}", key.replace('_', "-"));
