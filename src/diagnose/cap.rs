@@ -142,7 +142,7 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
             megabytes(bytes),
             significant(bytes / bytes_cap * 100.0),
             megabytes(bytes_cap),
-            p.binding.words(),
+            p.binding_words(),
             significant(x),
             significant(x / iops_cap * 100.0),
             significant(iops_cap)

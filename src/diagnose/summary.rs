@@ -390,6 +390,9 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
     summary
 }
 
+/// Caps that differ by less are one cap.
+const SAME_READING: f64 = 1e-3;
+
 impl Promised {
     /// The promise at a block size, as little as every reading of the units allows.
     pub fn of(
@@ -426,6 +429,17 @@ impl Promised {
         let other = self.bytes_cap.filter(of_unit).unwrap_or(self.bytes_per_second);
         let far = |cap: f64| (measured - cap).abs();
         if far(other) < far(self.bytes_per_second) { other } else { self.bytes_per_second }
+    }
+
+    /// The binding limit in words, and which reading of a unit in doubt [`Promised::nearest_bytes`] takes.
+    pub fn binding_words(&self) -> String {
+        let in_doubt = self
+            .bytes_cap
+            .is_some_and(|cap| (SAME_READING..0.1).contains(&(cap / self.bytes_per_second - 1.0).abs()));
+        match in_doubt && !self.binding.counts_ios() {
+            true => format!("{}, in the nearer of two readings of the provider's unit", self.binding.words()),
+            false => self.binding.words().into(),
+        }
     }
 }
 

@@ -407,7 +407,7 @@ fn against_promise(s: &Summary) -> (bool, Option<String>) {
             ),
         ),
     };
-    ((ratio - 1.0).abs() <= AT_PROMISE, Some(format!("{what} ({})", p.binding.words())))
+    ((ratio - 1.0).abs() <= AT_PROMISE, Some(format!("{what} ({})", p.binding_words())))
 }
 
 fn multiple(of: f64, unit: f64) -> bool {

@@ -151,7 +151,8 @@ fn large_blocks_are_judged_by_bytes() {
       large: Bandwidth, not IOPS, is the limit at 256 KiB: 115 MB/s (110 MiB/s).
       [bandwidth-cap, likely]
           - 115 MB/s (110 MiB/s) are 100 % of the cap of 115 MB/s (110 MiB/s)
-            (volume throughput); 440 IOPS are 19.3 % of the cap of 2,280
+            (volume throughput, in the nearer of two readings of the provider's
+            unit); 440 IOPS are 19.3 % of the cap of 2,280
           -> IOPS show below 49.4 KiB: use --bs 4KiB; for more bandwidth buy
              throughput, not IOPS
       large: A token bucket of about 100 ms sets the rate, 440/s; without it the
@@ -162,7 +163,8 @@ fn large_blocks_are_judged_by_bytes() {
             100 ms, a period that throttles use
           - one-second rates differ by 0.00 %
           - 115 MB/s (110 MiB/s) are 100 % of the promised 115 MB/s (110 MiB/s)
-            (volume throughput)
+            (volume throughput, in the nearer of two readings of the provider's
+            unit)
           -> the rate is set by a throttle outside this machine, so more depth only
              adds waiting: buy a higher cap, or offer less than 440/s to keep the
              short latencies
