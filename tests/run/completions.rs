@@ -18,6 +18,17 @@ fn offered(bench: &Bench, words: &[&str]) -> Vec<String> {
     String::from_utf8(bash.stdout).unwrap().lines().map(str::to_string).collect()
 }
 
+/// The generator of fish leaves out arguments that are no options.
+#[test]
+fn fish_gets_the_values_of_arguments() {
+    let script = Bench::new().run(&["completions", "fish"]).ended(0).out;
+    for (command, value) in [("promise", "aws:gp3"), ("suite", "essd-contract"), ("fits", "etcd")] {
+        let words = format!("__fish_volproof_using_subcommand {command}\" -a \"");
+        let line = script.lines().find(|line| line.contains(&words)).unwrap_or_else(|| panic!("no values of {command}"));
+        assert!(line.split(['"', ' ']).any(|word| word == value), "{line}");
+    }
+}
+
 #[test]
 fn bash_completes_values() {
     let bench = Bench::new();

@@ -33,15 +33,33 @@ pub fn script(shell: Shell) -> String {
     let mut made = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut made);
     let text = String::from_utf8_lossy(&made).into_owned();
-    if shell != Shell::Bash {
-        return text;
-    }
-    // The generated lines that bind the function to the command stand last.
-    match text.rfind("\nif [[") {
+    // The generated lines of bash that bind the function to the command stand last.
+    match text.rfind("\nif [[").filter(|_| shell == Shell::Bash) {
         Some(end) => {
             let (functions, binding) = text.split_at(end);
             functions.to_string() + BASH_WORDS + &binding.replace("-F _volproof ", "-F _volproof_word ")
         }
+        None if shell == Shell::Fish => text + &fish_words(),
         None => text,
     }
+}
+
+/// What the generated script of fish leaves out: the values of arguments that are no options. Files stay beside them.
+fn fish_words() -> String {
+    let command = Cli::command();
+    let words = command.get_subcommands().flat_map(|subcommand| {
+        subcommand
+            .get_positionals()
+            .map(move |argument| (subcommand.get_name(), argument.get_possible_values()))
+    });
+    words
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(name, values)| {
+            let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+            format!(
+                "complete -c volproof -n \"__fish_volproof_using_subcommand {name}\" -a \"{}\"\n",
+                values.join(" ")
+            )
+        })
+        .collect()
 }
