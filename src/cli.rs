@@ -69,8 +69,9 @@ pub enum CliCommand {
     /// List the applications that `fit` knows, or show one with its load, needs and sources
     #[command(after_help = examples::FITS)]
     Fits(FitsArgs),
-    /// Print what `run` with the same options would do, and write nothing: outputs are only checked
-    #[command(after_help = examples::PLAN)]
+    /// Print what `run` with the same options would do, and write nothing
+    // It shares the declarations of `run`, and has no result to write.
+    #[command(after_help = examples::PLAN, mut_args(|a| { let output = a.get_help_heading() == Some("Output"); if output { a.hide(true) } else { a } }))]
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
     #[command(after_help = examples::CHECK)]
