@@ -18,6 +18,17 @@ pub enum Severity {
     Blocker,
 }
 
+impl Severity {
+    /// The word in front of a doubt, which docs/results.md explains.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "doubt",
+            Severity::Blocker => "void",
+        }
+    }
+}
+
 /// One doubt, as stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

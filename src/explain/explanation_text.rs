@@ -1,7 +1,6 @@
 //! Explanations as text of at most 80 columns.
 
 use super::{Better, Explained, RunExplained};
-use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
@@ -10,20 +9,6 @@ use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
 use crate::unit::{Nanos, mebibytes, significant};
 
-/// Findings that are about the test and not about the volume.
-const OF_THE_TEST: [&str; 11] = [
-    codes::UNWRITTEN_BLOCKS,
-    codes::READS_FROM_MEMORY,
-    codes::CPU_QUOTA,
-    codes::GENERATOR_LIMITED,
-    codes::TOO_SHORT,
-    codes::OTHER_TRAFFIC,
-    codes::SPLITS,
-    codes::MERGES,
-    codes::LAZY_LOADING,
-    codes::SMALL_RANGE,
-    codes::IO_WQ,
-];
 /// Width of the column of labels.
 const LABEL: usize = 11;
 
@@ -84,9 +69,7 @@ fn run(r: &RunExplained, of_course: bool) -> String {
     r.latency.iter().for_each(|line| told("latency", line));
     r.little.iter().for_each(|line| told("Little", line));
     r.etcd.iter().for_each(|line| told("etcd", line));
-    let of_the_test = |f: &&Finding| OF_THE_TEST.contains(&f.code.as_str());
-    let limits: Vec<&Finding> =
-        r.diagnosis.findings.iter().filter(|f| !of_the_test(f) && f.doubt.is_none()).collect();
+    let (limits, tests) = r.diagnosis.told();
     if !of_course || !limits.is_empty() {
         out += "\n  What limited it\n";
     }
@@ -103,8 +86,6 @@ fn run(r: &RunExplained, of_course: bool) -> String {
         out.extend(r.caps.iter().map(|c| wrap("      - ", c)));
         out += &wrap("      -> ", "name the volume with --promise TYPE --volume-size SIZE for the verdict");
     }
-    let tests: Vec<&Finding> =
-        r.diagnosis.findings.iter().filter(|f| of_the_test(f) && f.doubt.is_none()).collect();
     if !tests.is_empty() || !r.doubts.is_empty() {
         out += "\n  What is wrong with the test\n";
         let mut doubts: Vec<&Doubt> = r.doubts.iter().collect();
@@ -128,11 +109,7 @@ fn finding(f: &Finding) -> String {
 }
 
 fn doubt(d: &Doubt) -> String {
-    let word = match d.severity {
-        Severity::Blocker => "void",
-        Severity::Warning => "doubt",
-        Severity::Note => "note",
-    };
+    let word = d.severity.word();
     wrap("    ", &format!("{}. [{}, {word}]", sentence(&d.message), d.code)) + &wrap("      -> ", &d.advice)
 }
 

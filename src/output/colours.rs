@@ -15,7 +15,7 @@ const OUTCOMES: [(&str, Style); 4] =
     [("PASS", GOOD), ("FAIL", BAD), ("INCONCLUSIVE", OPEN), ("INVALID", OPEN)];
 
 /// Other words and marks at the start of a line.
-const LEADS: [(&str, Style); 11] = [
+const LEADS: [(&str, Style); 12] = [
     ("FAILED", BAD),
     ("NOT VALID", BAD),
     ("NOT JUDGED", OPEN),
@@ -26,6 +26,7 @@ const LEADS: [(&str, Style); 11] = [
     ("!", OPEN),
     ("Doubts", HEADING),
     ("What limited it", HEADING),
+    ("What is wrong with the test", HEADING),
     ("Check first", HEADING),
 ];
 

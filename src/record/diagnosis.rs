@@ -8,6 +8,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
+use crate::codes;
+
+/// Findings about the test: they say why a figure may not be the volume's, and not what limited the volume.
+const ABOUT_THE_TEST: [&str; 11] = [
+    codes::UNWRITTEN_BLOCKS,
+    codes::READS_FROM_MEMORY,
+    codes::CPU_QUOTA,
+    codes::GENERATOR_LIMITED,
+    codes::TOO_SHORT,
+    codes::OTHER_TRAFFIC,
+    codes::SPLITS,
+    codes::MERGES,
+    codes::LAZY_LOADING,
+    codes::SMALL_RANGE,
+    codes::IO_WQ,
+];
 
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -92,6 +108,11 @@ impl Finding {
         self
     }
 
+    /// Whether it is about the test, and no limit of the volume.
+    pub fn about_the_test(&self) -> bool {
+        ABOUT_THE_TEST.contains(&self.code.as_str())
+    }
+
     pub(crate) fn blocking(self) -> Finding {
         Finding { blocks: true, ..self }
     }
@@ -110,6 +131,22 @@ pub struct Diagnosis {
 pub const NOTHING: &str = "These figures do not show what limited it.";
 
 impl Diagnosis {
+    /// The findings that no doubt tells already: the limits, and those about the test.
+    pub fn told(&self) -> (Vec<&Finding>, Vec<&Finding>) {
+        self.findings.iter().filter(|f| f.doubt.is_none()).partition(|f| !f.about_the_test())
+    }
+
+    /// The sentence of a step of which no limit is told. `doubts`: where the doubts stand, `above` or `below`.
+    pub fn without_limit(&self, doubts: &str) -> String {
+        if self.findings.iter().any(|f| f.doubt.is_some()) {
+            format!("See the doubts {doubts}.")
+        } else if self.findings.iter().any(|f| f.blocks) {
+            "See what is wrong with the test.".into()
+        } else {
+            NOTHING.into()
+        }
+    }
+
     /// The finding of that code.
     pub fn find(&self, code: &str) -> Option<&Finding> {
         self.findings.iter().find(|f| f.code == code)

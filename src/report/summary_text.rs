@@ -239,18 +239,17 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
     let mut doubts = Vec::new();
     for group in grouped_doubts(&record.doubts) {
         let doubt = group.of;
-        let word = match doubt.severity {
-            Severity::Blocker => "void",
-            Severity::Warning => "doubt",
-            Severity::Note => continue,
-        };
+        if doubt.severity == Severity::Note {
+            continue;
+        }
+        let word = doubt.severity.word();
         let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
         doubts.push((doubt.severity, wrap(&label(word), &text)));
     }
     let limits = limits(record, found).into_iter().map(|group| {
         let f = group.of;
         let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
-        wrap(&label("limit"), &text)
+        wrap(&label(if f.about_the_test() { "test" } else { "limit" }), &text)
     });
     let heavy = doubts.iter().filter(|(severity, _)| *severity == Severity::Blocker).count();
     let mut doubts = doubts.into_iter().map(|(_, text)| text);

@@ -2,7 +2,7 @@
 
 use super::headline;
 use super::layout::wrap;
-use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
+use crate::record::{Claim, Diagnosis, Finding, Metric, Outcome, Record, Verdict};
 use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict::{self, figure, figures};
 
@@ -153,29 +153,30 @@ fn percent(share: f64) -> String {
     if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).floor() / 10.0) }
 }
 
-/// The limits of each step, without those that a doubt tells already.
+/// The limits of each step and what is wrong with the test, without what a doubt tells already.
 pub fn findings(all: &[Diagnosis]) -> String {
     if all.is_empty() {
         return String::new();
     }
     let mut out = String::from("\nWhat limited it\n");
+    let mut of_tests = String::new();
     for d in all {
-        let told: Vec<_> = d.findings.iter().filter(|f| f.doubt.is_none()).collect();
-        if told.is_empty() {
-            let words = if d.findings.is_empty() { NOTHING } else { "See the doubts above." };
-            out.push_str(&wrap("  ", &format!("{}: {words}", d.step)));
-            continue;
+        let (limits, tests) = d.told();
+        if limits.is_empty() {
+            out += &wrap("  ", &format!("{}: {}", d.step, d.without_limit("above")));
         }
-        for f in told {
-            out.push_str(&wrap(
-                "  ",
-                &format!("{}: {} [{}, {}]", d.step, f.headline, f.code, f.confidence.name()),
-            ));
-            for line in &f.evidence {
-                out.push_str(&wrap("      - ", line));
-            }
-            out.push_str(&wrap("      -> ", &f.advice));
-        }
+        out.extend(limits.into_iter().map(|f| finding(&d.step, f)));
+        of_tests.extend(tests.into_iter().map(|f| finding(&d.step, f)));
+    }
+    if !of_tests.is_empty() {
+        out += "\nWhat is wrong with the test\n";
+        out += &of_tests;
     }
     out
+}
+
+fn finding(step: &str, f: &Finding) -> String {
+    let mut out = wrap("  ", &format!("{step}: {} [{}, {}]", f.headline, f.code, f.confidence.name()));
+    out.extend(f.evidence.iter().map(|line| wrap("      - ", line)));
+    out + &wrap("      -> ", &f.advice)
 }

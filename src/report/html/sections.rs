@@ -94,11 +94,12 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
         .into_iter()
         .map(|group| {
             let w = group.of;
-            let (class, word) = match w.severity {
-                Severity::Blocker => ("blocker", "Blocker"),
-                Severity::Warning => ("warning", "Warning"),
-                Severity::Note => ("note", "Note"),
+            let class = match w.severity {
+                Severity::Blocker => "blocker",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
             };
+            let word = w.severity.word();
             let steps = match group.named.as_slice() {
                 [] => "the whole run".into(),
                 [first, rest @ ..] if rest.len() >= MOST_NAMED => {

@@ -7,7 +7,7 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
-    Claim, Confidence, Diagnosis, NOTHING, Outcome, Record, Remark, Untested, Verdict, remarks,
+    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, remarks,
 };
 use crate::report::headline;
 use crate::report::verdict_text::{asks, without_burst};
@@ -87,10 +87,12 @@ pub struct FindingCard {
 
 /// The limits of the steps.
 pub struct Limits {
-    /// Findings that no doubt tells already.
+    /// Limits that no doubt tells already.
     pub findings: Vec<FindingCard>,
-    /// Steps without any, with the words for it.
-    pub quiet: Vec<(String, &'static str)>,
+    /// Findings about the test that no doubt tells already.
+    pub of_tests: Vec<FindingCard>,
+    /// Steps without a limit, with the words for it.
+    pub quiet: Vec<(String, String)>,
 }
 
 fn looks(outcome: Outcome) -> (&'static str, &'static str) {
@@ -211,30 +213,36 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     }
 }
 
-/// The limits of each step, without those that a doubt tells already.
+/// The limits of each step and what is wrong with the test, without what a doubt tells already.
 pub fn limits(record: &Record, found: &[Diagnosis], together: bool) -> Limits {
-    let mut limits = Limits { findings: Vec::new(), quiet: Vec::new() };
+    let mut limits = Limits { findings: Vec::new(), of_tests: Vec::new(), quiet: Vec::new() };
     for d in found {
-        let before = limits.findings.len();
-        limits.findings.extend(diagnose::told_limits(record, d).map(|f| FindingCard {
-            step: d.step.clone(),
-            confidence: f.confidence.name(),
-            dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
-            headline: sentence(&f.headline),
-            evidence: f.evidence.iter().map(|e| micro(e)).collect(),
-            advice: micro(&f.advice),
-            code: f.code.clone(),
-        }));
-        if limits.findings.len() == before {
-            let words = if d.findings.is_empty() { NOTHING } else { "See the doubts below." };
-            limits.quiet.push((d.step.clone(), words));
+        let (tests, cards): (Vec<_>, Vec<_>) =
+            diagnose::told_limits(record, d).partition(|f| f.about_the_test());
+        if cards.is_empty() {
+            limits.quiet.push((d.step.clone(), d.without_limit("below")));
         }
+        limits.findings.extend(cards.into_iter().map(finding_card));
+        limits.of_tests.extend(tests.into_iter().map(finding_card));
     }
     if together {
         limits.quiet.clear();
         limits.findings = of_many_steps(limits.findings);
+        limits.of_tests = of_many_steps(limits.of_tests);
     }
     limits
+}
+
+fn finding_card(f: &Finding) -> FindingCard {
+    FindingCard {
+        step: f.step.clone(),
+        confidence: f.confidence.name(),
+        dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
+        headline: sentence(&f.headline),
+        evidence: f.evidence.iter().map(|e| micro(e)).collect(),
+        advice: micro(&f.advice),
+        code: f.code.clone(),
+    }
 }
 
 /// The findings of a course: those of one kind have one card, which names the steps of which its sentence is true.
