@@ -84,12 +84,18 @@ fn in_flight(asked: Option<f64>, by_law: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Bytes of the target that were used: the requested range, or the bytes that were moved where the run ended with its range.
+/// Bytes of the target that were used: the requested range, or the bytes that were moved where the run ended with its range. Files and
+/// offsets of each job's own are added up.
 fn range(reported: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
-    conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
-        let jobs = conditions.jobs.get().filter(|_| ended_by_size(reported, conditions))?;
-        Some(Bytes(reported.bytes().0 / u64::from(jobs.max(1))))
-    })
+    let jobs = conditions.jobs.get().map(|n| u64::from(n.max(1)));
+    let of_a_job = conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
+        let jobs = jobs.filter(|_| ended_by_size(reported, conditions))?;
+        Some(Bytes(reported.bytes().0 / jobs))
+    })?;
+    match conditions.own_files.get() == Some(true) || conditions.own_offsets.get() == Some(true) {
+        true => Some(Bytes(of_a_job.0.saturating_mul(jobs?))),
+        false => Some(of_a_job),
+    }
 }
 
 /// The run ended when its range had been gone over, and not by time.

@@ -152,9 +152,10 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         codes::THROTTLE,
         confidence,
         format!(
-            "A token bucket of about {} ms{} sets the rate, {}/s; without it the volume takes {}.",
+            "A token bucket of about {} ms{} {} the rate, {}/s; without it the volume takes {}.",
             significant(b.period * 1e3),
             if stops.is_some() { ", or a volume that stops as often," } else { "" },
+            if confidence == Confidence::Possible && stops.is_none() { "may set" } else { "sets" },
             significant(x),
             b.modes.passed
         ),

@@ -1,10 +1,10 @@
 //! The figures may not be those of the volume, or not of this run alone: reads that never reached it, others on the disk, requests
 //! that were split or merged, a run or a range too small.
 
-use super::{Confidence, DiagnosisCase, Finding, ReadCounts};
+use super::{Confidence, DiagnosisCase, Finding, ReadCounts, Summary};
 use crate::codes;
 use crate::doubt::Severity;
-use crate::record::StepRecord;
+use crate::record::{ReportProgram, StepRecord};
 use crate::stats::lapses::Lapse;
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Bytes, Nanos, significant, total};
@@ -19,8 +19,9 @@ const OWN_REQUESTS: f64 = 1.05;
 /// Requests of at most this size are never split.
 const UNSPLIT: Bytes = Bytes::kib(4);
 
-/// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second.
-const COUNTERS_EARLY: f64 = 0.25;
+/// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second, and later where its thread waits for
+/// a CPU (0.5 s were seen).
+const COUNTERS_EARLY: f64 = 0.6;
 
 /// The finding that a doubt of the Record makes.
 fn from_doubt(
@@ -65,6 +66,34 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return from_doubt(case, codes::READS_FROM_MEMORY, confidence, WORDS);
     }
     let s = &case.summary;
+    missing_reads(s).map(|(missing, evidence)| {
+        // Another tool read the counters, at a moment of its own: they prove nothing by themselves.
+        let (confidence, advice) = match s.direct {
+            Some(true) => (
+                Confidence::Possible,
+                "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
+            ),
+            Some(false) => {
+                (Confidence::Likely, "use direct I/O (direct=1) on a range that was written before")
+            }
+            None => (
+                Confidence::Possible,
+                "make sure that direct=1 was set and that the range was written before",
+            ),
+        };
+        let words = match confidence {
+            Confidence::Possible => "Part of the reads may have come from memory, not from the disk.",
+            _ => WORDS,
+        };
+        let finding = Finding::new(codes::READS_FROM_MEMORY, confidence, words, advice)
+            .because(evidence)
+            .number("missing_share", missing);
+        if s.direct == Some(true) { finding } else { finding.blocking() }
+    })
+}
+
+/// The share of the reads of a report that the disk's counters do not have, where that is more than a moment of them, and the counts in words.
+pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
     // In a mix, reads are compared with reads.
     let reads = s.read_counts.or_else(|| {
         let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
@@ -92,24 +121,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ),
     };
     (s.reads? && missing > allowed).then(|| {
-        // Another tool read the counters, at a moment of its own: they prove nothing by themselves.
-        let (confidence, advice) = match s.direct {
-            Some(true) => (
-                Confidence::Possible,
-                "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
-            ),
-            Some(false) => {
-                (Confidence::Likely, "use direct I/O (direct=1) on a range that was written before")
-            }
-            None => (
-                Confidence::Possible,
-                "make sure that direct=1 was set and that the range was written before",
-            ),
-        };
-        let finding = Finding::new(codes::READS_FROM_MEMORY, confidence, WORDS, advice)
-            .because(format!("{evidence}: {} % never reached it", significant(missing * 100.0)))
-            .number("missing_share", missing);
-        if s.direct == Some(true) { finding } else { finding.blocking() }
+        (missing, format!("{evidence}: {} % are not among its counters", significant(missing * 100.0)))
     })
 }
 
@@ -365,16 +377,22 @@ pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// `proven`: the length is a fact of the run.
 pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < LEAST_QUOTABLE)?;
-    let mut finding = Finding::new(
-        codes::TOO_SHORT,
-        Confidence::Proven,
-        format!("{} s are too short to quote a figure from.", significant(window.as_seconds())),
-        format!("measure {} s or more", RECOMMENDED.as_seconds()),
-    )
-    .because(format!(
-        "{} s were measured; bursts and cycles longer than that are not seen",
-        significant(window.as_seconds())
-    ));
+    let seconds = significant(window.as_seconds());
+    // ioping tells the time of its requests, and pauses between them.
+    let (words, seen) = match case.summary.program {
+        ReportProgram::Ioping => (
+            format!("{seconds} s of requests are too short to quote a figure from."),
+            format!(
+                "the requests took {seconds} s in all, without the pauses between them: what happened in the pauses is not seen"
+            ),
+        ),
+        _ => (
+            format!("{seconds} s are too short to quote a figure from."),
+            format!("{seconds} s were measured; bursts and cycles longer than that are not seen"),
+        ),
+    };
+    let advice = format!("measure {} s or more", RECOMMENDED.as_seconds());
+    let mut finding = Finding::new(codes::TOO_SHORT, Confidence::Proven, words, advice).because(seen);
     if case.run.is_some_and(|r| r.doubts.iter().any(|w| w.code == codes::SHORT_RUN)) {
         finding.doubt = Some(codes::SHORT_RUN.into());
     }

@@ -9,6 +9,8 @@ use crate::unit::{grouped, significant};
 
 /// A throttled rate is its cap, and what a full bucket at the start adds to a short run.
 const BELOW: f64 = 0.005;
+/// A full bucket at the start explains at most this share of a rate above a cap: a run that is shorter does not show which cap it is.
+const MOST_ABOVE: f64 = 0.05;
 /// Caps that are told.
 const MOST_CAPS: usize = 3;
 
@@ -19,7 +21,8 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
         .find(codes::THROTTLE)
         .and_then(|f| f.numbers.get(codes::figure::QUOTA_IOS).copied())
         .unwrap_or(0.0);
-    let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
+    let above =
+        s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds().max(1e-9)).min(x * MOST_ABOVE) + x * BELOW;
     let direction = if c.only_reads() { PromiseDirection::Read } else { PromiseDirection::Write };
     let catalogue = Catalogue::shipped();
     let mut found: Vec<(f64, String)> = Vec::new();

@@ -6,7 +6,8 @@ use crate::codes;
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
 use crate::record::{
-    Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
+    Conditions, Diagnosis, LatencySummary, Record, ReportProgram, ReportedFigures, ReportedLatency,
+    ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, grouped, megabytes as rate, significant};
@@ -14,8 +15,15 @@ use crate::unit::{Nanos, grouped, megabytes as rate, significant};
 /// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
     let several = c.jobs.get().is_some_and(|n| n > 1);
+    // The threads of sysbench share the range, and those of a sequential test divide it among them.
+    let shared = record.report.as_ref().is_some_and(|r| r.program == ReportProgram::Sysbench);
+    let apart = match several {
+        true if shared => " together",
+        true => " each",
+        false => "",
+    };
     let size = c.size.get().filter(|b| b.0 > 0);
-    let size = size.map(|b| format!(", range {b}{}", if several { " each" } else { "" }));
+    let size = size.map(|b| format!(", range {b}{apart}"));
     let description = step.reported.as_ref().and_then(|r| r.description.as_ref()).map(|d| format!(" [{d}]"));
     let time = s.window.filter(|w| w.0 > 0).map(|w| format!(", {} s", significant(w.as_seconds())));
     let own = || record.targets_of(step).iter().map(|t| t.path.display().to_string()).collect::<Vec<_>>();
@@ -242,6 +250,9 @@ pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<Stri
     let (holds, words) = match ratio {
         r if (r - 1.0).abs() <= 0.05 + edges => {
             (true, "the law holds, the queue was full all the time".into())
+        }
+        r if r > 1.0 && r - 1.0 <= 0.05 + edges + c.begun_before(s.max, s.window) => {
+            (true, "requests that began before the measured time explain what is above".into())
         }
         r if r > 1.0 => (false, "more than can be: the report's figures do not belong together".into()),
         r => (true, why_short(c, s, r)),

@@ -61,6 +61,11 @@ fn is_sum(of_clients: bool, job: &OutputRow) -> bool {
     of_clients && job.name == "All clients"
 }
 
+/// Whether a row is the sum of the rows of several hosts.
+pub fn is_sum_of_clients(output: &Output, job: &OutputRow) -> bool {
+    is_sum(output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients"), job)
+}
+
 /// The runs of a report, in its order. Rows that moved nothing are no run.
 pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();

@@ -5,7 +5,7 @@
 
 use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
-    Conditions, Known, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+    Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -26,6 +26,8 @@ struct SysbenchRun {
     version: String,
     pattern: Option<&'static str>,
     threads: Option<u32>,
+    /// Requests a second that `--rate` asks for.
+    asked: Option<f64>,
     block: Option<Bytes>,
     total: Option<Bytes>,
     direct: Option<bool>,
@@ -116,6 +118,9 @@ impl SysbenchRun {
                 let bits = printed::whole(value).filter(|bits| bits & O_DIRECT != 0);
                 self.direct = Some(has || bits.is_some());
             }
+            "Target transaction rate" => {
+                self.asked = value.strip_suffix("/sec").and_then(printed::number).filter(|x| *x > 0.0);
+            }
             "Number of IO requests" | "Number of random requests for random IO" => {
                 self.limit = printed::whole(value);
             }
@@ -203,7 +208,10 @@ impl SysbenchRun {
             report.notes.push(format!("sysbench says: {why}"));
         }
         if !complete {
-            report.partial = Some("it breaks off before the end of sysbench's results".into());
+            report.partial = Some(match &self.errors {
+                Some(why) => format!("sysbench failed ({why})"),
+                None => "it breaks off before the end of sysbench's results".into(),
+            });
         }
         // Sum over number is finer than a mean of two decimals.
         if let (Some(sum), Some(n)) = (self.sum, self.events.filter(|n| *n > 0)) {
@@ -351,6 +359,15 @@ impl SysbenchRun {
             // All files together are what the threads share.
             size: self.total.into(),
             time_based: self.limit.map(|n| n == 0).into(),
+            pace: match self.asked {
+                Some(rate) => Pace {
+                    offered_per_second: Some(rate),
+                    rate_option: Some(format!("--rate={rate}")),
+                    pause_option: None,
+                }
+                .into(),
+                None => Known::Unknown,
+            },
             reads_percent: share.filter(|_| mixed).into(),
             fsync: match every {
                 Some(n) => n.into(),

@@ -102,6 +102,17 @@ pub struct Pace {
 }
 
 impl Conditions {
+    /// The share by which rate times latency may exceed the requests in flight, since requests that began in the ramp are among the latencies
+    /// with their whole time. 0 where nothing was left out.
+    pub fn begun_before(&self, longest: Option<Nanos>, window: Option<Nanos>) -> f64 {
+        match (longest, window.filter(|w| w.0 > 0)) {
+            (Some(longest), Some(window)) if self.ramp.get() != Some(Nanos(0)) => {
+                longest.0 as f64 / window.0 as f64
+            }
+            _ => 0.0,
+        }
+    }
+
     /// The conditions of a step of volproof that drives so many targets.
     pub fn of_step(step: &Step, targets: usize) -> Conditions {
         let null = step.engine == EngineKind::Null;

@@ -81,7 +81,8 @@ impl ReportedStep {
         }
         let deepest = self.conditions.in_flight().map(|n| n as f64);
         if let (Some(n), Some(x), Some((kind, l))) = (deepest, iops, f.latency())
-            && x * l.mean / 1e9 > TOO_DEEP * n + 0.5
+            && x * l.mean / 1e9
+                > (TOO_DEEP + self.conditions.begun_before(Some(l.max), f.runtime.get())) * n + 0.5
         {
             found.push(format!(
                 "{name}: {}/s at a mean {kind} of {} are {} in flight, and {n:.0} could be",

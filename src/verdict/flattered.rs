@@ -25,7 +25,9 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions) -> Option<String> {
     }
     let range = s.range.filter(|range| range.0 > 0 && *range < SMALL_RANGE)?;
     let moved = s.ios? * s.block?.0 as f64;
-    let times = moved / (range.0 as f64 * s.jobs.unwrap_or(1.0).max(1.0));
+    // The range of a report is that of all jobs where it tells whose files they are.
+    let apart = if conditions.own_files.is_unknown() { s.jobs.unwrap_or(1.0).max(1.0) } else { 1.0 };
+    let times = moved / (range.0 as f64 * apart);
     (times >= TIMES).then(|| {
         format!(
             "the load went over {range} some {} times, so that a cache may have answered: use a range of {SMALL_RANGE} or more",

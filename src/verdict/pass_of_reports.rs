@@ -4,7 +4,7 @@
 use super::claim::Judge;
 use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
-use crate::diagnose::Summary;
+use crate::diagnose::{Summary, missing_reads};
 use crate::record::{Outcome, ReportedStep};
 use crate::unit::{Nanos, significant};
 
@@ -43,6 +43,12 @@ impl Judge<'_> {
     /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
     pub(super) fn unless_it_stood_still(&self, reported: &ReportedStep, s: &Summary) -> (Outcome, String) {
         if let Some(reason) = self.as_in_memory(s) {
+            return (Outcome::Inconclusive, reason);
+        }
+        if let Some((_, told)) = missing_reads(s) {
+            let reason = format!(
+                "the mean is met, but {told}: memory may have answered them, or blocks that were never written; write the whole range once, and read it with direct I/O"
+            );
             return (Outcome::Inconclusive, reason);
         }
         if let Some(why) = self.record.report.as_ref().and_then(|report| report.partial.as_ref()) {

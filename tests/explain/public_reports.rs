@@ -262,3 +262,39 @@ fn x12_a_line_that_was_cut_here_is_not_called_damaged() {
     let doubt = run.doubts.iter().find(|d| d.code == "impossible-figures").unwrap();
     assert!(!doubt.advice.contains("damaged") && !doubt.advice.contains("edited"), "{doubt:?}");
 }
+
+#[test]
+fn requests_that_began_in_the_ramp_are_no_contradiction() {
+    // 8 were asked for, and one that waited for 600 ms began before the 2 s that were measured.
+    let text = |ramp: &str| {
+        let options = format!(
+            r#""rw":"randread","iodepth":"8",{ramp}"bs":"4k","direct":"1","ioengine":"libaio","filename":"/dev/vdb""#
+        );
+        format!(
+            r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"a","groupid":0,"error":0,"job options":{{{options}}},
+            "read":{{"io_bytes":8192000,"bw_bytes":4096000,"iops":1000.0,"runtime":2000,"total_ios":2000,
+            "lat_ns":{{"min":1000,"max":600000000,"mean":9600000.0,"stddev":1.0,"N":2000}}}}}}]}}"#
+        )
+    };
+    let run = only(&text(r#""ramp_time":"1","#));
+    let law = run.little.clone().unwrap();
+    assert!(law.contains("requests that began before the measured time"), "{law}");
+    assert!(!codes(&run).contains(&"impossible-figures"), "{:?}", codes(&run));
+    let without = only(&text(""));
+    assert!(without.little.clone().unwrap().contains("more than can be"), "{:?}", without.little);
+    assert!(codes(&without).contains(&"impossible-figures"), "{:?}", codes(&without));
+}
+
+#[test]
+fn files_of_each_job_are_added_up() {
+    let row = |place: &str| {
+        let options = format!(
+            r#""rw":"randread","iodepth":"8","numjobs":"4","size":"16m",{place},"bs":"4k","direct":"1","ioengine":"libaio","time_based":"1","runtime":"100""#
+        );
+        let text = json(&options, &figures(40_000, 80_000.0), "", &disk(40_000, 0, 0, 0));
+        let run = only(&text);
+        run.diagnosis.find("small-range").unwrap().evidence[0].clone()
+    };
+    assert_eq!(row(r#""directory":"/mnt/d""#), "156 MiB were moved within 64 MiB");
+    assert_eq!(row(r#""filename":"/mnt/d/f""#), "156 MiB were moved within 16 MiB");
+}

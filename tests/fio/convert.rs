@@ -330,3 +330,50 @@ fn a_text_report_keeps_its_time_of_day() {
     let again = folder.in_zone("XYZ-8", &["convert", "r.txt", "--to", "normal"]);
     assert!(again.contains(time), "{time}: {again}");
 }
+
+/// I/Os of reads and of writes of each run of a report, as `convert --to record` reads them.
+fn moved(folder: &Folder, file: &str) -> Vec<(u64, u64)> {
+    let (status, text, errors) = folder.run(&["convert", file, "--to", "record"]);
+    assert_eq!((status, errors.as_str()), (0, ""), "{file}");
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let steps = record["steps"].as_array().unwrap().clone();
+    let bytes = |step: &serde_json::Value, d: &str| step["reported"][d]["bytes"].as_u64().unwrap_or(0) >> 20;
+    steps.iter().map(|step| (bytes(step, "read"), bytes(step, "write"))).collect()
+}
+
+#[test]
+fn a_report_as_text_has_the_figures_of_its_json() {
+    let folder = Folder::new();
+    for (name, runs) in [("3.33-two-servers.json", 1), ("3.33-unlike.json", 1)] {
+        std::fs::copy(format!("tests/fixtures/fio/{name}"), folder.path().join(name)).unwrap();
+        let (status, text, _) = folder.run(&["convert", name, "--to", "normal"]);
+        assert_eq!(status, 0);
+        std::fs::write(folder.path().join("again.txt"), &text).unwrap();
+        let first = moved(&folder, name);
+        assert_eq!(first.len(), runs, "{name}");
+        for ((r, w), (read, write)) in first.iter().zip(moved(&folder, "again.txt")) {
+            assert!(r.abs_diff(read) <= 1 && w.abs_diff(write) <= 1, "{name}: {text}");
+        }
+        assert_eq!(moved(&folder, "again.txt").len(), runs, "{name}: {text}");
+        // The sum of the hosts is no further job of the group.
+        let of = |word: &str| {
+            let line = text.lines().find(|l| l.trim_start().starts_with(&format!("{word}: bw=")))?;
+            line.split("io=").nth(1)?.split("MiB").next()?.parse::<f64>().ok()
+        };
+        let total = of("READ").unwrap_or(0.0) + of("WRITE").unwrap_or(0.0);
+        assert!((total - (first[0].0 + first[0].1) as f64).abs() <= 2.5, "{name}: {total}, {text}");
+    }
+}
+
+#[test]
+fn terse_lines_as_text_claim_no_count_of_ios() {
+    let folder = Folder::new();
+    let (_, terse, _) = folder.run(&["convert", "fio.json", "--to", "terse"]);
+    std::fs::write(folder.path().join("terse.txt"), terse).unwrap();
+    let (status, text, _) = folder.run(&["convert", "terse.txt", "--to", "normal"]);
+    assert_eq!(status, 0);
+    assert!(!text.contains("issued rwts"), "{text}");
+    std::fs::write(folder.path().join("again.txt"), text).unwrap();
+    assert_eq!(moved(&folder, "again.txt").len(), 1);
+    assert!(moved(&folder, "again.txt")[0].0.abs_diff(2343) <= 1);
+}

@@ -168,6 +168,26 @@ fn latencies_of_sysbench_that_hold_flushes_are_of_all_requests() {
 }
 
 #[test]
+fn a_rate_of_sysbench_is_what_held_the_load_back() {
+    use volproof::explain::explained;
+    use volproof::promise_options::PromiseOptions;
+    let text = super::bytes("sysbench-rate.txt");
+    let run = explained("x".as_ref(), &text, &PromiseOptions::default()).unwrap().remove(0).runs.remove(0);
+    let limit = run.diagnosis.find("load-limited").unwrap();
+    assert!(limit.headline.contains("100/s were asked for (--rate=100)"), "{}", limit.headline);
+    assert!(limit.advice.starts_with("leave --rate=100 out"), "{}", limit.advice);
+    assert!(run.tested.contains("range 64 MiB together"), "its threads share the files: {}", run.tested);
+}
+
+#[test]
+fn what_made_sysbench_fail_is_told() {
+    let text = b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: 2\nDoing random read test\nFATAL: Size of file 'test_file.0' is 14.562MiB, but at least 16MiB is expected.\n";
+    let report = volproof::foreign::reports(text).reports.remove(0);
+    let why = report.partial.unwrap();
+    assert!(why.starts_with("sysbench failed (Size of file 'test_file.0'"), "{why}");
+}
+
+#[test]
 fn sysbench_of_other_versions() {
     let middle = run("sysbench-0.5.txt");
     let (read, write) = (middle.read.as_ref().unwrap(), middle.write.as_ref().unwrap());

@@ -18,6 +18,7 @@ use super::job_conditions;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
 };
+use super::runs::is_sum_of_clients;
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
 pub use status_lines::{Live, StatusText};
@@ -41,7 +42,9 @@ pub fn before(output: &Output) -> String {
     let mut out = String::new();
     let mut last = None;
     for job in &output.jobs {
-        let header = job_conditions::header(output, job).filter(Header::is_of_one_load);
+        // The options of one are no header of unlike jobs.
+        let one = !job_conditions::shows_one_of_several(output, job);
+        let header = job_conditions::header(output, job).filter(|h| one && h.is_of_one_load());
         let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
         // Rows of one name with one load are clones of a job, of which fio prints one line.
         let clone = line.is_some() && line == last;
@@ -122,11 +125,14 @@ fn results_to(output: &Output, each: &mut dyn FnMut(&str) -> io::Result<()>) -> 
     let mut out = String::new();
     for job in &output.jobs {
         out.clear();
+        out.extend(job.host.iter().map(|host| format!("<{host}> \n")));
         row(job, output, &mut out);
         each(&out)?;
     }
     let mut of_group: HashMap<u32, Vec<&OutputRow>> = HashMap::new();
-    output.jobs.iter().for_each(|job| of_group.entry(job.group).or_default().push(job));
+    // The sum of the hosts is no further job.
+    let added = output.jobs.iter().filter(|job| !is_sum_of_clients(output, job));
+    added.for_each(|job| of_group.entry(job.group).or_default().push(job));
     let groups = of_group.keys().max().map_or(0, |last| last.saturating_add(1));
     for number in 0..groups.min(output.jobs.len() as u32 * 2) {
         let rows = of_group.remove(&number).unwrap_or_default();
@@ -275,6 +281,10 @@ fn shares(keys: &[String], values: Option<&[f64]>, unit: &str, out: &mut String)
 }
 
 fn issued(job: &OutputRow, out: &mut String) {
+    // Terse lines do not count the I/Os.
+    if job.moved().map(|(_, s)| s).chain(job.mixed.as_deref()).any(|s| s.ios.is_none()) {
+        return;
+    }
     let of = |pick: &dyn Fn(&Stats) -> u64| {
         let value = |d| job.directions[d].as_deref().map_or(0, pick);
         let mixed = job.mixed.as_deref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
