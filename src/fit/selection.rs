@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(asked.applications[2].needs[0].bound, NeedBound::AtLeast(4000.0));
         assert_eq!(asked.applications[3].title(), "Vault and Consul with integrated storage (heavy)");
         let (_, act) = select("aerospike:x=30").unwrap();
-        assert_eq!((act[0].rate_iops, act[2].rate_iops), (Some(60_000.0), Some(351.5625)));
+        assert_eq!((act[0].rate_iops, act[2].rate_iops), (Some(60_000.0), Some(705.9)));
         assert_eq!(
             select("zeebe").unwrap().0.applications[0].grade,
             Grade::Recommended,

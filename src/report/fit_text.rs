@@ -215,10 +215,11 @@ fn hours(record: &Record) -> Vec<FiguresTable> {
     let mut tables = Vec::new();
     for a in record.asked.iter().flat_map(|asked| &asked.applications) {
         let of_step = |name: &str| record.steps.iter().find(|s| s.name == name);
-        let columns: Vec<HourColumn> = a
-            .needs
-            .iter()
-            .filter(|need| need.hourly)
+        // The table is about one kind of I/O: ACT prints its reads, and ends where the other loads fall behind.
+        let mut hourly = a.needs.iter().filter(|need| need.hourly).peekable();
+        let Some(step) = hourly.peek().map(|need| need.step.clone()) else { continue };
+        let columns: Vec<HourColumn> = hourly
+            .filter(|need| need.step == step)
             .filter_map(|need| match need.figure.kind {
                 FigureKind::Over(limit) => {
                     let shares = shares_by_hour(of_step(&need.step)?, need.figure, limit);

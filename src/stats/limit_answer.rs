@@ -8,10 +8,10 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
-use super::BATCHES;
 use super::mean_latency::MeanLatency;
 use super::percentile::{ABOVE, Percentile, printable};
 use super::rate::{Estimate, period, unit};
+use super::{BATCHES, LEAST_QUOTABLE};
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
@@ -90,11 +90,12 @@ pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
     }
 }
 
-/// "p`q` at most `limit`", from the two-sided interval of the percentile.
+/// "p`q` at most `limit`", from the two-sided interval of the percentile and from the bounds of the share of samples `above` the limit.
 ///
-/// A percentile that may not be printed decides nothing; from the length of the run the answer says how much longer it
-/// would have to be. Such rows are left out of a table but not out of [`super::percentile::measure`].
-pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> ClaimAnswer {
+/// The interval decides nothing where too few independent samples carry it: the percentile may not be printed, and the share above the
+/// limit may be more or less than `1 - q`. From the length of the run the answer says how much longer it would have to be; the share needs
+/// less than the percentile where all samples lie on one side of the limit. A run that is too short to quote keeps no limit.
+pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: f64) -> ClaimAnswer {
     let value = found.value_ns.0 as f64;
     let finding = ClaimAnswer {
         answer: LimitAnswer::Inconclusive,
@@ -104,14 +105,18 @@ pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> ClaimAnswer
         bounds: found.interval.map(|b| (b.low_ns.0 as f64, b.high_ns.0 as f64)),
         more_seconds: None,
     };
-    let carried = printable(found.effective_samples, found.share);
+    let allowed = 1.0 - found.share;
+    let carried = printable(found.effective_samples, found.share) || above.0 > allowed || above.1 < allowed;
     match finding.bounds {
         Some(bounds) if carried => {
             let towards = if value > finding.limit { value - bounds.0 } else { bounds.1 - value };
-            decide(finding, bounds, towards, seconds, GoodSide::AtMost)
+            let decided = decide(finding, bounds, towards, seconds, GoodSide::AtMost);
+            let short = seconds < LEAST_QUOTABLE.as_seconds() && decided.answer == LimitAnswer::Pass;
+            let more = short.then(|| patience(LEAST_QUOTABLE.as_seconds() - seconds)).flatten();
+            if short { ClaimAnswer { more_seconds: more, ..finding } } else { decided }
         }
         _ => {
-            let samples = ABOVE / (found.effective_samples * (1.0 - found.share));
+            let samples = ABOVE / (found.effective_samples * allowed);
             let total = (seconds * samples.max(1.0)).max(BATCHES as f64);
             ClaimAnswer { more_seconds: patience(total - seconds), ..finding }
         }
@@ -399,16 +404,29 @@ mod tests {
                 high_ns: Nanos(high),
             }),
         };
-        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(1_100), 60.0).answer, LimitAnswer::Pass);
-        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(899), 60.0).answer, LimitAnswer::Fail);
-        let found = percentile(&p(900, 1_100, 1e5), Nanos(1_050), 60.0);
+        let of = |found: &Percentile, limit, seconds| percentile(found, (0.0, 1.0), Nanos(limit), seconds);
+        assert_eq!(of(&p(900, 1_100, 1e5), 1_100, 60.0).answer, LimitAnswer::Pass);
+        assert_eq!(of(&p(900, 1_100, 1e5), 899, 60.0).answer, LimitAnswer::Fail);
+        let found = of(&p(900, 1_100, 1e5), 1_050, 60.0);
         assert_eq!((found.answer, found.more_seconds), (LimitAnswer::Inconclusive, Some(180)));
-        let found = percentile(&p(900, 1_100, 250.0), Nanos(2_000), 60.0);
+        let few = p(900, 1_100, 250.0);
+        let found = of(&few, 2_000, 60.0);
+        let open = (LimitAnswer::Inconclusive, Some(180));
+        assert_eq!((found.answer, found.more_seconds), open, "2.5 of 10 samples");
+        // All of the 250 lie below the limit, or above it: at most 1.5 %, and at least 98.5 % are above. 400 are enough for 1 %.
+        let share = |k, n| share_bounds(k, n);
+        assert_eq!(percentile(&few, share(0.0, 250.0), Nanos(2_000), 60.0).answer, LimitAnswer::Inconclusive);
+        assert_eq!(percentile(&few, share(0.0, 400.0), Nanos(2_000), 60.0).answer, LimitAnswer::Pass);
+        assert_eq!(percentile(&few, share(250.0, 250.0), Nanos(800), 60.0).answer, LimitAnswer::Fail);
+        let found = percentile(&few, share(250.0, 250.0), Nanos(1_000), 60.0);
+        assert_eq!(found.answer, LimitAnswer::Inconclusive, "the interval holds the limit");
+        let found = of(&p(900, 1_100, 1e5), 1_100, 20.0);
         assert_eq!(
             (found.answer, found.more_seconds),
-            (LimitAnswer::Inconclusive, Some(180)),
-            "2.5 of 10 samples"
+            (LimitAnswer::Inconclusive, Some(40)),
+            "too short to quote"
         );
+        assert_eq!(of(&p(900, 1_100, 1e5), 899, 20.0).answer, LimitAnswer::Fail);
     }
 
     #[test]

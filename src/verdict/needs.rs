@@ -248,10 +248,21 @@ impl NeedCase<'_> {
     fn percentile(&self, name: &str, share: f64, limit: Nanos) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
         let seconds = self.seconds();
         let found = percentile::measure(&seconds, &[(name, share)]).into_iter().next()?;
-        let mut finding = limit_answer::percentile(&found, limit, self.step.window_ns.as_seconds());
+        let (_, low, high) = slow(&seconds, limit)?;
+        let mut finding =
+            limit_answer::percentile(&found, (low, high), limit, self.step.window_ns.as_seconds());
         let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
         let mut reasons = undecided(&finding);
-        if finding.answer == LimitAnswer::Fail && finding.bounds.is_some_and(|(low, _)| at_limit(low)) {
+        // The low end of an interval decides a FAIL; an open answer whose whole interval lies there is one that no time decides.
+        let low_at_limit = finding.bounds.is_some_and(|(low, _)| at_limit(low));
+        let close = match finding.answer {
+            LimitAnswer::Fail => low_at_limit,
+            LimitAnswer::Inconclusive => {
+                low_at_limit && finding.bounds.is_some_and(|(_, high)| at_limit(high))
+            }
+            LimitAnswer::Pass => false,
+        };
+        if close {
             finding.answer = LimitAnswer::Inconclusive;
             finding.more_seconds = None;
             reasons = vec![

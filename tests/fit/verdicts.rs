@@ -49,6 +49,31 @@ fn a_short_run_decides_no_percentile() {
     let dir = tempfile::tempdir().unwrap();
     let (code, record) = judged(dir.path(), "etcd", "latency=2ms", &["--runtime", "2s"]);
     assert_eq!((code, &record["verdict"]["outcome"]), (Some(5), &"inconclusive".into()));
+    let p99 = |device: &str, runtime: &str| {
+        judged(dir.path(), "etcd", device, &["--runtime", runtime]).1["verdict"]["claims"][0].clone()
+    };
+    // Seconds keep no limit, and break it where every flush does: too few for ten beyond the percentile, and none of them was in time.
+    assert_eq!(p99("latency=2ms", "20s")["outcome"], "inconclusive");
+    assert_eq!(p99("latency=2ms", "20s")["more_seconds"], 40);
+    assert_eq!(p99("latency=2ms", "60s")["outcome"], "pass");
+    assert_eq!(p99("latency=12ms", "8s")["outcome"], "inconclusive");
+    assert_eq!(p99("latency=12ms", "12s")["outcome"], "fail");
+    assert_eq!(p99("latency=5ms,slow-share=0.5,slow-latency=14ms", "12s")["outcome"], "fail");
+}
+
+#[test]
+fn a_figure_at_its_limit_asks_for_no_more_time() {
+    let dir = tempfile::tempdir().unwrap();
+    for seed in ["1", "2", "3"] {
+        let device = "latency=10ms,jitter=20us";
+        let claim = judged(dir.path(), "etcd", device, &["--seed", seed]).1["verdict"]["claims"][0].clone();
+        assert_eq!(
+            (&claim["outcome"], &claim["more_seconds"]),
+            (&"inconclusive".into(), &Value::Null),
+            "{claim}"
+        );
+        assert!(claim["reason"].as_str().unwrap().contains("closer than the 1.6 %"), "{claim}");
+    }
 }
 
 #[test]
@@ -90,7 +115,7 @@ fn act_asks_for_a_day_and_judges_every_hour() {
     let dir = tempfile::tempdir().unwrap();
     let (code, record) = judged(dir.path(), "aerospike:x=0.01", "latency=500us", &["--runtime", "2h"]);
     let claims = record["verdict"]["claims"].as_array().unwrap();
-    assert_eq!((code, claims.len()), (Some(5), 3));
+    assert_eq!((code, claims.len()), (Some(5), 5));
     assert!(claims[0]["reason"].as_str().unwrap().contains("24 h"), "{}", claims[0]);
     // Good over two hours, and bad in the second of them.
     let device = "latency=500us,dip-at=1h,dip-for=15m,dip-to=0.3";
@@ -98,6 +123,19 @@ fn act_asks_for_a_day_and_judges_every_hour() {
     let claim = &record["verdict"]["claims"][0];
     assert_eq!((code, &claim["outcome"]), (Some(1), &"fail".into()), "{claim}");
     assert!(claim["measured"].as_f64().unwrap() > 0.2, "the worst hour: {claim}");
+}
+
+#[test]
+fn act_fails_where_its_large_blocks_fall_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    // One large block is due each 4.25 s, and one is written at a time.
+    for (latency, expected) in [("4s", "inconclusive"), ("5s", "fail")] {
+        let device = format!("latency={latency}");
+        let (_, record) = judged(dir.path(), "aerospike:x=0.01", &device, &["--runtime", "1h"]);
+        for claim in &record["verdict"]["claims"].as_array().unwrap()[3..] {
+            assert_eq!(claim["outcome"], expected, "{latency}: {claim}");
+        }
+    }
 }
 
 #[test]
