@@ -17,6 +17,9 @@ use crate::unit::{Nanos, significant};
 /// An I/O that takes this share of the run, or a gap of this share between samples of the rate, is a time in which nothing was delivered.
 const HOLE: f64 = 0.02;
 
+/// Why a mean that is met decides nothing.
+const HOLED: &str = "the mean is met, but the volume may have delivered nothing for a part of the time";
+
 /// Whether a need can be judged by a report.
 pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
     match need.figure.direction {
@@ -54,12 +57,8 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
         None => s.bytes_per_second?,
     };
     let window = s.window?;
-    let bounds = s.samples.map(|(spread, n)| {
-        let half = STUDENT * spread * value / (n as f64 / DEPENDENT).max(1.0).sqrt();
-        ((value - half).max(0.0), value + half)
-    });
-    let unbound = if reported.tells_spread() { (0.0, f64::INFINITY) } else { (value, value) };
-    let (low, high) = bounds.unwrap_or(unbound);
+    let bounds = spread(value, s);
+    let (low, high) = bounds.unwrap_or_else(|| without_spread(value, reported));
     let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let depth = u64::from(step.iodepth) * u64::from(step.numjobs);
     let waits = s.max.map_or(0.0, |max| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9);
@@ -68,7 +67,7 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
     let unsure = if low >= limit {
         match s.direct == Some(true) || !step.direct {
             false => Some("the report does not show that the I/O was direct, as published: the page cache may have answered".into()),
-            true => still.then(|| "the mean is met, but the volume may have delivered nothing for a part of the time".into()),
+            true => still.then(|| HOLED.into()),
         }
     } else {
         match (shallow, s.offered.is_some() || !s.pace_known) {
@@ -84,6 +83,18 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
     let compared = Compared { met: value >= limit, kept: low >= limit, broken: high < limit, window };
     let reasons = compared.answer(&mut found, unsure, "what the report tells of its spread");
     Some((metric, found, reasons))
+}
+
+/// The bounds of a rate by the samples of the whole rate, where the report has them.
+fn spread(value: f64, s: &Summary) -> Option<(f64, f64)> {
+    let (spread, n) = s.samples?;
+    let half = STUDENT * spread * value / (n as f64 / DEPENDENT).max(1.0).sqrt();
+    Some(((value - half).max(0.0), value + half))
+}
+
+/// The bounds of a rate without samples: none where the report has those of a part, and the rate itself where its tool tells no spread.
+fn without_spread(value: f64, reported: &ReportedStep) -> (f64, f64) {
+    if reported.tells_spread() { (0.0, f64::INFINITY) } else { (value, value) }
 }
 
 /// A figure of a report beside its limit.
@@ -133,7 +144,10 @@ pub(super) fn answer(
     let (window, limit) = (summary.window?, need.bound.value());
     let count = sync.count.get().or(sync.latency.samples.get())? as f64;
     let (metric, value, bounds) = match need.figure.kind {
-        FigureKind::Iops => (Metric::Iops, count / window.as_seconds(), None),
+        FigureKind::Iops => {
+            let value = count / window.as_seconds();
+            (Metric::Iops, value, spread(value, summary))
+        }
         FigureKind::Latency(figure) => {
             let share = figure.share()?;
             let known = |name: &String| name.parse::<f64>().ok().map(|percent| percent / 100.0);
@@ -149,17 +163,28 @@ pub(super) fn answer(
         }
         FigureKind::Throughput | FigureKind::Over(_) => return None,
     };
-    let (low, high) = bounds.unwrap_or((value, value));
+    let (low, high) = bounds.unwrap_or_else(|| without_spread(value, reported));
     let (kept, broken) = match metric.less_is_better() {
         true => (high <= limit, low > limit),
         false => (low >= limit, high < limit),
     };
     let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let met = if metric.less_is_better() { value <= limit } else { value >= limit };
-    let reasons = Compared { met, kept, broken, window }.answer(
-        &mut found,
-        None,
-        "the percentiles that the report has",
-    );
+    // The longest flush is a time in which the job did nothing else: where it is longer than the share that a percentile leaves, or than a rate may
+    // lack, the figure hides that.
+    let longest = sync.latency.max.as_seconds() / window.as_seconds();
+    let still = longest.max(reported.unsampled_share().unwrap_or(0.0));
+    let (hidden, tells) = match need.figure.kind {
+        FigureKind::Latency(figure) => (1.0 - figure.share()?, "the percentiles that the report has"),
+        _ => (HOLE, "what the report tells of its spread"),
+    };
+    let unsure = (kept && still > hidden).then(|| match metric {
+        Metric::Iops => HOLED.to_string(),
+        _ => format!(
+            "nothing was flushed for {} % of the time, which the percentile does not show",
+            significant(still * 100.0)
+        ),
+    });
+    let reasons = Compared { met, kept, broken, window }.answer(&mut found, unsure, tells);
     Some((metric, found, reasons))
 }

@@ -386,6 +386,37 @@ fn the_vendors_report_has_the_same_verdict() {
     }
 }
 
+/// The flushes of a report are as uneven as its writes: a mean above the need whose samples differ widely is no PASS, as it is none of a run.
+#[test]
+fn a_reports_rate_of_flushes_has_the_spread_of_its_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    vendors_report(dir.path(), "etcd", 300, 2_376_000, 3_000_000, 2_000_000);
+    let report = std::fs::read_to_string(dir.path().join("fio.json")).unwrap();
+    // 600 writes of 2,300 bytes a second are 1,347.656 KiB.
+    let outcome = |deviation: u64, longest: u64| {
+        let spread = format!(
+            r#""bw_min":1,"bw_max":4000,"bw_agg":100.0,"bw_mean":1347.656,"bw_dev":{deviation}.0,"bw_samples":600,"clat_ns""#
+        );
+        let uneven = report
+            .replacen(r#""clat_ns""#, &spread, 1)
+            .replace(r#""max":40000000"#, &format!(r#""max":{longest}"#));
+        std::fs::write(dir.path().join("uneven.json"), uneven).unwrap();
+        let (_, out, err) =
+            volproof(dir.path(), &["verdict", "uneven.json", "--fit", "etcd:heavy", "--json"]);
+        let verdict: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+        let claims = verdict["verdict"]["claims"].as_array().unwrap_or_else(|| panic!("{verdict}")).clone();
+        let of = |figure: &str, limit: f64| {
+            let same = |c: &&Value| c["need"]["figure"] == figure && c["limit"] == limit;
+            claims.iter().find(same).unwrap_or_else(|| panic!("{verdict}"))["outcome"].clone()
+        };
+        (of("flushes a second", 500.0), of("p99 of flushes", 1e7))
+    };
+    assert_eq!(outcome(130, 40_000_000), ("pass".into(), "pass".into()));
+    assert_eq!(outcome(1300, 40_000_000), ("inconclusive".into(), "pass".into()));
+    // One flush of 7 s in five minutes.
+    assert_eq!(outcome(130, 7_000_000_000), ("inconclusive".into(), "inconclusive".into()));
+}
+
 /// The verdict of `verdict --fit` on a report of fio's random reads at a depth, over five minutes, whose rate hardly varied.
 fn of_reads(folder: &Path, application: &str, iops: u64, depth: u32, more: &str) -> (String, String) {
     let (seconds, kib) = (300, 4);
