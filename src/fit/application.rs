@@ -150,6 +150,9 @@ pub struct SsdDemand {
 pub struct Application {
     /// The name for `--for`.
     pub id: String,
+    /// Other names for `--for`.
+    #[serde(default)]
+    pub also: Vec<String>,
     /// The name for people.
     pub name: String,
     /// The load in a line.

@@ -109,7 +109,8 @@ impl FitCatalogue {
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut seen = BTreeSet::new();
-        let ids = self.applications.iter().map(|a| ("application", &a.id));
+        let names = self.applications.iter().flat_map(|a| std::iter::once(&a.id).chain(&a.also));
+        let ids = names.map(|name| ("application", name));
         for (what, name) in ids.chain(self.loads.iter().map(|l| ("step", &l.name))) {
             if !seen.insert((what, name)) {
                 faults.push(format!("{what} {name} is there twice"));
@@ -134,7 +135,8 @@ impl FitCatalogue {
     /// # Errors
     /// There is none; the text names those that may be meant.
     pub fn application(&self, id: &str) -> Result<&Application, SelectionError> {
-        self.applications.iter().find(|a| a.id == id).ok_or_else(|| selection::unknown(self, id))
+        let named = |a: &&Application| a.id == id || a.also.iter().any(|name| name == id);
+        self.applications.iter().find(named).ok_or_else(|| selection::unknown(self, id))
     }
 
     /// The steps of an application, at these values of its parameters.

@@ -283,8 +283,11 @@ impl FitRequest {
                     None => steps.push(step),
                 }
             }
+            if applications.iter().any(|other: &AskedApplication| other.id == found.id) {
+                return Err(SelectionError(format!("{} is named twice", found.id)));
+            }
             applications.push(AskedApplication {
-                id: one.id.clone(),
+                id: found.id.clone(),
                 name: found.name.clone(),
                 grade,
                 scale: one.scale.clone(),

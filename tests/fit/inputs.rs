@@ -23,7 +23,7 @@ fn mistakes_are_told_before_anything_is_made() {
     assert!(refused(&["fit", "--for", "etcd"]).contains("name a target"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--beside", "fast"]).contains("50MB/s"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--catalog", "none.toml"]).contains("none.toml"));
-    assert!(refused(&["fits", "postgres"]).contains("did you mean postgresql"));
+    assert!(refused(&["fits", "postgress"]).contains("did you mean postgresql"));
     assert!(refused(&["run", ".", "--fit", "etcdd"]).contains("did you mean etcd"));
 }
 
@@ -95,6 +95,13 @@ fn volumes_are_named_that_promise_enough() {
         out.contains("no provider promises percentiles") && out.contains("PostgreSQL: nothing numeric"),
         "{out}"
     );
+    // Another name of an application is that application.
+    let (code, out, err) = volproof(
+        dir.path(),
+        &["promise", "--need-fit", "etcd:heavy,postgres", "--size", "500GiB", "--provider", "aws"],
+    );
+    assert!(code == Some(0) && out.contains("PostgreSQL: nothing numeric"), "{out}{err}");
+    assert!(refused(&["promise", "--need-fit", "postgres,postgresql"]).contains("postgresql is named twice"));
     assert!(refused(&["promise", "--need-fit", "postgresql"]).contains("no rate is known"));
     assert!(refused(&["promise", "--need-fit", "vaultt"]).contains("did you mean vault"));
     assert!(refused(&["promise", "gp3", "--provider", "aws"]).contains("cannot be used with"));
