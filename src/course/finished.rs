@@ -5,7 +5,7 @@ use crate::codes;
 use crate::doubt::Severity;
 use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
-use crate::record::{Claim, DeadTime, JudgedPromise, Record, StepRecord};
+use crate::record::{Claim, DeadTime, JudgedPromise, LatencySummary, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
@@ -43,6 +43,8 @@ pub struct FinishedStep {
     pub in_flight: f64,
     /// Latencies of each second by direction: response times under a rate, else service latencies.
     pub latencies: Vec<(Direction, Vec<StoredHistogram>)>,
+    /// The figures that the Record tells of these latencies. They also know what was still unfinished at the end of the step.
+    pub told: Vec<(Direction, LatencySummary)>,
     /// Whether the volume completed the offered rate; true without a rate.
     pub sustained: bool,
     /// Service latencies of all I/Os.
@@ -133,6 +135,7 @@ impl FinishedStep {
             bins,
             in_flight: done.in_flight_mean,
             latencies,
+            told: done.directions().map(|(d, summary)| (d, summary.latency().clone())).collect(),
             sustained: done.open_loop.as_ref().is_none_or(|o| o.sustained),
             service,
             spoilt_by,

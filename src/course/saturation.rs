@@ -207,6 +207,7 @@ mod tests {
                 spoilt_by: Vec::new(),
                 dead_time: None,
                 claim: None,
+                told: Vec::new(),
                 step,
             });
         }

@@ -130,6 +130,7 @@ impl SloSearch {
             holds_per_second: holds,
             refused_per_second: bracket.refused,
             confirmed_ns,
+            complete: self.is_complete(finished, &trials),
             monotone,
             within_burst,
             promise_open,
@@ -206,6 +207,11 @@ impl SloSearch {
                     ) + "."
                 }
                 (Some(refused), _) => {
+                    let lower = if answer.complete {
+                        ""
+                    } else {
+                        ", and the search was not finished: less load may keep it"
+                    };
                     let fails =
                         |t: &SloTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
                     let why = match answer.trials.iter().find(|t| fails(t)) {
@@ -213,7 +219,7 @@ impl SloSearch {
                         Some(t) if t.spoilt_by.is_empty() => "already exceeds it",
                         Some(_) => "exceeds it in a trial that does not show what the volume can do",
                     };
-                    format!("No load was found with a {limit}: {} IOPS {why}.", rate(refused))
+                    format!("No load was found with a {limit}: {} IOPS {why}{lower}.", rate(refused))
                 }
                 (None, _) if answer.trials.is_empty() => "No load has been tried yet.".into(),
                 (None, _) => "No load is decided: the search was not finished.".into(),
@@ -240,10 +246,7 @@ impl SloSearch {
                 rate(refused)
             ),
             None if end == Searched::Partly => {
-                format!(
-                    "{} IOPS keeps a {limit} ({sure}), and more may keep it too: the search was not finished",
-                    rate(holds)
-                )
+                format!("{} IOPS keeps a {limit} ({sure}), and more may keep it too", rate(holds))
             }
             None => format!(
                 "{} IOPS keeps a {limit} ({sure}), and more may keep it too: it is all that the depth of the search allows",
@@ -260,6 +263,9 @@ impl SloSearch {
             if let Some(value) = depth.value_ns.filter(|value| bucket(value.0) > bucket(self.limit.0)) {
                 text += &format!(", but without a rate its {} is {value}, above the limit", self.figure);
             }
+        }
+        if !answer.complete {
+            text += "; the search was not finished";
         }
         text + "."
     }

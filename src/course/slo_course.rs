@@ -17,8 +17,9 @@
 use super::{Course, FinishedStep, Forecast};
 use crate::codes;
 use crate::hist::{StoredHistogram, bucket};
-use crate::plan::{SloSearch, Step};
+use crate::plan::{ResponseFigure, SloSearch, Step};
 use crate::record::{CourseAnswer, JudgedPromise, SloDepth, SloTrial, TrialOutcome};
+use crate::sample::Direction;
 use crate::stats::limit_answer::share_bounds;
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{effective_samples_above, pooled};
@@ -225,6 +226,15 @@ impl SloSearch {
         LimitSeen { value_ns: found.map(|m| Nanos(m.mean_ns.round() as u64)), above: None, outcome }
     }
 
+    /// The limited figure as the Record tells it, where it tells it.
+    fn told(&self, done: &FinishedStep, direction: Direction) -> Option<Nanos> {
+        let (_, told) = done.told.iter().find(|(of, _)| *of == direction)?;
+        match self.figure {
+            ResponseFigure::Mean => told.known_mean(),
+            figure => told.percentiles.get(figure.to_string().trim_start_matches('p')).copied(),
+        }
+    }
+
     /// How a step stands to the limit: its worst direction.
     pub(super) fn held(&self, done: &FinishedStep) -> LimitSeen {
         let weight = |held: &LimitSeen| match held.outcome {
@@ -232,7 +242,10 @@ impl SloSearch {
             TrialOutcome::Unsure => 1,
             TrialOutcome::Holds => 0,
         };
-        let all = done.latencies.iter().map(|(_, seconds)| self.held_by(seconds));
+        let all = done.latencies.iter().map(|(direction, seconds)| {
+            let held = self.held_by(seconds);
+            LimitSeen { value_ns: self.told(done, *direction).or(held.value_ns), ..held }
+        });
         let worst = all.max_by_key(|held| (weight(held), held.value_ns.unwrap_or_default()));
         worst.unwrap_or(LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
     }
@@ -344,6 +357,17 @@ impl SloSearch {
         Bracket { holds: sure.max(likely), confirmed: sure > 0.0 && sure >= likely, refused }
     }
 
+    /// Whether the search came to its end, which neither an interruption, nor a budget, nor the longest trial set.
+    pub(super) fn is_complete(&self, finished: &[FinishedStep], trials: &[SloTrial]) -> bool {
+        let endless = SloSearch { budget: None, ..self.clone() };
+        let Some(unloaded) = named(finished, "unloaded") else { return false };
+        let fails = |t: &SloTrial| t.outcome == TrialOutcome::Fails;
+        let alone = self.held(unloaded).outcome == TrialOutcome::Fails && trials.first().is_some_and(fails);
+        let Bracket { holds, refused, .. } = self.bracket(trials);
+        let floor = named(finished, "most").map_or(0.0, |most| most.iops * FLOOR);
+        endless.next(finished).is_none() && (alone || holds > 0.0 || refused.is_some_and(|r| r < floor))
+    }
+
     /// How long a trial of a load takes.
     fn length(&self, rate: f64) -> Nanos {
         let seconds = self.figure.share().map_or(0.0, |share| IOS_BEYOND / (rate.max(1e-9) * (1.0 - share)));
@@ -450,6 +474,8 @@ impl SloSearch {
     }
 }
 
+#[cfg(test)]
+mod depth_searches;
 #[cfg(test)]
 mod oracles;
 #[cfg(test)]

@@ -355,6 +355,7 @@ mod tests {
             spoilt_by: Vec::new(),
             dead_time: None,
             claim: None,
+            told: Vec::new(),
         }
     }
 

@@ -41,6 +41,10 @@ pub struct SloAnswer {
     /// How long the load that holds was confirmed; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_ns: Option<Nanos>,
+    /// The search came to its end. It did not where it was interrupted, where its budget ended, and where nothing held and lower loads would need
+    /// longer trials than a search makes.
+    #[serde(default)]
+    pub complete: bool,
     /// Whether every load that held is below every load that failed, and no step after the confirmation completed less of as much load.
     pub monotone: bool,
     /// The load is above the baseline of the type, and was confirmed for no longer than the burst of the type may last.
@@ -63,8 +67,8 @@ pub struct SloAnswer {
 }
 
 impl SloAnswer {
-    /// PASS where a load keeps the limit and was confirmed, FAIL where trials show that none does, INCONCLUSIVE where neither is shown,
-    /// INVALID where no volume was searched.
+    /// PASS where a load keeps the limit and was confirmed, FAIL where a search came to its end and its trials show that none does, INCONCLUSIVE
+    /// where neither is shown, INVALID where no volume was searched.
     pub fn outcome(&self) -> Outcome {
         // Other traffic makes a trial fail too.
         let fails = |t: &SloTrial| t.outcome.fails() && t.spoilt_by.is_empty();
@@ -72,7 +76,7 @@ impl SloAnswer {
             _ if self.simulated => Outcome::Invalid,
             Some(_) if self.promise_open || self.within_burst => Outcome::Inconclusive,
             Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
-            None if self.trials.last().is_some_and(fails) => Outcome::Fail,
+            None if self.complete && self.trials.last().is_some_and(fails) => Outcome::Fail,
             _ => Outcome::Inconclusive,
         }
     }

@@ -59,6 +59,7 @@ impl Played {
             spoilt_by: Vec::new(),
             dead_time: None,
             claim: None,
+            told: Vec::new(),
         }
     }
 

@@ -8,9 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::tests::{play_with, search, solve};
 use super::*;
 use crate::hist::bucket_high;
-use crate::plan::ResponseFigure;
 use crate::record::SloAnswer;
-use crate::sample::Direction;
 
 /// Time of service, seconds.
 const SERVICE: f64 = 0.001;
@@ -111,6 +109,7 @@ impl<F: FnMut(f64, f64, f64) -> SecondDrawn> DeviceDrawn<F> {
             spoilt_by: Vec::new(),
             dead_time: None,
             claim: None,
+            told: Vec::new(),
         }
     }
 }

@@ -8,19 +8,18 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::hist::Histogram;
-use crate::plan::{Arrival, ResponseFigure};
+use crate::plan::Arrival;
 use crate::record::{Outcome, SloAnswer};
-use crate::sample::Direction;
 
 /// A queue: requests wait in order for one of several servers, and for a token where there are credits.
-struct QueuePlayed {
+pub(super) struct QueuePlayed {
     servers: usize,
     /// Mean time of service, seconds.
     service: f64,
     exponential: bool,
     /// Tokens a second, and the most that a pause saves up. They last from step to step.
-    tokens: Option<(f64, f64)>,
-    level: f64,
+    pub(super) tokens: Option<(f64, f64)>,
+    pub(super) level: f64,
     /// Seconds since the first step, and of the last token.
     now: f64,
     filled_at: f64,
@@ -28,7 +27,7 @@ struct QueuePlayed {
 }
 
 impl QueuePlayed {
-    fn new(servers: usize, service: f64, exponential: bool, seed: u64) -> QueuePlayed {
+    pub(super) fn new(servers: usize, service: f64, exponential: bool, seed: u64) -> QueuePlayed {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         QueuePlayed { servers, service, exponential, tokens: None, level: 0.0, now: 0.0, filled_at: 0.0, rng }
     }
@@ -48,7 +47,7 @@ impl QueuePlayed {
         self.filled_at
     }
 
-    fn play(&mut self, step: &Step) -> FinishedStep {
+    pub(super) fn play(&mut self, step: &Step) -> FinishedStep {
         let (ramp, runtime) = (step.ramp.as_seconds(), step.runtime.as_seconds());
         let (begin, end) = (self.now + ramp, self.now + ramp + runtime);
         self.now = end;
@@ -107,6 +106,7 @@ impl QueuePlayed {
             spoilt_by: Vec::new(),
             dead_time: None,
             claim: None,
+            told: Vec::new(),
         }
     }
 }
@@ -134,7 +134,7 @@ fn patient(figure: ResponseFigure, limit_ms: f64) -> SloSearch {
 }
 
 /// Plays a search on a queue to its end: its answer and its steps.
-fn play(search: &SloSearch, queue: &mut QueuePlayed) -> (SloAnswer, Vec<FinishedStep>) {
+pub(super) fn play(search: &SloSearch, queue: &mut QueuePlayed) -> (SloAnswer, Vec<FinishedStep>) {
     play_with(search, |step| queue.play(step))
 }
 
@@ -357,6 +357,28 @@ fn a_search_that_was_cut_short_is_at_no_edge() {
     assert!(answer.holds_per_second.is_some() && answer.refused_per_second.is_none(), "{answer:?}");
     assert!(answer.sentence.contains("the search was not finished"), "{}", answer.sentence);
     assert!(!answer.sentence.contains("depth") && answer.notes.is_empty(), "{answer:?}");
+}
+
+#[test]
+fn a_search_that_did_not_end_says_so_wherever_it_stood() {
+    let (search, mut queue) = (search(ResponseFigure::P99, 30.0), QueuePlayed::new(1, 0.001, true, 2));
+    let (_, finished) = play(&search, &mut queue);
+    for steps in 1..=finished.len() {
+        let Some(CourseAnswer::Slo(answer)) = search.answer(&finished[..steps], None) else {
+            panic!("no answer")
+        };
+        let told = answer.sentence.contains("not finished") || answer.trials.is_empty();
+        assert_eq!((told, answer.complete), (steps < finished.len(), steps == finished.len()), "{answer:?}");
+    }
+    // The first load fails, and no time is left for a lower one: that is no proof that none holds.
+    let first = |budget: u64| {
+        let budget = Some(Nanos::seconds(budget));
+        let short = SloSearch { limit: Nanos(6_000_000), budget, ..search.clone() };
+        play(&short, &mut QueuePlayed::new(1, 0.001, true, 2)).0
+    };
+    let answer = first(430);
+    assert_eq!((answer.holds_per_second, answer.outcome()), (None, Outcome::Inconclusive), "{answer:?}");
+    assert!(answer.sentence.ends_with("not finished: less load may keep it."), "{}", answer.sentence);
 }
 
 #[test]

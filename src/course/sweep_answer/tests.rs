@@ -26,6 +26,7 @@ fn played(step: &Step, iops: f64, number: usize) -> FinishedStep {
         spoilt_by: Vec::new(),
         dead_time: None,
         claim: None,
+        told: Vec::new(),
     }
 }
 
