@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::read_write_map;
 use super::svg_chart::{
     ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, keep_words_apart, latency, points,
     rate, rows,
@@ -66,6 +67,10 @@ pub(super) fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<SvgChart> {
         charts.push(rate_by_block(record, sweep));
     }
     charts.extend(heat(sweep));
+    if over(AxisOption::Iodepth) && over(AxisOption::Rwmix) {
+        let groups = groups(sweep, &[AxisOption::Iodepth, AxisOption::Rwmix]);
+        charts.extend(groups.first().and_then(|(_, points)| read_write_map::of(points)));
+    }
     charts
 }
 

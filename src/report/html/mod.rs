@@ -13,6 +13,7 @@ mod course_section;
 mod fleet_section;
 mod gauge;
 mod grids;
+mod read_write_map;
 pub mod repeat;
 mod sections;
 mod step_section;
