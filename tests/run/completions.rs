@@ -24,7 +24,10 @@ fn fish_gets_the_values_of_arguments() {
     let script = Bench::new().run(&["completions", "fish"]).ended(0).out;
     for (command, value) in [("promise", "aws:gp3"), ("suite", "essd-contract"), ("fits", "etcd")] {
         let words = format!("__fish_volproof_using_subcommand {command}\" -a \"");
-        let line = script.lines().find(|line| line.contains(&words)).unwrap_or_else(|| panic!("no values of {command}"));
+        let line = script
+            .lines()
+            .find(|line| line.contains(&words))
+            .unwrap_or_else(|| panic!("no values of {command}"));
         assert!(line.split(['"', ' ']).any(|word| word == value), "{line}");
     }
 }

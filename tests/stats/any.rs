@@ -70,7 +70,7 @@ proptest! {
         stored(&all);
         prop_assert!(table(&seconds, &STANDARD).len() <= all.len());
         for p in &all {
-            stored(&limit_answer::percentile(p, Nanos::millis(1), seconds.len() as f64));
+            stored(&limit_answer::percentile(p, (0.0, 1.0), Nanos::millis(1), seconds.len() as f64));
             if let Some(b) = p.interval {
                 prop_assert!(b.low_ns <= p.value_ns && p.value_ns <= b.high_ns);
             }
