@@ -29,6 +29,8 @@ interrupts() {
 load() {
   device=$1; shift
   before=$(reads "$device")
+  # The Record of an interrupted run would stay, and this run's stand beside it.
+  rm -f out/placed.json
   volproof run "$device" --rw randread --bs 4k --iodepth 8 --runtime 600 --json out/placed.json "$@" >/tmp/placed 2>&1 & pid=$!
   until_true 20 works "$device" "$before" || because "the load did not start: $(tail -n 2 /tmp/placed)"
 }
@@ -106,6 +108,7 @@ conclude placement/nvme-polled
 
 # Two disks at once share the CPUs, and each is driven from its own queues.
 before=$(reads "$nvme")
+rm -f out/placed.json
 volproof run "$virtio" "$nvme" --rw randread --bs 4k --iodepth 8 --runtime 600 --numjobs 2 --tune on --json out/placed.json \
   >/tmp/placed 2>&1 & pid=$!
 until_true 20 works "$nvme" "$before" || because "the load did not start: $(tail -n 2 /tmp/placed)"
