@@ -19,7 +19,7 @@ const EVEN: f64 = 0.005;
 /// With at least this many samples, such evenness is no chance.
 const SAMPLES: u64 = 20;
 /// A queue that is filled to less than this saw no load for most of the time.
-const EMPTY: f64 = 0.5;
+pub const EMPTY: f64 = 0.5;
 /// A queue that is filled to less than this waits for the load.
 const FILLED: f64 = 0.9;
 
@@ -176,7 +176,14 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
         let finding = Finding::new(
             codes::LOAD_LIMITED,
             Confidence::Likely,
-            format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses."),
+            match pauses.starts_with("latency_target") {
+                true => format!(
+                    "fio held the depth down to keep a latency ({pauses}): the rate is that of the depth it found."
+                ),
+                false => {
+                    format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses.")
+                }
+            },
             format!("leave {pauses} out to see what the volume can do"),
         );
         return Some(short(finding));

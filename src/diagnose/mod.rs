@@ -24,6 +24,7 @@ use crate::unit::Nanos;
 
 pub use crate::record::Band;
 pub use kernel::SATURATED;
+pub use load_limits::EMPTY;
 pub use modes::Modes;
 pub use summary::{
     ALONE, DeviceCounts, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY, ReadCounts, Summary, bins,

@@ -161,6 +161,10 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ),
         match stops {
             Some(_) => "run it with four times as many requests in flight: a quota gives no more then, and a volume that stops does".into(),
+            None if confidence == Confidence::Possible => advice(
+                case,
+                "run it with four times as many requests in flight: a throttle gives no more then".into(),
+            ),
             None => advice(case, format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", significant(x))),
         },
     )

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::{DoubtCase, ReportOfStep};
-use crate::diagnose::QUEUE_SETS_LATENCY;
+use crate::diagnose::{EMPTY, QUEUE_SETS_LATENCY};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::EngineKind;
 use crate::record::{
     Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions_of_reports,
 };
+use crate::stats::little;
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// Shorter runs need a ramp more than long ones.
@@ -395,6 +396,14 @@ pub(super) fn rate_not_reached(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let (pace, x) = (t.conditions.pace.as_ref()?, t.summary.iops?);
     let rate = pace.offered_per_second.filter(|rate| x < 0.97 * rate)?;
+    // With room in the queue the load came short of its own rate, which is a finding.
+    if t.summary
+        .mean_ns
+        .zip(t.summary.asked)
+        .is_some_and(|(mean, asked)| little::in_flight(x, mean) < EMPTY * asked)
+    {
+        return None;
+    }
     Some(Doubt::new(
         Severity::Note,
         "rate-not-reached",

@@ -68,7 +68,7 @@ impl Passes {
 /// Gives a file of a step's own the state in which the step finds it. A filesystem that cannot reserve room leaves the file empty.
 ///
 /// # Errors
-/// When the filesystem refuses the length, the room or the written blocks (full, read-only, a quota).
+/// When the file cannot be emptied. Room that cannot be reserved is no error.
 pub fn begin_file(clearance: &Clearance, state: FileState, size: Bytes) -> rustix::io::Result<()> {
     ftruncate(clearance.as_fd(), 0)?;
     if state == FileState::Reserved {

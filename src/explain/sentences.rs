@@ -274,7 +274,10 @@ fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     } else if flushes {
         "flushes took the rest of the time"
     } else if s.pauses.is_some() {
-        "its pauses took the rest of the time"
+        match s.pauses.as_deref().is_some_and(|p| p.starts_with("latency_target")) {
+            true => "fio held the depth down to keep a latency",
+            false => "its pauses took the rest of the time",
+        }
     } else if c.direct.get() == Some(false) && !c.one_at_a_time() {
         "the depth was not there: through the page cache, I/O is done one at a time"
     } else {

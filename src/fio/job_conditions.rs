@@ -60,6 +60,11 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
         c.reads_percent = Known::assumed(percent.round() as u32, "the counts of reads and writes");
     }
     status_rate(output, job, &mut c);
+    if let Some(target) = job.target.map(|t| t.target).filter(|t| t.0 > 0) {
+        let mut pace = c.pace.as_ref().cloned().unwrap_or_default();
+        pace.pause_option.get_or_insert_with(|| format!("latency_target={}us", target.0 / 1000));
+        c.pace = pace.into();
+    }
     // Without a latency target fio prints the job's own depth there; of jobs that differ, that of one.
     let differ = job.header.as_ref().is_some_and(|header| header.depth == 0);
     let depth = job.target.map(|t| t.depth).filter(|d| *d > 0 && !differ);

@@ -290,8 +290,9 @@ fn device(output: &Output, step: &ReportedStep) -> Option<ReportedDevice> {
     let [disk] = disks[..] else { return None };
     let c = &disk.counts;
     let parts = step.conditions.single_block().map_or(1.0, most_parts);
-    let more = total([c.ios.0, c.ios.1, c.merges.0, c.merges.1]) as f64 > parts * step.ios();
-    if step.conditions.ramp.get().map_or(more, |ramp| ramp.0 > 0) {
+    let all = total([c.ios.0, c.ios.1, c.merges.0, c.merges.1]) as f64;
+    // Counters hold the ramp as well: too many say nothing then, and fewer than the run had are too few with it.
+    if step.conditions.ramp.get().map_or(all > parts * step.ios(), |ramp| ramp.0 > 0 && all >= step.ios()) {
         return None;
     }
     let bytes = |sectors: u64| Bytes(sectors.saturating_mul(512));

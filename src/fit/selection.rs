@@ -366,7 +366,8 @@ mod tests {
         assert_eq!(asked.applications[2].needs[0].bound, NeedBound::AtLeast(4000.0));
         assert_eq!(asked.applications[3].title(), "Vault and Consul with integrated storage (heavy)");
         let (_, act) = select("aerospike:x=30").unwrap();
-        assert_eq!((act[0].rate_iops, act[2].rate_iops), (Some(60_000.0), Some(705.9)));
+        assert_eq!(act[0].rate_iops, Some(60_000.0));
+        assert!((act[2].rate_iops.unwrap() - 705.9).abs() < 1e-6);
         assert_eq!(
             select("zeebe").unwrap().0.applications[0].grade,
             Grade::Recommended,

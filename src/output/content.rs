@@ -1,10 +1,11 @@
 //! How the content of an output is written into an open file.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use super::identity;
 
@@ -40,15 +41,31 @@ pub fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Res
 }
 
 /// Sets room aside for a content in a regular file that holds another one, and goes to its begin. What the file holds stays until then.
+///
+/// The limit of the process on the size of files is asked for apart, since the kernel does not hold room beyond the end of a file to it. Where
+/// a filesystem cannot set room aside, zeros are written behind what the file holds, and taken back if they do not fit.
 fn make_room(mut file: &File, content: Content<'_>) -> io::Result<()> {
     let mut length = Length(0);
     content(&mut length)?;
+    if getrlimit(Resource::Fsize).current.is_some_and(|most| length.0 > most) {
+        return Err(Errno::FBIG.into());
+    }
+    let held = file.metadata()?.len();
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length.0.max(1)) {
-        // Not every filesystem can.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) | Ok(()) => {}
+        Ok(()) => {}
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) if length.0 > held => {
+            file.seek(io::SeekFrom::End(0))?;
+            let zeros =
+                io::copy(&mut io::repeat(0).take(length.0 - held), &mut file).and_then(|_| file.sync_data());
+            if let Err(e) = zeros {
+                file.set_len(held)?;
+                return Err(e);
+            }
+        }
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
         Err(e) => return Err(e.into()),
     }
-    if file.metadata()?.len() > length.0 {
+    if held > length.0 {
         file.set_len(length.0)?;
     }
     file.rewind()

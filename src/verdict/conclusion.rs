@@ -48,7 +48,7 @@ impl Conclusion {
         }
     }
 
-    /// The conclusion of a Record whose run measured all of its steps.
+    /// The conclusion where the end of the run decides nothing: it was complete, or it is a fleet or a report that has a verdict.
     fn of_whole(record: &Record) -> Conclusion {
         if let Some(verdict) = judged(record).1 {
             return Conclusion::Judged(verdict.outcome);

@@ -143,6 +143,8 @@ fn no_verdict_rests_on_figures_that_cannot_be() {
     // Seven in ten direct reads that the disk never counted: nobody knows what answered them.
     let unseen = ROW.replace(r#""read_ios":6000000"#, r#""read_ios":1800000"#);
     assert_eq!(outcome(&unseen), Some("INCONCLUSIVE"));
+    let after_a_ramp = unseen.replace(r#""rw":"randread""#, r#""rw":"randread","ramp_time":"10""#);
+    assert_eq!(outcome(&after_a_ramp), Some("INCONCLUSIVE"), "with the ramp they are too few as well");
     assert_eq!(outcome(&ROW.replace(r#""iops":20000.0"#, r#""iops":"many""#)), Some("INVALID"));
     assert_eq!(outcome(&ROW.replace(r#""runtime":300000"#, r#""runtime":-5"#)), None);
 }

@@ -265,7 +265,7 @@ fn x12_a_line_that_was_cut_here_is_not_called_damaged() {
 
 #[test]
 fn requests_that_began_in_the_ramp_are_no_contradiction() {
-    // 8 were asked for, and one that waited for 600 ms began before the 2 s that were measured.
+    // 8 were asked for, and some that waited for 800 ms began before the 2 s that were measured.
     let text = |ramp: &str| {
         let options = format!(
             r#""rw":"randread","iodepth":"8",{ramp}"bs":"4k","direct":"1","ioengine":"libaio","filename":"/dev/vdb""#
@@ -273,7 +273,7 @@ fn requests_that_began_in_the_ramp_are_no_contradiction() {
         format!(
             r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"a","groupid":0,"error":0,"job options":{{{options}}},
             "read":{{"io_bytes":8192000,"bw_bytes":4096000,"iops":1000.0,"runtime":2000,"total_ios":2000,
-            "lat_ns":{{"min":1000,"max":600000000,"mean":9600000.0,"stddev":1.0,"N":2000}}}}}}]}}"#
+            "lat_ns":{{"min":1000,"max":800000000,"mean":11000000.0,"stddev":1.0,"N":2000}}}}}}]}}"#
         )
     };
     let run = only(&text(r#""ramp_time":"1","#));
@@ -297,4 +297,18 @@ fn files_of_each_job_are_added_up() {
     };
     assert_eq!(row(r#""directory":"/mnt/d""#), "156 MiB were moved within 64 MiB");
     assert_eq!(row(r#""filename":"/mnt/d/f""#), "156 MiB were moved within 16 MiB");
+}
+
+#[test]
+fn a_latency_target_is_what_left_the_queue_short() {
+    let text = "a: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=32\nfio-3.33\n\
+        a: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n  read: IOPS=895, BW=3586KiB/s (3672kB/s)(350MiB/100001msec)\n     \
+        lat (usec): min=41, max=56700, avg=1120.00, stdev=10.00\n     latency   : target=2000000, window=500000, percentile=95.00%, depth=4\n";
+    let run = only(text);
+    let limit = run.diagnosis.find("load-limited").unwrap();
+    assert!(
+        limit.headline.starts_with("fio held the depth down to keep a latency (latency_target=2000us)"),
+        "{limit:?}"
+    );
+    assert!(run.little.unwrap().ends_with("fio held the depth down to keep a latency"));
 }

@@ -176,6 +176,7 @@ fn a_rate_of_sysbench_is_what_held_the_load_back() {
     let limit = run.diagnosis.find("load-limited").unwrap();
     assert!(limit.headline.contains("100/s were asked for (--rate=100)"), "{}", limit.headline);
     assert!(limit.advice.starts_with("leave --rate=100 out"), "{}", limit.advice);
+    assert!(run.doubts.iter().all(|d| d.code != "rate-not-reached"), "the queue had room: {:?}", run.doubts);
     assert!(run.tested.contains("range 64 MiB together"), "its threads share the files: {}", run.tested);
 }
 

@@ -539,6 +539,15 @@ fn a_mounted_file_is_kept_as_any_other() {
         .ended(1)
         .says(&["could not be saved"]);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    // So it does where the process may not write so large a file: 512 or 1,024 bytes, as the shell counts.
+    std::fs::remove_file(small.0.join("filler")).unwrap();
+    let limited = format!(
+        "ulimit -f 1; exec '{}' convert r-2.json --to json+ -o r.json",
+        env!("CARGO_BIN_EXE_volproof")
+    );
+    let ended = Command::new("sh").args(["-c", &limited]).current_dir(bench.path()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn what_fio_cannot_do_is_refused_before_anything_runs() {
     }
     let bench = Bench::new();
     bench.file("f.dat", 4);
-    let line = "run f.dat --rw randread --engine fio --rate-iops 1 --numjobs 3 --json r.json";
+    let line = "run f.dat --rw randread --engine fio:libaio --rate-iops 1 --numjobs 3 --json r.json";
     bench
         .run(&line.split(' ').collect::<Vec<_>>())
         .ended(2)

@@ -4,7 +4,7 @@
 //! than it gets back, so that such a search finds the highest rate and not a load: at that rate, clients that do not wait for each other
 //! wait for long.
 
-use super::tests::{QueuePlayed, play, search, solve};
+use super::tests::{QueuePlayed, patient, play, search, solve};
 use super::*;
 
 /// The depth that fio's `latency_target` settles on, as its documentation says: windows at depth 1, 2, 4 and so on while the percentile keeps the
@@ -50,13 +50,13 @@ fn a_depth_that_keeps_the_limit_shows_no_load_that_does() {
     let found = play(&search, &mut device()).0.holds_per_second.unwrap();
     println!("M/D/8: by depth {:.0} at depth {}, by load {found:.0}", by_depth.iops, by_depth.step.iodepth);
     assert!(found < 0.98 * by_depth.iops, "{found}");
-    assert_eq!(offered(&search, &mut device(), found), TrialOutcome::Holds);
+    assert!(!offered(&search, &mut device(), found).fails());
 }
 
 #[test]
 fn random_service_makes_the_difference_larger() {
     // M/M/1: the response times of an open loop are exponential with the rate mu - lambda (Kleinrock).
-    let search = search(ResponseFigure::P99, 30.0);
+    let search = patient(ResponseFigure::P99, 30.0);
     let device = || QueuePlayed::new(1, 0.001, true, 4);
     let truth = solve(|rate| (-(1000.0 - rate) * 0.030f64).exp(), 1000.0, 0.01);
     let by_depth = latency_target(&search, &mut device()).unwrap();
@@ -65,9 +65,8 @@ fn random_service_makes_the_difference_larger() {
         "M/M/1: by depth {:.0} at depth {}, by load {found:.0}, truth {truth:.0}",
         by_depth.iops, by_depth.step.iodepth
     );
-    // Trials of five minutes leave the load some per cent below the truth at such low rates.
     assert!(
-        by_depth.iops > 1.15 * truth && (0.94..1.005).contains(&(found / truth)),
+        by_depth.iops > 1.15 * truth && (0.98..1.005).contains(&(found / truth)),
         "{found} {}",
         by_depth.iops
     );

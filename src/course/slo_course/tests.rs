@@ -129,7 +129,7 @@ pub(super) fn search(figure: ResponseFigure, limit_ms: f64) -> SloSearch {
 }
 
 /// The same with trials of twenty minutes: what 2 % of a soft knee needs at such low rates.
-fn patient(figure: ResponseFigure, limit_ms: f64) -> SloSearch {
+pub(super) fn patient(figure: ResponseFigure, limit_ms: f64) -> SloSearch {
     SloSearch { confirm: Nanos::seconds(1200), ..search(figure, limit_ms) }
 }
 

@@ -43,7 +43,7 @@ pub fn before(output: &Output) -> String {
     let mut last = None;
     for job in &output.jobs {
         // The options of one are no header of unlike jobs.
-        let one = !job_conditions::shows_one_of_several(output, job);
+        let one = job.header.is_some() || !job_conditions::shows_one_of_several(output, job);
         let header = job_conditions::header(output, job).filter(|h| one && h.is_of_one_load());
         let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
         // Rows of one name with one load are clones of a job, of which fio prints one line.
