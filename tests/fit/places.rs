@@ -60,8 +60,9 @@ fn etcd_on_ext4_and_xfs_has_an_answer_for_each_need() {
             return println!("skipped: {name} on a loop device cannot be mounted");
         };
         let (code, record, told) = judged(dir.path(), &point, "etcd", &["--runtime", "3s"]);
-        // Three seconds decide no rate; a slow disk may fail already.
-        assert!([Some(1), Some(5)].contains(&code), "{name}: {told}");
+        // Three seconds decide no rate; a slow disk may fail already, and a host that takes CPU time away leaves nothing to judge.
+        let stolen = code == Some(6) && told.contains("[cpu-steal]");
+        assert!([Some(1), Some(5)].contains(&code) || stolen, "{name}: {told}");
         let claims = record["verdict"]["claims"].as_array().unwrap();
         assert_eq!(claims.len(), 2, "{name}: {told}");
         let flushes = record["steps"][0]["sync"]["ios"].as_u64().unwrap();
