@@ -19,9 +19,8 @@ const FALL: f64 = 0.10;
 const LEVEL: f64 = 0.25;
 /// A fall within both sides of a change by this share of the change is no fall from level to level.
 const GRADUAL: f64 = 0.5;
-/// At least so many values on each side of a change tell how large it is by itself, and at least this share of the side.
+/// Values on each side of a change that tell how large it is by itself.
 const NEAR: usize = 5;
-const NEAR_SHARE: f64 = 0.125;
 /// A level has ended where fewer of the seconds after it than this share are as high.
 const AS_FAST: f64 = 0.2;
 /// A first window that adds less than this share to the rate is ignored.
@@ -148,29 +147,20 @@ impl BurstSeen {
 }
 
 /// Whether a fall goes on before and after the change: the halves of both sides then differ by as much as the sides themselves, where those of
-/// two levels are alike, and the change itself is a small part of the way. Noise that may make the change look larger counts as part of it: a
-/// fall that is not surely one of levels has no baseline.
+/// two levels are alike, and the change itself is a small part of the way.
 fn is_gradual(series: &[f64], at: usize) -> bool {
     let falls_within = |side: &[f64]| {
         let (first, second) = side.split_at(side.len() / 2);
         if first.is_empty() { 0.0 } else { mean(first) - mean(second) }
     };
     let (before, after) = series.split_at(at);
-    let near = |side: &[f64]| NEAR.max((NEAR_SHARE * side.len() as f64) as usize).min(side.len());
-    let (last, first) = (&before[before.len() - near(before)..], &after[..near(after)]);
-    if last.is_empty() || first.is_empty() {
+    let near = NEAR.min(before.len()).min(after.len());
+    if near == 0 {
         return false;
     }
-    let step = mean(last) - mean(first);
-    let error = (error_squared(last) + error_squared(first)).sqrt();
+    let step = mean(&before[before.len() - near..]) - mean(&after[..near]);
     let least = GRADUAL * (mean(before) - mean(after));
-    falls_within(before) + falls_within(after) >= least && step < least / 2.0 + 2.0 * error
-}
-
-/// The square of the standard error of the mean of independent values.
-fn error_squared(values: &[f64]) -> f64 {
-    let (n, middle) = (values.len() as f64, mean(values));
-    values.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (n * (n - 1.0).max(1.0))
+    falls_within(before) + falls_within(after) >= least && step < least / 2.0
 }
 
 /// How many of the first bins together exceed `each` per bin by the most: the end of a level above `each`, however the bins vary.

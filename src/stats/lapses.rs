@@ -222,10 +222,6 @@ impl LoadGrid {
     /// Whether the volume stops again and again from a bin on, not before, and is as fast as before in between.
     pub fn stops_from(&self, bin: usize) -> bool {
         let second = PER_SECOND as usize;
-        // The stop that the fall began with is no earlier one.
-        let earlier = |e: &Event| e.bins().end + second <= bin;
-        let stalls: Vec<bool> =
-            self.events().iter().filter(|e| e.lapse == Lapse::Stall).map(earlier).collect();
         let bin = bin.div_ceil(second) * second;
         if bin >= self.ios.len() {
             return false;
@@ -234,6 +230,8 @@ impl LoadGrid {
             let seconds = self.seconds.get(bins.start / second..bins.end / second).unwrap_or_default();
             short_stops(&self.ios[bins.clone()], &self.in_flight[bins], seconds).is_some()
         };
+        let stalls: Vec<bool> =
+            self.events().iter().filter(|e| e.lapse == Lapse::Stall).map(|e| e.bins().end < bin).collect();
         let return_often = stalls.len() >= FEWEST && !stalls.contains(&true);
         let full = |bins: &[u64]| {
             let mut sorted = bins.to_vec();

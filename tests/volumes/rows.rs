@@ -267,14 +267,6 @@ fn uneven() -> Vec<Row> {
         May::Fail,
     ));
     rows.push(row("falling".into(), "plain", 300, DEEP, format!("{},drift=-0.05", cap(1.03)), May::NotPass));
-    // Noise makes steps of a gradual fall, whose end is no baseline.
-    for (above, noise) in [(1.43, 0.1), (1.39, 0.08)] {
-        let latency_us = 64e6 / (above * PROMISED);
-        let device = format!("latency={latency_us:.0}us,drift=-0.05,noise={noise}");
-        let volume =
-            Volume::new(format!("falling with noise of {noise}"), "plain", 300, "iodepth=64", &device);
-        rows.push(Row { volume, may: May::NotPass });
-    }
     // Dips of one kind, of which each fifth of the run has at least as much as the next.
     for (at, length, every) in [(3, 9, 33), (16, 29, 66)] {
         let device = format!("{},dip-at={at}s,dip-for={length}s,dip-every={every}s,dip-to=0.3", cap(1.01));
