@@ -19,8 +19,6 @@ const FALL: f64 = 0.10;
 const LEVEL: f64 = 0.25;
 /// A fall within both sides of a change by this share of the change is no fall from level to level.
 const GRADUAL: f64 = 0.5;
-/// Values on each side of a change that tell how large it is by itself.
-const NEAR: usize = 5;
 /// A level has ended where fewer of the seconds after it than this share are as high.
 const AS_FAST: f64 = 0.2;
 /// A first window that adds less than this share to the rate is ignored.
@@ -147,20 +145,14 @@ impl BurstSeen {
 }
 
 /// Whether a fall goes on before and after the change: the halves of both sides then differ by as much as the sides themselves, where those of
-/// two levels are alike, and the change itself is a small part of the way.
+/// two levels are alike.
 fn is_gradual(series: &[f64], at: usize) -> bool {
     let falls_within = |side: &[f64]| {
         let (first, second) = side.split_at(side.len() / 2);
         if first.is_empty() { 0.0 } else { mean(first) - mean(second) }
     };
     let (before, after) = series.split_at(at);
-    let near = NEAR.min(before.len()).min(after.len());
-    if near == 0 {
-        return false;
-    }
-    let step = mean(&before[before.len() - near..]) - mean(&after[..near]);
-    let least = GRADUAL * (mean(before) - mean(after));
-    falls_within(before) + falls_within(after) >= least && step < least / 2.0
+    falls_within(before) + falls_within(after) >= GRADUAL * (mean(before) - mean(after))
 }
 
 /// How many of the first bins together exceed `each` per bin by the most: the end of a level above `each`, however the bins vary.
