@@ -171,21 +171,6 @@ fn returning() -> Vec<Row> {
             May::Pass,
         ));
     }
-    // Random arrivals wait for the stop, and fewer of them the later they come.
-    rows.push(row(
-        "short stops of 100 ms every 1000 ms, random arrivals".into(),
-        "plain",
-        120,
-        "iodepth=64,rate-iops=400,arrival=poisson",
-        format!("{},stall-at=500ms,stall-for=100ms,stall-every=1s", cap(2.25)),
-        May::NotFail,
-    ));
-    // Stops that begin in the middle of a run are no credits that ended.
-    for (dead, every, share) in [(126, 522, 0.87), (347, 1369, 1.18), (1086, 3765, 0.83)] {
-        let device =
-            format!("{},cap-period=10ms,stall-at=40s,stall-for={dead}ms,stall-every={every}ms", cap(share));
-        rows.push(row(format!("stops of {dead} ms from 40 s on"), "plain", 90, DEEP, device, May::NotPass));
-    }
     for (every, length, to, may) in
         [(10, 2, 0.3, May::NotPass), (30, 5, 0.2, May::NotPass), (12, 6, 0.5, May::Fail)]
     {
@@ -267,34 +252,6 @@ fn uneven() -> Vec<Row> {
         May::Fail,
     ));
     rows.push(row("falling".into(), "plain", 300, DEEP, format!("{},drift=-0.05", cap(1.03)), May::NotPass));
-    // Dips of one kind, of which each fifth of the run has at least as much as the next.
-    for (at, length, every) in [(3, 9, 33), (16, 29, 66)] {
-        let device = format!("{},dip-at={at}s,dip-for={length}s,dip-every={every}s,dip-to=0.3", cap(1.01));
-        rows.push(row(
-            format!("dips at {at} s that rise by fifths"),
-            "plain",
-            300,
-            DEEP,
-            device,
-            May::NotPass,
-        ));
-    }
-    rows.push(row(
-        "falling under a schedule".into(),
-        "plain",
-        120,
-        "iodepth=16,rate-iops=404",
-        format!("{},drift=-0.05", cap(0.95)),
-        May::NotPass,
-    ));
-    rows.push(row(
-        "half a minute at 0.45 under a quota of 1 s".into(),
-        "plain",
-        120,
-        "iodepth=64",
-        format!("{},cap-period=1s,dip-at=60s,dip-for=37s,dip-to=0.45", cap(0.98)),
-        May::NotPass,
-    ));
     rows.push(row(
         "falling and slow".into(),
         "plain",
