@@ -119,7 +119,7 @@ fn stalls_of_each_second(step: &StepRecord) -> Option<Stops> {
     let period_seconds = period(step).filter(|p| *p <= SECOND)?;
     let stalls = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall);
     let lost: f64 = stalls.map(|e| e.length_ns.as_seconds()).filter(|length| *length <= period_seconds).sum();
-    Some(Stops::of_each_period(period_seconds, lost / step.window_ns.as_seconds().max(1e-9)))
+    Some(Stops { period_seconds, silent_share: lost / step.window_ns.as_seconds().max(1e-9) })
 }
 
 /// The advice for a run that tells a quota from a volume that stops.
@@ -138,12 +138,12 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let step = case.run.map(|run| run.step).filter(|step| !was_suspended(step))?;
     let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
     let stops = load.stops().or_else(|| stalls_of_each_second(step))?;
-    let Stops { silent_share: silent, period_seconds: period, stop_seconds: length, some_unseen } = stops;
+    let Stops { silent_share: silent, period_seconds: period } = stops;
     let (told, sure) = load.share_of(&stops);
     // A few slow I/Os may fill a shallow queue now and then. Each of them lasts longer than such a pause, and the seconds differ.
     let s = &case.summary;
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
-    let shorter = s.outlasts(length);
+    let shorter = s.outlasts(silent * period);
     if s.mean_where_slow_ios_fill(FILLED_BY_FEW).is_some() && (s.slow_one_by_one() || uneven && shorter) {
         return None;
     }
@@ -155,25 +155,19 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
             codes::ON_OFF,
             if seen { Confidence::Likely } else { Confidence::Possible },
             format!(
-                "The volume does nothing {}for {}{} % of the time: it stops for {} {} {}.",
+                "The volume does nothing {}for {}{} % of the time: it stops for {} {} in every {} s.",
                 if others { "of this load " } else { "" },
-                if sure && !some_unseen { "" } else { "at least " },
+                if sure { "" } else { "at least " },
                 significant(100.0 * told),
                 if sure { "about" } else { "at least" },
-                Nanos((length * told / silent.max(f64::MIN_POSITIVE) * 1e9) as u64),
-                match (some_unseen, significant(period)) {
-                    (false, period) => format!("in every {period} s"),
-                    (true, period) => {
-                        format!("again and again; the stops that this load shows are {period} s apart, or a multiple of that")
-                    }
-                }
+                Nanos((told * period * 1e9) as u64),
+                significant(period)
             ),
             lower_rate(case),
         )
         .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
         .number(codes::figure::SILENT_SHARE, silent)
-        .number(codes::figure::PERIOD_SECONDS, period)
-        .number(codes::figure::STOP_SECONDS, length),
+        .number(codes::figure::PERIOD_SECONDS, period),
     )
 }
 

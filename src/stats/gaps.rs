@@ -49,10 +49,8 @@ const FEW_GAPS: usize = 20;
 const ALWAYS: f64 = 0.5;
 /// A bin with less than this share of a full one has slow I/Os alone, which complete while the volume waits for its next quota.
 const FAINT: f64 = 0.02;
-/// Quotas of the same time are equal within this share.
+/// Quotas are equal within this share.
 const SAME_QUOTA: f64 = 0.1;
-/// Bins whose quotas are taken together, with as many before and after them.
-const AROUND: usize = PER_SECOND as usize;
 /// This share of the bins with completions may have neither a quota nor a part of one.
 const ODD: f64 = 0.1;
 /// This share of the quotas come in the next bin or the one after it.
@@ -103,22 +101,6 @@ pub struct Stops {
     pub period_seconds: f64,
     /// Share of the time without completions, 0 to 1.
     pub silent_share: f64,
-    /// The length of one stop, in seconds.
-    pub stop_seconds: f64,
-    /// The load may not have shown each of them, so that the share is a lower bound, and the period a multiple of the true one.
-    pub some_unseen: bool,
-}
-
-impl Stops {
-    /// Stops of which the load shows each one.
-    pub fn of_each_period(period_seconds: f64, silent_share: f64) -> Stops {
-        Stops {
-            period_seconds,
-            silent_share,
-            stop_seconds: silent_share * period_seconds,
-            some_unseen: false,
-        }
-    }
 }
 
 /// The usual distance, from distances of whole bins: a period of two and a half bins shows as two and three in turn.
@@ -147,7 +129,7 @@ impl Gaps {
         let quick_ns = load.quick_ns;
         let mut whole =
             Gaps { cycles: Vec::new(), bins: ios.len(), in_flight, quick_ns, beats_with_grid: None };
-        whole.beats_with_grid = beat_with_grid(ios).and_then(|period| whole.used_up(period, full));
+        whole.beats_with_grid = beat_with_grid(ios, full).and_then(|period| whole.used_up(period, full));
         let above = |least| Gaps { cycles: edges.cycles(least), ..whole.clone() };
         let least = (FAINT * full) as u64;
         let of_quota = (least > 0).then(|| above(least));
@@ -158,7 +140,7 @@ impl Gaps {
     /// The stops of a quota of so many I/Os in each period, in bins, where the requests in flight use it up in a part of that time.
     fn used_up(&self, period: f64, quota: f64) -> Option<Stops> {
         let busy = quota * self.quick_ns / self.in_flight.max(1.0) / GRID.0 as f64;
-        let stops = Stops::of_each_period(period / PER_SECOND as f64, 1.0 - busy / period);
+        let stops = Stops { period_seconds: period / PER_SECOND as f64, silent_share: 1.0 - busy / period };
         (busy > 0.0 && busy <= OPEN * period).then_some(stops)
     }
 
@@ -228,7 +210,7 @@ impl Gaps {
         // Batches that spread over time leave gaps only at the start of the run.
         let always = |period: &f64| *period * self.cycles.len() as f64 >= ALWAYS * self.bins as f64;
         let period = beat(&self.distances()).filter(|_| often).filter(always)?;
-        Some(Stops::of_each_period(period / PER_SECOND as f64, self.silent_share()))
+        Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share: self.silent_share() })
     }
 
     /// Whether in at least half of the cycles the device completed, at once, the requests in flight.
@@ -269,13 +251,11 @@ impl Gaps {
 
 /// The period, in bins, of a quota that comes after more than one bin and less than two: some bins have no quota and the others one, in two
 /// parts where it straddles them.
-fn beat_with_grid(ios: &[u64]) -> Option<f64> {
-    let quotas: Vec<f64> = (0..ios.len()).step_by(AROUND).map(|i| full_around(ios, i)).collect();
-    let quota_at = |i: usize| quotas[i / AROUND];
+fn beat_with_grid(ios: &[u64], quota: f64) -> Option<f64> {
+    let whole = |n: u64| (n as f64 / quota - 1.0).abs() <= SAME_QUOTA;
     let (mut at, mut odd, mut i) = (Vec::new(), 0, 0);
     while i < ios.len() {
-        let (n, next, quota) = (ios[i], ios.get(i + 1).copied().unwrap_or(0), quota_at(i));
-        let whole = |n: u64| (n as f64 / quota - 1.0).abs() <= SAME_QUOTA;
+        let (n, next) = (ios[i], ios.get(i + 1).copied().unwrap_or(0));
         let some = n as f64 > FAINT * quota;
         let straddles = some && !whole(n) && next > 0 && whole(n.saturating_add(next));
         match some {
@@ -296,14 +276,6 @@ fn beat_with_grid(ios: &[u64]) -> Option<f64> {
         && regular >= REGULAR * spans.len() as f64
         && at.len() as f64 * period >= ALWAYS * ios.len() as f64;
     (all && (1.0 + BESIDE_GRID..2.0).contains(&period)).then_some(period)
-}
-
-/// I/Os of a bin without silence among those around it: the quota may change in the course of a run.
-fn full_around(ios: &[u64], at: usize) -> f64 {
-    let around = &ios[at.saturating_sub(AROUND)..(at + 2 * AROUND).min(ios.len())];
-    let mut counts: Vec<u64> = around.iter().copied().filter(|n| *n > 0).collect();
-    counts.sort_unstable();
-    counts.get((counts.len() as f64 * FULL_PARTS) as usize).map_or(0.0, |n| *n as f64)
 }
 
 /// The bins of a part of a run, at both ends of its gaps.
@@ -371,9 +343,7 @@ impl Edges<'_> {
     /// How much longer than the median the first I/Os of a bin waited, as many as were in flight, in bins.
     fn waited(&self, bin: usize) -> Option<f64> {
         let (n, sum) = (*self.ios.get(bin)? as f64, *self.latency_ns.get(bin)? as f64 / GRID.0 as f64);
-        // Under a schedule the queue fills in the gap, and empties in the bin after it.
-        let before = bin.checked_sub(1).and_then(|i| self.in_flight.get(i)).copied().unwrap_or(0.0);
-        let waiting = self.in_flight.get(bin)?.max(before).clamp(1.0, n.max(1.0));
+        let waiting = self.in_flight.get(bin)?.clamp(1.0, n.max(1.0));
         Some((sum - (n - waiting) * self.median) / waiting - self.median)
     }
 }

@@ -45,10 +45,6 @@ const QUARTILE: f64 = 0.6745;
 const FALL: usize = 2;
 /// The queue is as full as usual above this share of the median.
 const FULL: f64 = 0.8;
-/// A whole number of periods is a second within this share.
-const WHOLE_TIMES: f64 = 0.01;
-/// Bins without a stop have this share of the I/Os that those before the stops have.
-const AS_FAST: f64 = 0.9;
 /// Where I/Os usually take more than this share of a gap, they do not show when the gap began and ended: I/Os that waited for its end look
 /// like I/Os that waited in the queue.
 const TELLS_ENDS: f64 = 0.5;
@@ -166,13 +162,7 @@ impl LoadGrid {
             let first = part.start as f64;
             let stalls: Vec<Event> =
                 stalls.iter().map(|at| self.event(Lapse::Stall, first + at.0..first + at.1)).collect();
-            // A quota that comes once a second, or a whole number of times, gives each second the same.
-            let whole = |q: Stops| {
-                let times = (1.0 / q.period_seconds).round();
-                (times * q.period_seconds - 1.0).abs() < WHOLE_TIMES
-            };
-            let even = own.quota().is_some_and(whole);
-            events.extend(self.brown_outs(part, usual, even, &stalls));
+            events.extend(self.brown_outs(part, usual, &stalls));
             events.extend(stalls);
         }
         events.sort_by_key(|e| e.start_ns);
@@ -207,39 +197,11 @@ impl LoadGrid {
 
     /// Share of the time that stops take, and whether the share is known more exactly than in whole bins; if not, it is a lower bound.
     pub fn share_of(&self, stops: &Stops) -> (f64, bool) {
-        if self.tells_ends(Nanos((stops.stop_seconds * 1e9) as u64)) {
+        if self.tells_ends(Nanos((stops.silent_share * stops.period_seconds * 1e9) as u64)) {
             return (stops.silent_share, true);
         }
-        // Longer stalls are told by themselves.
-        let outlasts =
-            |e: &&Event| e.lapse == Lapse::Stall && e.length_ns.as_seconds() > stops.period_seconds;
-        let stalls: Vec<Range<usize>> = self.events().iter().filter(outlasts).map(Event::bins).collect();
-        let told = |i: usize| stalls.iter().any(|bins| bins.contains(&i));
-        let silent = (0..self.ios.len()).filter(|i| waits(self.ios[*i], self.in_flight[*i]) && !told(*i));
+        let silent = self.ios.iter().zip(&self.in_flight).filter(|(n, in_flight)| waits(**n, **in_flight));
         (stops.silent_share.min(silent.count() as f64 / self.ios.len().max(1) as f64), false)
-    }
-
-    /// Whether the volume stops again and again from a bin on, not before, and is as fast as before in between.
-    pub fn stops_from(&self, bin: usize) -> bool {
-        let second = PER_SECOND as usize;
-        let bin = bin.div_ceil(second) * second;
-        if bin >= self.ios.len() {
-            return false;
-        }
-        let short = |bins: Range<usize>| {
-            let seconds = self.seconds.get(bins.start / second..bins.end / second).unwrap_or_default();
-            short_stops(&self.ios[bins.clone()], &self.in_flight[bins], seconds).is_some()
-        };
-        let stalls: Vec<bool> =
-            self.events().iter().filter(|e| e.lapse == Lapse::Stall).map(|e| e.bins().end < bin).collect();
-        let return_often = stalls.len() >= FEWEST && !stalls.contains(&true);
-        let full = |bins: &[u64]| {
-            let mut sorted = bins.to_vec();
-            sorted.sort_unstable();
-            sorted.get(sorted.len() * 3 / 4).map_or(0.0, |n| *n as f64)
-        };
-        let as_fast = full(&self.ios[bin..]) >= AS_FAST * full(&self.ios[..bin]);
-        as_fast && (return_often || short(bin..self.ios.len()) && !short(0..bin))
     }
 
     /// The run before a fall from one level to another, and after it.
@@ -278,9 +240,9 @@ impl LoadGrid {
             .collect()
     }
 
-    fn brown_outs(&self, part: Range<usize>, usual: usize, even: bool, stalls: &[Event]) -> Vec<Event> {
-        // Where long gaps are usual, the rate of a single second is no evidence of a brown-out, unless seconds are even all the same.
-        if usual >= SHORTEST_STALL && !even {
+    fn brown_outs(&self, part: Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
+        // Where long gaps are usual, the rate of a single second is no evidence of a brown-out.
+        if usual >= SHORTEST_STALL {
             return Vec::new();
         }
         let second = PER_SECOND as usize;

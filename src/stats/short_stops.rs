@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::OFTEN;
 use super::gaps::{BATCH, Stops, beat};
 use super::lapses::runs;
-use super::moments::{mean, median};
+use super::moments::median;
 use super::percentile::pooled;
 use crate::hist::StoredHistogram;
 use crate::hist::bucket;
@@ -37,17 +37,6 @@ const LONGER: f64 = 1.75;
 const USUAL: f64 = 0.5;
 /// An empty bin where this many I/Os are expected is no chance.
 const MANY: f64 = 20.0;
-
-/// Some periods show no stop where stops last this multiple of the silent share of a period.
-const UNSEEN: f64 = 1.2;
-/// This share of the distances between stops may be shorter than the usual one.
-const SHORT_ONES: f64 = 0.1;
-/// Multiples of a shorter distance than this, in bins, are all distances of the grid.
-const LEAST_DISTANCE: f64 = 5.0;
-/// The shortest distance is known to within this share.
-const DISTANCE_KNOWN: f64 = 0.02;
-/// This share of the distances must be multiples of the shortest one.
-const NEARLY_ALL: f64 = 0.8;
 
 const SECOND: usize = PER_SECOND as usize;
 const BIN_NS: f64 = 1e9 / PER_SECOND as f64;
@@ -113,29 +102,8 @@ pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[StoredHisto
     let distances: Vec<f64> =
         stops.windows(2).map(|pair| (pair[1].bins.start - pair[0].bins.start) as f64).collect();
     let often = stops.len() >= FEWEST && silent_share >= OFTEN;
-    let period = shortest_distance(&distances).or_else(|| beat(&distances)).filter(|_| often)?;
-    let stop_seconds = silent_share * ios.len() as f64 / stops.len() as f64 / PER_SECOND as f64;
-    let period_seconds = period / PER_SECOND as f64;
-    // Where only empty bins show a stop, those that begin and end within bins are not seen; no stop is where few requests are in flight.
-    let only_empty = usual > USUAL * HELD * stop_seconds * 1e9;
-    let some_unseen = only_empty || stop_seconds > UNSEEN * silent_share * period_seconds;
-    Some(Stops { period_seconds, silent_share, stop_seconds, some_unseen })
-}
-
-/// The distance of which nearly all others are multiples, in bins: where few requests were in flight, a load does not show a stop.
-fn shortest_distance(distances: &[f64]) -> Option<f64> {
-    let mut sorted = distances.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let shortest = *sorted.get((sorted.len() as f64 * SHORT_ONES) as usize)?;
-    // On the grid each distance is off by up to one bin; several of the shortest ones are off by less on average.
-    let short: Vec<f64> = sorted.iter().copied().filter(|d| (d - shortest).abs() <= 1.0).collect();
-    let guess = mean(&short);
-    let times = |d: &f64| (d / guess).round();
-    let off = |d: &&f64| (*d - times(d) * guess).abs() <= 1.0 + times(d) * guess * DISTANCE_KNOWN;
-    let fits: Vec<f64> = distances.iter().filter(off).copied().collect();
-    let told = short.len() >= FEWEST && guess >= LEAST_DISTANCE && guess.is_finite();
-    (told && fits.len() as f64 >= NEARLY_ALL * distances.len() as f64)
-        .then(|| fits.iter().sum::<f64>() / fits.iter().map(times).sum::<f64>())
+    let period = beat(&distances).filter(|_| often)?;
+    Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share })
 }
 
 /// I/Os that took as long as that.
