@@ -159,11 +159,12 @@ fn messages(err: &str) {
     assert!(!err.starts_with(' ') && err.lines().all(ours), "{err}");
 }
 
-/// Every line fits the width that text for people keeps to.
+/// Every line fits the width that text for people keeps to. A path that is longer stands in a line of its own, in one piece.
 #[track_caller]
 fn fits(text: &str) {
     for line in text.lines() {
-        assert!(line.chars().count() <= volproof::output::screen::WIDTH, "too wide: {line}");
+        let path = line.trim().starts_with('/') && !line.trim().contains(' ');
+        assert!(path || line.chars().count() <= volproof::output::screen::WIDTH, "too wide: {line}");
     }
 }
 
