@@ -3,10 +3,12 @@
 mod course_args;
 mod examples;
 mod fit_args;
+mod fleet_args;
 mod stored_args;
 
 pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 pub use fit_args::{FitArgs, FitsArgs};
+pub use fleet_args::{FleetCourse, FleetCourseArgs, FleetMemberArgs, FleetRunArgs};
 pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 
 use std::path::{Path, PathBuf};
@@ -315,30 +317,6 @@ pub struct SharingArgs {
     /// The same, but each machine drives the whole of it
     #[arg(long, help_heading = "Fleet")]
     pub overlap: bool,
-}
-
-/// A run on all machines that a launcher of MPI started it on, and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct FleetRunArgs {
-    /// The plan and its targets
-    #[command(flatten)]
-    pub what: PlanArgs,
-    /// Set the kernel's knobs for the devices, and put them back; ab also measures what each knob does
-    /// [default: on for block devices when root]
-    #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
-    pub tune: Option<TuneMode>,
-    /// The promise
-    #[command(flatten)]
-    pub promise: PromiseOptions,
-    /// Whose volumes they are
-    #[command(flatten)]
-    pub sharing: SharingArgs,
-    /// A machine that has not answered for this long is lost, and the run ends on all of them
-    #[arg(long, value_name = "TIME", help_heading = "Fleet", default_value = "15s")]
-    pub answer_within: Nanos,
-    /// Where the results of the fleet go; each machine also keeps its own Record in the folder of --records
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Where results go.

@@ -86,7 +86,12 @@ pub fn is_whole(planned: &Step, done: &StepRecord) -> bool {
 impl FinishedStep {
     /// A step of a Record; none for one that was cut off, or that its plan does not have.
     pub fn of(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
-        let step = record.plan_step(&done.name)?.clone();
+        let mut step = record.plan_step(&done.name)?.clone();
+        if let (Some(fleet), Some(Question::Slo(_))) = (&record.fleet, &record.plan.question) {
+            // A search offers rates to all machines together. Rounding undoes what dividing by their number lost.
+            let all = |rate: f64| (rate * f64::from(fleet.ranks) * 1e6).round() / 1e6;
+            step.rate_iops = step.rate_iops.map(all);
+        }
         if !is_whole(&step, done) {
             return None;
         }

@@ -73,5 +73,9 @@ pub fn next(record: &Record) -> Option<Step> {
 /// Puts the answer into a Record, by its steps and findings. Only [`seal`](crate::seal) calls it, once the findings are made.
 pub(crate) fn answer(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
+    // A rank measures what all machines together are asked: the sum of them has the answer.
+    if record.rank.is_some() {
+        return;
+    }
     record.answer = of(question).answer(&finished::of_record(record), record.judged_promise.as_ref());
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rank_clock::ClockStamp;
 use crate::fit::AskedFits;
-use crate::plan::Plan;
+use crate::plan::{Plan, Step};
 use crate::record::RankClock;
 
 /// A message.
@@ -38,6 +38,8 @@ pub enum FleetMessage {
         /// The receiver's clock.
         clock: RankClock,
     },
+    /// The next step of a course, or its end: from rank 0, once all ranks have sent it what they measured.
+    Next(Option<Box<Step>>),
     /// A rank's load has ended and its settings are put back: to rank 0.
     Ended {
         /// It has a Record.
@@ -47,7 +49,7 @@ pub enum FleetMessage {
     Clock(RankClock),
     /// The receiver is to send its Record: from rank 0.
     Give,
-    /// A Record, as its file has it: to rank 0.
+    /// A Record, as its file has it: to rank 0, at the end and after each step of a course.
     Record(Vec<u8>),
     /// The fleet is done: from rank 0.
     Dismissed {

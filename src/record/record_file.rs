@@ -1,6 +1,6 @@
 //! A Record as JSON: reading it in every version, writing it, and its schema.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Deserializer;
@@ -212,12 +212,23 @@ impl Record {
         }
     }
 
+    /// The Record as a file has it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.write(&mut text).expect("memory takes what is written");
+        text
+    }
+
     /// Writes the Record as one line of JSON, with escapes for the characters that a terminal would obey.
     ///
     /// # Errors
     /// When `out` takes no more.
     pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        serde_json::to_writer(VisibleWriter(out), self)?;
+        // Each piece is whole characters, so that the buffer is too: it spares a look at each number by itself.
+        let mut text = BufWriter::with_capacity(1 << 16, VisibleWriter(out));
+        serde_json::to_writer(&mut text, self)?;
+        text.flush()?;
+        drop(text);
         out.write_all(b"\n")
     }
 }

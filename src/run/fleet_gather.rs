@@ -28,11 +28,8 @@ impl FleetMember<'_> {
                     }
                 }
                 Ok((_, FleetMessage::Give)) => {
-                    let mut text = Vec::new();
-                    if let Some(record) = record.take() {
-                        record.write(&mut text).expect("memory takes what is written");
-                    }
-                    self.link.send(0, FleetMessage::Record(text));
+                    let text = record.take().map(|record| record.to_bytes());
+                    self.link.send(0, FleetMessage::Record(text.unwrap_or_default()));
                 }
                 Ok((_, FleetMessage::Dismissed { code, whole })) => dismissed = Some((code, whole)),
                 Ok(_) => {}

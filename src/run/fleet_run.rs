@@ -3,7 +3,8 @@
 //! ```text
 //! muster    all ranks say which volproof they are; rank 0 reads the plan and hands it out
 //! ready     each rank surveys, guards, fills and tunes by itself; rank 0 learns the clocks and names a start two seconds ahead
-//! load      steps begin at planned times; nobody waits for a message
+//! load      steps begin at planned times; nobody waits for a message. Between the steps of a course rank 0 says which one follows
+//!           (`fleet_course`)
 //! gather    settings are put back, clocks are asked again, each rank keeps its Record, rank 0 adds them all up
 //! ```
 //!
@@ -12,17 +13,17 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use super::fleet_work::FleetWork;
 use super::measurement::Measurement;
 use super::pipeline::{Front, RunOptions};
 use super::results::Results;
 use super::{Failure, fleet_start, plans, preconditioning};
-use crate::cli::FleetRunArgs;
 use crate::device::Root;
-use crate::engine::{Headrooms, Timer};
+use crate::engine::Timer;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
@@ -30,8 +31,8 @@ use crate::fleet::link::{FleetLink, LinkEnd};
 use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::ClockStamp;
 use crate::fleet::{planned_times, volume};
-use crate::output::{FileIdentity, screen};
-use crate::plan::Plan;
+use crate::output::screen;
+use crate::plan::{Plan, Step};
 use crate::record::{ClockBasis, FleetRank, RankClock, Record, State};
 use crate::ui::Ui;
 use crate::unit::Nanos;
@@ -53,13 +54,19 @@ pub(super) fn host() -> String {
 
 /// From the first message to the last.
 pub(super) fn take_part(
-    args: &FleetRunArgs,
+    work: &FleetWork<'_>,
     link: FleetLink,
     interrupts: &Arc<AtomicUsize>,
 ) -> Result<Exit, Failure> {
     let place = link.place();
-    let member =
-        FleetMember { args, link: &link, rank: place.rank, ranks: place.ranks, clocks: RefCell::default() };
+    let member = FleetMember {
+        work,
+        link: &link,
+        rank: place.rank,
+        ranks: place.ranks,
+        clocks: RefCell::default(),
+        course_so_far: RefCell::default(),
+    };
     let part = member.measure(interrupts).unwrap_or_else(|failure| {
         member.give_up(&failure);
         RankPart { record: None, exit: Err(failure), own: None, fleet: None }
@@ -83,12 +90,14 @@ pub(super) struct RankPart {
 
 /// This machine in the fleet.
 pub(super) struct FleetMember<'a> {
-    args: &'a FleetRunArgs,
+    work: &'a FleetWork<'a>,
     pub link: &'a FleetLink,
-    rank: u32,
-    ranks: u32,
+    pub rank: u32,
+    pub ranks: u32,
     /// On rank 0, the clocks of the others before the run.
     pub clocks: RefCell<BTreeMap<u32, RankClock>>,
+    /// On rank 0, the finished steps of a course as sums over all machines.
+    pub course_so_far: RefCell<Option<Record>>,
 }
 
 impl FleetMember<'_> {
@@ -140,23 +149,17 @@ impl FleetMember<'_> {
         }
     }
 
-    fn next(&self) -> Result<(u32, FleetMessage), Failure> {
+    /// The next message; the run has not ended.
+    pub fn next(&self) -> Result<(u32, FleetMessage), Failure> {
         self.link.next().map_err(|end| self.ended(end))
-    }
-
-    /// The options that have to be the same on all ranks, in words that are compared.
-    fn options(&self) -> String {
-        let FleetRunArgs { what, sharing, promise, .. } = self.args;
-        let plan = (&what.preset, &what.plan, &what.suite, &what.fit, what.continue_on_error, &what.step);
-        format!("{plan:?} {:?} {sharing:?} {:?}", what.file, promise.kind)
     }
 
     /// The plan that all ranks run, with the targets of this machine.
     fn plan(&self) -> Result<(Plan, Option<AskedFits>), Failure> {
-        let what = &self.args.what;
+        let work = self.work;
         if self.rank == 0 {
-            let (plan, asked) = plans::from_args(what)?;
-            if let Some(problem) = planned_times::problem(&plan) {
+            let (plan, asked) = (work.plan)()?;
+            if let Some(problem) = planned_times::problem_of_steps(&plan) {
                 return Err(Failure::input(problem));
             }
             self.muster()?;
@@ -168,7 +171,7 @@ impl FleetMember<'_> {
         }
         let version = env!("CARGO_PKG_VERSION").into();
         let host = host();
-        self.link.send(0, FleetMessage::Hello { version, host, options: self.options() });
+        self.link.send(0, FleetMessage::Hello { version, host, options: work.same.clone() });
         let (plan, asked) = loop {
             if let (_, FleetMessage::Order { plan, asked }) = self.next()? {
                 break (*plan, asked);
@@ -176,7 +179,7 @@ impl FleetMember<'_> {
         };
         let others = plan.targets.len();
         let plan =
-            Plan { overwrite: what.consent.overwrite.is_some(), ..plans::on_targets(plan, &what.targets) };
+            Plan { overwrite: work.consent.overwrite.is_some(), ..plans::on_targets(plan, work.targets) };
         if plan.targets.len() != others {
             let (own, theirs) = (plan.targets.len(), self.link.label(0));
             return Err(Failure::input(format!(
@@ -189,7 +192,7 @@ impl FleetMember<'_> {
     /// Waits until all ranks have begun, and refuses those that cannot be ranks of one run.
     fn muster(&self) -> Result<(), Failure> {
         let mut missing: BTreeSet<u32> = self.others().collect();
-        let (own_version, own_options) = (env!("CARGO_PKG_VERSION"), self.options());
+        let (own_version, own_options) = (env!("CARGO_PKG_VERSION"), &self.work.same);
         while !missing.is_empty() {
             let (rank, message) = self.next()?;
             let FleetMessage::Hello { version, options, .. } = message else { continue };
@@ -199,7 +202,7 @@ impl FleetMember<'_> {
                     "{label} has volproof {version}, and {own} has volproof {own_version}: use one version on all machines"
                 )));
             }
-            if options != own_options {
+            if options != *own_options {
                 return Err(Failure::input(format!(
                     "{label} was started with other options than {own}: only targets, consent and outputs may differ"
                 )));
@@ -211,29 +214,24 @@ impl FleetMember<'_> {
 
     /// Everything from the plan to the end of the load, with all settings put back.
     fn measure(&self, interrupts: &Arc<AtomicUsize>) -> Result<RankPart, Failure> {
-        let FleetRunArgs { what, promise, output, .. } = self.args;
+        let FleetWork { promise, output, .. } = *self.work;
         let (plan, asked) = self.plan()?;
-        let volumes = fleet_start::volumes(self.args.sharing, &plan)?;
+        let volumes = fleet_start::volumes(self.work.member.sharing, &plan)?;
         let clock = RankClock { error_ns: None, ..OWN_CLOCK };
         let rank = FleetRank { rank: self.rank, ranks: self.ranks, volumes, start_unix_ns: 0, clock };
         let options = RunOptions {
             rank: Some(rank),
             asked: asked.map(|fits| AskedFits { judge_simulated: promise.judge_simulated, ..fits }),
-            destroy: what.consent.destroy.clone(),
-            overwrite_shared: what.consent.shared(),
-            tune: self.args.tune,
-            headrooms: Some(Headrooms::default()),
-            ..RunOptions::default()
+            ..self.work.options()
         };
-        let plan = preconditioning::add(plan, what.file.precondition, &options, &output.folders())?;
-        let named = |path: &PathBuf| (format!("--plan {}", path.display()), FileIdentity::of(path));
+        let plan = preconditioning::add(plan, self.work.file.precondition, &options, &output.folders())?;
         let measurement = Measurement {
             plan,
             options,
             promise: Cow::Borrowed(promise),
             output,
             cross: None,
-            inputs: what.plan.iter().map(named).collect(),
+            inputs: self.work.inputs.clone(),
         };
         let (job, judged_promise, used) = measurement.check_input()?;
         let mut own = Results::of_rank(output, self.rank, &used)?;
@@ -278,7 +276,8 @@ impl FleetMember<'_> {
                 }
             }
         }
-        let shared = self.args.sharing.shared || self.args.sharing.overlap;
+        let sharing = self.work.member.sharing;
+        let shared = sharing.shared || sharing.overlap;
         let mut volumes = BTreeMap::from([(0, own)]);
         while volumes.len() < self.ranks as usize {
             if let (rank, FleetMessage::Ready { volume }) = self.next()? {
@@ -332,6 +331,16 @@ struct RankFront<'a> {
     member: &'a FleetMember<'a>,
 }
 
+impl RankFront<'_> {
+    /// Speaks with the fleet while no load runs, so that messages need not wait.
+    fn without_load<A>(&self, speak: impl FnOnce(&FleetMember<'_>) -> A) -> A {
+        self.member.link.in_load(false);
+        let answer = speak(self.member);
+        self.member.link.in_load(true);
+        answer
+    }
+}
+
 impl Front for RankFront<'_> {
     fn ui(&mut self) -> &mut Ui {
         self.own.ui()
@@ -342,10 +351,13 @@ impl Front for RankFront<'_> {
     }
 
     fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
-        let link = self.member.link;
-        link.in_load(false);
-        let start = self.member.common_start(record);
-        link.in_load(true);
-        start.map(Some)
+        self.without_load(|member| member.common_start(record)).map(Some)
+    }
+
+    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
+        if record.plan.question.is_none() {
+            return Ok(None);
+        }
+        self.without_load(|member| member.next_of_course(record))
     }
 }

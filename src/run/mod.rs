@@ -7,9 +7,11 @@
 mod commands;
 mod end_signals;
 mod fit_steps;
+mod fleet_course;
 mod fleet_gather;
 mod fleet_run;
 mod fleet_start;
+mod fleet_work;
 mod leftover;
 mod measurement;
 #[cfg(feature = "mpi")]

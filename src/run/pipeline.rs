@@ -21,6 +21,7 @@ use super::open_targets::{self, Ready};
 use super::targets::{self, Surveyed};
 use super::{Failure, plans, preconditioning};
 use crate::cli::TuneMode;
+use crate::course;
 use crate::device::Root;
 use crate::doubt::Doubt;
 use crate::engine::{EngineChoice, Headrooms, Timer, Trace, clock_source};
@@ -94,6 +95,14 @@ pub trait Front {
     fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
         let _ = record;
         Ok(None)
+    }
+
+    /// The step that follows in the course of the Record's plan; none at its end, and for a plan that is a fixed list.
+    ///
+    /// # Errors
+    /// When the fleet ends before it.
+    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
+        Ok(course::next(record))
     }
 
     /// Called every 50 ms or more often while a stage runs, also when there is no news.
@@ -242,6 +251,7 @@ impl CheckedRun {
             lookup: Default::default(),
             plan,
         };
+        let size = surveyed.first().map(|target| target.size);
         front.ui().run_begins(&record, interrupts);
         let continued = Arc::new(AtomicBool::new(false));
         // Without this signal, the time of a suspension would look like a stall of the device.
@@ -258,6 +268,7 @@ impl CheckedRun {
             front,
             record,
             ready,
+            size,
             tuned: None,
             failed: Vec::new(),
             unready: Vec::new(),

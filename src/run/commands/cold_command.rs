@@ -18,5 +18,5 @@ pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
         )));
     }
     let (step, _) = args.load.base();
-    of_name(&SuiteName::Cold, &args.targets, (step, false), None, &args.how())
+    of_name(&SuiteName::Cold, &args.targets, (step, false), &args.how())
 }

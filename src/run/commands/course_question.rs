@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::cli::CourseArgs;
-use crate::course;
+use crate::course::{self, Course};
 use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Question};
@@ -14,17 +14,26 @@ use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, plans, preconditioning};
 
+fn course_of(plan: &Plan) -> &dyn Course {
+    course::of(plan.question.as_ref().expect("the plan of a course has a question"))
+}
+
+/// The plan with one step of each kind that its course may ask for.
+///
+/// # Errors
+/// A mistake of the input in one of them.
+pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
+    let plan = Plan { steps: course_of(&plan).possible(), ..plan };
+    plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
+}
+
 /// Measures until the question of a plan is answered. No output replaces a Record that the run reads, to resume it or to compare with it.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
-pub fn ask(mut plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
-    let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
-    let forecast = course.forecast();
-    plan.steps = course.possible();
-    if let Some(problem) = plan.problem() {
-        return Err(Failure::input(problem));
-    }
+pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
+    let plan = with_possible_steps(plan)?;
+    let forecast = course_of(&plan).forecast();
     // An interrupted run goes on with the preconditioning that it began with.
     let folders = if how.resume.is_some() { Vec::new() } else { how.output.folders() };
     let plan =

@@ -11,6 +11,7 @@ use crate::fleet::rank_clock::ClockStamp;
 #[cfg(feature = "mpi")]
 use crate::run::fleet_run::host;
 use crate::run::fleet_run::take_part;
+use crate::run::fleet_work::FleetWork;
 use crate::run::{Failure, end_signals};
 
 /// `fleet`.
@@ -19,8 +20,9 @@ use crate::run::{Failure, end_signals};
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
     let interrupts = end_signals::counted(end_signals::all())?;
-    let link = begin(args, interrupts.clone())?;
-    take_part(args, link, &interrupts)
+    let work = FleetWork::of(args)?;
+    let link = begin(&work, interrupts.clone())?;
+    take_part(&work, link, &interrupts)
 }
 
 /// Variables by which a launcher of MPI tells a program that it is a rank: PMIx (Open MPI, Slurm), PMI (MPICH, Slurm).
@@ -28,20 +30,20 @@ pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
 const LAUNCHED: [&str; 3] = ["PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"];
 
 #[cfg(feature = "mpi")]
-fn begin(args: &FleetRunArgs, interrupts: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
+fn begin(work: &FleetWork<'_>, interrupts: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
     if LAUNCHED.iter().all(|name| std::env::var_os(name).is_none()) {
         return Err(Failure::input(
             "`fleet` is started by a launcher of MPI, once on each machine: mpirun -np 4 --map-by node volproof fleet TARGET ..., or \
              srun --mpi=pmix; without MPI give `volproof run` a --start-at (docs/fleet.md)",
         ));
     }
-    let limit = args.answer_within.into();
+    let limit = work.member.answer_within.into();
     let begin = crate::run::mpi_exchange::Mpi::begin;
     FleetLink::start(begin, host(), limit, interrupts, ClockStamp::now).map_err(Failure::input)
 }
 
 #[cfg(not(feature = "mpi"))]
-fn begin(_: &FleetRunArgs, _: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
+fn begin(_: &FleetWork<'_>, _: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
     Err(Failure::input(
         "this volproof is built without MPI: build it with `cargo build --release --features mpi`, which needs libopenmpi-dev and \
          libclang-dev; without MPI, give `volproof run` a --start-at on each machine, and `volproof merge` the Records (docs/fleet.md)",

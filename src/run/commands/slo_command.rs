@@ -14,12 +14,20 @@ use crate::unit::Nanos;
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
+    ask(plan(args)?, &args.how, None)
+}
+
+/// The plan of a search.
+///
+/// # Errors
+/// Of input.
+pub fn plan(args: &SloArgs) -> Result<Plan, Failure> {
     let burst = burst(&args.how.promise);
     let mut search =
         args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
     search.judge_simulated = args.how.promise.judge_simulated;
     let base = plans::of_targets(&args.targets, &args.how.using);
-    ask(Plan { name: "slo".into(), question: Some(Question::Slo(search)), ..base }, &args.how, None)
+    Ok(Plan { name: "slo".into(), question: Some(Question::Slo(search)), ..base })
 }
 
 /// How long the type of a promise can burst, where the options give its size. A mistake in the promise is reported later.

@@ -22,11 +22,19 @@ use crate::unit::Bytes;
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
+    ask(plan(args)?, &args.how, args.reference.as_deref())
+}
+
+/// The plan of a suite.
+///
+/// # Errors
+/// Of input, and what the guard refuses for lack of consent.
+pub fn plan(args: &SuiteArgs) -> Result<Plan, Failure> {
     if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
     }
     let name = suites::named(&args.name).map_err(Failure::input)?;
-    of_name(&name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
+    plan_of_name(&name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
 }
 
 /// A suite over the range of its targets. Its steps follow from `step`.
@@ -36,10 +44,19 @@ pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
 pub fn of_name(
     name: &SuiteName,
     targets: &[PathBuf],
+    load: (Step, bool),
+    how: &CourseArgs,
+) -> Result<Exit, Failure> {
+    ask(plan_of_name(name, targets, load, None, how)?, how, None)
+}
+
+fn plan_of_name(
+    name: &SuiteName,
+    targets: &[PathBuf],
     (step, given): (Step, bool),
     compared: Option<&Path>,
     how: &CourseArgs,
-) -> Result<Exit, Failure> {
+) -> Result<Plan, Failure> {
     if how.promise.kind.is_some() && !suites::regards_promise(name) {
         return Err(Failure::input(format!(
             "{name} holds nothing against a promise: leave --promise out; volproof run judges a promise, and so do the suites essd-contract and \
@@ -79,7 +96,7 @@ pub fn of_name(
         None => suite,
     };
     let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
-    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how, compared)
+    Ok(Plan { question: Some(Question::Suite(suite)), file_size, ..base })
 }
 
 /// Hardware queues of the disk under a target, no more than there are CPUs; 1 where it has none.

@@ -12,6 +12,14 @@ use crate::run::{Failure, plans};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
+    ask(plan(args)?, &args.how, None)
+}
+
+/// The plan of a sweep.
+///
+/// # Errors
+/// Of input.
+pub fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
     let promise = &args.how.promise;
     let given = [
         ("--judge-simulated", promise.judge_simulated),
@@ -29,5 +37,5 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
         Some(limit) => course::within(sweep, limit).map_err(Failure::input)?,
         None => sweep,
     };
-    ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how, None)
+    Ok(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base })
 }

@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::{Ended, Front, RunOptions, not_resumed};
 use crate::cli::TuneMode;
-use crate::course;
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::doubts;
 use crate::engine::{self, EngineChoice, Timer};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
-use crate::run::fleet_start::Due;
+use crate::run::fleet_start::{self, Due};
 use crate::run::open_targets::target_doubts::DISPLACED;
 use crate::run::open_targets::{self, Ready};
 use crate::run::stage;
@@ -23,7 +22,7 @@ use crate::run::tuning::{ComparedRun, Knobs};
 use crate::run::{Failure, tuning};
 use crate::seal::{seal, seal_steps};
 use crate::ui::EndOrder;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
 /// A run that has begun.
@@ -37,6 +36,8 @@ pub(super) struct Running<'a> {
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
     pub(super) ready: Ready,
+    /// The size of the first target.
+    pub(super) size: Option<Bytes>,
     pub(super) tuned: Option<crate::tune::Tuned>,
     /// Steps that failed, and why.
     pub(super) failed: Vec<(String, String)>,
@@ -92,7 +93,11 @@ impl Running<'_> {
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
-            let Some(stage) = stages.next().or_else(|| self.next_of_course()) else { break };
+            let stage = match stages.next() {
+                Some(stage) => Some(stage),
+                None => self.next_of_course()?,
+            };
+            let Some(stage) = stage else { break };
             if self.wait_until_due(&stage)? {
                 return Ok(State::Interrupted);
             }
@@ -129,19 +134,23 @@ impl Running<'_> {
     }
 
     /// The next step of a course, at the end of the plan.
-    fn next_of_course(&mut self) -> Option<Range<usize>> {
-        let step = course::next(&self.record)?;
+    fn next_of_course(&mut self) -> Result<Option<Range<usize>>, Failure> {
+        let Some(step) = self.front.next_of_course(&self.record)? else { return Ok(None) };
         let place = self.record.plan.steps.len();
         if self.record.plan.steps.iter().any(|s| s.name == step.name) {
             // The step was cut off and nobody interrupted it: a repetition would be cut off as well.
             self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
-            return None;
+            return Ok(None);
         }
         let choice = engine::choose(step.engine).unwrap_or_else(|_| self.choices[0].clone());
         self.choices.truncate(place);
         self.choices.resize(place + 1, choice);
+        let step = match &self.record.rank {
+            Some(rank) => fleet_start::of_rank_in_course(&self.record.plan, step, rank, self.size)?,
+            None => step,
+        };
         self.record.plan.steps.push(step);
-        Some(place..place + 1)
+        Ok(Some(place..place + 1))
     }
 
     /// Sets the kernel's knobs, and measures what each of them does where that was asked for.
@@ -200,8 +209,10 @@ impl Running<'_> {
         }
         let Some(rank) = &self.record.rank else { return Ok(false) };
         let due = Due::of(&self.record.plan, rank, stage.start);
-        if stage.start == measured {
+        if stage.start == measured || self.record.plan.question.is_some() {
             due.still_ahead()?;
+        }
+        if stage.start == measured {
             self.front.ui().say(&due.announcement());
         }
         while !self.interrupted() && !due.is_near() {

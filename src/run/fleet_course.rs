@@ -1,0 +1,87 @@
+//! The steps of a course that all machines measure together: after each step rank 0 adds up what the machines measured, and says which one
+//! follows.
+//!
+//! The sum of a step is a Record of a fleet with this step alone. The course sees the sums as it sees the steps of one machine.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::fleet_run::FleetMember;
+use super::{Failure, chain, fleet_start};
+use crate::course;
+use crate::fleet::FleetMerge;
+use crate::fleet::message::FleetMessage;
+use crate::plan::Step;
+use crate::record::{Record, State};
+
+impl FleetMember<'_> {
+    /// The next step of the course for all machines; none at its end.
+    ///
+    /// # Errors
+    /// When the run has to end, or the machines do not fit together.
+    pub fn next_of_course(&self, record: &Record) -> Result<Option<Step>, Failure> {
+        let last = with_last_step(record);
+        if self.rank != 0 {
+            self.link.send(0, FleetMessage::Record(last.to_bytes()));
+            loop {
+                if let (_, FleetMessage::Next(step)) = self.next()? {
+                    return Ok(step.map(|step| *step));
+                }
+            }
+        }
+        let mut merge = FleetMerge::default();
+        let unfit = |e: anyhow::Error| Failure::input(chain(&e));
+        merge.add(last).map_err(|e| unfit(e.into()))?;
+        let mut missing: BTreeSet<u32> = self.others().collect();
+        while !missing.is_empty() {
+            let (rank, message) = self.next()?;
+            let FleetMessage::Record(text) = message else { continue };
+            let label = self.link.label(rank);
+            let text = String::from_utf8_lossy(&text);
+            let theirs = Record::parse(&text, PathBuf::from(&label)).map_err(|e| unfit(e.into()))?;
+            merge.add(theirs).map_err(|e| unfit(anyhow::Error::from(e).context(label)))?;
+            missing.remove(&rank);
+        }
+        let sum = merge.finish().map_err(|e| unfit(e.into()))?;
+        let next = self.add_to_course(sum);
+        for rank in self.others() {
+            self.link.send(rank, FleetMessage::Next(next.clone().map(Box::new)));
+        }
+        Ok(next)
+    }
+
+    /// The step that follows once all machines have measured what is in `sum`.
+    fn add_to_course(&self, sum: Record) -> Option<Step> {
+        let mut so_far = self.course_so_far.borrow_mut();
+        let all = match &mut *so_far {
+            None => so_far.insert(sum),
+            Some(all) => {
+                all.steps.extend(sum.steps);
+                all.doubts.extend(sum.doubts);
+                all.findings.get_or_insert_default().extend(sum.findings.into_iter().flatten());
+                all
+            }
+        };
+        let next = course::next(all)?;
+        let of_machine = fleet_start::rate_of_rank(&all.plan, next.clone(), self.ranks);
+        all.plan.steps.push(of_machine);
+        Some(next)
+    }
+}
+
+/// The Record of this machine with the last step of the course alone.
+fn with_last_step(record: &Record) -> Record {
+    let measured = record.steps.iter().filter(|s| !record.plan.is_precondition(&s.name));
+    let steps: Vec<_> = measured.last().cloned().into_iter().collect();
+    let of_last = |step: &Option<String>| step.is_some() && *step == steps.last().map(|s| s.name.clone());
+    Record {
+        doubts: record.doubts.iter().filter(|d| of_last(&d.step)).cloned().collect(),
+        findings: record.findings.as_ref().map(|all| {
+            all.iter().filter(|f| steps.last().is_some_and(|s| s.name == f.step)).cloned().collect()
+        }),
+        steps,
+        // It goes on; what the fleet has of it is whole.
+        state: State::Complete,
+        ..record.clone()
+    }
+}
