@@ -11,7 +11,7 @@ use super::{Failure, chain, fleet_start};
 use crate::course;
 use crate::fleet::FleetMerge;
 use crate::fleet::message::FleetMessage;
-use crate::plan::Step;
+use crate::plan::{Plan, Step};
 use crate::record::{Record, State};
 
 impl FleetMember<'_> {
@@ -21,14 +21,28 @@ impl FleetMember<'_> {
     /// When the run has to end, or the machines do not fit together.
     pub fn next_of_course(&self, record: &Record) -> Result<Option<Step>, Failure> {
         let last = with_last_step(record);
+        // A Record without steps has no plan in its file, and says nothing: then rank 0 knows the first step by itself.
+        let begins = last.steps.is_empty();
         if self.rank != 0 {
-            self.link.send(0, FleetMessage::Record(last.to_bytes()));
+            if !begins {
+                self.link.send(0, FleetMessage::Record(last.to_bytes()));
+            }
             loop {
                 if let (_, FleetMessage::Next(step)) = self.next()? {
                     return Ok(step.map(|step| *step));
                 }
             }
         }
+        let sum = if begins { before_the_first_step(last) } else { self.sum_of_last_step(last)? };
+        let next = self.add_to_course(sum);
+        for rank in self.others() {
+            self.link.send(rank, FleetMessage::Next(next.clone().map(Box::new)));
+        }
+        Ok(next)
+    }
+
+    /// The last step of all machines as one; `last` is that of rank 0.
+    fn sum_of_last_step(&self, last: Record) -> Result<Record, Failure> {
         let mut merge = FleetMerge::default();
         let unfit = |e: anyhow::Error| Failure::input(chain(&e));
         merge.add(last).map_err(|e| unfit(e.into()))?;
@@ -42,31 +56,31 @@ impl FleetMember<'_> {
             merge.add(theirs).map_err(|e| unfit(anyhow::Error::from(e).context(label)))?;
             missing.remove(&rank);
         }
-        let sum = merge.finish().map_err(|e| unfit(e.into()))?;
-        let next = self.add_to_course(sum);
-        for rank in self.others() {
-            self.link.send(rank, FleetMessage::Next(next.clone().map(Box::new)));
-        }
-        Ok(next)
+        merge.finish().map_err(|e| unfit(e.into()))
     }
 
     /// The step that follows once all machines have measured what is in `sum`.
     fn add_to_course(&self, sum: Record) -> Option<Step> {
-        let mut so_far = self.course_so_far.borrow_mut();
-        let all = match &mut *so_far {
-            None => so_far.insert(sum),
-            Some(all) => {
-                all.steps.extend(sum.steps);
-                all.doubts.extend(sum.doubts);
-                all.findings.get_or_insert_default().extend(sum.findings.into_iter().flatten());
-                all
-            }
-        };
-        let next = course::next(all)?;
-        let of_machine = fleet_start::rate_of_rank(&all.plan, next.clone(), self.ranks);
-        all.plan.steps.push(of_machine);
-        Some(next)
+        let mut all = sum;
+        if let Some(before) = self.course_so_far.take() {
+            all.plan = before.plan;
+            all.steps.splice(0..0, before.steps);
+            all.doubts.splice(0..0, before.doubts);
+            all.findings.get_or_insert_default().splice(0..0, before.findings.into_iter().flatten());
+        }
+        let next = course::next(&all);
+        if let Some(step) = &next {
+            all.plan.steps.push(fleet_start::rate_of_rank(&all.plan, step.clone(), self.ranks));
+        }
+        self.course_so_far.replace(Some(all));
+        next
     }
+}
+
+/// What a course knows before its first step.
+fn before_the_first_step(record: Record) -> Record {
+    let plan = Plan { steps: Vec::new(), precondition: None, ..record.plan.clone() };
+    Record { plan, rank: None, ..record }
 }
 
 /// The Record of this machine with the last step of the course alone.
