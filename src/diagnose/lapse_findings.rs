@@ -4,13 +4,13 @@
 //! no CPU, look the same from inside. CPU time and steal have rules of their own.
 //! Where the disk served others in these times, as its own counters show, or may have: `possible`.
 
-use super::{Confidence, DiagnosisCase, FILLED_BY_FEW, Finding};
+use super::{Confidence, DiagnosisCase, FILLED_BY_FEW, Finding, MeasuredStep};
 use crate::codes;
 use crate::record::{Intervention, StepRecord};
 use crate::sample::PER_SECOND;
 use crate::stats::LEAST_SEEN;
 use crate::stats::gaps::Stops;
-use crate::stats::lapses::{Event, Lapse, LoadGrid};
+use crate::stats::lapses::{Event, Lapse};
 use crate::stats::moments::{mean, median};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
@@ -22,11 +22,6 @@ const SECOND: f64 = 1.05;
 /// Where seconds differ by more than this share, neither a quota nor stops at equal distances explain them.
 const UNEVEN: f64 = 0.1;
 
-/// Stalls, brown-outs and the slow start of a step, over all its targets.
-pub fn events(step: &StepRecord) -> Vec<Event> {
-    LoadGrid::of(step.targets.iter().map(|t| &t.series)).events()
-}
-
 /// Stalls that take this share of the run are what its slow I/Os waited for.
 const MUCH_STALLED: f64 = 0.05;
 /// So many of the distances between stalls differ from the usual one by a tenth at most.
@@ -35,7 +30,7 @@ const REGULAR: f64 = 0.8;
 /// I/Os and bytes a second outside of the stalls and brown-outs, where there are such.
 pub fn rates_outside(case: &DiagnosisCase<'_>) -> Option<(f64, f64)> {
     let step = case.run?.step;
-    let lapses = Some(events(step)).filter(|all| !all.is_empty())?;
+    let lapses = Some(case.run?.lapses).filter(|all| !all.is_empty())?;
     // Start and end lie somewhere within their bins.
     let lapsed = |i: usize| lapses.iter().any(|e| (e.bins().start..=e.bins().end).contains(&i));
     let rate = |bytes: bool| {
@@ -51,7 +46,7 @@ pub fn rates_outside(case: &DiagnosisCase<'_>) -> Option<(f64, f64)> {
 const SERVED: Bytes = Bytes::mib(1);
 
 /// Bytes that the disk moved, by its own counters, in seconds that lie wholly within such times: those of others, since none of ours completed.
-fn moved_meanwhile(step: &StepRecord, events: &[Event]) -> Option<Bytes> {
+fn moved_meanwhile(step: &StepRecord, events: &[&Event]) -> Option<Bytes> {
     let counters = &step.evidence;
     let begins = std::iter::once(Nanos(0)).chain(counters.at_ns.iter().copied());
     let within = |(from, to): (Nanos, &Nanos)| {
@@ -67,14 +62,18 @@ fn moved_meanwhile(step: &StepRecord, events: &[Event]) -> Option<Bytes> {
     Some(Bytes(total(each))).filter(|moved| *moved >= SERVED)
 }
 
+/// The stalls of the run.
+fn stalls<'a>(run: &MeasuredStep<'a>) -> impl Iterator<Item = &'a Event> {
+    run.lapses.iter().filter(|e| e.lapse == Lapse::Stall)
+}
+
 /// Whether stalls take much of the run: then two speeds of its I/Os are no sign of a throttle.
 pub fn stalls_much(case: &DiagnosisCase<'_>) -> bool {
     case.run.is_some_and(|run| {
         if was_suspended(run.step) {
             return true;
         }
-        let stalls = events(run.step).into_iter().filter(|e| e.lapse == Lapse::Stall);
-        let lost: f64 = stalls.map(|e| e.length_ns.as_seconds()).sum();
+        let lost: f64 = stalls(&run).map(|e| e.length_ns.as_seconds()).sum();
         lost >= MUCH_STALLED * run.step.window_ns.as_seconds()
     })
 }
@@ -87,7 +86,7 @@ fn was_suspended(step: &StepRecord) -> bool {
 
 /// Nothing completed for a time.
 pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    let period = period(case.run?.step);
+    let period = period(&case.run?);
     // Stalls of each second are told by `on_off`, except those that last longer than their period.
     let longer = |e: &Event| period.is_none_or(|p| p > SECOND || e.length_ns.as_seconds() > p);
     let finding = of(case, Lapse::Stall, codes::STALL, "nothing completed", longer)?;
@@ -105,9 +104,8 @@ pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
 }
 
 /// The period of the stalls in seconds, where they begin at equal distances.
-fn period(step: &StepRecord) -> Option<f64> {
-    let stalls = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall);
-    let starts: Vec<f64> = stalls.map(|e| e.start_ns.as_seconds()).collect();
+fn period(run: &MeasuredStep<'_>) -> Option<f64> {
+    let starts: Vec<f64> = stalls(run).map(|e| e.start_ns.as_seconds()).collect();
     let distances: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let period = median(&distances).filter(|_| distances.len() >= 3)?;
     let regular = distances.iter().filter(|d| (*d / period - 1.0).abs() <= 0.1).count() as f64;
@@ -115,11 +113,11 @@ fn period(step: &StepRecord) -> Option<f64> {
 }
 
 /// Stalls that return in each second, of which nothing tells whether a quota or a volume that stops makes them.
-fn stalls_of_each_second(step: &StepRecord) -> Option<Stops> {
-    let period_seconds = period(step).filter(|p| *p <= SECOND)?;
-    let stalls = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall);
-    let lost: f64 = stalls.map(|e| e.length_ns.as_seconds()).filter(|length| *length <= period_seconds).sum();
-    Some(Stops { period_seconds, silent_share: lost / step.window_ns.as_seconds().max(1e-9) })
+fn stalls_of_each_second(run: &MeasuredStep<'_>) -> Option<Stops> {
+    let period_seconds = period(run).filter(|p| *p <= SECOND)?;
+    let lengths = stalls(run).map(|e| e.length_ns.as_seconds());
+    let lost: f64 = lengths.filter(|length| *length <= period_seconds).sum();
+    Some(Stops { period_seconds, silent_share: lost / run.step.window_ns.as_seconds().max(1e-9) })
 }
 
 /// The advice for a run that tells a quota from a volume that stops.
@@ -135,9 +133,9 @@ fn lower_rate(case: &DiagnosisCase<'_>) -> String {
 ///
 /// `likely`: the grid shows the pauses. Their cause stays open, since a quota and a volume that stops look alike here.
 pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    let step = case.run.map(|run| run.step).filter(|step| !was_suspended(step))?;
-    let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
-    let stops = load.stops().or_else(|| stalls_of_each_second(step))?;
+    let run = case.run.filter(|run| !was_suspended(run.step))?;
+    let MeasuredStep { step, load, .. } = run;
+    let stops = load.stops().or_else(|| stalls_of_each_second(&run))?;
     let Stops { silent_share: silent, period_seconds: period } = stops;
     let (told, sure) = load.share_of(&stops);
     // A few slow I/Os may fill a shallow queue now and then. Each of them lasts longer than such a pause, and the seconds differ.
@@ -204,12 +202,11 @@ fn of(
     words: &str,
     told: impl Fn(&Event) -> bool,
 ) -> Option<Finding> {
-    let step = case.run.map(|run| run.step).filter(|step| !was_suspended(step))?;
-    let all: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == lapse && told(e)).collect();
-    let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
+    let MeasuredStep { step, load, lapses, .. } = case.run.filter(|run| !was_suspended(run.step))?;
+    let all: Vec<&Event> = lapses.iter().filter(|e| e.lapse == lapse && told(e)).collect();
     let least = if all.iter().all(|e| load.length_of(e).1) { "" } else { "at least " };
     let length = |e: &Event| load.length_of(e).0;
-    let longest = all.iter().map(length).max()?;
+    let longest = all.iter().map(|e| length(e)).max()?;
     let lost: f64 = all.iter().map(|e| length(e).as_seconds()).sum();
     let share = lost / step.window_ns.as_seconds().max(1e-9);
     let headline = match all.len() {
@@ -273,9 +270,9 @@ mod tests {
             requests: 32.0,
         };
         // From 3.5 s to 6.2 s of the counters' clock: the seconds to 5 s and to 6 s.
-        assert_eq!(moved_meanwhile(&step, &[stall(2500, 2700)]), Some(Bytes::mib(5 + 6)));
-        assert_eq!(moved_meanwhile(&step, &[stall(2500, 900)]), None, "no second lies within it");
+        assert_eq!(moved_meanwhile(&step, &[&stall(2500, 2700)]), Some(Bytes::mib(5 + 6)));
+        assert_eq!(moved_meanwhile(&step, &[&stall(2500, 900)]), None, "no second lies within it");
         step.evidence.disks[0].written_bytes.fill(4096);
-        assert_eq!(moved_meanwhile(&step, &[stall(2500, 2700)]), None, "a journal");
+        assert_eq!(moved_meanwhile(&step, &[&stall(2500, 2700)]), None, "a journal");
     }
 }

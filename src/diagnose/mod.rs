@@ -20,6 +20,7 @@ use crate::codes;
 use crate::doubt::Doubt;
 use crate::plan::{EngineKind, Step};
 use crate::record::{Confidence, Diagnosis, Finding, Record, StepRecord, TargetRecord};
+use crate::stats::lapses::{Event, LoadGrid};
 use crate::unit::Nanos;
 
 pub use crate::record::Band;
@@ -52,6 +53,10 @@ pub struct MeasuredStep<'a> {
     pub targets: &'a [TargetRecord],
     /// Doubts of the Record.
     pub doubts: &'a [Doubt],
+    /// The load over time, of all targets together.
+    pub load: &'a LoadGrid,
+    /// Stalls, brown-outs and the slow start of the load: several rules ask for them, and to search them takes long.
+    pub lapses: &'a [Event],
 }
 
 impl MeasuredStep<'_> {
@@ -169,7 +174,9 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
         return Diagnosis { step: step.name.clone(), findings: Vec::new() };
     }
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
-    let run = plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, doubts: &record.doubts });
+    let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
+    let (targets, doubts, lapses) = (&record.targets, &record.doubts, &load.events());
+    let run = plan.map(|plan| MeasuredStep { plan, step, targets, doubts, load: &load, lapses });
     let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
     for finding in &mut found.findings {
         if let Some(advice) = record.advice(&step.name, &finding.code) {

@@ -325,7 +325,7 @@ pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
         || tail < Nanos::millis(50)
         || tail.0 < 20 * middle.0
         || super::throttle::TokenBucket::of(s).is_some()
-        || super::lapse_findings::events(run.step).iter().any(|e| e.lapse != Lapse::SlowStart)
+        || run.lapses.iter().any(|e| e.lapse != Lapse::SlowStart)
     {
         return None;
     }
