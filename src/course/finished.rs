@@ -5,7 +5,7 @@ use crate::codes;
 use crate::doubt::Severity;
 use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
-use crate::record::{Claim, DeadTime, JudgedPromise, LatencySummary, Record, StepRecord};
+use crate::record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
@@ -92,7 +92,10 @@ impl FinishedStep {
             let all = |rate: f64| (rate * f64::from(fleet.ranks) * 1e6).round() / 1e6;
             step.rate_iops = step.rate_iops.map(all);
         }
-        if !is_whole(&step, done) {
+        // A machine that begins late shortens the time in which all measured, and cuts nothing off.
+        let planned = step.runtime.0 as f64;
+        let together = record.fleet.is_some() && done.window_ns.0 as f64 >= FleetStep::LEAST_WINDOW * planned;
+        if !together && !is_whole(&step, done) {
             return None;
         }
         let window = done.window_ns.as_seconds().max(1e-9);

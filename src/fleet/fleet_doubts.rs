@@ -12,8 +12,6 @@ use crate::unit::{Nanos, grouped};
 
 /// Share of a window by which clocks may be wrong, so that what is added up is of the same time.
 const CLOCK_SHARE: f64 = 0.01;
-/// Least share of the planned time that all machines must have measured.
-const WINDOW_SHARE: f64 = 0.9;
 /// Machines that are named; of more the first.
 const NAMED: usize = 3;
 
@@ -129,7 +127,7 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
 fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let window = step.window_ns.0 as f64;
-    if window < planned.0 as f64 * WINDOW_SHARE {
+    if window < planned.0 as f64 * FleetStep::LEAST_WINDOW {
         let out = |s: &&crate::record::MachineShare| s.late_ns.unsigned_abs();
         let latest =
             step.shares.iter().max_by_key(out).and_then(|s| Some((fleet.machine(s.rank)?, s.late_ns)));

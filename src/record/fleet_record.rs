@@ -138,6 +138,11 @@ pub struct MachineShare {
     pub left_out_ns: (Nanos, Nanos),
 }
 
+impl FleetStep {
+    /// Least share of the planned time that all machines must have measured together.
+    pub const LEAST_WINDOW: f64 = 0.9;
+}
+
 /// A step that all machines ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,17 +7,19 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::cli::{Cli, CliCommand, FleetRunArgs};
+use crate::course::finished::FinishedStep;
 use crate::exit::Exit;
 use crate::fleet::exchange::{Exchange, threads};
 use crate::fleet::link::FleetLink;
 use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::ClockStamp;
 use crate::plan::{Plan, Question, Step};
-use crate::record::{ClockBasis, CourseAnswer, Record};
+use crate::record::{ClockBasis, CourseAnswer, Record, StepRecord};
 use crate::run::Failure;
 use crate::run::fleet_run::{take_part, volumes_fit};
 use crate::run::fleet_start::rate_of_rank;
 use crate::run::fleet_work::FleetWork;
+use crate::unit::Nanos;
 
 const DAY: i64 = 86_400_000_000_000;
 const SIMULATED: &str = "--rw randread --simulate latency=500us --runtime 1s";
@@ -110,6 +112,14 @@ fn all_machines_measure_a_course_together() {
         assert_eq!(point.iops, step.iops(), "the answer is that of the sums");
     }
     assert_eq!((answer.points.len(), record.steps.len()), (2, 2));
+
+    // A machine that begins late cuts nothing off: the others measured for their time.
+    let of_share = |r: &Record, share: f64| {
+        let window_ns = Nanos((share * 1e9) as u64);
+        FinishedStep::of(r, &StepRecord { window_ns, ..r.steps[0].clone() }).is_some()
+    };
+    assert_eq!([0.95, 0.85].map(|share| of_share(&record, share)), [true, false]);
+    assert!(!of_share(&own[0], 0.95), "one machine's step was cut off");
 }
 
 #[test]
