@@ -1,11 +1,10 @@
 //! The verdict on a fleet. A shared volume is one volume: its promise is held against the sum of all machines. Own volumes are held each
-//! against their own promise, by the Record of their machine; the sum stands beside them and is held against nothing.
+//! against their own promise and the needs of applications, by the Record of their machine; the sum stands beside them and is held against
+//! nothing.
 
-use super::{claims_of, judged, of, to_judge};
+use super::{against_all, claims_of, is_judged, judged, of, to_judge};
 use crate::diagnose;
-use crate::record::{
-    Claim, Diagnosis, Finding, Fleet, JudgedPromise, Outcome, Record, Remark, Verdict, remarks,
-};
+use crate::record::{Claim, Diagnosis, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks};
 use crate::unit::grouped;
 
 /// The findings and the verdict of one machine, with its name.
@@ -28,7 +27,7 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
     let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();
     if !fleet.volumes.is_shared() {
         let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
-        return (found, to_judge(record).map(|judged_promise| of_each(record, judged_promise, machines)));
+        return (found, is_judged(record).then(|| of_each(record, machines)));
     }
     let mut found = diagnose::of_record(record);
     for diagnosis in &mut found {
@@ -74,10 +73,14 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
     Diagnosis { step: step.to_string(), findings: kinds.into_iter().map(one).collect() }
 }
 
-/// Each machine's own volumes against their own promise.
-fn of_each(record: &Record, judged_promise: &JudgedPromise, machines: Vec<JudgedMachine>) -> Verdict {
+/// Each machine's own volumes against their own promise and the needs of applications.
+fn of_each(record: &Record, machines: Vec<JudgedMachine>) -> Verdict {
     let blocker = record.fleet_blocker();
-    let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), judged_promise.notes.clone());
+    let judged_promise = to_judge(record);
+    let known = judged_promise.map_or(&[][..], |promise| &promise.notes);
+    let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), known.to_vec());
+    // An application of which nothing is known keeps its machine from a PASS.
+    let outcomes: Vec<Outcome> = machines.iter().filter_map(|m| m.verdict.as_ref()?.outcome).collect();
     for JudgedMachine { label, verdict, .. } in machines {
         let Some(verdict) = verdict else { continue };
         claims.extend(verdict.claims.into_iter().map(|claim| {
@@ -95,17 +98,16 @@ fn of_each(record: &Record, judged_promise: &JudgedPromise, machines: Vec<Judged
             }
         }));
         untested = verdict.untested;
-        notes.extend(verdict.notes.into_iter().filter(|n| !judged_promise.notes.contains(n)));
+        notes.extend(verdict.notes.into_iter().filter(|n| !known.contains(n)));
     }
     notes.dedup();
     Verdict {
-        outcome: claims
-            .iter()
-            .map(|c: &Claim| c.outcome)
-            .max_by_key(|o| o.weight())
-            .or(blocker.map(|_| Outcome::Invalid)),
-        against: super::against(judged_promise) + ", each by itself",
-        tolerance: judged_promise.tolerance,
+        outcome: match blocker {
+            Some(_) => Some(Outcome::Invalid),
+            None => outcomes.into_iter().max_by_key(|o| o.weight()),
+        },
+        against: against_all(record) + ", each by itself",
+        tolerance: judged_promise.map_or(0.0, |promise| promise.tolerance),
         claims,
         beyond: Vec::new(),
         untested,

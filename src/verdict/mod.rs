@@ -187,18 +187,23 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
-    let volumes = judged_promise.map(against);
-    let asked = record.asked.iter().flat_map(|asked| &asked.applications);
-    let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     Verdict {
         outcome,
-        against: volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and "),
+        against: against_all(record),
         tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
         claims,
         beyond,
         untested,
         notes,
     }
+}
+
+/// What a Record is held against: the promise of its volumes, and the needs of applications.
+fn against_all(record: &Record) -> String {
+    let volumes = to_judge(record).map(against);
+    let asked = record.asked.iter().flat_map(|asked| &asked.applications);
+    let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
+    volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and ")
 }
 
 /// The volumes whose promise is judged, in words: type and size of each, and their instance.

@@ -14,7 +14,7 @@ use crate::fleet::link::FleetLink;
 use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::ClockStamp;
 use crate::plan::{Plan, Question, Step};
-use crate::record::{ClockBasis, CourseAnswer, Record, StepRecord};
+use crate::record::{ClockBasis, CourseAnswer, Outcome, Record, StepRecord};
 use crate::run::Failure;
 use crate::run::fleet_run::{take_part, volumes_fit};
 use crate::run::fleet_start::rate_of_rank;
@@ -134,6 +134,35 @@ fn a_searched_rate_is_that_of_all_machines() {
     let resumed = arguments(&format!("{words} --resume r.json"), Path::new("."));
     let told = FleetWork::of(&resumed).err().unwrap().message;
     assert!(told.contains("--resume is for a course on one machine"), "{told}");
+}
+
+#[test]
+fn needs_of_applications_are_judged_on_each_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "--fit etcd --simulate latency=20ms --runtime 60s --judge-simulated";
+    let ended = fleet(&[slow, slow].map(String::from), folder.path());
+    let failed = |exit: &Result<Exit, Failure>| match exit {
+        Ok(exit) => *exit == Exit::Failed,
+        // The other ranks end with the code of rank 0, which alone says why.
+        Err(failure) => failure.code == Exit::Failed as u8 && failure.message.is_empty(),
+    };
+    assert!(ended.iter().all(failed), "{ended:?}");
+    let [record] = records(folder.path(), "volproof-fleet").try_into().unwrap();
+    let verdict = record.verdict.as_ref().unwrap();
+    let failed: Vec<&str> = verdict
+        .claims
+        .iter()
+        .filter(|c| c.outcome == Outcome::Fail && c.need.is_some())
+        .map(|c| c.step.as_str())
+        .collect();
+    for machine in ["etcd-wal on rank 0 (", "etcd-wal on rank 1 ("] {
+        assert!(failed.iter().any(|step| step.starts_with(machine)), "{failed:?}");
+    }
+    assert_eq!(verdict.outcome, Some(Outcome::Fail));
+    assert_eq!(verdict.against, "etcd (minimum), each by itself");
+    let shared = format!("{slow} --shared");
+    let told = fleet(&[shared.clone(), shared], folder.path()).remove(0).unwrap_err().message;
+    assert!(told.contains("judged on each machine by itself"), "{told}");
 }
 
 #[test]
