@@ -28,7 +28,21 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
         "the rate fell from {level}/s to {baseline}/s after {length} s and stayed there for {rest} s"
     );
     let others = super::validity::other_traffic(case).is_some();
-    let finding = if b.has_baseline(seconds) && !others {
+    let stops = case.run.is_some_and(|run| run.load.stops_from(b.baseline_from_bin));
+    let finding = if stops && !others {
+        Finding::new(
+            codes::BURST,
+            Confidence::Possible,
+            format!(
+                "After {length} s the rate fell from {level}/s to {baseline}/s, and the volume stops again and again from then on: stops that \
+                 began, or credits that ended."
+            ),
+            "run it again: credits that are used up do not come back under this load, and stops may not return",
+        )
+        .because(fell)
+        .because("between the stops the volume is as fast as before")
+        .number("baseline_per_second", b.baseline_per_second)
+    } else if b.has_baseline(seconds) && !others {
         Finding::new(
             codes::BURST,
             Confidence::Likely,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LEAST_SEEN;
-use super::change::{self, Rule};
+use super::change::{self, Point, Rule};
 use super::moments::mean;
 use super::rate::per_second;
 use crate::sample::PER_SECOND;
@@ -55,6 +55,9 @@ impl BurstSeen {
         let last = points.last()?;
         // Only a run that falls, and stays at the lower level, has a baseline.
         if points.iter().any(|p| p.after > p.before) || last.after <= 0.0 {
+            return None;
+        }
+        if falls_all_along(&series, &points) {
             return None;
         }
         let base = mean(&series[last.index..]);
@@ -131,6 +134,27 @@ impl BurstSeen {
     }
 }
 
+/// Whether one straight line tells the series better than the levels between its changes do: a rate that goes on falling has steps as well
+/// where it is noisy, and no level that it settles at. Schwarz's criterion compares the two (BIC, 1978): the logarithm of what each leaves
+/// unexplained, and a price for each figure that it takes.
+fn falls_all_along(series: &[f64], changes: &[Point]) -> bool {
+    let n = series.len() as f64;
+    let (middle, level) = ((n - 1.0) / 2.0, mean(series));
+    let times = |i: usize| i as f64 - middle;
+    let slope =
+        series.iter().enumerate().map(|(i, x)| times(i) * x).sum::<f64>() * 12.0 / (n * (n * n - 1.0));
+    let beside_line: f64 =
+        series.iter().enumerate().map(|(i, x)| (x - level - slope * times(i)).powi(2)).sum();
+    let ends: Vec<usize> =
+        [0].into_iter().chain(changes.iter().map(|p| p.index)).chain([series.len()]).collect();
+    let around = |level: &[f64]| level.iter().map(|x| (x - mean(level)).powi(2)).sum::<f64>();
+    let beside_levels: f64 = ends.windows(2).map(|w| around(&series[w[0]..w[1]])).sum();
+    let cost = |unexplained: f64, figures: usize| {
+        n * unexplained.max(f64::EPSILON * level * level * n).ln() + figures as f64 * n.ln()
+    };
+    cost(beside_line, 2) <= cost(beside_levels, 2 * changes.len() + 1)
+}
+
 /// How many of the first bins together exceed `each` per bin by the most: the end of a level above `each`, however the bins vary.
 fn highest_sum(bins: &[u64], each: f64) -> usize {
     let (mut sum, mut best) = (0.0, (0.0, 0));
@@ -189,6 +213,21 @@ mod tests {
         let beating: Vec<u64> = (0..600).map(|i| if i % 10 < 2 { 10_000 } else { 0 }).collect();
         for bins in [steady, rising, beating, vec![0; 100], vec![], vec![5; 3]] {
             assert_eq!(BurstSeen::of(&bins), None);
+        }
+    }
+
+    #[test]
+    fn a_noisy_fall_that_goes_on_is_no_burst() {
+        let noise = |i: u64| i * 2_654_435_761 % 1009 % 61;
+        for (from, to) in [(400, 300), (400, 350), (300, 100)] {
+            let falling: Vec<u64> = (0..3000).map(|i| from - (from - to) * i / 3000 + noise(i)).collect();
+            assert_eq!(BurstSeen::of(&falling), None, "{from} to {to}");
+            for end in [300, 1500, 2700] {
+                let levels: Vec<u64> =
+                    (0..3000).map(|i| if i < end { from } else { to } + noise(i)).collect();
+                let b = BurstSeen::of(&levels).unwrap_or_else(|| panic!("{from} to {to} at {end}"));
+                assert!((b.seconds - end as f64 / 10.0).abs() <= 1.5, "{end}: {b:?}");
+            }
         }
     }
 

@@ -49,6 +49,9 @@ const FULL: f64 = 0.8;
 /// like I/Os that waited in the queue.
 const TELLS_ENDS: f64 = 0.5;
 
+/// Between stops a volume is as fast as before them where its fast bins have this share of what they had.
+const AS_FAST: f64 = 0.9;
+
 /// How a volume failed to deliver for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -202,6 +205,31 @@ impl LoadGrid {
         }
         let silent = self.ios.iter().zip(&self.in_flight).filter(|(n, in_flight)| waits(**n, **in_flight));
         (stops.silent_share.min(silent.count() as f64 / self.ios.len().max(1) as f64), false)
+    }
+
+    /// Whether the volume stops again and again from a bin on, not before, and is as fast as before in between.
+    pub fn stops_from(&self, bin: usize) -> bool {
+        let second = PER_SECOND as usize;
+        // The stop that the fall began with is no earlier one.
+        let earlier = |e: &Event| e.bins().end + second <= bin;
+        let stalls: Vec<bool> =
+            self.events().iter().filter(|e| e.lapse == Lapse::Stall).map(earlier).collect();
+        let bin = bin.div_ceil(second) * second;
+        if bin >= self.ios.len() {
+            return false;
+        }
+        let short = |bins: Range<usize>| {
+            let seconds = self.seconds.get(bins.start / second..bins.end / second).unwrap_or_default();
+            short_stops(&self.ios[bins.clone()], &self.in_flight[bins], seconds).is_some()
+        };
+        let return_often = stalls.len() >= FEWEST && !stalls.contains(&true);
+        let full = |bins: &[u64]| {
+            let mut sorted = bins.to_vec();
+            sorted.sort_unstable();
+            sorted.get(sorted.len() * 3 / 4).map_or(0.0, |n| *n as f64)
+        };
+        let as_fast = full(&self.ios[bin..]) >= AS_FAST * full(&self.ios[..bin]);
+        as_fast && (return_often || short(bin..self.ios.len()) && !short(0..bin))
     }
 
     /// The run before a fall from one level to another, and after it.

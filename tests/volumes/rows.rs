@@ -171,6 +171,12 @@ fn returning() -> Vec<Row> {
             May::Pass,
         ));
     }
+    // Stops that begin in the middle of a run are no credits that ended.
+    for (dead, every, share) in [(126, 522, 0.87), (347, 1369, 1.18), (1086, 3765, 0.83)] {
+        let device =
+            format!("{},cap-period=10ms,stall-at=40s,stall-for={dead}ms,stall-every={every}ms", cap(share));
+        rows.push(row(format!("stops of {dead} ms from 40 s on"), "plain", 90, DEEP, device, May::NotPass));
+    }
     for (every, length, to, may) in
         [(10, 2, 0.3, May::NotPass), (30, 5, 0.2, May::NotPass), (12, 6, 0.5, May::Fail)]
     {
@@ -252,6 +258,14 @@ fn uneven() -> Vec<Row> {
         May::Fail,
     ));
     rows.push(row("falling".into(), "plain", 300, DEEP, format!("{},drift=-0.05", cap(1.03)), May::NotPass));
+    // Noise makes steps of a gradual fall, whose end is no baseline.
+    for (above, noise) in [(1.43, 0.1), (1.39, 0.08)] {
+        let latency_us = 64e6 / (above * PROMISED);
+        let device = format!("latency={latency_us:.0}us,drift=-0.05,noise={noise}");
+        let volume =
+            Volume::new(format!("falling with noise of {noise}"), "plain", 300, "iodepth=64", &device);
+        rows.push(Row { volume, may: May::NotPass });
+    }
     rows.push(row(
         "falling and slow".into(),
         "plain",
