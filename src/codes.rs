@@ -48,6 +48,8 @@ pub const MERGES: &str = "merges";
 pub const NO_SERIAL: &str = "no-serial";
 /// `on-off`.
 pub const ON_OFF: &str = "on-off";
+/// `late-responses`.
+pub const LATE_RESPONSES: &str = "late-responses";
 /// `one-at-a-time`.
 pub const ONE_AT_A_TIME: &str = "one-at-a-time";
 /// `other-traffic`.

@@ -2,11 +2,11 @@
 
 use super::suites::{self, SuiteFamily};
 use crate::codes;
-use crate::doubt::Severity;
+use crate::doubt::{Doubt, Severity};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
 use crate::record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
-use crate::sample::Direction;
+use crate::sample::{Direction, Stream};
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
 use crate::stats::spread::quantile;
@@ -107,8 +107,7 @@ impl FinishedStep {
         for (d, stream) in
             moving.flat_map(|d| done.targets.iter().filter_map(move |t| Some((d, t.series.stream(d)?))))
         {
-            latencies
-                .push((d, if done.open_loop.is_some() { &stream.response } else { &stream.service }.clone()));
+            latencies.push((d, response_times(done, d, stream)));
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
@@ -122,7 +121,9 @@ impl FinishedStep {
         let of_findings =
             findings.filter(|f| f.blocks || SPOILING.contains(&f.code.as_str())).map(|f| f.code.clone());
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
-        let of_doubts = doubts.filter(|d| d.severity == Severity::Blocker).map(|d| d.code.clone());
+        // Percentiles that lack responses show no limit that holds.
+        let spoils = |d: &&Doubt| d.severity == Severity::Blocker || d.code == codes::LATE_RESPONSES;
+        let of_doubts = doubts.filter(spoils).map(|d| d.code.clone());
         let mut spoilt_by: Vec<String> = of_findings.chain(of_doubts).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
@@ -166,6 +167,17 @@ impl FinishedStep {
     pub fn mean_ns(&self) -> f64 {
         self.service.mean().unwrap_or(0.0)
     }
+}
+
+/// The latencies of a direction by second. Under a rate a response counts from its arrival; those that came after the window, or never, belong to
+/// its last second.
+fn response_times(done: &StepRecord, d: Direction, stream: &Stream) -> Vec<StoredHistogram> {
+    let Some(open) = &done.open_loop else { return stream.service.clone() };
+    let mut seconds = stream.response.clone();
+    if let Some(last) = seconds.last_mut() {
+        open.late.of(d).for_each(|late| last.merge(late));
+    }
+    seconds
 }
 
 /// The longest of some dead times.

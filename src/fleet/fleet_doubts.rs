@@ -153,20 +153,22 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
             "let the machines synchronise with a nearer source of time, or measure for longer",
         ));
     }
-    let own = |m: &FleetMachine| {
-        m.record.steps.iter().find(|s| s.name == step.step)?.open_loop.as_ref().map(|o| o.backlog_per_second)
+    // What such a machine answered within its own window, but after the common one, cannot be told from later arrivals.
+    let ended_later = |m: &&FleetMachine| {
+        let share = step.shares.iter().find(|s| s.rank == m.rank);
+        let own = m.record.steps.iter().find(|s| s.name == step.step);
+        share.is_some_and(|s| s.left_out_ns.1.0 > 0) && own.is_some_and(|s| s.open_loop.is_some())
     };
-    let late =
-        fleet.machines.iter().filter(|m| own(m).is_some_and(|backlog| backlog > 0.0)).collect::<Vec<_>>();
+    let late = fleet.machines.iter().filter(ended_later).collect::<Vec<_>>();
     if !late.is_empty() {
         doubts.push(Doubt::new(
             Severity::Warning,
-            "late-responses",
+            codes::LATE_RESPONSES,
             format!(
-                "responses of {} came after the window or never, and are in no percentile of the sum",
+                "{} measured beyond the time of all: its responses to the last requests of that time are in no percentile of the sum",
                 names(&late, fleet.machines.len())
             ),
-            "read the response times of each machine from its own Record, or offer less",
+            "let all machines begin at the same time, or read the response times of each machine from its own Record",
         ));
     }
     if step.shares.len() < fleet.machines.len() {

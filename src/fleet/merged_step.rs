@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::step_sums::{CommonWindow, MachineWindow};
 use crate::plan::Step;
 use crate::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, FleetMachine, FleetStep, FleetVolumes, MachineShare,
-    OpenLoopRecord, StepRecord, StepTarget,
+    CpuRecord, DirectionSummary, ErrorRecord, FleetMachine, FleetStep, FleetVolumes, LateResponses,
+    MachineShare, OpenLoopRecord, StepRecord, StepTarget,
 };
 use crate::sample::{Depth, Direction, Series, WorkerTrack};
 use crate::unit::Nanos;
@@ -84,10 +84,12 @@ pub(super) fn summed(
         series.workers.push(WorkerTrack { worker: m.rank, ios });
     }
     let sum = |f: fn(&StepRecord) -> u64| parts.iter().map(|s| f(s)).fold(0, u64::saturating_add);
-    let of = |d| DirectionSummary::of(d, &[&series], &[]);
+    let open_loop = open_loop(present, &parts, common);
+    let late: Vec<&LateResponses> = open_loop.iter().map(|o| &o.late).collect();
+    let of = |d| DirectionSummary::of(d, &[&series], &late);
     let (read, write) = (of(Direction::Read), of(Direction::Write));
     let (trim, sync) = (of(Direction::Trim), of(Direction::Sync));
-    let total = DirectionSummary::total(&[&series], &[]);
+    let total = DirectionSummary::total(&[&series], &late);
     let mut depth = Depth::default();
     parts.iter().filter_map(|s| s.depth.as_ref()).for_each(|d| depth.add(d));
     let asked: Option<Vec<f64>> = parts.iter().map(|s| s.in_flight_asked.get()).collect();
@@ -117,7 +119,7 @@ pub(super) fn summed(
         end_flush_max_ns: parts.iter().map(|s| s.end_flush_max_ns).max().unwrap_or_default(),
         lost_ios: sum(|s| s.lost_ios),
         stuck_workers: parts.iter().map(|s| s.stuck_workers).fold(0, u32::saturating_add),
-        open_loop: open_loop(&parts),
+        open_loop,
         targets: vec![StepTarget {
             path,
             beside: Vec::new(),
@@ -157,14 +159,24 @@ fn cpu(parts: &[&StepRecord]) -> CpuRecord {
 }
 
 /// The schedules of all machines together.
-fn open_loop(parts: &[&StepRecord]) -> Option<OpenLoopRecord> {
+fn open_loop(
+    present: &[MachineWindow],
+    parts: &[&StepRecord],
+    common: &CommonWindow,
+) -> Option<OpenLoopRecord> {
     let all: Vec<&OpenLoopRecord> = parts.iter().map(|s| s.open_loop.as_ref()).collect::<Option<_>>()?;
+    let mut late = LateResponses::default();
+    // A machine that went on after the common window answered later arrivals late.
+    let ended_together = |m: &&MachineWindow| common.left_out(m).1.0 == 0;
+    let last = present.iter().zip(&all).filter(|(m, _)| ended_together(m));
+    last.for_each(|(_, o)| late.merge(&o.late));
     Some(OpenLoopRecord {
         offered_per_second: all.iter().map(|o| o.offered_per_second).sum(),
         arrivals: all.iter().map(|o| o.arrivals).sum(),
         achieved_per_second: all.iter().map(|o| o.achieved_per_second).sum(),
         backlog_per_second: all.iter().map(|o| o.backlog_per_second).sum(),
         censored: all.iter().map(|o| o.censored).sum(),
+        late,
         lag_p99_ns: all.iter().map(|o| o.lag_p99_ns).max()?,
         lag_max_ns: all.iter().map(|o| o.lag_max_ns).max()?,
         sustained: all.iter().all(|o| o.sustained),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hist::{Histogram, StoredHistogram};
-use crate::sample::{Direction, PerDirection, Series, Stream};
+use crate::sample::{Direction, Series, Stream};
 use crate::stats::lapses::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::{Estimate, RateBounds};
@@ -154,12 +154,51 @@ impl LatencySummary {
 }
 
 /// Responses that belong to no second of the window: those that completed after it, and those that never completed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct LateResponses {
     /// Completed after the window, per direction.
-    pub late: PerDirection<Histogram>,
-    /// Never completed, per direction (arrivals that were never sent count for the first direction of the step).
-    pub censored: PerDirection<Histogram>,
+    pub late: BTreeMap<Direction, StoredHistogram>,
+    /// Never completed, per direction: the time until the wait for them ended (arrivals that were never sent count for the first direction of
+    /// the step).
+    pub censored: BTreeMap<Direction, StoredHistogram>,
+}
+
+impl LateResponses {
+    /// Adds a response that completed after the window, or several.
+    pub fn add_late(&mut self, d: Direction, responses: &StoredHistogram) {
+        if !responses.is_empty() {
+            self.late.entry(d).or_default().merge(responses);
+        }
+    }
+
+    /// Adds responses that never came.
+    pub fn add_censored(&mut self, d: Direction, responses: &StoredHistogram) {
+        if !responses.is_empty() {
+            self.censored.entry(d).or_default().merge(responses);
+        }
+    }
+
+    /// Adds those of another machine.
+    pub fn merge(&mut self, other: &LateResponses) {
+        other.late.iter().for_each(|(d, all)| self.add_late(*d, all));
+        other.censored.iter().for_each(|(d, all)| self.add_censored(*d, all));
+    }
+
+    /// Those of one direction, of both kinds.
+    pub fn of(&self, d: Direction) -> impl Iterator<Item = &StoredHistogram> {
+        self.late.get(&d).into_iter().chain(self.censored.get(&d))
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> u64 {
+        total(self.late.values().chain(self.censored.values()).map(StoredHistogram::count))
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.late.is_empty() && self.censored.is_empty()
+    }
 }
 
 impl LatencySummary {
@@ -272,9 +311,8 @@ impl DirectionSummary {
         let mut extra = Histogram::new();
         let mut censored = 0;
         for (tail, d) in tails.iter().flat_map(|tail| directions.iter().map(move |d| (tail, *d))) {
-            extra.merge(&tail.late[d]);
-            extra.merge(&tail.censored[d]);
-            censored += tail.censored[d].count();
+            tail.of(d).for_each(|all| extra.merge_sparse(all));
+            censored += tail.censored.get(&d).map_or(0, StoredHistogram::count);
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
         let load = LoadGrid::of(series.iter().copied());

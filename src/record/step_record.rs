@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
-use super::{Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, ReportedStep};
+use super::{
+    Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ReportedStep,
+};
 use crate::observe::KernelCounters;
 use crate::plan::EngineKind;
 use crate::sample::{Depth, Direction, Series};
@@ -215,6 +217,9 @@ pub struct OpenLoopRecord {
     pub backlog_per_second: f64,
     /// Arrivals that never completed.
     pub censored: u64,
+    /// Response times of the arrivals of the window that had not completed when it ended.
+    #[serde(default, skip_serializing_if = "LateResponses::is_empty")]
+    pub late: LateResponses,
     /// The generator's own delay, p99: later than intended although a slot was free.
     pub lag_p99_ns: Nanos,
     /// The generator's own delay, maximum.

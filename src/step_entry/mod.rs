@@ -5,6 +5,7 @@ pub mod so_far;
 use std::path::PathBuf;
 
 use crate::engine::{self, StepOutcome, WorkerEnd};
+use crate::hist::StoredHistogram;
 use crate::observe::KernelCounters;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
@@ -13,7 +14,7 @@ use crate::record::{
 };
 use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// A step whose load has ended.
 pub struct EndedStep<'a> {
@@ -146,9 +147,9 @@ fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a WorkerEnd>) -> LateRespo
     let first = step.rw.directions()[0];
     for open in ends.filter_map(|e| e.open.as_ref()) {
         for d in Direction::ALL {
-            tail.late[d].merge(&open.late[d]);
+            tail.add_late(d, &open.late[d].to_sparse());
         }
-        tail.censored[first].merge(&open.censored);
+        tail.add_censored(first, &open.censored.to_sparse());
     }
     tail
 }
@@ -184,21 +185,21 @@ fn open_loop(
     let offered = step.arrivals_per_second()? * series.len() as f64;
     let seconds = window.as_seconds().max(1e-9);
     let mut lag = crate::hist::Histogram::new();
-    let (mut arrivals, mut censored, mut late) = (0, 0, 0);
+    let mut arrivals = 0;
     for open in ends.iter().filter_map(|e| e.open.as_ref()) {
         lag.merge(&open.lag);
         arrivals += open.arrivals;
-        censored += open.censored.count();
-        late += Direction::ALL.iter().map(|d| open.late[*d].count()).sum::<u64>();
     }
+    let late = tail(step, ends.iter());
     let achieved = ios as f64 / seconds;
     let slots = step.depth_per_target() * series.len() as u64;
     Some(OpenLoopRecord {
         offered_per_second: offered,
         arrivals,
         achieved_per_second: achieved,
-        backlog_per_second: (late + censored) as f64 / seconds,
-        censored,
+        backlog_per_second: late.count() as f64 / seconds,
+        censored: total(late.censored.values().map(StoredHistogram::count)),
+        late,
         lag_p99_ns: lag.quantile(0.99).unwrap_or_default(),
         lag_max_ns: lag.max().unwrap_or_default(),
         sustained: !backlog_grew(arrivals, ios, slots, series),

@@ -58,15 +58,20 @@ impl Machines {
             runtime: Nanos::seconds(self.seconds),
             ..Step::default()
         };
+        self.measured(rank, vec![step])
+    }
+
+    /// The Record of a machine that runs these steps.
+    fn measured(&self, rank: u32, steps: Vec<Step>) -> Record {
         let standard = Preset::find("standard").unwrap().plan();
-        let plan = Plan { name: "fleet".into(), seed: part::seed(7, rank), steps: vec![step], ..standard };
+        let plan = Plan { name: "fleet".into(), seed: part::seed(7, rank), steps, ..standard };
         let timer = Timer::choose(Path::new("/"));
         let checked =
             CheckedRun::survey(Root::system(), plan, RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
         let mut record =
             checked.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut Silent(Ui::silent())).record;
         // All machines have one plan, whatever their devices do.
-        record.plan.steps[0].simulate = Some("latency=500us".parse().unwrap());
+        record.plan.steps.iter_mut().for_each(|s| s.simulate = Some("latency=500us".parse().unwrap()));
         record.environment.hostname = format!("node{rank}");
         record.started = "2026-11-21T21:59:58Z".to_string().into();
         let clock = RankClock {
@@ -89,8 +94,10 @@ impl Machines {
 
 /// Lets a machine begin so much later than planned, by its own clock.
 fn begins(record: &mut Record, late_ns: i64) {
-    let due = planned_times::first_io(&record.plan, START, 0);
-    record.steps[0].first_io_unix_ns = Some(due.saturating_add(late_ns));
+    for (i, step) in record.steps.iter_mut().enumerate() {
+        let due = planned_times::first_io(&record.plan, START, i);
+        step.first_io_unix_ns = Some(due.saturating_add(late_ns));
+    }
 }
 
 /// Gives a machine a disk with this serial number.

@@ -1,8 +1,11 @@
 //! The sums, the common window and the verdict.
 
 use volproof::fleet::FleetMerge;
+use volproof::plan::{EngineKind, Pattern, Question, ResponseFigure, SloSearch, Step};
 use volproof::promise_options::{self, PromiseOptions};
-use volproof::record::{FleetVolumes, Outcome, Record, State, Verdict};
+use volproof::record::{
+    CourseAnswer, FleetVolumes, LatencySummary, Outcome, Record, SloTrial, State, TrialOutcome, Verdict,
+};
 use volproof::stats::percentile::pooled;
 use volproof::unit::Nanos;
 
@@ -91,6 +94,68 @@ fn one_machine_does_not_judge_a_volume_that_is_promised_to_several() {
             .reason
             .contains("hold when 2 or more instances load it at the same time, and 1 did")
     );
+}
+
+/// A trial of a search at 1,000 I/Os a second of each machine, and one request after another before it.
+fn trial(rank: u32, device: &str) -> Record {
+    let step = |name: &str| Step {
+        name: name.into(),
+        rw: Pattern::RandRead,
+        engine: EngineKind::Null,
+        simulate: Some(device.parse().unwrap()),
+        runtime: Nanos::seconds(60),
+        ..Step::default()
+    };
+    let unloaded = Step { iodepth: 1, ..step("unloaded") };
+    let load = Step { iodepth: 256, rate_iops: Some(1000.0), ..step("load-1") };
+    Machines::of(FleetVolumes::Own, 2).measured(rank, vec![unloaded, load])
+}
+
+/// How the search for a p99.9 of 50 ms takes the trial of two machines, of which the second begins so late.
+fn searched(devices: [&str; 2], late_ns: i64) -> (Record, SloTrial) {
+    let mut records = [trial(0, devices[0]), trial(1, devices[1])];
+    assert!(records.iter().all(|r| r.steps[1].open_loop.as_ref().unwrap().sustained));
+    begins(&mut records[1], late_ns);
+    let mut fleet = merge(records).unwrap();
+    let base = Step { iodepth: 256, ..fleet.plan.steps[1].clone() };
+    let (limit, confirm) = (Nanos::millis(50), Nanos::seconds(60));
+    let figure = ResponseFigure::P999;
+    let search = SloSearch { base, figure, limit, confirm, budget: None, judge_simulated: true };
+    fleet.plan.question = Some(Question::Slo(search));
+    volproof::seal::seal(&mut fleet);
+    let Some(CourseAnswer::Slo(answer)) = &fleet.answer else { panic!("{:?}", fleet.answer) };
+    let [trial] = answer.trials.as_slice() else { panic!("{:?}", answer.trials) };
+    assert_eq!(trial.offered_per_second, 2000.0);
+    let trial = trial.clone();
+    (fleet, trial)
+}
+
+#[test]
+fn responses_that_come_after_the_window_count_in_the_sum_and_in_a_search() {
+    let (fast, stalls) = ("latency=500us", "latency=500us,stall-at=59.6s,stall-for=2s");
+    let (_, kept) = searched([fast, fast], 0);
+    assert_eq!((kept.outcome, kept.spoilt_by.len()), (TrialOutcome::Holds, 0));
+    // 400 of 120,000 requests are answered up to two seconds later, all on one machine.
+    let (fleet, trial) = searched([fast, stalls], 0);
+    assert_ne!(trial.outcome, TrialOutcome::Holds, "{trial:?}");
+    assert!(trial.above.unwrap() > 0.003, "{trial:?}");
+    let machines = fleet.fleet.as_ref().unwrap().machines.iter();
+    let own: Vec<&LatencySummary> = machines
+        .map(|m| m.record.steps[1].read.as_ref().unwrap().response_latency_ns.as_ref().unwrap())
+        .collect();
+    let all = fleet.steps[1].read.as_ref().unwrap().response_latency_ns.as_ref().unwrap();
+    assert_eq!(all.samples, own.iter().map(|l| l.samples).sum::<u64>());
+    assert_eq!(all.max, own[1].max);
+    assert!(all.percentiles["99.9"] > Nanos::seconds(1), "{:?}", all.percentiles);
+    assert!(!codes(&fleet).contains(&"late-responses"));
+}
+
+#[test]
+fn a_search_keeps_no_load_of_which_responses_are_unknown() {
+    // What the late machine answered after the common window cannot be told from later requests.
+    let (fleet, trial) = searched(["latency=500us"; 2], 2 * SECOND);
+    assert!(codes(&fleet).contains(&"late-responses"), "{:?}", codes(&fleet));
+    assert_eq!((trial.outcome, trial.spoilt_by), (TrialOutcome::Unsure, vec!["late-responses".to_string()]));
 }
 
 #[test]
