@@ -264,6 +264,7 @@ fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> 
         instance: args.instance.clone(),
         at: args.at.clone(),
         least_gib: args.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64),
+        no_hard_disk: false,
     };
     let mut told = String::new();
     if let Some(applications) = &args.need_fit {
@@ -272,6 +273,7 @@ fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> 
             Some(asked.applications.iter().filter_map(AskedApplication::iops).sum()).filter(|n| *n > 0.0);
         need.bytes = Some(asked.applications.iter().filter_map(AskedApplication::throughput).sum())
             .filter(|n| *n > 0.0);
+        need.no_hard_disk = asked.applications.iter().any(|a| a.ssd.is_some());
         told = report::needs_text(&asked);
         if need.iops.is_none() && need.bytes.is_none() {
             bail!("no rate is known to look volumes up by:\n{}", told.trim_end());

@@ -26,6 +26,8 @@ pub struct WantedRates {
     pub at: Option<String>,
     /// The least capacity, in GiB.
     pub least_gib: Option<f64>,
+    /// A hard disk does not do, whatever it promises.
+    pub no_hard_disk: bool,
 }
 
 /// Where throughput is bought apart from IOPS and no block size was named, it must carry the IOPS at this one.
@@ -58,6 +60,7 @@ impl Catalogue {
                 && !v.kind.contains('@')
                 && !v.local
                 && !v.read_only
+                && !(need.no_hard_disk && v.media == "hdd")
                 && provider.is_none_or(|p| p == v.provider)
         };
         let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);

@@ -11,11 +11,23 @@ use crate::unit::{Bytes, Nanos, text};
 
 /// How much is asked of a volume.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    clap::ValueEnum,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
     /// Without it the application does not work as it should.
+    #[default]
     Minimum,
     /// Advised.
     Recommended,
@@ -142,6 +154,13 @@ pub struct SsdDemand {
     pub source: String,
     /// The edition or the date.
     pub as_of: String,
+    /// The lowest grade that it is for.
+    #[serde(default, skip_serializing_if = "is_for_all")]
+    pub grade: Grade,
+}
+
+fn is_for_all(grade: &Grade) -> bool {
+    *grade == Grade::default()
 }
 
 /// An application.

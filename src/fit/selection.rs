@@ -293,7 +293,7 @@ impl FitRequest {
                 scale: one.scale.clone(),
                 needs,
                 steps: found.steps.clone(),
-                ssd: found.ssd.clone(),
+                ssd: found.ssd.clone().filter(|demand| grade >= demand.grade),
                 notes: found.notes.clone(),
             });
         }
@@ -317,6 +317,21 @@ impl AskedFits {
     /// Some application has a need; else all of them are profiles, and there is nothing to judge.
     pub fn has_needs(&self) -> bool {
         self.applications.iter().any(|a| !a.needs.is_empty())
+    }
+
+    /// Why nobody can be judged by these needs where several machines drive one volume.
+    ///
+    /// # Errors
+    /// An application has a need.
+    pub fn on_shared_volume(&self) -> Result<(), SelectionError> {
+        match self.has_needs() {
+            false => Ok(()),
+            true => Err(SelectionError(
+                "the needs of an application are judged on each machine by itself, and on one volume the machines hold each other back: \
+                 leave --shared, --overlap or --fit out"
+                    .into(),
+            )),
+        }
     }
 
     /// The advice of a doubt or a finding about a step that an application's load is: that load is as published, and what else would show

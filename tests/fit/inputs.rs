@@ -101,6 +101,10 @@ fn volumes_are_named_that_promise_enough() {
         &["promise", "--need-fit", "etcd:heavy,postgres", "--size", "500GiB", "--provider", "aws"],
     );
     assert!(code == Some(0) && out.contains("PostgreSQL: nothing numeric"), "{out}{err}");
+    // A hard disk promises 500 IOPS of large blocks. etcd asks for an SSD for heavy loads alone.
+    let listed = |fit: &str| volproof(dir.path(), &["promise", "--need-fit", fit, "--provider", "aws"]).1;
+    assert!(listed("etcd").contains("aws:st1"));
+    assert!(!listed("etcd:heavy").contains("aws:st1"));
     assert!(refused(&["promise", "--need-fit", "postgres,postgresql"]).contains("postgresql is named twice"));
     assert!(refused(&["promise", "--need-fit", "postgresql"]).contains("no rate is known"));
     assert!(refused(&["promise", "--need-fit", "vaultt"]).contains("did you mean vault"));
