@@ -285,6 +285,9 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
 pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Record) -> anyhow::Result<()> {
     if let Some(words) = applications {
         let (asked, _) = words.parse::<FitRequest>()?.select(FitCatalogue::shipped())?;
+        if record.fleet.as_ref().is_some_and(|fleet| fleet.volumes.is_shared()) {
+            asked.on_shared_volume()?;
+        }
         let judge_simulated = judge_simulated || record.judges_simulated();
         record.asked = Some(AskedFits { judge_simulated, ..asked });
         seal(record);

@@ -24,6 +24,9 @@ pub enum FleetError {
     /// It is a fleet already.
     #[error("it is the Record of a fleet: merge the Records of its machines, or show it")]
     Merged,
+    /// The needs of applications, on a volume that several machines drive.
+    #[error("{0}")]
+    Needs(String),
     /// Two Records of one rank.
     #[error("{first} and {second} have the same rank: each machine needs a rank of its own")]
     SameRank {
@@ -129,6 +132,9 @@ impl FleetMerge {
         }
         let rank = record.rank.clone().ok_or(FleetError::NoRank)?;
         let common = common_plan(&record.plan, &rank);
+        if let Some(asked) = record.asked.as_ref().filter(|_| rank.volumes.is_shared()) {
+            asked.on_shared_volume().map_err(|e| FleetError::Needs(e.0))?;
+        }
         if let Some(first) = self.machines.values().next() {
             self.same_fleet(first, &record, &rank, &common)?;
         }
@@ -210,6 +216,7 @@ impl FleetMerge {
                 format!("the promise {}", promise(&first.record)),
                 "name the same promise on all machines",
             ),
+            (asked(record), asked(&first.record), "give --fit to all machines, with the same applications"),
         ];
         if rank.volumes.is_shared() {
             rules.push((
@@ -317,6 +324,14 @@ fn volumes(rank: &FleetRank) -> &'static str {
         FleetVolumes::Parts => "a part of a shared volume",
         FleetVolumes::Overlapping => "the whole of a shared volume",
     }
+}
+
+/// The applications that a machine is judged for, in words.
+fn asked(record: &Record) -> String {
+    let requests = record.asked.iter().flat_map(|asked| asked.applications.iter().map(|a| a.request()));
+    Some(requests.collect::<Vec<_>>().join(","))
+        .filter(|t| !t.is_empty())
+        .map_or_else(|| "no --fit".into(), |t| format!("--fit {t}"))
 }
 
 /// What a machine wrote of a shared volume before the start, in words.

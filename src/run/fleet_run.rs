@@ -217,12 +217,6 @@ impl FleetMember<'_> {
         let FleetWork { promise, output, .. } = *self.work;
         let (plan, asked) = self.plan()?;
         let volumes = fleet_start::volumes(self.work.member.sharing, &plan)?;
-        if volumes.is_shared() && asked.as_ref().is_some_and(AskedFits::has_needs) {
-            return Err(Failure::input(
-                "the needs of an application are judged on each machine by itself, and on one volume the machines hold each other back: \
-                 leave --shared, --overlap or --fit out",
-            ));
-        }
         let clock = RankClock { error_ns: None, ..OWN_CLOCK };
         let rank = FleetRank { rank: self.rank, ranks: self.ranks, volumes, start_unix_ns: 0, clock };
         let options = RunOptions {

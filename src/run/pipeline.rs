@@ -149,6 +149,9 @@ impl CheckedRun {
     pub fn survey(root: Root, plan: Plan, options: RunOptions) -> Result<CheckedRun, Failure> {
         let mut plan = plan;
         if let Some(rank) = &options.rank {
+            if let Some(asked) = options.asked.as_ref().filter(|_| rank.volumes.is_shared()) {
+                asked.on_shared_volume().map_err(|e| Failure::input(e.to_string()))?;
+            }
             // A rank's own part of a shared volume depends on the size. Everything below looks at that part.
             let sizes = targets::survey(&root, &plan, &options)?;
             plan = fleet_start::of_rank(plan, rank, &sizes)?;

@@ -1,5 +1,6 @@
 //! Records that are no ranks of one run, and places that are none: each is named with the way out.
 
+use volproof::fit::{FitCatalogue, FitRequest};
 use volproof::fleet::part;
 use volproof::plan::{BlockSizes, Pattern, Plan, Precondition, PreconditionMethod, Step};
 use volproof::record::{FleetVolumes, Record};
@@ -37,6 +38,34 @@ fn unequal_ranks_are_refused_by_name() {
     ];
     let version = format!("volproof {}", env!("CARGO_PKG_VERSION"));
     insta::assert_snapshot!(all.join("\n").replace(&version, "volproof NOW"));
+}
+
+#[test]
+fn needs_of_applications_are_those_of_one_machine_on_a_volume_of_its_own() {
+    let asked = |fit: &str| {
+        let request: FitRequest = fit.parse().unwrap();
+        Some(request.select(FitCatalogue::shipped()).unwrap().0)
+    };
+    let other = told(FleetVolumes::Own, |r| r.asked = asked("etcd:heavy"));
+    assert!(
+        other.starts_with("rank 1 (node1) had --fit etcd:heavy, and rank 0 (node0) had no --fit: "),
+        "{other}"
+    );
+    let shared = "the needs of an application are judged on each machine by itself";
+    let merged = told(FleetVolumes::Parts, |r| r.asked = asked("etcd"));
+    assert!(merged.starts_with(shared), "{merged}");
+    // Neither a run measures for it, nor is the Record of a fleet held against it.
+    let desk = Desk::with(&[]);
+    let at = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(10);
+    let (code, _, said) = desk.volproof(&format!(
+        "run --simulate latency=1ms --fit etcd --shared --start-at {at} --rank 0/2 --clock-error 1ms"
+    ));
+    assert!(code == 2 && said.contains(shared), "{code}: {said}");
+    let mut fleet =
+        merge(Machines { volumes: FleetVolumes::Parts, ranks: 2, seconds: 10 }.records(&[1000.0; 2]))
+            .unwrap();
+    let refused = volproof::promise_options::ask(Some("etcd"), true, &mut fleet).unwrap_err().to_string();
+    assert!(refused.starts_with(shared), "{refused}");
 }
 
 #[test]
