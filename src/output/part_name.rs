@@ -84,12 +84,26 @@ impl<'f> PartName<'f> {
             return self.take(name);
         }
         let folder = self.folder;
+        let put = self.exchange_for(name, replaceable)?;
+        if put {
+            settle(folder);
+        }
+        Ok(put)
+    }
+
+    /// Exchanges names with the file that may be replaced, and removes that one. What waits for the disk comes later: the others wait for the lock.
+    fn exchange_for(mut self, name: &OsStr, replaceable: Option<FileVersion>) -> io::Result<bool> {
+        let folder = self.folder;
         let _alone = alone(folder);
+        // Who reads the other file finds it there all the time. What comes between this look and the exchange gives the name back.
+        let there = FileVersion::of(folder, name);
+        if there.is_some() && there != replaceable {
+            return Ok(false);
+        }
         match self.exchange(name) {
             Ok(()) if FileVersion::of(folder, &self.name) == replaceable => {
                 // The name is that of the old file now.
                 let _ = self.remove();
-                settle(folder);
                 Ok(true)
             }
             Ok(()) => {
@@ -107,7 +121,6 @@ impl<'f> PartName<'f> {
                 if put {
                     rustix::fs::renameat(folder, &self.name, folder, name)?;
                     self.given_up = true;
-                    settle(folder);
                 }
                 Ok(put)
             }

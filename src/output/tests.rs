@@ -228,6 +228,28 @@ fn fresh_names_are_chosen_by_one_alone() {
 }
 
 #[test]
+fn the_file_of_another_program_keeps_its_name_at_every_moment() {
+    let at = folder();
+    let path = at.path().join("r.json");
+    std::fs::write(&path, OLD).unwrap();
+    let mut output = OutputFile::open("--json", &path).unwrap();
+    std::fs::write(&path, b"of another program").unwrap();
+    let changed = |file: &Path| {
+        let about = std::fs::metadata(file).unwrap();
+        (about.ctime(), about.ctime_nsec())
+    };
+    let before = changed(&path);
+    // The clock of the filesystem has to go on, so that a change shows.
+    let clock = at.path().join("clock");
+    while !clock.exists() || changed(&clock) <= before {
+        std::fs::write(&clock, b"").unwrap();
+    }
+    output.save(&long).unwrap();
+    assert_eq!(output.path(), at.path().join("r-2.json"));
+    assert_eq!(changed(&path), before, "an exchange of names is a change");
+}
+
+#[test]
 fn one_file_is_not_two_outputs_nor_an_input() {
     let at = folder();
     let path = |name: &str| at.path().join(name);
