@@ -135,7 +135,7 @@ pub enum CliCommand {
 /// The plan of a run and its targets.
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// Folders (a test file is made there), files, block devices; driven together
+    /// Folders (a test file is made there), files, block devices; driven together; none with --simulate
     #[arg(value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
 

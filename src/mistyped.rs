@@ -78,7 +78,13 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
         (ErrorKind::InvalidSubcommand, _) => {
             first(ContextKind::InvalidSubcommand).map(|typed| unknown_command(&typed, &cli))
         }
+        (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand, None) => {
+            Some(without_command(&cli))
+        }
         (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command, arguments)),
+        (ErrorKind::TooManyValues, Some(command)) => {
+            first(ContextKind::InvalidValue).map(|typed| one_too_many(&typed, command, arguments))
+        }
         (ErrorKind::ArgumentConflict, Some(command)) => conflict(mistake, command),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(command)) => {
             wrong_value(mistake, command)
@@ -150,10 +156,7 @@ fn askers(needed: &[String], command: &Command, arguments: &[OsString]) -> Vec<S
     for (place, word) in arguments.iter().enumerate() {
         let Some(typed) = word.to_str().and_then(|word| word.strip_prefix("--")) else { continue };
         let (name, value) = typed.split_once('=').map_or((typed, None), |(name, value)| (name, Some(value)));
-        let of_name = |arg: &&Arg| {
-            arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
-        };
-        let Some(arg) = command.get_arguments().find(of_name) else { continue };
+        let Some(arg) = command.get_arguments().find(|arg| is_called(arg, name)) else { continue };
         let apart = value.is_none() && arg.get_num_args().is_some_and(|range| range.min_values() > 0);
         let mut alone = vec![OsString::from("volproof"), command.get_name().into(), word.clone()];
         alone.extend(arguments.get(place + 1).filter(|_| apart).cloned());
@@ -198,6 +201,11 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
     let arg = command.get_arguments().find(|arg| arg.to_string() == usage);
     let name = arg.and_then(Arg::get_long).map_or_else(|| plain(&usage), |long| format!("--{long}"));
     let known = of(ContextKind::ValidValue).join(", ");
+    // It shares the declarations of another command, and refuses this one.
+    if arg.is_some_and(Arg::is_hide_set) {
+        let told = format!("{} has no use for {name}: leave it out", command.get_name());
+        return Some(wrap("volproof: ", &told) + &all_options(command));
+    }
     let mut text = if typed.is_empty() {
         wrap("volproof: ", &format!("{name} has no value"))
     } else {
@@ -207,13 +215,17 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
             None if known.is_empty() => "it takes no such value".into(),
             None => format!("it is none of {known}"),
         };
-        // A plan file tells the key by its name.
-        let key = name.trim_start_matches('-');
-        let why = why.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&why);
+        // A plan file tells the key by its name, and a list the entry that is wrong.
+        let twice = [name.trim_start_matches('-'), &typed].into_iter();
+        let rest = twice.filter_map(|key| why.strip_prefix(key)?.strip_prefix(": ")).next();
+        let why = rest.unwrap_or(&why);
         let why = &outside(why).unwrap_or_else(|| why.to_string());
         wrap("volproof: ", &format!("{name} {typed}: {why}"))
     };
-    if let Some(near) = of(ContextKind::SuggestedValue).pop() {
+    // A user gives a program such as `$SHELL`, and means its name.
+    let of_path = Path::new(&typed).file_name().and_then(|name| name.to_str()).map(str::to_string);
+    let of_path = of_path.filter(|name| *name != typed && of(ContextKind::ValidValue).contains(name));
+    if let Some(near) = of_path.or(of(ContextKind::SuggestedValue).pop()) {
         text += &wrap("  ", &format!("did you mean {near}?"));
     } else if let Some(arg) = arg {
         text += &wrap("  ", &meaning(arg));
@@ -270,8 +282,8 @@ fn unknown_option(
              --json of verdict, prints on standard output",
         ));
     }
-    if bare.starts_with(|c: char| c.is_ascii_digit()) {
-        return Some(wrap("volproof: ", &format!("{name} is below 0, and no option takes such a number")));
+    if let Some(told) = command.and_then(|command| below_zero(name, command, arguments)) {
+        return Some(told);
     }
     let Some(command) = command else {
         return Some(
@@ -289,9 +301,30 @@ fn unknown_option(
     Some(text + &all_options(command))
 }
 
+/// A number below 0 as the value of an option, of which clap names the first digit alone, as an option.
+fn below_zero(name: &str, command: &Command, arguments: &[OsString]) -> Option<String> {
+    name.strip_prefix('-').filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))?;
+    let of_two = |two: &[OsString]| {
+        let typed = two[1].to_str().filter(|typed| typed.starts_with(name))?;
+        let option = two[0].to_str().filter(|option| option.starts_with("--"))?;
+        Some(format!("{option} {typed}"))
+    };
+    let typed = arguments.windows(2).find_map(of_two)?;
+    let option = typed.split(' ').next().and_then(|option| option.strip_prefix("--"));
+    let arg = command.get_arguments().find(|arg| is_called(arg, option.unwrap_or_default()));
+    let told = wrap("volproof: ", &format!("{typed}: a number below 0 has no meaning here"));
+    Some(told + &arg.map_or_else(String::new, |arg| wrap("  ", &meaning(arg))) + &all_options(command))
+}
+
+/// Whether an option has this name, or has it as another one.
+fn is_called(arg: &Arg, name: &str) -> bool {
+    arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+}
+
 /// The option that a user may have meant, where a command has none of this name.
 fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
-    let find = |long: &str| command.get_arguments().find(|arg| arg.get_long() == Some(long));
+    let shown = || command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let find = |long: &str| shown().find(|arg| arg.get_long() == Some(long));
     let row = OPTIONS.iter().find(|(typed, _)| typed.contains(&name));
     let meant: Vec<&Arg> = row.iter().flat_map(|(_, ours)| ours.iter().filter_map(|o| find(o))).collect();
     if !meant.is_empty() {
@@ -313,13 +346,14 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
         let aliases = arg.get_visible_aliases().unwrap_or_default();
         aliases.into_iter().chain(arg.get_long()).map(str::to_string).collect::<Vec<_>>()
     };
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     if let Some(arg) =
-        nearest(name, shown.flat_map(|arg| names(arg).into_iter().map(move |known| (known, arg))))
+        nearest(name, shown().flat_map(|arg| names(arg).into_iter().map(move |known| (known, arg))))
     {
         return vec![described(arg)];
     }
-    let has = |other: &&Command| other.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let has = |other: &&Command| {
+        other.get_arguments().any(|arg| arg.get_long() == Some(name) && !arg.is_hide_set())
+    };
     let others: Vec<&str> = cli.get_subcommands().filter(has).map(Command::get_name).collect();
     match others[..] {
         [] => vec![],
@@ -350,6 +384,19 @@ fn called(arg: &Arg) -> String {
         (Some(long), None) => format!("--{long}"),
         (None, value) => value.unwrap_or_default(),
     }
+}
+
+/// What to type first.
+fn without_command(cli: &Command) -> String {
+    let about = cli.get_about().map(ToString::to_string).unwrap_or_default();
+    let firsts = [
+        ("volproof run .", "the standard tests, on a file made in this folder"),
+        ("volproof check DEVICE", "what a run would overwrite, or why it may not"),
+        ("volproof explain FILE", "a report of fio, dd, sysbench and others, in plain words"),
+    ];
+    let mut text = wrap("volproof: ", "name a command") + &wrap("  ", &about);
+    text.extend(firsts.map(|(line, about)| format!("  {line:23}{about}\n")));
+    text + "  `volproof --help` lists all commands\n"
 }
 
 fn unknown_command(typed: &str, cli: &Command) -> String {
@@ -421,6 +468,11 @@ mod tests {
             "completions bsh",
             "convert x --to foo",
             "slo .",
+            "slo . x --p99 1ms",
+            "plan . --json",
+            "run . --bs -4k",
+            "run -5",
+            "completions /bin/bash",
             "fit .",
             "million",
             "/dev/null",

@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn errors_name_what_is_there() {
         let unknown = cap("ecs.g7se.9xlarge", "alibaba:cloud_essd.PL2", None).unwrap_err().to_string();
-        assert!(unknown.contains("nearest is ecs.g7se."), "{unknown}");
+        assert!(unknown.contains("did you mean ecs.g7se."), "{unknown}");
         let unknown = cap("m5.hugest", "aws:gp3", None).unwrap_err().to_string();
         assert!(unknown.contains("describe-instance-types"), "{unknown}");
         let other = cap("c4d-standard-4", "gcp:pd-ssd", None).unwrap_err().to_string();

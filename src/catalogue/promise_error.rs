@@ -48,7 +48,7 @@ fn size(gib: f64) -> String {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PromiseError {
     /// No provider of this name.
-    #[error("no provider '{given}' in the catalogue: nearest is '{nearest}'; there are {known}")]
+    #[error("no provider '{given}' in the catalogue: did you mean '{nearest}'? There are {known}")]
     UnknownProvider {
         /// As it was given.
         given: String,
@@ -59,7 +59,7 @@ pub enum PromiseError {
     },
     /// No type of this name.
     #[error(
-        "no volume type '{given}' in the catalogue: nearest is {nearest}; 'promise --search TEXT' finds others"
+        "no volume type '{given}' in the catalogue: did you mean {nearest}? `volproof promise --search TEXT` finds others"
     )]
     UnknownType {
         /// As it was given.
@@ -86,7 +86,7 @@ pub enum PromiseError {
         candidates: String,
     },
     /// The type does not come in this size.
-    #[error("{id} does not come in {}: it is sold from {} to {} GiB, nearest is {} GiB",
+    #[error("{id} does not come in {}: it is sold from {} to {} GiB, the nearest is {} GiB",
             size(*gib), figure(*lo), figure(*hi), figure(gib.clamp(*lo, *hi)))]
     SizeOutOfRange {
         /// The full name.
@@ -157,8 +157,8 @@ pub enum PromiseError {
         by: bool,
     },
     /// No instance of this name.
-    #[error("no instance '{given}' of {provider} in the catalogue: nearest is {nearest}{}",
-            command.as_ref().map(|c| format!("; its limits: {c}")).unwrap_or_default())]
+    #[error("no instance '{given}' of {provider} in the catalogue: did you mean {nearest}?{}",
+            command.as_ref().map(|c| format!(" Its limits: {c}")).unwrap_or_default())]
     UnknownInstance {
         /// The provider's id.
         provider: String,
@@ -188,7 +188,7 @@ pub enum PromiseError {
         second: String,
     },
     /// Not a date.
-    #[error("'{given}' is not a date: write 2018, 2018-07 or 2018-07-12")]
+    #[error("--at {given}: it is no date: write 2018, 2018-07 or 2018-07-12")]
     BadDate {
         /// As it was given.
         given: String,

@@ -214,7 +214,10 @@ fn nearest_named(given: &str, names: impl Iterator<Item = (String, String)>, cou
             break;
         }
     }
-    best.join(", ")
+    match best.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => best.concat(),
+    }
 }
 
 #[cfg(test)]
@@ -247,9 +250,9 @@ mod tests {
 
     #[test]
     fn errors_name_the_nearest() {
-        assert!(found("alibaba:cloud_esd.PL1", None).contains("nearest is alibaba:cloud_essd.PL1"));
+        assert!(found("alibaba:cloud_esd.PL1", None).contains("did you mean alibaba:cloud_essd.PL1"));
         assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
-        assert!(found("alibab:gp3", None).contains("nearest is 'alibaba'"));
+        assert!(found("alibab:gp3", None).contains("did you mean 'alibaba'?"));
         assert!(found("aws", None).contains("aws is a provider: name one of its types, such as aws:"));
         assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));
         assert_eq!(

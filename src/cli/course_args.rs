@@ -14,7 +14,7 @@ use crate::unit::Nanos;
 /// A sweep and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct SweepArgs {
-    /// Folders (a test file is made there), files, block devices; driven together
+    /// Folders (a test file is made there), files, block devices; driven together; none with --simulate
     #[arg(value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
     /// Ranges and options of the load
@@ -31,8 +31,8 @@ pub struct SweepArgs {
 /// A search for the highest load, and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct SloArgs {
-    /// A folder (a test file is made there), file or block device
-    #[arg(value_name = "TARGET")]
+    /// One folder (a test file is made there), file or block device; none with --simulate
+    #[arg(value_name = "TARGET", num_args = 0..=1)]
     pub targets: Vec<PathBuf>,
     /// The limit and the load
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct SuiteArgs {
     /// The suite; `volproof presets` lists them
     #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
     pub name: String,
-    /// A folder (a test file is made there), file or block device
+    /// Folders (a test file is made there), files, block devices; driven together; none with --simulate
     #[arg(value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
     /// Options of the load
@@ -67,7 +67,7 @@ pub struct SuiteArgs {
 /// A look at the first touch of a volume, and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct ColdArgs {
-    /// A file or block device; nothing is written
+    /// Files, block devices; read together, and nothing is written; none with --simulate
     #[arg(value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
     /// Options of the load

@@ -53,7 +53,7 @@ pub(super) const SWEEP: &str = "Examples:\n  \
 pub(super) const SLO: &str = "Examples:\n  \
     volproof slo /dev/vdb --p99 1ms                    random reads of 4 KiB\n  \
     volproof slo /dev/vdb --p99.9 5ms --rw randrw --rwmix 70 --destroy SERIAL\n  \
-    volproof slo . --mean 500us --bs 16k --budget 10m\n  \
+    volproof slo . --mean 500us --bs 16k --budget 20m\n  \
     volproof slo /dev/vdb --p99 1ms --dry-run          time and bytes";
 
 pub(super) const SUITE: &str = "Examples:\n  \
