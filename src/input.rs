@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::misspelling::nearest;
 use crate::standard_streams;
 use crate::unit::Bytes;
 
@@ -20,6 +21,9 @@ pub const LONGEST_SETTINGS: Bytes = Bytes::mib(2);
 
 /// The longest wait for a program that opens a named pipe to write to it.
 const WRITER_WAIT: Duration = Duration::from_secs(3);
+
+/// So many names of a folder are compared with one that is not there.
+const MOST_NAMES: usize = 10_000;
 
 /// The bytes of a result; `-` is standard input.
 ///
@@ -46,6 +50,40 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 }
 
 fn read_to(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
+    read_whole(path, most, advice).map_err(|e| with_way_out(e, path))
+}
+
+/// The same error in words that say what to do next, where the path is the mistake.
+fn with_way_out(e: io::Error, path: &Path) -> io::Error {
+    let told = match e.kind() {
+        io::ErrorKind::NotFound => absent(path),
+        io::ErrorKind::IsADirectory => "it is a folder: name a file in it".into(),
+        io::ErrorKind::PermissionDenied => {
+            "this user may not read it: give the right to read it, or run as root".into()
+        }
+        _ => return e,
+    };
+    io::Error::new(e.kind(), told)
+}
+
+/// What to say of a path that leads to no file: the folder in which it was looked for, and the name there that is most like it.
+fn absent(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = folder.read_dir() else {
+        return format!("there is no folder {}", folder.display());
+    };
+    let names = entries.take(MOST_NAMES).flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let typed = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match nearest(typed, names.map(|name| (name.clone(), name))) {
+        Some(name) => format!("there is no such file: did you mean {}?", path.with_file_name(name).display()),
+        None => {
+            let whole = folder.canonicalize().unwrap_or(folder.to_path_buf());
+            format!("there is no such file in {}: check the name and the folder", whole.display())
+        }
+    }
+}
+
+fn read_whole(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         standard_streams::input()?.take(most.0 + 1).read_to_end(&mut bytes)?;

@@ -14,7 +14,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use figure_text::{figure, grouped, mebibytes, megabytes, micro, percent, significant, throughput};
+pub use figure_text::{
+    counted, figure, grouped, mebibytes, megabytes, micro, percent, significant, throughput,
+};
 pub use moment::{moment, utc, without_zone};
 
 /// An amount of data in bytes.

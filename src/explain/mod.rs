@@ -24,9 +24,9 @@ use crate::record::{
     Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
-use crate::result_file::{self, ResultFileError};
+use crate::result_file::{self, NO_RESULT, ResultFileError};
 use crate::stored_verdict;
-use crate::unit::grouped;
+use crate::unit::counted;
 use crate::verdict;
 use crate::verdict::recommended_test::{self, Better, TestedLoad};
 
@@ -230,9 +230,9 @@ fn explained_for(
     }
     if let Some(last) = all.last_mut().filter(|_| more_reports > 0) {
         last.notes.push(format!(
-            "{} more reports with {} runs follow in the file and are not told: give it in parts",
-            grouped(more_reports),
-            grouped(more_runs as u64)
+            "not told: {} with {}: give the file in parts",
+            counted(more_reports, "more report"),
+            counted(more_runs as u64, "run")
         ));
         if last.verdict.is_some() {
             // What is not read decides nothing.
@@ -246,11 +246,7 @@ fn explained_for(
 fn without_path(e: ResultFileError) -> anyhow::Error {
     match e {
         ResultFileError::Report { source, .. } => source.into(),
-        ResultFileError::Neither { .. } => {
-            anyhow::anyhow!(
-                "it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"
-            )
-        }
+        ResultFileError::Neither { .. } => anyhow::anyhow!("it {NO_RESULT}"),
         e => e.into(),
     }
 }
@@ -331,7 +327,7 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
         );
     }
     if left > 0 {
-        notes.push(format!("{} more runs are in it and not told: give it in parts", grouped(left as u64)));
+        notes.push(format!("not told: {}: give the file in parts", counted(left as u64, "more run")));
     }
     if record.steps.is_empty() && report.partial.is_none() {
         notes.push("no job moved any data".into());

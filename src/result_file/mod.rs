@@ -17,6 +17,10 @@ use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::seal::seal;
 use crate::unit::grouped;
 
+/// What is said of a file that holds no result.
+pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
+     DiskSpd or Iometer either";
+
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultFileError {
@@ -24,7 +28,7 @@ pub enum ResultFileError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The file is neither a Record nor a report.
-    #[error("{} is not a volproof Record, and no report of another tool either", path.display())]
+    #[error("{} {NO_RESULT}", path.display())]
     Neither {
         /// The file.
         path: PathBuf,

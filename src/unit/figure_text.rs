@@ -53,6 +53,11 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// How many of something: `1 request`, `2,000 requests`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 /// The text with the micro sign, for readers that have it: `80.1us` and `80.1 us`, but no word, name or option that contains it.
 pub fn micro(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);

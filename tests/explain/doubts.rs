@@ -497,13 +497,13 @@ fn long_files_are_told_in_part_whatever_their_form() {
     let rows = format!("fio-3.28\n{}", (0..5000).map(|i| row(&format!("j{i}"))).collect::<String>());
     let found = of(&rows);
     assert_eq!((found.len(), found[0].runs.len()), (1, 64));
-    insta::assert_snapshot!(found[0].notes.join("\n"), @"4,936 more runs are in it and not told: give it in parts");
+    insta::assert_snapshot!(found[0].notes.join("\n"), @"not told: 4,936 more runs: give the file in parts");
     let reports: String = (0..3000)
         .map(|i| format!("fio-3.28\n{}Run status group 0 (all jobs):\n", row(&format!("j{i}"))))
         .collect();
     let found = of(&reports);
     assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
-    insta::assert_snapshot!(found.last().unwrap().notes.join("\n"), @"2,936 more reports with 2,936 runs follow in the file and are not told: give it in parts");
+    insta::assert_snapshot!(found.last().unwrap().notes.join("\n"), @"not told: 2,936 more reports with 2,936 runs: give the file in parts");
     let json = |name: &str| ROW.replace(r#""jobname":"a""#, &format!(r#""jobname":"{name}""#));
     let found = of(&(0..300).map(|i| json(&format!("j{i}"))).collect::<String>());
     assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);

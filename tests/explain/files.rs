@@ -49,16 +49,16 @@ fn what_is_no_result_is_refused() {
     let refused = |bytes: &[u8]| {
         format!("{:#}", explained("x".as_ref(), bytes, &PromiseOptions::default()).unwrap_err())
     };
-    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
+    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
-    insta::assert_snapshot!(refused(b""), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
+    insta::assert_snapshot!(refused(b""), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
     let missing = ExplainArgs {
         files: vec!["/nonexistent/x".into()],
         promise: PromiseOptions::default(),
         json: false,
         needs: NeedsOption::default(),
     };
-    insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
+    insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: there is no folder /nonexistent"#);
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn nothing_of_several_reports_or_files_vanishes() {
     .unwrap();
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
     insta::assert_snapshot!(told.refused.join("\n"), @r#"
-    cannot read /nonexistent/x: No such file or directory (os error 2)
-    cannot explain Cargo.toml: it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record
+    cannot read /nonexistent/x: there is no folder /nonexistent
+    cannot explain Cargo.toml: it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either
     "#);
 }
 

@@ -78,7 +78,7 @@ fn the_published_report_with_the_promise_of_that_time() {
       INCONCLUSIVE  IOPS in Rand_Read_Testing: 20,126, 101 % of 20,000 (volume,
                     published)
                     one-sided 95 % bounds 19,994 and 20,258; the limit is 19,600
-                    it was kept for these 13.0 s, which is too short to decide
+                    the figure keeps the limit, but 13.0 s are too short to decide
                     -> volproof run TARGET --rw randread --bs 4KiB --iodepth 128
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
