@@ -3,7 +3,7 @@
 use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
 use super::slo_conclusion::TypeBurst;
 use super::sweep_course::{GROWTH, Values};
-use super::{ENOUGH_OF_THE_MOST, FinishedStep, caps, point};
+use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{AxisOption, Sweep};
@@ -86,6 +86,11 @@ impl<'a> Before<'a> {
     }
 }
 
+/// Whether the highest rate has an interval.
+fn concludes(points: &[(Values, SweepPoint)]) -> bool {
+    highest(&points.iter().collect::<Vec<_>>()).is_some_and(|(_, most)| most.iops_low.is_some())
+}
+
 fn total_depth(point: &SweepPoint) -> u64 {
     u64::from(point.iodepth) * u64::from(point.numjobs)
 }
@@ -111,8 +116,11 @@ impl Sweep {
         }
         let points: Vec<(Values, SweepPoint)> = measured.iter().map(of_point).collect();
         let before = Before::of(&measured);
-        let depths = self.depths(&points);
-        let caps = self.caps(&points, judged_promise.map(|judged_promise| &judged_promise.promise));
+        // Rates without an interval tell neither a limit nor the depth that is enough.
+        let concludes = concludes(&points);
+        let promise = judged_promise.map(|judged_promise| &judged_promise.promise);
+        let depths = if concludes { self.depths(&points) } else { Vec::new() };
+        let caps = if concludes { self.caps(&points, promise) } else { Vec::new() };
         let best = self.best(&points);
         let changed = before.as_ref().map(|before| self.changed_note(before, &points));
         let mut notes = self.notes(&points, &measured, &depths, changed.is_some());
@@ -304,7 +312,15 @@ impl Sweep {
                     false => format!("; {enough} is the smallest that reaches 95 % of it"),
                 };
             }
-            None => text += &format!(", with {} in flight", grouped(total_depth(most))),
+            None if concludes(points) => text += &format!(", with {} in flight", grouped(total_depth(most))),
+            None => {
+                text += &format!(
+                    " that was seen, with {} in flight, of points too short for an interval: to know limits and the depth that is enough, give \
+                     --runtime {} or more",
+                    grouped(total_depth(most)),
+                    POINT_TIME.0.exact()
+                )
+            }
         }
         if let Some(fit) = fit.filter(|fit| !level && fit.only_at_depth.is_none()) {
             let (a, b) = (fit.iops_cap, fit.bytes_cap);

@@ -266,18 +266,14 @@ fn caps(fit: &CapFit) -> String {
         out += &format!("  knee   blocks of {}\n", Bytes(knee.round() as u64));
     }
     let percent = |off: f64| format!("{:+.1} %", 100.0 * off);
+    let promised = fit.residuals.iter().any(|r| r.off_promise.is_some());
     let rows = fit.residuals.iter().map(|r| {
-        let promise = r.off_promise.map_or("-".into(), percent);
-        vec![r.block_bytes.to_string(), significant(r.iops), percent(r.off_fit), promise]
+        let promise = promised.then(|| r.off_promise.map_or("-".into(), percent));
+        let own = [format!("  {}", r.block_bytes), significant(r.iops), percent(r.off_fit)];
+        own.into_iter().chain(promise).collect()
     });
-    out += &table(
-        &["  Block", "IOPS", off, "off the promise"],
-        rows.map(|mut row| {
-            row[0].insert_str(0, "  ");
-            row
-        })
-        .collect(),
-    );
+    let columns = ["  Block", "IOPS", off, "off the promise"];
+    out += &table(if promised { &columns } else { &columns[..3] }, rows.collect());
     if !fit.explains {
         out += "  Two limits do not explain these rates.\n";
     }
