@@ -67,10 +67,7 @@ impl Judge<'_> {
         let (mut more, mut exceeds) = (None, false);
         let (outcome, reason) = if window < LEAST_QUOTABLE {
             more = Some((RECOMMENDED.0 - window.0).div_ceil(1_000_000_000));
-            let words = if measured >= limit { "it was kept" } else { "it was missed" };
-            let seconds = significant(window.as_seconds());
-            let reason = format!("{words} for these {seconds} s, which is too short to decide");
-            (Outcome::Inconclusive, reason)
+            (Outcome::Inconclusive, too_short(window, measured >= limit))
         } else if answer == LimitAnswer::Pass {
             match Excess::of(measured, window.as_seconds(), &terms) {
                 Some(excess) => {
@@ -216,6 +213,13 @@ fn waited_for_the_volume(rate: f64, mean: f64, spread: f64, limit: f64) -> Optio
              the spread of their latencies: measure it with volproof"
         )
     })
+}
+
+/// Why a figure of so short a run decides nothing, whichever side of the limit it lies on.
+pub(super) fn too_short(window: Nanos, met: bool) -> String {
+    let side = if met { "keeps" } else { "misses" };
+    let seconds = significant(window.as_seconds());
+    format!("the figure {side} the limit, but {seconds} s are too short to decide")
 }
 
 /// The disk that the path of a device names, without the number of a partition.

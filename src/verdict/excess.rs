@@ -64,6 +64,8 @@ pub struct SoldRange {
     pub most: f64,
     /// The figure.
     pub metric: Metric,
+    /// The user named the IOPS that were bought.
+    pub iops_named: bool,
 }
 
 impl SoldRange {
@@ -79,7 +81,8 @@ impl SoldRange {
             _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|r| r.hi * v.unit.bytes as f64),
         };
         let most = judged_promise.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
-        Some(SoldRange { most, metric })
+        let iops_named = judged_promise.options.iter().any(|word| word == "--iops");
+        Some(SoldRange { most, metric, iops_named })
     }
 
     /// The question to a user whose volume does more than the promise that was named.
@@ -147,11 +150,16 @@ impl Excess {
         }
         // Nothing that is sold explains the rate. How much throughput is sold may depend on the IOPS, which may not have been named.
         let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
-        let (given, more) = match terms.sold.map(|sold| sold.metric) {
-            Some(Metric::Throughput) => {
-                (" with the IOPS that were named", " was more bought (--iops, --throughput),")
-            }
-            _ => ("", ""),
+        let (given, more) = match terms.sold.filter(|sold| sold.metric == Metric::Throughput) {
+            Some(sold) => (
+                if sold.iops_named {
+                    " with the IOPS that were named"
+                } else {
+                    " with the IOPS that it includes"
+                },
+                " was more bought (--iops, --throughput),",
+            ),
+            None => ("", ""),
         };
         let reason = format!(
             "{} % of all that this type can give at this size{given}:{more} was the right type and size named, and does the I/O reach the \

@@ -4,7 +4,7 @@
 //! on each other, so that several of them count as one. And needs of rates without flushes, where the report has the published pattern and
 //! block size. A run too short to quote decides nothing.
 
-use super::claims_of_reports::{DEPENDENT, STUDENT};
+use super::claims_of_reports::{DEPENDENT, STUDENT, too_short};
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
@@ -115,9 +115,7 @@ impl Compared {
     fn answer(&self, found: &mut ClaimAnswer, unsure: Option<String>, spread: &str) -> Vec<String> {
         let reason = if self.window < LEAST_QUOTABLE {
             found.more_seconds = Some((RECOMMENDED.0 - self.window.0).div_ceil(1_000_000_000));
-            let words = if self.met { "it was met" } else { "it was missed" };
-            let seconds = significant(self.window.as_seconds());
-            Some(format!("{words} for these {seconds} s, which is too short to decide"))
+            Some(too_short(self.window, self.met))
         } else if self.kept || self.broken {
             if unsure.is_none() {
                 found.answer = if self.kept { LimitAnswer::Pass } else { LimitAnswer::Fail };
