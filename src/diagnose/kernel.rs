@@ -2,7 +2,7 @@
 
 use super::{Confidence, DiagnosisCase, Finding};
 use crate::codes;
-use crate::unit::{significant, total};
+use crate::unit::{counted, significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
 pub const SATURATED: f64 = 0.95;
@@ -29,7 +29,10 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
         codes::GENERATOR_LIMITED,
         confidence,
         "A load thread was busy all the time: the machine was measured, not the volume.",
-        "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
+        match case.run.is_some_and(|run| run.step.evidence.steal_share() > STOLEN) {
+            true => "the host took CPU time away too: repeat at another time, or on an instance with dedicated CPUs",
+            false => "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
+        },
     )
     .because(format!(
         "the busiest load thread was on a CPU for {} % of the window",
@@ -48,13 +51,16 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// A share of CPU time that the host took, from which on it matters.
+const STOLEN: f64 = 0.01;
+
 /// The host took CPU time away.
 ///
 /// `proven`: the host itself tells the kernel how much it took. The finding does not say how much rate that cost.
 pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let share = run.step.evidence.steal_share();
-    if share <= 0.01 {
+    if share <= STOLEN {
         return None;
     }
     let mut finding = Finding::new(
@@ -94,13 +100,13 @@ pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
                 Finding::new(
                     "queue-full",
                     confidence,
-                    format!("The queues of {} hold {tags} requests; more depth waits in this machine.", disk.name),
+                    format!("The queues of {} hold {}; more depth waits in this machine.", disk.name, counted(tags, "request")),
                     "a depth above that only adds waiting; nr_requests may be raised if the device takes more",
                 )
                 .because(format!(
-                    "{} queue(s) x {} requests = {tags}; {usual} were in the driver (median), {} in flight in all",
-                    queue.hardware_queues.max(1),
-                    queue.nr_requests?,
+                    "{} x {} = {tags}; {usual} were in the driver (median), {} in flight in all",
+                    counted(queue.hardware_queues.max(1).into(), "queue"),
+                    counted(queue.nr_requests?, "request"),
                     significant(per_disk)
                 ))
                 .number("tags", tags as f64),

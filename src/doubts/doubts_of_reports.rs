@@ -10,7 +10,7 @@ use crate::record::{
     Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions_of_reports,
 };
 use crate::stats::little;
-use crate::unit::{Bytes, Nanos, grouped, significant, total};
+use crate::unit::{Bytes, Nanos, counted, grouped, significant, total};
 
 /// Shorter runs need a ramp more than long ones.
 const LONG_RUN: Nanos = Nanos::seconds(300);
@@ -39,7 +39,7 @@ fn on_a_device<'a>(case: &'a DoubtCase<'_>) -> Option<&'a ReportOfStep<'a>> {
 pub(super) fn failed(case: &DoubtCase<'_>) -> Option<Doubt> {
     let reported = case.reported.as_ref()?;
     let failure = reported.report.failure.as_ref()?;
-    let count = failure.ios.map(|n| format!("{} I/Os failed", grouped(n)));
+    let count = failure.ios.map(|n| format!("{} failed", counted(n, "I/O")));
     let number = if failure.number == 0 { String::new() } else { format!(", with error {}", failure.number) };
     Some(Doubt::new(
         Severity::Blocker,

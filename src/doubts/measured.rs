@@ -12,10 +12,17 @@ use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::little::{Little, MeasuredWindow};
-use crate::unit::{Bytes, Nanos, grouped, significant, total};
+use crate::unit::{Bytes, Nanos, counted, grouped, significant, total};
 
 /// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
 const DEPTH_REACHED: f64 = 0.95;
+
+/// A share of CPU time that the host took, from which on it matters.
+const STOLEN: f64 = 0.01;
+
+fn were(n: u64) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
 
 fn is(step: &StepRecord, engine: EngineKind) -> bool {
     step.engine.get() == Some(engine)
@@ -84,12 +91,14 @@ pub(super) fn unfinished(case: &DoubtCase<'_>) -> Option<Doubt> {
     let mut found = Vec::new();
     if step.lost_ios > 0 {
         found.push(format!(
-            "{} I/Os in flight at the end of the step had not completed {waited}",
-            step.lost_ios
+            "{} in flight at the end of the step had not completed {waited}",
+            counted(step.lost_ios, "I/O")
         ));
     }
     if step.stuck_workers > 0 {
-        found.push(format!("{} load threads were still in a system call {waited}", step.stuck_workers));
+        let (threads, were) =
+            (counted(step.stuck_workers.into(), "load thread"), were(step.stuck_workers.into()));
+        found.push(format!("{threads} {were} still in a system call {waited}"));
     }
     (!found.is_empty()).then(|| {
         Doubt::new(
@@ -144,7 +153,15 @@ pub(super) fn depth(case: &DoubtCase<'_>) -> Option<Doubt> {
     }
     // A test with more jobs is no test of a single request.
     let why = match (plan.direct, asked > 1.0) {
-        (true, true) => "the load threads were too slow to refill it: use more --numjobs, or look at CPU use",
+        (true, true) if case.evidence.steal_share() > STOLEN => {
+            "the host took CPU time from the load threads: repeat at another time or on dedicated CPUs"
+        }
+        // A thread with time to spare waited for the CPU, or in the call that submits: more threads wait alike.
+        (true, true) if step.cpu.busiest_worker < BUSY.start => {
+            "the load threads were late with their requests, and not for want of CPU time: look at what else ran, and at calls that block (a \
+             filesystem, a full device queue)"
+        }
+        (true, true) => "the load threads were too slow to refill it: use more --numjobs, or faster CPUs",
         (true, false) => {
             "the load thread was late with its next request: look at CPU use, stop other programs, and run it again"
         }
@@ -191,7 +208,10 @@ pub(super) fn headroom(case: &DoubtCase<'_>) -> Option<Doubt> {
                 "the busiest load thread was on a CPU for {} % of the time: latencies hold that time, and the waiting for it",
                 significant(busy * 100.0)
             ),
-            "spread the load over more threads (--numjobs with a lower --iodepth)",
+            match case.evidence.steal_share() > STOLEN {
+                true => "the host took CPU time away too: repeat at another time or on dedicated CPUs",
+                false => "spread the load over more threads (--numjobs with a lower --iodepth)",
+            },
         )
     })
 }
@@ -433,7 +453,7 @@ pub(super) fn steal(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
-    (share > 0.01 && plan.simulate.is_none()).then(|| {
+    (share > STOLEN && plan.simulate.is_none()).then(|| {
         let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
         Doubt::new(
             severity,
@@ -451,7 +471,7 @@ pub(super) fn quota(case: &DoubtCase<'_>) -> Option<Doubt> {
     Some(Doubt::new(
         Severity::Blocker,
         codes::CPU_QUOTA,
-        format!("our own cgroup was denied CPU time in {periods} periods (cpu.max)"),
+        format!("our own cgroup was denied CPU time in {} (cpu.max)", counted(periods, "period")),
         "raise the CPU limit of the container: this measured the limit",
     ))
 }
@@ -463,7 +483,7 @@ pub(super) fn trace(case: &DoubtCase<'_>) -> Option<Doubt> {
         Doubt::new(
             Severity::Warning,
             "log-incomplete",
-            format!("{} I/Os are missing at the end of the log of single I/Os", step.trace_left_out_ios),
+            format!("the log of single I/Os lacks {} at its end", counted(step.trace_left_out_ios, "I/O")),
             "it may take 512 MiB of memory a step: log a shorter run, or averages over time",
         )
     })
