@@ -9,7 +9,7 @@ use crate::plan::{BlockSizes, Pattern, Phase, SniaTest, Step, Suite, SuiteName, 
 use crate::record::{Outcome, SuiteCheck, SuiteRounds};
 use crate::stats::moments::mean;
 use crate::stats::steady::{DRIFT_PCT, MAX_ROUNDS, RANGE_PCT, ROUNDS};
-use crate::unit::{Bytes, Nanos, significant};
+use crate::unit::{Bytes, Nanos, counted, significant};
 
 /// The specification.
 const PTS: &str = "SNIA SSS PTS 2.0.2 (2020-10-01)";
@@ -226,7 +226,7 @@ pub(super) fn steady_check(rounds: &SuiteRounds, over: bool, source: &str) -> Su
             (Outcome::Pass, format!("steady in rounds {} to {round}{window}", round as usize + 1 - ROUNDS))
         }
         None if over => (Outcome::Inconclusive, format!("STEADY STATE NOT ACHIEVED in {n} rounds{window}")),
-        None => (Outcome::Inconclusive, format!("{n} rounds, not steady yet{window}")),
+        None => (Outcome::Inconclusive, format!("{}, not steady yet{window}", counted(n as u64, "round"))),
     };
     SuiteCheck {
         code: rounds.phase.clone(),

@@ -133,7 +133,7 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
             match p.is_missed(x, Some(bytes)) {
                 true => LESS_THAN_BOUGHT.into(),
                 false => format!(
-                    "IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"
+                    "IOPS show below {knee}: test with blocks of 4 KiB; for more bandwidth buy throughput, not IOPS"
                 ),
             },
         )
@@ -226,7 +226,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                     match promised(plan, *block).is_some_and(|p| p.is_missed(*x, Some(bytes))) {
                         true => LESS_THAN_BOUGHT,
                         false => {
-                            "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"
+                            "IOPS show at smaller blocks: test with blocks of 4 KiB; for more bandwidth buy throughput, not IOPS"
                         }
                     },
                 )

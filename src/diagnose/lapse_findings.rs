@@ -12,7 +12,7 @@ use crate::stats::LEAST_SEEN;
 use crate::stats::gaps::Stops;
 use crate::stats::lapses::{Event, Lapse};
 use crate::stats::moments::{mean, median};
-use crate::unit::{Bytes, Nanos, grouped, significant, total};
+use crate::unit::{Bytes, Nanos, counted, significant, total};
 
 /// The number of events that are listed; the others are only counted.
 const TOLD: usize = 5;
@@ -229,11 +229,11 @@ fn of(
     .number("longest_seconds", longest.as_seconds());
     for e in all.iter().take(TOLD) {
         finding = finding.because(format!(
-            "from {} s on, for {least}{} s, {} % of the run, with {} requests in flight",
+            "from {} s on, for {least}{} s, {} % of the run, with {} in flight",
             significant(e.start_ns.as_seconds()),
             significant(length(e).as_seconds()),
             significant(100.0 * length(e).as_seconds() / step.window_ns.as_seconds().max(1e-9)),
-            grouped(e.requests.round() as u64)
+            counted(e.requests.round() as u64, "request")
         ));
     }
     let mut finding = match all.len().checked_sub(TOLD) {

@@ -10,7 +10,7 @@ use crate::record::{
     ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
-use crate::unit::{Nanos, grouped, megabytes as rate, significant};
+use crate::unit::{Nanos, counted, grouped, megabytes as rate, significant};
 
 /// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
@@ -123,7 +123,7 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
         let known = [
             iops.map(|x| format!("{} IOPS", significant(x))),
             f.bytes_per_second.get().map(rate),
-            f.ios.get().map(|n| format!("{} I/Os", grouped(n))),
+            f.ios.get().map(|n| counted(n, "I/O")),
             (f.bytes.0 > 0).then(|| format!("{} moved", f.bytes)),
             seconds.map(|s| format!("in {} s", significant(s))),
         ];
@@ -143,10 +143,10 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
 /// One direction: rates in both units, and what they rest on.
 fn line(name: &str, iops: f64, bytes: f64, ios: u64, time: Nanos) -> String {
     format!(
-        "{name}: {} IOPS, {}: {} I/Os in {} s",
+        "{name}: {} IOPS, {}: {} in {} s",
         significant(iops),
         rate(bytes),
-        grouped(ios),
+        counted(ios, "I/O"),
         significant(time.as_seconds())
     )
 }

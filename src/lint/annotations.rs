@@ -5,6 +5,7 @@
 use super::lint_finding::{LintFinding, LintGrade};
 use super::{LintAnswer, file_name};
 use crate::report::junit::{TestCase, TestSuite};
+use crate::unit::counted;
 
 /// A line for each finding: `::warning file=plan.json,line=3,title=waste::...`.
 pub fn github(answer: &LintAnswer) -> String {
@@ -77,7 +78,7 @@ pub fn junit(answer: &LintAnswer) -> String {
         attributes: String::new(),
         is_simulated: false,
         cases,
-        said: format!("{} volumes", answer.volumes.len()),
+        said: counted(answer.volumes.len() as u64, "volume"),
     }
     .xml(0.0)
 }

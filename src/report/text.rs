@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
 use crate::record::{DirectionSummary, LatencySummary, Record, Remark, StepRecord, UNKNOWN, remarks};
-use crate::unit::{Nanos, grouped, mebibytes, significant};
+use crate::unit::{Nanos, counted, grouped, mebibytes, significant};
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -77,8 +77,13 @@ fn heading(record: &Record) -> String {
         ));
     }
     let kind = if e.virtual_machine { ", virtual machine" } else { "" };
-    let what =
-        format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
+    let what = format!(
+        "{}, {}, {}{kind}, Linux {}",
+        e.cpu_model,
+        counted(e.cpus_online as u64, "CPU"),
+        e.memory_bytes,
+        e.kernel
+    );
     if let Some(fleet) = &record.fleet {
         out.push_str(&wrap("fleet    ", &super::fleet_text::machines(fleet)));
     } else if record.report.is_none() {

@@ -10,6 +10,7 @@ use super::verdict_text::bounds;
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
+use crate::unit::counted;
 use crate::verdict::figure;
 
 /// The text; empty where nothing failed, and for a simulated device.
@@ -34,7 +35,10 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out.extend(instance.map(|i| wrap("Instance  ", &i.name)));
     if record.report.is_none() {
         let e = &record.environment;
-        out += &wrap("Machine   ", &format!("{} CPUs, {}, Linux {}", e.cpus_online, e.cpu_model, e.kernel));
+        out += &wrap(
+            "Machine   ",
+            &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
+        );
     }
     out.extend(time(record).map(|t| wrap("Time      ", &t)));
     let tool = match &record.report {

@@ -15,7 +15,7 @@ use crate::engine::EngineChoice;
 use crate::exit::Exit;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::sample::Direction;
-use crate::unit::{Bytes, grouped};
+use crate::unit::{Bytes, counted, grouped};
 
 /// Files and threads beside those of the load: targets, outputs, the live screen, the kernel's counters.
 const BESIDE: u64 = 64;
@@ -213,8 +213,8 @@ fn threads(wanted: u64, root: &Root) -> Option<String> {
     let (limit, most, used) =
         kernel.into_iter().chain(groups).flatten().find(|(_, most, used)| used + wanted + BESIDE > *most)?;
     Some(format!(
-        "{} threads, but {limit} allows {} and {} are there: raise it, or lower --numjobs",
-        grouped(wanted),
+        "{}, but {limit} allows {} and {} are there: raise it, or use fewer jobs",
+        counted(wanted, "thread"),
         grouped(most),
         grouped(used)
     ))
@@ -246,7 +246,7 @@ fn open_files(rings: u64, targets: u64, root: &Root) -> Option<String> {
     }
     Some(format!(
         "{} open files for the rings of io_uring, but this process may open {} (RLIMIT_NOFILE): raise that (ulimit -n {}), \
-         or lower --numjobs",
+         or use fewer jobs",
         grouped(rings),
         grouped(maximum.or(current).unwrap_or_default()),
         needed.next_power_of_two()

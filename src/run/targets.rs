@@ -251,7 +251,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
                     "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
                 )));
             }
-            (size, format!("{size}, as the plan says"))
+            (size, format!("{size}, as file-size says"))
         }
         None => prepare::file_size(plan, free, memory)
             .map(|(size, why)| (size, format!("{size}, {why}")))
@@ -366,9 +366,9 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
                 ));
             }
             return bad(match step.numjobs {
-                1 => format!("{size} do not hold a block of {block}: use a smaller --bs"),
+                1 => format!("{size} do not hold a block of {block}: use a larger target or smaller blocks"),
                 jobs => format!(
-                    "{size} do not hold a block of {block} for each of {jobs} jobs: use fewer jobs or a smaller --bs"
+                    "{size} do not hold a block of {block} for each of {jobs} jobs: use a larger target, fewer jobs or smaller blocks"
                 ),
             });
         }
@@ -441,7 +441,7 @@ fn memory(root: &Root, plan: &Plan, stage: &[Step]) -> Result<(), Failure> {
     let [step] = stage else {
         return Err(Failure::input(format!(
             "{} steps from '{}' on need {total} of buffers together, and {available} of memory are available: lower \
-             --iodepth, --numjobs or --bs, or run them one after another",
+             the depth, the number of jobs or the block size, or run them one after another",
             stage.len(),
             stage[0].name
         )));
@@ -449,7 +449,7 @@ fn memory(root: &Root, plan: &Plan, stage: &[Step]) -> Result<(), Failure> {
     let targets = plan.targets_of(step).len().max(1);
     Err(Failure::input(format!(
         "step '{}' needs {total} of buffers ({} x {} in flight on {targets} target{}), and {available} of memory are available: \
-         lower --iodepth, --numjobs or --bs",
+         lower the depth, the number of jobs or the block size",
         step.name,
         step.largest_block(),
         step.depth_per_target(),

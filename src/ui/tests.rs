@@ -157,7 +157,7 @@ fn evidence(seconds: u64) -> KernelCounters {
 /// A run whose steps from one place of the plan to another make a stage.
 fn run(record: &Record, stage: std::ops::Range<usize>) -> LiveRun {
     let mut run = LiveRun::default();
-    run.take(LiveNews::Said("Test file /mnt/x/volproof-test-1.dat: 4 GiB, as the plan says".into()));
+    run.take(LiveNews::Said("Test file /mnt/x/volproof-test-1.dat: 4 GiB, as file-size says".into()));
     run.take(LiveNews::Run(Box::new(record.clone())));
     let staged = |place: usize| StagedStep {
         place: format!("[{}/{}]", place + 1, record.plan.steps.len()),
@@ -278,7 +278,7 @@ fn steps_that_run_together_and_targets_one_by_one() {
 fn a_file_is_filled() {
     let mut run = LiveRun::default();
     run.take(LiveNews::Run(Box::new(record(&NAMES, &[]))));
-    run.take(LiveNews::Said("Test file /mnt/x/volproof-test-1.dat: 4 GiB, as the plan says".into()));
+    run.take(LiveNews::Said("Test file /mnt/x/volproof-test-1.dat: 4 GiB, as file-size says".into()));
     let (path, elapsed) = ("/mnt/x/volproof-test-1.dat".to_string(), Nanos::seconds(12));
     run.take(LiveNews::Filling { path, share: 0.3, elapsed, rate: 107e6 });
     insta::assert_snapshot!(shown(&run, 80, 24));

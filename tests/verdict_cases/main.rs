@@ -153,8 +153,8 @@ fn large_blocks_are_judged_by_bytes() {
           - 115 MB/s (110 MiB/s) are 100 % of the cap of 115 MB/s (110 MiB/s)
             (volume throughput, in the nearer of two readings of the provider's
             unit); 440 IOPS are 19.3 % of the cap of 2,280
-          -> IOPS show below 49.4 KiB: use --bs 4KiB; for more bandwidth buy
-             throughput, not IOPS
+          -> IOPS show below 49.4 KiB: test with blocks of 4 KiB; for more bandwidth
+             buy throughput, not IOPS
       large: A token bucket of about 100 ms sets the rate, 440/s; without it the
       volume takes 504 us. [throttle, likely]
           - 72.7 % of the I/Os took 99.6 ms to 100 ms, 0.00 % lay in between, and
