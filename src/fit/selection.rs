@@ -253,7 +253,11 @@ impl FitRequest {
                 )));
             }
             if let Some(extra) = one.scale.keys().find(|name| !found.scale.contains(name)) {
-                return Err(SelectionError(format!("{} has no parameter '{extra}'", one.id)));
+                let has = match found.scale.as_slice() {
+                    [] => "leave it out".to_string(),
+                    names => format!("it has {}", names.join(", ")),
+                };
+                return Err(SelectionError(format!("{} has no parameter '{extra}': {has}", one.id)));
             }
             let needs = found.needs(&one.scale).map_err(SelectionError)?;
             // A grade asks for all that lower grades ask for: without a need of its own it asks for nothing more.

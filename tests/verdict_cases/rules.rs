@@ -104,7 +104,7 @@ fn more_throughput_than_the_named_iops_allow_may_have_been_bought() {
     let ran = lab.run(&[("read", load, &capped(1500.0))], &gp3);
     let v = judged_but(&lab, &ran, |_| {});
     let reason = claim(&v)["reason"].as_str().unwrap();
-    assert!(reason.contains("with the IOPS that were named: was more bought"), "{reason}");
+    assert!(reason.contains("with the IOPS that it includes: was more bought"), "{reason}");
 }
 
 #[test]
