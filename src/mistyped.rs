@@ -254,7 +254,8 @@ fn one_too_many(typed: &str, command: &Command, arguments: &[OsString]) -> Strin
     let advice = if behind_json && command.get_arguments().any(json) && !Path::new(typed).exists() {
         format!("--json prints on standard output: write `--json > {typed}` for a file")
     } else {
-        let takes: Vec<String> = command.get_positionals().map(|arg| plain(&arg.to_string())).collect();
+        let takes: Vec<String> =
+            command.get_positionals().map(|arg| plain(arg.to_string().trim_end_matches("..."))).collect();
         match takes.as_slice() {
             [] => "it takes options alone".into(),
             [one] => format!("it takes one {one}: run it once for each"),
