@@ -41,7 +41,7 @@ impl Passes {
         Some(Passes { parts, file_state, length, left: length })
     }
 
-    /// Counts bytes that were moved, and drops the cached pages at the end of a pass.
+    /// Counts the bytes of a finished I/O, and begins the next pass after the last byte of this one.
     #[inline(always)]
     pub fn complete(&mut self, bytes: u32) {
         self.left = self.left.saturating_sub(u64::from(bytes));
@@ -50,7 +50,8 @@ impl Passes {
         }
     }
 
-    /// A refusal does not end the load: the kernel accepted the same when the load began.
+    /// Begins the next pass: drops the cached pages, or gives the file its state again. The load goes on when the kernel refuses: it accepted
+    /// the same call when the load began.
     #[cold]
     fn begin_anew(&mut self) {
         self.left = self.length;

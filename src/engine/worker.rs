@@ -6,9 +6,10 @@
 //! contains the bookkeeping. A latency does contain the preparation of the requests of its own call (some 20 ns each), never that of
 //! another call. A completion stamped before its submission (clocks of CPUs that differ) is counted, and its latency taken as 0.
 //!
-//! Closed loop: a free slot is used at once and the loop waits for one completion, not for a batch. Open loop: arrivals come
-//! from a [`Schedule`] that knows nothing of completions. While no slot is free, arrivals wait in order, and each keeps its intended start
-//! time. The backlog needs no queue: the loop asks the schedule for the next intended time whenever a slot becomes free.
+//! Closed loop: a free slot is used at once, and the loop waits for one completion. Only where kernel threads do the requests of io_uring
+//! does it wait for several (`uring` gives the bounds). Open loop: arrivals come from a [`Schedule`] that knows nothing of completions.
+//! While no slot is free, arrivals wait in order, and each keeps its intended start time. The backlog needs no queue: the loop asks the
+//! schedule for the next intended time whenever a slot becomes free.
 //!
 //! The loop takes no lock. It allocates only where a step keeps every I/O, and makes no system call besides submitting and waiting, except
 //! once per interval of the grid in [`Worker::event`] (`grid`) and where cached pages are dropped after a pass.
@@ -60,7 +61,7 @@ pub struct Worker<B: Backend, C: Clock> {
     data: Option<Data>,
     /// The worker's I/Os, when the step keeps them.
     trace: Option<Trace>,
-    /// Drops cached pages at the end of each pass.
+    /// Begins each pass anew: drops cached pages, or gives the file its state again.
     passes: Option<Passes>,
     schedule: Option<Schedule>,
     window: LoadWindow,

@@ -63,7 +63,7 @@ pub struct WorkerJob {
     pub target: u16,
     /// How many of its I/Os the worker keeps, none when absent.
     pub trace: Option<usize>,
-    /// Drops cached pages at the end of each pass.
+    /// Begins each pass anew: drops cached pages, or gives the file its state again.
     pub passes: Option<Passes>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,

@@ -1,8 +1,9 @@
-//! Latency percentiles: which of them may be printed, and how precise each is.
+//! Latency percentiles: which of them are printed, and how precise each is.
 //!
 //! I/Os of one second resemble each other, so a million of them say less about the tail than a million independent draws. The design effect
-//! (Kish) is measured from the histograms kept every second and turns the number of I/Os into an effective number. A percentile is
-//! quoted without a mark only when at least [`ABOVE`] effective samples lie above it; the largest latency is always printed as such, never as a percentile.
+//! (Kish) is measured from the histograms kept every second and turns the number of I/Os into an effective number. A percentile is printed
+//! where at least [`ABOVE`] I/Os lie above it, and marked where fewer than [`ABOVE`] effective ones do. The largest latency is printed as
+//! such, never as a percentile.
 //!
 //! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
 
@@ -12,7 +13,7 @@ use super::{BATCHES, CONFIDENCE, bootstrap};
 use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};
 
-/// Effective samples that must lie above a percentile before it is printed.
+/// I/Os that must lie above a percentile before it is printed; effective ones, before it is printed without a mark.
 pub const ABOVE: f64 = 10.0;
 
 /// The percentiles of every table: name and share.
@@ -48,10 +49,10 @@ pub struct PercentileBounds {
     pub high_ns: Nanos,
 }
 
-/// True when `effective` samples carry the percentile `share`: enough of them lie above it.
-pub fn printable(effective: f64, share: f64) -> bool {
+/// Whether enough of so many samples lie above the percentile `share`.
+pub fn printable(samples: f64, share: f64) -> bool {
     // A rounding error in 1 - share must not hide p99 of exactly a thousand.
-    effective * (1.0 - share) >= ABOVE - 1e-9
+    samples * (1.0 - share) >= ABOVE - 1e-9
 }
 
 /// All samples of a run from its one-second histograms; exact.
@@ -73,14 +74,14 @@ pub fn effective_samples_above(seconds: &[StoredHistogram], limit: Nanos) -> f64
     samples / between_groups(seconds, share, above).max(1.0)
 }
 
-/// The table of one run: every percentile of `wanted` that may be printed, with its interval.
+/// The percentiles of `wanted` that need no mark, with their intervals.
 pub fn table(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let mut rows = measure(seconds, wanted);
     rows.retain(|p| printable(p.effective_samples, p.share));
     rows
 }
 
-/// Every percentile of `wanted`, including those that may not be printed: claims are decided on them. Empty without samples.
+/// Every percentile of `wanted`, including those that are marked or not printed: claims are decided on them. Empty without samples.
 pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;
