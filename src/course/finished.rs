@@ -84,6 +84,26 @@ pub fn is_whole(planned: &Step, done: &StepRecord) -> bool {
 }
 
 impl FinishedStep {
+    /// A step of a test that did `iops` with these service latencies, and that nothing spoilt.
+    #[cfg(test)]
+    pub fn played(step: &Step, iops: f64, service: Histogram) -> FinishedStep {
+        FinishedStep {
+            step: step.clone(),
+            iops,
+            bytes_per_second: iops * step.largest_block().0 as f64,
+            error: None,
+            bins: Vec::new(),
+            in_flight: f64::from(step.iodepth),
+            latencies: Vec::new(),
+            told: Vec::new(),
+            sustained: true,
+            service,
+            spoilt_by: Vec::new(),
+            dead_time: None,
+            claim: None,
+        }
+    }
+
     /// A step of a Record; none for one that was cut off, or that its plan does not have.
     pub fn of(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
         let mut step = record.plan_step(&done.name)?.clone();
@@ -137,7 +157,7 @@ impl FinishedStep {
                 .question
                 .as_ref()
                 .filter(|q| is_judged(q))
-                .and_then(|_| verdict::of_step(record, done)),
+                .and_then(|_| verdict::claim_of_step(record, done)),
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),

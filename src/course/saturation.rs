@@ -196,19 +196,9 @@ mod tests {
             let iops = (jobs * f64::from(step.iodepth) / latency).min(cap(finished.len())).min(bytes / block);
             let iops = iops.min(jobs * each);
             finished.push(FinishedStep {
-                iops,
-                bytes_per_second: iops * block,
                 error: Some(iops / 2000.0),
-                bins: Vec::new(),
                 in_flight: 1.0,
-                latencies: Vec::new(),
-                sustained: true,
-                service: Histogram::new(),
-                spoilt_by: Vec::new(),
-                dead_time: None,
-                claim: None,
-                told: Vec::new(),
-                step,
+                ..FinishedStep::played(&step, iops, Histogram::new())
             });
         }
         let Some(CourseAnswer::Suite(answer)) = suite.answer(&finished, None) else { panic!("no answer") };

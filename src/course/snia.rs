@@ -343,19 +343,10 @@ mod tests {
         let mut service = Histogram::new();
         (0..1000).for_each(|_| service.record((1e9 / rate) as u64 * u64::from(step.iodepth * step.numjobs)));
         FinishedStep {
-            step: step.clone(),
-            iops: rate,
-            bytes_per_second: rate * step.largest_block().0 as f64,
             error: Some(rate / 1000.0),
             bins: vec![(rate / 10.0) as u64; 100],
             in_flight: 1.0,
-            latencies: Vec::new(),
-            sustained: true,
-            service,
-            spoilt_by: Vec::new(),
-            dead_time: None,
-            claim: None,
-            told: Vec::new(),
+            ..FinishedStep::played(step, rate, service)
         }
     }
 

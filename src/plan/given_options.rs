@@ -139,9 +139,9 @@ impl StepOptions {
 
     /// The first of these options that changes nothing in any of these steps, with the way out.
     pub fn without_effect(&self, steps: &[Step]) -> Option<String> {
-        type Uses = fn(&Step) -> bool;
-        let writes: Uses = |step| step.rw.directions().contains(&Direction::Write);
-        let needs: [(&str, Uses, &str); 6] = [
+        type UsesOption = fn(&Step) -> bool;
+        let writes: UsesOption = |step| step.rw.directions().contains(&Direction::Write);
+        let needs: [(&str, UsesOption, &str); 6] = [
             (
                 "rwmix",
                 |step| step.rw.directions().len() > 1,
@@ -157,7 +157,7 @@ impl StepOptions {
             ("fsync", writes, "writes: use --rw write, randwrite, rw or randrw"),
             ("compressible", writes, "writes: use --rw write, randwrite, rw or randrw"),
         ];
-        let idle = |(field, uses, _): &&(&str, Uses, &str)| self.has(field) && !steps.iter().any(uses);
+        let idle = |(field, uses, _): &&(&str, UsesOption, &str)| self.has(field) && !steps.iter().any(uses);
         let (field, _, need) = needs.iter().find(idle)?;
         Some(format!("--{field} has no effect here, it needs {need}; or leave it out"))
     }

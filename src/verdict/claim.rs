@@ -6,7 +6,7 @@ use super::flattered;
 use super::judged_window::{self, JudgedWindow};
 use super::reach::{self, Reach};
 use super::recommended_test::Shows;
-use super::undecided::{ENDED_EARLY, SIMULATED, longer};
+use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::codes;
@@ -161,7 +161,7 @@ impl Judge<'_> {
             (_, Some(wait)) => (Outcome::Inconclusive, wait.reason.clone()),
             (LimitAnswer::Pass, _) => (Outcome::Pass, String::new()),
             (LimitAnswer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
-            (LimitAnswer::Inconclusive, _) => (Outcome::Inconclusive, longer(&finding)),
+            (LimitAnswer::Inconclusive, _) => (Outcome::Inconclusive, way_to_decide(&finding)),
         };
         // A closed loop sends next to nothing while the volume delivers nothing, so that its mean latency hides such times.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));

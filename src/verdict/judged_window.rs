@@ -7,7 +7,7 @@
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::{ABOVE_THE_PROMISE, Excess, SoldBurst};
 use super::levels::{compare, rises};
-use super::undecided::longer;
+use super::undecided::way_to_decide;
 use crate::record::{Delivered, Outcome, WarmUpCut};
 use crate::sample::{GRID, PER_SECOND};
 use crate::stats::LEAST_QUOTABLE;
@@ -133,7 +133,7 @@ impl JudgedWindow {
                 (_, true) => format!("{}: ", TooShort::LongMemory.text()),
                 _ => String::new(),
             };
-            self.reasons.push(why + &longer(&self.finding));
+            self.reasons.push(why + &way_to_decide(&self.finding));
         }
     }
 

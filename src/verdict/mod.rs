@@ -36,7 +36,7 @@ pub use claim::{PromisedRates, figure, figures};
 pub use conclusion::{Conclusion, exit};
 pub use excess::question_of_excess;
 pub use needs::shares_by_hour;
-pub use remeasure::longer;
+pub use remeasure::runtime_to_decide;
 
 use crate::diagnose;
 use crate::fit::AskedFits;
@@ -124,7 +124,7 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
 
 /// One step by itself against the promise of its Record: the latency of one request at a time, or the rate of more; or why the step is
 /// held against nothing. `None` without a promise.
-pub fn of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
+pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
     let judged_promise = record.judged_promise.as_ref()?;
     let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
     let (conditions, diagnosis) = (&conditions, &diagnosis);

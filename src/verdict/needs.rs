@@ -6,7 +6,7 @@ use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
 use super::judged_window::{self, JudgedWindow};
 use super::needs_of_reports;
-use super::undecided::{ENDED_EARLY, SIMULATED, longer};
+use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
 use crate::diagnose::Summary;
@@ -351,5 +351,5 @@ fn slow(seconds: &[StoredHistogram], latency: Nanos) -> Option<(f64, f64, f64)> 
 /// Words on how to decide an answer that is open.
 fn undecided(finding: &ClaimAnswer) -> Vec<String> {
     let open = finding.answer == LimitAnswer::Inconclusive;
-    open.then(|| longer(finding)).into_iter().collect()
+    open.then(|| way_to_decide(finding)).into_iter().collect()
 }

@@ -9,7 +9,7 @@ use crate::unit::Nanos;
 ///
 /// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
 /// something makes it show something (docs/method.md, "Verdict").
-pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
+pub fn runtime_to_decide(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
     let step = record.plan_step(&done.name)?;
     record.judged_promise.as_ref()?;
     let mut with = record.clone();

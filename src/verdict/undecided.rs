@@ -14,7 +14,7 @@ pub(super) const SIMULATED: (&str, &str, &str) = (
 pub(super) const ENDED_EARLY: &str = "the user ended the step before its time: let it run to its end";
 
 /// How an answer that is open would be decided.
-pub(super) fn longer(finding: &ClaimAnswer) -> String {
+pub(super) fn way_to_decide(finding: &ClaimAnswer) -> String {
     match finding.more_seconds {
         Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
         None => "a longer run of this kind would not decide it within a week".into(),

@@ -46,21 +46,8 @@ impl Played {
         let seconds = bins.len() as f64 / 10.0;
         let mut service = Histogram::new();
         (0..1000).for_each(|i| service.record((self.latency)(step, i).0));
-        FinishedStep {
-            step: step.clone(),
-            iops: done as f64 / seconds,
-            bytes_per_second: (done * block) as f64 / seconds,
-            error: Some(0.0005 * done as f64 / seconds),
-            bins,
-            in_flight: f64::from(step.iodepth),
-            latencies: Vec::new(),
-            sustained: true,
-            service,
-            spoilt_by: Vec::new(),
-            dead_time: None,
-            claim: None,
-            told: Vec::new(),
-        }
+        let iops = done as f64 / seconds;
+        FinishedStep { error: Some(0.0005 * iops), bins, ..FinishedStep::played(step, iops, service) }
     }
 
     /// The checks of a volume, by code.

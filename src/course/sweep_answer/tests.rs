@@ -14,19 +14,9 @@ fn played(step: &Step, iops: f64, number: usize) -> FinishedStep {
     let each = 1e9 * step.depth_per_target() as f64 / iops;
     (0..1000).for_each(|_| service.record(each as u64));
     FinishedStep {
-        step: step.clone(),
-        iops,
-        bytes_per_second: iops * step.largest_block().0 as f64,
         error: Some(0.002 * iops),
-        bins: Vec::new(),
         in_flight: step.depth_per_target() as f64,
-        latencies: Vec::new(),
-        sustained: true,
-        service,
-        spoilt_by: Vec::new(),
-        dead_time: None,
-        claim: None,
-        told: Vec::new(),
+        ..FinishedStep::played(step, iops, service)
     }
 }
 

@@ -249,7 +249,7 @@ impl Running<'_> {
     /// Measures a stage into the Record, after the schedule was paused for so long; says why the run cannot go on after it.
     fn stage(&mut self, range: Range<usize>, paused: Option<Nanos>) -> Result<Option<State>, Failure> {
         let mut done = self.measure(range.clone())?;
-        while let Some(runtime) = self.longer(&done) {
+        while let Some(runtime) = self.runtime_to_decide(&done) {
             let again = &done.steps[0];
             self.front.ui().say(&format!(
                 "{}: {} did not decide the verdict, measuring again for {}",
@@ -347,13 +347,13 @@ impl Running<'_> {
     }
 
     /// How long a step is to be measured anew when its verdict is not decided; none for steps that run together.
-    fn longer(&self, done: &stage::StageOutcome) -> Option<Nanos> {
+    fn runtime_to_decide(&self, done: &stage::StageOutcome) -> Option<Nanos> {
         let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
         let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
         if done.ended_by.is_some() {
             return None;
         }
-        verdict::longer(&self.record, step, &doubts::of_step(&self.record, step), most)
+        verdict::runtime_to_decide(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
     /// Puts everything back.
