@@ -168,63 +168,7 @@ impl SloSearch {
     fn sentence(&self, answer: &SloAnswer, seen: &AloneSeen, end: Searched, fell_to: Option<f64>) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
         let rate = significant;
-        let alone = answer.unloaded_ns.unwrap_or_default();
-        let Some(holds) = answer.holds_per_second else {
-            let first = answer.trials.first().filter(|t| t.outcome == TrialOutcome::Fails);
-            return match (answer.refused_per_second, first) {
-                (None, _) if seen.fails => {
-                    let why = match answer.unloaded_spoilt_by.as_slice() {
-                        [] => "and no lower rate was tried".to_string(),
-                        codes => format!(
-                            "in a step that does not show what the volume can do ({})",
-                            codes.join(", ")
-                        ),
-                    };
-                    format!(
-                        "Not decided whether a load has a {limit}: one request alone has a {} of {alone}, {why}.",
-                        self.figure
-                    )
-                }
-                (Some(refused), Some(first)) if seen.fails && first.spoilt_by.is_empty() => {
-                    // Where most requests keep the limit, a still lower load may.
-                    let word = if seen.most_exceed { "No load has" } else { "No load was found with" };
-                    let value = first.value_ns.unwrap_or(alone);
-                    format!(
-                        "{word} a {limit}: one request alone already has a {} of {value}, even at {} IOPS.",
-                        self.figure,
-                        rate(refused)
-                    )
-                }
-                (Some(_), _) if let Some(open) = self.undecided(&answer.trials) => {
-                    let needed = match self.needed(open) {
-                        needed if needed > DAY => "of more than a day".into(),
-                        needed => format!("of about {}", needed.clock()),
-                    };
-                    format!(
-                        "Not decided whether a load has a {limit}: {} IOPS is shown neither to keep it nor to exceed it within {}, and less load decides no more: trials {needed} are needed",
-                        rate(open.offered_per_second),
-                        open.runtime_ns.clock()
-                    ) + "."
-                }
-                (Some(refused), _) => {
-                    let lower = if answer.complete {
-                        ""
-                    } else {
-                        ", and the search was not finished: less load may keep it"
-                    };
-                    let fails =
-                        |t: &SloTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
-                    let why = match answer.trials.iter().find(|t| fails(t)) {
-                        None => "is not shown to keep it",
-                        Some(t) if t.spoilt_by.is_empty() => "already exceeds it",
-                        Some(_) => "exceeds it in a trial that does not show what the volume can do",
-                    };
-                    format!("No load was found with a {limit}: {} IOPS {why}{lower}.", rate(refused))
-                }
-                (None, _) if answer.trials.is_empty() => "No load has been tried yet.".into(),
-                (None, _) => "No load is decided: the search was not finished.".into(),
-            };
-        };
+        let Some(holds) = answer.holds_per_second else { return self.sentence_without_load(answer, seen) };
         let sure = match answer.confirmed_ns {
             Some(time) => format!("confirmed for {}", time.clock()),
             None => "not confirmed".into(),
@@ -268,6 +212,66 @@ impl SloSearch {
             text += "; the search was not finished";
         }
         text + "."
+    }
+
+    /// The answer where no load is known to keep the limit.
+    fn sentence_without_load(&self, answer: &SloAnswer, seen: &AloneSeen) -> String {
+        let limit = format!("{} of at most {}", self.figure, self.limit);
+        let rate = significant;
+        let alone = answer.unloaded_ns.unwrap_or_default();
+        let first = answer.trials.first().filter(|t| t.outcome == TrialOutcome::Fails);
+        match (answer.refused_per_second, first) {
+            (None, _) if seen.fails => {
+                let why = match answer.unloaded_spoilt_by.as_slice() {
+                    [] => "and no lower rate was tried".to_string(),
+                    codes => {
+                        format!("in a step that does not show what the volume can do ({})", codes.join(", "))
+                    }
+                };
+                format!(
+                    "Not decided whether a load has a {limit}: one request alone has a {} of {alone}, {why}.",
+                    self.figure
+                )
+            }
+            (Some(refused), Some(first)) if seen.fails && first.spoilt_by.is_empty() => {
+                // Where most requests keep the limit, a still lower load may.
+                let word = if seen.most_exceed { "No load has" } else { "No load was found with" };
+                let value = first.value_ns.unwrap_or(alone);
+                format!(
+                    "{word} a {limit}: one request alone already has a {} of {value}, even at {} IOPS.",
+                    self.figure,
+                    rate(refused)
+                )
+            }
+            (Some(_), _) if let Some(open) = self.undecided(&answer.trials) => {
+                let needed = match self.needed(open) {
+                    needed if needed > DAY => "of more than a day".into(),
+                    needed => format!("of about {}", needed.clock()),
+                };
+                format!(
+                    "Not decided whether a load has a {limit}: {} IOPS is shown neither to keep it nor to exceed it within {}, and less load decides no more: trials {needed} are needed",
+                    rate(open.offered_per_second),
+                    open.runtime_ns.clock()
+                ) + "."
+            }
+            (Some(refused), _) => {
+                let lower = if answer.complete {
+                    ""
+                } else {
+                    ", and the search was not finished: less load may keep it"
+                };
+                let fails =
+                    |t: &SloTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
+                let why = match answer.trials.iter().find(|t| fails(t)) {
+                    None => "is not shown to keep it",
+                    Some(t) if t.spoilt_by.is_empty() => "already exceeds it",
+                    Some(_) => "exceeds it in a trial that does not show what the volume can do",
+                };
+                format!("No load was found with a {limit}: {} IOPS {why}{lower}.", rate(refused))
+            }
+            (None, _) if answer.trials.is_empty() => "No load has been tried yet.".into(),
+            (None, _) => "No load is decided: the search was not finished.".into(),
+        }
     }
 
     fn notes(

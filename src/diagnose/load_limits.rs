@@ -1,5 +1,4 @@
-//! Limits that the load set itself: flushes between its I/Os, and a rate or pauses that it was given. Neither is a limit of the volume's
-//! rate, and both look like one.
+//! Limits that the load set itself: flushes between its I/Os, a rate, or pauses. They look like limits of the volume.
 
 use super::{Confidence, DiagnosisCase, Finding};
 use crate::codes;
@@ -119,8 +118,7 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
 pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let x = s.iops?;
-    let by_law = s.mean_ns.map(|mean| in_flight(x, mean));
-    let queue = by_law.zip(s.asked);
+    let queue = s.mean_ns.map(|mean| in_flight(x, mean)).zip(s.asked);
     let filled = queue.map(|(n, asked)| n / asked);
     let short = |finding: Finding| match queue {
         Some((n, asked)) => finding.because(format!(
@@ -131,66 +129,16 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
         None => finding,
     };
     if let Some(offered) = s.offered {
-        let open = case.run.and_then(|r| r.step.open_loop.as_ref());
-        // A growing backlog is due to the volume, even while the queue still has room.
-        if open.is_some_and(|open| !open.sustained) {
-            return None;
-        }
-        let told = s.pace.clone().unwrap_or_else(|| "its rate".into());
-        // A random schedule of few I/Os misses its rate by chance: the arrivals are counted instead, and room in the queue shows that the
-        // volume did not hold the load.
-        let missed = |by: f64| (x / offered - 1.0).abs() > by;
-        let due =
-            open.zip(s.window).map(|(open, window)| open.arrivals as f64 / window.as_seconds().max(1e-9));
-        let kept = !missed(KEPT) && due.is_none_or(|due| (x / due - 1.0).abs() <= EXACT);
-        let room = filled.is_some_and(|f| f < EMPTY);
-        return (kept || room).then(|| {
-            short(
-                Finding::new(
-                    codes::LOAD_LIMITED,
-                    if filled.is_some_and(|f| f < FILLED) && !missed(EXACT) {
-                        Confidence::Proven
-                    } else {
-                        Confidence::Likely
-                    },
-                    format!(
-                        "The load held itself back: {}/s were asked for ({told}) and {}.",
-                        significant(offered),
-                        if missed(EXACT) { format!("{} done", significant(x)) } else { "done".into() }
-                    ),
-                    format!(
-                        "leave {told} out to see what the volume can do; the latencies are those at this load"
-                    ),
-                )
-                .because(format!(
-                    "{}/s were done, {} % of what was asked for",
-                    significant(x),
-                    significant(x / offered * 100.0)
-                )),
-            )
-            .number("offered_per_second", offered)
-        });
+        let finding = limited_by_rate(case, x, offered, filled)?;
+        return Some(short(finding).number("offered_per_second", offered));
     }
-    let waits = filled.is_some_and(|f| f < FILLED) && flushes(case).is_none();
-    if let Some(pauses) = s.pauses.as_ref().filter(|_| waits) {
-        let finding = Finding::new(
-            codes::LOAD_LIMITED,
-            Confidence::Likely,
-            match pauses.starts_with("latency_target") {
-                true => format!(
-                    "fio held the depth down to keep a latency ({pauses}): the rate is that of the depth it found."
-                ),
-                false => {
-                    format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses.")
-                }
-            },
-            format!("leave {pauses} out to see what the volume can do"),
-        );
-        return Some(short(finding));
+    let filled = filled.filter(|f| *f < FILLED && flushes(case).is_none())?;
+    if let Some(pauses) = &s.pauses {
+        return Some(short(limited_by_pauses(pauses)));
     }
     let own = s.busiest_thread.is_some_and(|b| b >= super::kernel::SATURATED);
     let even = s.samples.filter(|(spread, n)| *n >= SAMPLES && *spread < EVEN);
-    if let Some((spread, n)) = even.filter(|_| waits && !own && !s.pace_known) {
+    if let Some((spread, n)) = even.filter(|_| !own && !s.pace_known) {
         let finding = short(Finding::new(
             codes::LOAD_LIMITED,
             Confidence::Possible,
@@ -201,24 +149,71 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
         .number("spread", spread);
         return Some(finding);
     }
-    let advice = match s.pace_known {
-        false => {
-            "look for rate, rate_iops, thinktime or buffered I/O in the job file or command line, which this report does not show"
-        }
-        true => {
-            "find out what the load did between its I/Os: a busy CPU, jobs that ended before others or buffered I/O leave a queue empty; \
-             the volume may do more"
-        }
+    (filled < EMPTY).then(|| short(limited_by_unknown(s.pace_known, filled)))
+}
+
+/// The load had a rate of `offered` I/Os a second and did `done`; `filled` is the share of the queue in use.
+fn limited_by_rate(
+    case: &DiagnosisCase<'_>,
+    done: f64,
+    offered: f64,
+    filled: Option<f64>,
+) -> Option<Finding> {
+    let s = &case.summary;
+    let open = case.run.and_then(|r| r.step.open_loop.as_ref());
+    // A growing backlog is due to the volume, even while the queue still has room.
+    if open.is_some_and(|open| !open.sustained) {
+        return None;
+    }
+    let told = s.pace.clone().unwrap_or_else(|| "its rate".into());
+    // A random schedule of few I/Os misses its rate by chance: the arrivals are counted instead, and room in the queue shows that the
+    // volume did not hold the load.
+    let missed = |by: f64| (done / offered - 1.0).abs() > by;
+    let due = open.zip(s.window).map(|(open, window)| open.arrivals as f64 / window.as_seconds().max(1e-9));
+    let kept = !missed(KEPT) && due.is_none_or(|due| (done / due - 1.0).abs() <= EXACT);
+    if !kept && !filled.is_some_and(|f| f < EMPTY) {
+        return None;
+    }
+    let proven = filled.is_some_and(|f| f < FILLED) && !missed(EXACT);
+    let figure = if missed(EXACT) { format!("{} done", significant(done)) } else { "done".into() };
+    let finding = Finding::new(
+        codes::LOAD_LIMITED,
+        if proven { Confidence::Proven } else { Confidence::Likely },
+        format!(
+            "The load held itself back: {}/s were asked for ({told}) and {figure}.",
+            significant(offered)
+        ),
+        format!("leave {told} out to see what the volume can do; the latencies are those at this load"),
+    );
+    Some(finding.because(format!(
+        "{}/s were done, {} % of what was asked for",
+        significant(done),
+        significant(done / offered * 100.0)
+    )))
+}
+
+/// The load paused between its I/Os, as an option of fio says.
+fn limited_by_pauses(pauses: &str) -> Finding {
+    let headline = if pauses.starts_with("latency_target") {
+        format!(
+            "fio held the depth down to keep a latency ({pauses}): the rate is that of the depth it found."
+        )
+    } else {
+        format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses.")
     };
-    filled.filter(|f| waits && *f < EMPTY).map(|share| {
-        short(Finding::new(
-            codes::LOAD_LIMITED,
-            Confidence::Possible,
-            format!(
-                "The queue was {} % full: the load may have held itself back.",
-                significant(share * 100.0)
-            ),
-            advice,
-        ))
-    })
+    let advice = format!("leave {pauses} out to see what the volume can do");
+    Finding::new(codes::LOAD_LIMITED, Confidence::Likely, headline, advice)
+}
+
+/// The queue was nearly empty, and no option says why.
+fn limited_by_unknown(pace_known: bool, filled: f64) -> Finding {
+    let advice = if pace_known {
+        "find out what the load did between its I/Os: a busy CPU, jobs that ended before others or buffered I/O leave a queue empty; \
+         the volume may do more"
+    } else {
+        "look for rate, rate_iops, thinktime or buffered I/O in the job file or command line, which this report does not show"
+    };
+    let headline =
+        format!("The queue was {} % full: the load may have held itself back.", significant(filled * 100.0));
+    Finding::new(codes::LOAD_LIMITED, Confidence::Possible, headline, advice)
 }
