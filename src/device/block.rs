@@ -167,6 +167,36 @@ pub struct Block {
 }
 
 impl Block {
+    /// A whole disk of 1 GiB for tests, without any name of its own.
+    #[cfg(test)]
+    pub fn of_test(name: &str, number: &str, driver: Driver) -> Block {
+        let number = number.parse().unwrap();
+        Block {
+            name: name.into(),
+            number,
+            disk: Node { name: name.into(), number },
+            partition: None,
+            start_bytes: Bytes(0),
+            size_bytes: Bytes::gib(1),
+            logical_block_bytes: Bytes(512),
+            physical_block_bytes: Bytes(4096),
+            read_only: false,
+            removable: false,
+            rotational: false,
+            driver,
+            model: None,
+            serial: None,
+            wwid: None,
+            by_id: Vec::new(),
+            diskseq: None,
+            backing_file: None,
+            backing_offset_bytes: Bytes(0),
+            partitions: Vec::new(),
+            lies_on: Vec::new(),
+            cgroup_limits: Vec::new(),
+        }
+    }
+
     /// Reads what sysfs says of the device with this kernel name; `None` when sysfs does not know it.
     pub fn read(root: &Root, name: &str) -> Option<Block> {
         let node = node(root, name)?;

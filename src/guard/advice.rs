@@ -125,35 +125,10 @@ pub fn before_writing(block: &Block, snapshot: Option<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Node;
-    use crate::unit::Bytes;
 
     fn block(model: Option<&str>, serial: Option<&str>) -> Block {
-        let number = "259:0".parse().unwrap();
-        Block {
-            name: "nvme1n1".into(),
-            number,
-            disk: Node { name: "nvme1n1".into(), number },
-            partition: None,
-            start_bytes: Bytes(0),
-            size_bytes: Bytes::gib(1),
-            logical_block_bytes: Bytes(512),
-            physical_block_bytes: Bytes(4096),
-            read_only: false,
-            removable: false,
-            rotational: false,
-            driver: Driver::Nvme,
-            model: model.map(Into::into),
-            serial: serial.map(Into::into),
-            wwid: None,
-            by_id: Vec::new(),
-            diskseq: None,
-            backing_file: None,
-            backing_offset_bytes: Bytes(0),
-            partitions: Vec::new(),
-            lies_on: Vec::new(),
-            cgroup_limits: Vec::new(),
-        }
+        let block = Block::of_test("nvme1n1", "259:0", Driver::Nvme);
+        Block { model: model.map(Into::into), serial: serial.map(Into::into), ..block }
     }
 
     #[test]

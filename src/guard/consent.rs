@@ -61,35 +61,10 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Driver, Node};
-    use crate::unit::Bytes;
+    use crate::device::Driver;
 
     fn block() -> Block {
-        let number = "8:16".parse().unwrap();
-        Block {
-            name: "sdb".into(),
-            number,
-            disk: Node { name: "sdb".into(), number },
-            partition: None,
-            start_bytes: Bytes(0),
-            size_bytes: Bytes::gib(1),
-            logical_block_bytes: Bytes(512),
-            physical_block_bytes: Bytes(512),
-            read_only: false,
-            removable: false,
-            rotational: false,
-            driver: Driver::Scsi,
-            model: None,
-            serial: None,
-            wwid: None,
-            by_id: Vec::new(),
-            diskseq: None,
-            backing_file: None,
-            backing_offset_bytes: Bytes(0),
-            partitions: Vec::new(),
-            lies_on: Vec::new(),
-            cgroup_limits: Vec::new(),
-        }
+        Block::of_test("sdb", "8:16", Driver::Scsi)
     }
 
     #[test]
