@@ -6,8 +6,8 @@ use crate::unit::{counted, significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
 pub const SATURATED: f64 = 0.95;
-/// Completions crowd a CPU that serves them for `CROWDED` of its time or more, while the others are busy for less than `AT_LEISURE` of
-/// theirs.
+/// One CPU serves too many completions when it serves them for `CROWDED` of its time or more, and the other CPUs are busy for less than
+/// `AT_LEISURE` of theirs.
 const CROWDED: f64 = 0.7;
 const AT_LEISURE: f64 = 0.5;
 /// From this rate on the cost of a scheduler is larger than its use.

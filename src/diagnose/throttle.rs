@@ -32,8 +32,8 @@ const UNEVEN: f64 = 0.1;
 pub struct TokenBucket {
     /// The two speeds.
     pub modes: Modes,
-    /// Length of its period T in seconds, inferred: in each period every request in flight is held once, so that the held share is N / (T
-    /// X) for N requests in flight and X I/Os a second.
+    /// Length of its period T in seconds. It follows from the held share, which is N / (T X) for N requests in flight and X I/Os a second,
+    /// since each period holds every request in flight once.
     pub period: f64,
     /// I/Os let through in a period.
     pub quota: f64,
@@ -63,7 +63,7 @@ impl TokenBucket {
         })
     }
 
-    /// What the latencies of a run at the rate `x` with `n` in flight show of the bucket. Throttles use its period where that is `known`.
+    /// The evidence that latencies give for the bucket, in a run at the rate `x` with `n` in flight. `known`: throttles use such a period.
     fn evidence(&self, s: &Summary, n: f64, x: f64, known: bool) -> Vec<String> {
         let Modes { held, held_from, held_to, between, passed } = &self.modes;
         let times = match (held_from.to_string(), held_to.to_string()) {
@@ -285,9 +285,10 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// Without any other sign, the rate is the promised one. A volume that happens to be as fast as its cap looks alike, so this is `likely`
-/// where the rate does not move and requests waited, and else `possible`: where all requests take equally long, depth and latency explain
-/// the rate.
+/// The rate is the promised one, and nothing else tells of a throttle.
+///
+/// A volume that happens to be as fast as its cap looks the same. So this is `likely` where the rate does not move and requests waited, and
+/// else `possible`: where all requests take equally long, depth and latency explain the rate.
 pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     if s.offered.is_some() || holds_no_rate(case) || super::lapse_findings::stalls_much(case) {

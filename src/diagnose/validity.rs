@@ -19,8 +19,8 @@ const OWN_REQUESTS: f64 = 1.05;
 /// Requests of at most this size are never split.
 const UNSPLIT: Bytes = Bytes::kib(4);
 
-/// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second, and later where its thread waits for
-/// a CPU (0.5 s were seen).
+/// fio reads the disk's counters for the last time at most so many seconds before the end: it reads them four times a second, and late where
+/// its thread waits for a CPU (0.5 s were seen).
 const COUNTERS_EARLY: f64 = 0.6;
 
 /// The finding that a doubt of the Record makes.
@@ -92,7 +92,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
     })
 }
 
-/// The share of the reads of a report that the disk's counters do not have, where that is more than a moment of them, and the counts in words.
+/// The share of a report's reads that the disk's counters lack, and the counts in words. None where the reads of the last moments explain it.
 pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
     // In a mix, reads are compared with reads.
     let reads = s.read_counts.or_else(|| {

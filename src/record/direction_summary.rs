@@ -94,8 +94,7 @@ impl LatencySummary {
         self.known(self.max)
     }
 
-    /// A percentile whose value is known. Above the share of arrivals that completed only lower bounds of percentiles are known, and there
-    /// is none.
+    /// A percentile whose value is known. None above the share of arrivals that completed: only lower bounds are known there.
     pub fn known_percentile(&self, name: &str) -> Option<Nanos> {
         self.percentiles.get(name).copied().filter(|_| !self.is_bound(name))
     }
@@ -116,8 +115,7 @@ impl LatencySummary {
         self.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > completed)
     }
 
-    /// The value, unless it is a 0 that stands for a figure which the report does not have. A 0 was measured only where all latencies are
-    /// 0.
+    /// The value; none for a 0, which stands for a figure that the report does not have. Only where all latencies are 0 was a 0 measured.
     fn known(&self, value: Nanos) -> Option<Nanos> {
         let all_zero = self.samples > 0 && self.max.0 == 0;
         Some(value).filter(|v| v.0 > 0 || all_zero)

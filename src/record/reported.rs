@@ -278,8 +278,8 @@ impl ReportedStep {
         Bytes(self.parts().iter().map(|(_, f)| f.bytes.0).fold(0, u64::saturating_add))
     }
 
-    /// The rates of all directions added up, each over the time of the longest: a direction that ended earlier did nothing afterwards. None
-    /// where a direction that moved something tells no rate.
+    /// The total rate of all directions over the time of the longest, since a direction that ended earlier did nothing afterwards. None
+    /// where the report tells no rate of a direction that moved something.
     pub fn sum_of_rates(&self, rate: impl Fn(&ReportedFigures) -> Option<f64>) -> Option<f64> {
         let (parts, window) = (self.parts(), self.window().unwrap_or_default().as_seconds());
         let share = |f: &ReportedFigures| match f.runtime.get() {
@@ -289,8 +289,7 @@ impl ReportedStep {
         parts.iter().map(|(_, f)| Some(rate(f)? * share(f))).sum::<Option<f64>>().filter(|x| *x > 0.0)
     }
 
-    /// One direction ran for a clearly shorter time than another: the difference is larger than that between the starts and ends of
-    /// threads.
+    /// One direction ran for a clearly shorter time than another: threads that start and end at different times do not explain it.
     fn uneven(&self) -> bool {
         let times: Vec<Nanos> = self.parts().iter().filter_map(|(_, f)| f.runtime.get()).collect();
         let (least, most) = (times.iter().min(), times.iter().max());

@@ -45,7 +45,7 @@ impl<'a> TimedRun<'a> {
     }
 }
 
-/// Another run of the same report that was under way at the same time, for each run that had one: names of steps. It takes time in
+/// For each run that another run of the same report overlapped, the name of such a run; both by the names of their steps. It takes time in
 /// proportion to the number of runs.
 pub fn company(record: &Record) -> HashMap<&str, &str> {
     let runs: Vec<(&str, TimedRun<'_>)> = record
