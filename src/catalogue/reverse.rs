@@ -60,7 +60,7 @@ impl Catalogue {
                 && !v.kind.contains('@')
                 && !v.local
                 && !v.read_only
-                && !(need.no_hard_disk && v.media == "hdd")
+                && (!need.no_hard_disk || v.media != "hdd")
                 && provider.is_none_or(|p| p == v.provider)
         };
         let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);

@@ -105,7 +105,7 @@ pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
                 )
                 .because(format!(
                     "{} x {} = {tags}; {usual} were in the driver (median), {} in flight in all",
-                    counted(queue.hardware_queues.max(1).into(), "queue"),
+                    counted(queue.hardware_queues.max(1), "queue"),
                     counted(queue.nr_requests?, "request"),
                     significant(per_disk)
                 ))
