@@ -11,9 +11,11 @@ use crate::record::{
     AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
 };
 use crate::stats::moments::mean;
-use crate::unit::{Bytes, grouped, significant, throughput};
+use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 use crate::verdict::{PromisedRates, question_of_excess};
 
+/// Shorter points conclude nothing: their rates have no interval.
+const LEAST_POINT: Nanos = Nanos::seconds(10);
 /// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
 const PROPORTIONAL: f64 = 0.9;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
@@ -86,11 +88,6 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Whether the highest rate has an interval.
-fn concludes(points: &[(Values, SweepPoint)]) -> bool {
-    highest(&points.iter().collect::<Vec<_>>()).is_some_and(|(_, most)| most.iops_low.is_some())
-}
-
 fn total_depth(point: &SweepPoint) -> u64 {
     u64::from(point.iodepth) * u64::from(point.numjobs)
 }
@@ -104,6 +101,11 @@ fn in_flight_words(points: &[(Values, SweepPoint)], depth: u64) -> String {
 }
 
 impl Sweep {
+    /// Whether points are long enough for a rate that can be quoted: shorter ones tell neither a limit nor the depth that is enough.
+    fn concludes(&self) -> bool {
+        self.base.runtime >= LEAST_POINT
+    }
+
     /// The answer so far, held against a promise where there is one; none before the first step has finished.
     pub(super) fn sweep_answer(
         &self,
@@ -116,8 +118,7 @@ impl Sweep {
         }
         let points: Vec<(Values, SweepPoint)> = measured.iter().map(of_point).collect();
         let before = Before::of(&measured);
-        // Rates without an interval tell neither a limit nor the depth that is enough.
-        let concludes = concludes(&points);
+        let concludes = self.concludes();
         let promise = judged_promise.map(|judged_promise| &judged_promise.promise);
         let depths = if concludes { self.depths(&points) } else { Vec::new() };
         let caps = if concludes { self.caps(&points, promise) } else { Vec::new() };
@@ -312,7 +313,7 @@ impl Sweep {
                     false => format!("; {enough} is the smallest that reaches 95 % of it"),
                 };
             }
-            None if concludes(points) => text += &format!(", with {} in flight", grouped(total_depth(most))),
+            None if self.concludes() => text += &format!(", with {} in flight", grouped(total_depth(most))),
             None => {
                 text += &format!(
                     " that was seen, with {} in flight, of points too short for an interval: to know limits and the depth that is enough, give \

@@ -6,7 +6,7 @@ use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::Pattern;
+use crate::plan::{EngineKind, Pattern};
 use crate::record::{Band, Conditions, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
 use crate::stats::little::in_flight;
@@ -362,7 +362,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             .min()
             // A simulated device is no target.
             .or_else(|| plan.and_then(|p| p.size)),
-        device: device(step),
+        // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
+        device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
         read_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),

@@ -9,6 +9,7 @@
 
 use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
 use crate::codes;
+use crate::hist::bucket_high;
 use crate::record::{Diagnosis, Record, StepRecord};
 use crate::unit::{Nanos, grouped, megabytes, significant};
 
@@ -236,6 +237,19 @@ fn holds_no_rate(case: &DiagnosisCase<'_>) -> bool {
     super::credits::fell(case) || super::drift::moved(case).is_some()
 }
 
+/// Most I/Os that took less than half of `low` came after the first second, when the queue was full: they did not find it empty.
+fn overtook(case: &DiagnosisCase<'_>, low: f64) -> bool {
+    let quick = |(i, n): (usize, u64)| if bucket_high(i) as f64 * 2.0 <= low { n } else { 0 };
+    let (mut first, mut later) = (0, 0);
+    let series = case.run.into_iter().flat_map(|run| &run.step.targets).map(|t| &t.series);
+    for stream in series.flat_map(|s| [&s.read, &s.write]).flatten() {
+        let mut seconds = stream.service.iter().map(|h| h.buckets().map(quick).sum::<u64>());
+        first += seconds.next().unwrap_or(0);
+        later += seconds.sum::<u64>();
+    }
+    later > first
+}
+
 /// A queue served at a constant rate: all wait alike, at many times the shortest latency.
 pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
@@ -251,7 +265,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     // Only requests that find the queue empty do not wait. Where more are quick, they overtook others, and there is no such queue.
     let quick: f64 = s.bands.iter().filter(|b| b.up_to.0 as f64 * 2.0 <= low).map(|b| b.share).sum();
-    if s.ios.is_some_and(|ios| quick * ios > EMPTY_QUEUE * n) {
+    if s.ios.is_some_and(|ios| quick * ios > EMPTY_QUEUE * n) || overtook(case, low) {
         return None;
     }
     let mut signs = 1;
@@ -337,6 +351,11 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if throttles.iter().flatten().any(|f| f.confidence > Confidence::Possible || s.held_together()) {
         return None;
     }
+    // Each I/O may have waited for a throttle as well.
+    let confidence = match throttles.iter().flatten().next() {
+        Some(_) => Confidence::Possible,
+        None => Confidence::Likely,
+    };
     let advice = match s.blocking {
         _ if s.on_windows => {
             "this shows latency, not what the volume can do: raise the number of outstanding I/Os (-o of DiskSpd) for its rate"
@@ -356,7 +375,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             codes::ONE_AT_A_TIME,
-            Confidence::Likely,
+            confidence,
             format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )

@@ -305,12 +305,13 @@ fn totals(line: &str) -> Option<DdTotals> {
     let (bytes, rest) =
         line.split_once(" bytes ").filter(|_| line.starts_with(|c: char| c.is_ascii_digit()))?;
     let (time, rate) = match rest.split_once("copied, ") {
-        Some((_, rest)) => rest.split_once(',').unwrap_or((rest, "")),
+        Some((_, rest)) => rest.split_once(", ").unwrap_or((rest, "")),
         None => rest.strip_prefix("transferred in ").map(|t| t.split_once('(').unwrap_or((t, "")))?,
     };
-    let rate = rate.trim().trim_end_matches(')').replace(" bytes/sec", "B/s");
+    // Many languages write 100,5 for 100.5; dd divides no thousands here.
+    let rate = rate.trim().trim_end_matches(')').replace(" bytes/sec", "B/s").replace(',', ".");
     let rate = rate.strip_suffix("/s").and_then(printed::size);
-    Some(DdTotals { bytes: printed::whole(bytes)?, time: printed::time(time)?, rate })
+    Some(DdTotals { bytes: printed::whole(bytes)?, time: printed::time(&time.replace(',', "."))?, rate })
 }
 
 /// The number of an error, where its words are known.

@@ -185,7 +185,7 @@ impl Step {
     }
 
     /// Mean size of an I/O.
-    fn mean_block(&self) -> f64 {
+    pub(crate) fn mean_block(&self) -> f64 {
         match self.rw.directions() {
             [first, second] => {
                 let share = f64::from(self.rwmix) / 100.0;

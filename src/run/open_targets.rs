@@ -336,11 +336,14 @@ impl Ready {
     /// The files that the engine drives in a step.
     pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
         let own = |t: &Held| self.own.iter().find(|o| o.step == step.name && o.named == t.record.named);
+        // A file that a simulated step would have of its own has the size that the step asks for.
+        let simulated =
+            |t: &Held| step.size.filter(|_| t.first.is_none() && step.file_state != FileState::Filled);
         let target = |t: &Held| match own(t) {
             Some(own) => Target::new(Some(own.clearance.clone()), own.size),
             None => Target {
                 clearance: t.cached.as_ref().filter(|_| !step.direct).or(t.first.as_ref()).cloned(),
-                size: t.record.size_bytes,
+                size: simulated(t).unwrap_or(t.record.size_bytes),
                 volume: t.volume.clone(),
             },
         };

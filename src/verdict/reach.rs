@@ -27,7 +27,7 @@ use crate::stats::moments::median;
 use crate::stats::percentile::pooled;
 use crate::stats::rate::per_second;
 use crate::stats::{RECOMMENDED, SAME_RATE};
-use crate::unit::{Bytes, Nanos, grouped};
+use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Where latencies show waiting, the volume's own latency is at most `TIMES_PROMISED` times the promised one, or `SLOWEST` where none is
 /// promised.
@@ -63,13 +63,20 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
     // The test of a rate needs no flushes between the I/Os.
     let plan = &Step { fsync: 0, datasync: Step::default().datasync, ..plan.clone() };
-    let least = promised.iops * (1.0 - judge.judged_promise.tolerance);
-    if let Some(offered) = offered(step).filter(|offered| *offered < least) {
+    let kept = 1.0 - judge.judged_promise.tolerance;
+    let least = promised.iops * kept;
+    // Where bytes are promised, the number of I/Os that they make is rounded down.
+    let exact = match promised.binding.counts_ios() {
+        true => promised.iops,
+        false => promised.iops.max(promised.bytes / plan.mean_block()),
+    };
+    if let Some(offered) = offered(step).filter(|offered| *offered < exact * kept) {
+        let told = |rate: f64| if rate < 100.0 { significant(rate) } else { grouped(rate.round() as u64) };
         return Some(Reach {
             reason: format!(
                 "only {} I/Os a second were offered, {} are promised",
-                grouped(offered.round() as u64),
-                grouped(promised.iops.round() as u64)
+                told(offered),
+                told(exact)
             ),
             command: command(
                 judge.record,
@@ -96,13 +103,21 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     if one_ceiling(judge).is_some() {
         return None;
     }
-    // The step reached the promise in most of its seconds, or at its first level.
+    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
+    // The step reached the promise in most of its seconds, or at its first level: what is missing lies in slower ones, which more in flight
+    // may make up for.
     let first_level =
         BurstSeen::of(&bins(step, false)).filter(|b| b.seconds >= 1.0).map(|b| b.level_per_second);
     if usual_second(step).into_iter().chain(first_level).any(|rate| rate >= least) {
-        return None;
+        let enough = enough_for_slow_seconds(promised, own, decides);
+        return (depth < enough && deep_enough(judge, promised).is_none()).then(|| Reach {
+            reason: format!(
+                "{depth} in flight reach the promise in the usual seconds, and not where each I/O took longer: {enough} in flight show whether \
+                 the volume does"
+            ),
+            command: command(judge.record, judge.judged_promise, &deeper(plan, promised.iops, own, enough)),
+        });
     }
-    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
     let flushing = flushing(judge, depth);
     if depth >= depth_needed(promised.iops, Nanos(own.0.saturating_add(flushing.0))) {
         return None;
@@ -140,8 +155,8 @@ fn offered(step: &StepRecord) -> Option<f64> {
 /// them are the volume's that the promised share of `time` is missed without the others.
 ///
 /// A second in which nothing completed is the volume's at any depth. In an open loop, so is one in which more was there to do than completed. In a
-/// closed loop fewer I/Os completed because they took longer: that is the volume's only where [`PLENTY_TIMES`] times as many were in flight as the promise
-/// needs at the volume's own latency, or where more give no more.
+/// closed loop, and in a full queue, fewer I/Os completed because they took longer: that is the volume's only where [`PLENTY_TIMES`] times as many were in
+/// flight as the promise needs at the volume's own latency, or where more give no more.
 pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Reach> {
     let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
     let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
@@ -152,9 +167,12 @@ pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Re
     let seconds = seconds.map(|(ios, in_flight)| (ios.iter().sum::<u64>() as f64, in_flight[second - 1]));
     let (count, missed): (usize, Vec<(f64, f64)>) =
         (load.ios.len() / second, seconds.filter(|(done, _)| *done < least).collect());
+    let own = own_latency(judge, depth, promised);
+    let enough = own.as_ref().map_or(0, |own| enough_for_slow_seconds(promised, own.latency, own.decides));
+    // What finds the queue full waits outside of it.
+    let full = |left: f64| left >= FULL * depth as f64;
     let of_volume = |(done, left): &&(f64, f64)| match step.open_loop {
-        // What finds the queue full waits outside of it.
-        Some(_) => done + left >= least || *left >= FULL * depth as f64,
+        Some(_) => done + left >= least || full(*left) && depth >= enough,
         None => *done == 0.0,
     };
     let proven = missed.iter().filter(of_volume).count();
@@ -162,7 +180,7 @@ pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Re
         return None;
     }
     let share = (100.0 * (missed.len() - proven) as f64 / count as f64).round().max(1.0);
-    if step.open_loop.is_some() {
+    if step.open_loop.is_some() && !missed.iter().any(|(_, left)| full(*left) && depth < enough) {
         return Some(Reach {
             reason: format!(
                 "in {share} % of the seconds the load offered less than 90 % of the promise: they were missed by the load, and not by the volume"
@@ -174,15 +192,24 @@ pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Re
             ),
         });
     }
-    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
-    let enough = (depth_needed(promised.iops, own) * PLENTY_TIMES).max(decides);
+    let own = own?.latency;
     (depth < enough && deep_enough(judge, promised).is_none()).then(|| Reach {
         reason: format!(
             "in {share} % of the seconds {depth} in flight did less than 90 % of the promise, as each I/O took longer: {enough} in flight show whether the \
              volume does"
         ),
-        command: command(judge.record, judge.judged_promise, &deeper(plan, promised.iops, own, enough)),
+        command: command(
+            judge.record,
+            judge.judged_promise,
+            &deeper(&unpaced(plan), promised.iops, own, enough),
+        ),
     })
+}
+
+/// So many requests in flight show whether a volume misses a promise in its slower seconds: [`PLENTY_TIMES`] times as many as the promise needs
+/// at the volume's own latency, or those that decide whether requests waited for each other.
+fn enough_for_slow_seconds(promised: &AtBlock, own: Nanos, decides: u64) -> u64 {
+    (depth_needed(promised.iops, own) * PLENTY_TIMES).max(decides)
 }
 
 /// The median of the rates of the seconds.

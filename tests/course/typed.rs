@@ -269,7 +269,7 @@ fn a_slo_search_that_cannot_be_is_refused_with_the_way_out() {
         (&["slo", "--p99", "1ms", "--confirm", "5s"], "--confirm is shorter than a trial"),
         (&["slo", "--p99", "1ms", "--rate-iops", "5"], "slo has no option --rate-iops"),
         (&["slo", "--p99", "1ms", "--rw", "randtrim"], "cannot be searched"),
-        (&["slo", "--p99", "1ms", "a", "b"], "name one"),
+        (&["slo", "--p99", "1ms", "a", "b"], "it takes one TARGET"),
         (&["slo", "--p99", "1ms", "--budget", "20s"], "--budget 20s is too short"),
     ] {
         let (code, out, err) = volproof(dir.path(), &[arguments, &["--simulate", DEVICE]].concat());

@@ -126,6 +126,11 @@ fn dd_of_busybox_without_a_time_has_no_rate() {
         b"64+0 records in\n64+0 records out\n67108864 bytes transferred in 0.5 secs (134217728 bytes/sec)\n";
     let found = volproof::foreign::reports(bsd).reports.remove(0).runs.remove(0);
     near(found.mixed.unwrap().bytes_per_second, 134_217_728.0, 3);
+    // As dd prints it in German.
+    let comma =
+        b"64+0 records in\n64+0 records out\n67108864 bytes (67 MB, 64 MiB) copied, 0,5 s, 134 MB/s\n";
+    let found = volproof::foreign::reports(comma).reports.remove(0).runs.remove(0);
+    near(found.mixed.unwrap().iops, 128.0, 3);
 }
 
 #[test]

@@ -466,6 +466,12 @@ fn an_offer_below_the_promise_says_nothing_about_it() {
     assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     let reason = json["verdict"]["claims"][0]["reason"].as_str().unwrap();
     assert_eq!(reason, "only 1,000 I/Os a second were offered, 2,280 are promised");
+    // 12 MB/s are 11.4 blocks of 1 MiB a second, and 11 were offered.
+    let oci = ["--promise", "oci:vpu0", "--volume-size", "50GiB", "--judge-simulated", "--offline"];
+    let paced = "rw = \"randread\"\nbs = \"1m\"\niodepth = 32\nruntime = \"300s\"\nrate-iops = 11";
+    let ran = lab.run(&[("paced", paced, "latency = \"10ms\"")], &oci);
+    assert_eq!(ran.code, 6, "{}", ran.stdout);
+    assert!(ran.stdout.contains("only 11.0 I/Os a second were offered, 11.4 are promised"), "{}", ran.stdout);
 }
 
 #[test]

@@ -171,7 +171,10 @@ pub fn judge(volumes: &[Volume]) -> Vec<Said> {
     for kind in TYPES.map(|t| t.0) {
         // A step with one request in flight is no test of the rate where another step is one, and the steps of a plan draw the same offsets,
         // so that a later one finds blocks that were touched: each gets a plan of its own.
-        let alone = |i: &usize| volumes[*i].load == "iodepth=1" || volumes[*i].device.contains("first-touch");
+        let alone = |i: &usize| {
+            volumes[*i].load.split(',').next() == Some("iodepth=1")
+                || volumes[*i].device.contains("first-touch")
+        };
         let (lone, deep): (Vec<usize>, Vec<usize>) =
             (0..volumes.len()).filter(|i| volumes[*i].kind == kind).partition(alone);
         for part in deep.chunks(6).chain(lone.chunks(1)) {

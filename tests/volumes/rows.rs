@@ -452,7 +452,31 @@ fn others() -> Vec<Row> {
         let volume = Volume::new(name, "plain", 300, &format!("rw=randwrite,{load}"), device);
         Row { volume, may: May::Invalid }
     };
+    // More in flight would make up for what the slower times lack; a few quick I/Os show no queue.
+    let shallow = |name: &str, seconds, load: &str, device: &str| Row {
+        volume: Volume::new(name, "plain", seconds, load, device),
+        may: May::Invalid,
+    };
     let mut rows = vec![
+        shallow(
+            "dips, one in flight",
+            300,
+            "iodepth=1",
+            "latency=2400us,dip-every=10s,dip-for=4s,dip-to=0.6",
+        ),
+        shallow("slower from 40 s on", 120, "iodepth=12", "latency=29ms,dip-at=40s,dip-for=500s,dip-to=0.8"),
+        shallow(
+            "stops, one in flight of a schedule",
+            120,
+            "iodepth=1,rate-iops=410",
+            "latency=2200us,stall-at=100ms,stall-for=50ms,stall-every=200ms",
+        ),
+        shallow(
+            "a few quick I/Os among slow ones",
+            120,
+            "iodepth=12",
+            "latency=35ms,jitter=3ms,slow-share=0.0004,slow-latency=300us",
+        ),
         first("iodepth=4"),
         first("iodepth=1,numjobs=4"),
         row("open loop below the cap".into(), "plain", 300, &open(404.0), cap(1.2), May::Pass),
