@@ -30,7 +30,7 @@ fn job_file_way(path: &Path) -> String {
 pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> {
     if let Some(name) = &args.suite {
         return Err(Failure::input(format!(
-            "a suite has a command of its own: volproof suite {name} TARGET"
+            "a suite has a command of its own: volproof suite {name} TARGET, or volproof fleet suite {name} TARGET on many machines"
         )));
     }
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
