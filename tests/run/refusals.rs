@@ -26,7 +26,12 @@ fn sizes_that_do_not_fit_the_target() {
         &["size 5 MiB", "beyond its 4 MiB", "--size"],
     );
     refused(&bench, &["run", "f.dat", "--rw", "read", "--offset", "4M"], 2, &["f.dat", "4 MiB"]);
-    refused(&bench, &["run", "f.dat", "--rw", "read", "--bs", "8M"], 2, &["block of 8 MiB", "--bs"]);
+    refused(
+        &bench,
+        &["run", "f.dat", "--rw", "read", "--bs", "8M"],
+        2,
+        &["block of 8 MiB", "smaller blocks"],
+    );
     refused(
         &bench,
         &["run", "f.dat", "--rw", "read", "--bs", "64k", "--size", "4k"],
@@ -138,7 +143,7 @@ fn more_buffers_than_memory() {
             "--norandommap",
         ],
         2,
-        &["of buffers", "memory are available", "--iodepth"],
+        &["of buffers", "memory are available", "lower the depth"],
     );
 }
 
