@@ -5,7 +5,7 @@
 
 use crate::device::Root;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
@@ -188,17 +188,26 @@ pub fn recover(places: &Places) -> String {
     }
 }
 
+/// A process that was killed is gone within this time.
+const GONE_WITHIN: Duration = Duration::from_millis(500);
+
 /// `restore`: puts back what dead runs and `tune --keep` left. Returns the answer and the exit code.
 ///
 /// # Errors
 /// Journals that cannot be read safely, or a lock on them that does not come free.
 pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, Exit)> {
+    let until = Instant::now() + GONE_WITHIN;
+    while !tune::holders(places).is_empty() && Instant::now() < until {
+        std::thread::sleep(GONE_WITHIN / 20);
+    }
     let done = tune::restore(places, Which::Kept)?;
     let others = tune::waiting(places, Which::Kept);
+    let holders = tune::holders(places);
     let complete = done.iter().all(tune::Restoration::complete) && others.is_none();
     let text = match (args.json, &others) {
         (true, _) => pretty(&json!({ "restored": done, "waiting": others }))?,
         (false, Some(others)) => tune_report::restored(&done) + &tune_report::waiting(others),
+        (false, None) if done.is_empty() && !holders.is_empty() => tune_report::held(&holders),
         (false, None) if done.is_empty() => "Nothing to put back.\n".to_string(),
         (false, None) => tune_report::restored(&done),
     };

@@ -129,7 +129,15 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
             advice("Look who has it (fuser, as root)"),
         ));
     }
-    if !used.unasked_loops.is_empty() {
+    if used.alone == Some(false) && !explained && !used.unasked_loops.is_empty() {
+        // What holds the file is no process that shows itself: most likely the kernel, with the file as a disk.
+        found.push(GuardFinding::refused(
+            Code::Unseen,
+            format!("the file is in use, and may be the disk behind a loop device ({})", used.unasked_loops.join(", ")),
+            "the kernel gives no lease on it, no process is seen that has it open, and this user may not ask the loop devices",
+            "Look as root (losetup -l) and detach it first.".to_string(),
+        ));
+    } else if !used.unasked_loops.is_empty() {
         let names = used.unasked_loops.join(", ");
         found.push(GuardFinding::new(
             severity,

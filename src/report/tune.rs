@@ -89,6 +89,15 @@ pub fn untouched(tuning: &TuningRecord) -> String {
     format!("the knobs of {} stay as they are: {why}", tuning.untouched.join(", "))
 }
 
+/// What processes that still run hold, which `restore` leaves alone.
+pub fn held(pids: &[u32]) -> String {
+    let named: Vec<String> = pids.iter().map(u32::to_string).collect();
+    format!(
+        "Nothing to put back now: process {} still runs and puts its settings back itself when it ends.\n",
+        named.join(", ")
+    )
+}
+
 /// Journals of another user, which that user or root can put back.
 pub fn waiting(waiting: &Waiting) -> String {
     let (user, folder) = (waiting.user_name(), waiting.folder.display());

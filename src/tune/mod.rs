@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use journal::{EntryState, Journal, JournalEntry};
 pub use knob::{KNOBS, Knob, RoomNeeded, Scope, Setting, Want, survey};
 pub use owner::{Owner, started};
-pub use restore::{Put, Restoration, RestoreOutcome, Which, restore};
+pub use restore::{Put, Restoration, RestoreOutcome, Which, holders, restore};
 pub use tuned::{Applied, Attempt, Tuned, tune};
 pub use waiting::{Waiting, holds_journals, waiting};
 

@@ -122,6 +122,15 @@ pub fn restore(places: &Places, which: Which) -> Result<Vec<Restoration>, TuneEr
     Ok(restore_locked(places, &store, which))
 }
 
+/// Processes that still run and hold settings, which they put back themselves. One that was just killed may need a moment to be gone.
+pub fn holders(places: &Places) -> Vec<u32> {
+    let mut pids: Vec<u32> =
+        store::journals(&places.journals).iter().filter_map(|path| store::living_maker(path)).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
+
 /// As [`restore`], for a caller that holds the store's lock.
 pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Vec<Restoration> {
     let mut done = Vec::new();

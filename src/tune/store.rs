@@ -36,11 +36,14 @@ fn numbers(journal: &Path) -> Option<&str> {
 /// Whether the process in a journal's name still runs. Such a process puts its settings back itself; its journal may be unreadable here
 /// because its version is newer.
 pub(super) fn maker_lives(journal: &Path) -> bool {
-    let maker = || {
-        let mut words = numbers(journal)?.split('-');
-        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
-    };
-    maker().is_some_and(|(pid, start)| Owner { pid, start, ..Owner::me() }.alive())
+    living_maker(journal).is_some()
+}
+
+/// The process in a journal's name, where it still runs.
+pub(super) fn living_maker(journal: &Path) -> Option<u32> {
+    let mut words = numbers(journal)?.split('-');
+    let (pid, start) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    Owner { pid, start, ..Owner::me() }.alive().then_some(pid)
 }
 
 /// The folder of journals and locks.

@@ -165,9 +165,10 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     let outcome = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight());
-    // An application of which nothing is known has no PASS, whatever another one has.
+    // An application of which nothing is known has no PASS, whatever another one has; nor has a promise that no step tests.
     let open = Outcome::Inconclusive;
-    let outcome = outcome.map(|o| if unanswered.is_empty() || o.weight() > open.weight() { o } else { open });
+    let answered = unanswered.is_empty() && (judged_promise.is_none() || claims.iter().any(promised));
+    let outcome = outcome.map(|o| if answered || o.weight() > open.weight() { o } else { open });
     let passed = outcome == Some(Outcome::Pass);
     let mut untested: Vec<Untested> = Metric::PROMISED
         .into_iter()
