@@ -4,7 +4,7 @@
 //! and open loop"). The search is a bisection. A load holds when the whole confidence interval of its figure keeps the limit, and is
 //! refused when the whole interval breaks it. Trials are short until one of them is undecided. From then on each trial is as long as the
 //! percentile and the confirmation need, and a load that is still undecided is refused. So the load that is found has passed a long trial.
-//! Where nothing has held yet, and neither of two loads is decided of which one is half of the other, still less load cannot help: the trial
+//! Where nothing has held yet, and two loads are both undecided of which one is about half of the other, still less load cannot help: the trial
 //! becomes longer instead, or the search ends undecided and says how long a trial must be.
 //! Where one request after another breaks the limit, a limit of the rate may be what each of them waits for. The first trial then offers
 //! a fifth of that rate: if it breaks the limit too, the search ends.
@@ -32,7 +32,7 @@ pub(super) const NARROW: f64 = 0.01;
 pub(super) const CEILING: f64 = 1.1;
 /// The search ends without an answer when loads down to this share of the closed loop's rate are refused.
 const FLOOR: f64 = 0.005;
-/// A trial has this many I/Os beyond its percentile, and a confirmation has five times as many.
+/// A trial has this many I/Os beyond its percentile. A confirmation that needs more time than a trial for that has five times as many.
 pub(super) const IOS_BEYOND: f64 = 20.0;
 /// A percentile that would need a longer trial than this is refused.
 pub(super) const LONGEST_TRIAL: Nanos = Nanos::seconds(3600);
@@ -357,7 +357,7 @@ impl SloSearch {
         Bracket { holds: sure.max(likely), confirmed: sure > 0.0 && sure >= likely, refused }
     }
 
-    /// Whether the search came to its end, which neither an interruption, nor a budget, nor the longest trial set.
+    /// Whether the search ended by itself: it was not interrupted, and neither the budget nor [`LONGEST_TRIAL`] cut it short.
     pub(super) fn is_complete(&self, finished: &[FinishedStep], trials: &[SloTrial]) -> bool {
         let endless = SloSearch { budget: None, ..self.clone() };
         let Some(unloaded) = named(finished, "unloaded") else { return false };

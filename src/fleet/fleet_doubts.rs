@@ -54,7 +54,7 @@ fn missing(fleet: &Fleet) -> Option<String> {
         .then(|| format!("{}{more} of {} left no Record", names.join(", "), grouped(fleet.ranks.into())))
 }
 
-/// Some machines in words; `of` how many.
+/// The names of some machines in words; `of` is the number of all.
 fn names(machines: &[&FleetMachine], of: usize) -> String {
     let first: Vec<String> = machines.iter().take(NAMED).map(|m| m.label()).collect();
     match machines.len() {

@@ -1,7 +1,8 @@
-//! This machine's link to the others of its fleet: a thread that owns the [`Exchange`], so that the others hear of this machine whatever it does.
+//! This machine's link to the others of its fleet: a thread that owns the [`Exchange`], so that the others hear of this machine while its main thread works.
 //!
 //! Each second every rank tells rank 0 that it is there, and rank 0 tells every rank. Who is silent for longer than the limit is lost, and
-//! the run ends on all machines. The thread never waits inside the exchange: it looks for messages and sleeps, 50 ms while a load runs.
+//! the run ends on all machines. The thread never waits inside the exchange: it looks for messages and sleeps, 50 ms while a load runs. While
+//! rank 0 asks for the clock of another rank, it does that alone, for the limit at most.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -79,7 +80,7 @@ enum Errand {
     Leave(bool),
 }
 
-/// The link.
+/// The handle by which a run talks to the other ranks.
 pub struct FleetLink {
     place: RankOf,
     errands: Sender<Errand>,
@@ -175,7 +176,7 @@ impl FleetLink {
         }
     }
 
-    /// Why the run has to end, or had to.
+    /// The reason for which the run ends on all machines; none while it goes on.
     pub fn stopped(&self) -> Option<FleetStop> {
         self.state.stop.lock().expect("nobody panics with it").clone()
     }
@@ -190,7 +191,7 @@ impl FleetLink {
         self.state.lost.lock().expect("nobody panics with it").contains(&rank)
     }
 
-    /// A load runs, or does no more: the thread keeps out of its way.
+    /// Says whether a load runs: the thread looks for messages less often then.
     pub fn in_load(&self, loaded: bool) {
         self.state.loaded.store(loaded, Ordering::Relaxed);
     }
@@ -253,7 +254,7 @@ impl FleetLink {
     }
 }
 
-/// The thread.
+/// The thread that owns the exchange.
 struct LinkThread<X, C> {
     exchange: X,
     place: RankOf,

@@ -17,7 +17,7 @@ pub fn problem(plan: &Plan) -> Option<String> {
     problem_of_steps(plan)
 }
 
-/// The same for ranks that agree on each step of a course.
+/// As [`problem`], but a course is no problem: its ranks agree on each step when the one before has ended.
 pub fn problem_of_steps(plan: &Plan) -> Option<String> {
     let measured = plan.precondition_steps();
     let staged = plan.stages().into_iter().any(|stage| stage.start >= measured && stage.len() > 1);

@@ -1,4 +1,4 @@
-//! Keys: every option of a step, declared once.
+//! Keys: every option of a step, declared once. The declarations are in `step.rs`; this file is the machinery below them.
 //!
 //! `declare!` turns a list of options into the struct [`Step`], its defaults, and the table [`Step::KEYS`]. The command line, plan
 //! files, the Record's form of a step, its JSON schema and `docs/plan.md` are made from that table, so that a name, a default and a

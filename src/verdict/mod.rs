@@ -5,7 +5,8 @@
 //! the step. At that size either the IOPS limit or the bytes limit binds, and only the one that binds is judged. The whole window is
 //! judged; see `judged_window`. A step that could not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured:
 //! its figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives
-//! the reasons; statistics are in [`crate::stats`].
+//! the reasons; statistics are in [`crate::stats`]. FAIL of a step is decided in `judged_window`, of an application's need in `needs`, and of
+//! a report in `claims_of_reports`.
 
 mod blocker;
 mod cap_wait;

@@ -33,8 +33,8 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 /// promised.
 const SLOWEST: Nanos = Nanos::millis(5);
 const TIMES_PROMISED: u64 = 5;
-/// `PLENTY_DEPTH` requests in flight are enough for any volume. So are as many as the promise needs at `PLENTY_TIMES` times the largest latency that
-/// counts as a volume's own, at most `HOPELESS_LATENCY`: a volume that misses its promise at that depth is slow.
+/// Enough in flight for any volume: as many requests as the promise needs at `PLENTY_TIMES` times the largest latency that counts as a volume's own, or
+/// at `HOPELESS_LATENCY` where that is less, and never fewer than `PLENTY_DEPTH`. A volume that misses its promise at that depth is slow.
 const PLENTY_TIMES: u64 = 4;
 const HOPELESS_LATENCY: Nanos = Nanos::millis(10);
 pub(super) const PLENTY_DEPTH: u64 = 256;
