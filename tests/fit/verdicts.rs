@@ -34,6 +34,20 @@ fn a_volume_at_the_limit_of_etcd_is_judged_alike_by_every_seed() {
 }
 
 #[test]
+fn a_promise_that_no_step_tests_has_no_pass_beside_kept_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let promise = "--promise aws:st1 --volume-size 1280GiB --offline --judge-simulated --json r.json";
+    let line = format!("run --simulate latency=200us,iops-cap=2052 --fit etcd {promise}");
+    let (code, out, err) = volproof(dir.path(), &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, Some(5), "{out}\n{err}");
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("r.json")).unwrap()).unwrap();
+    let claims = record["verdict"]["claims"].as_array().unwrap();
+    assert!(claims.iter().all(|c| c["outcome"] == "pass" && !c["need"].is_null()), "{claims:?}");
+    assert_eq!(record["verdict"]["untested"][0]["metric"], "throughput");
+}
+
+#[test]
 fn slow_flushes_decide_and_not_the_mean() {
     let dir = tempfile::tempdir().unwrap();
     let outcome = |share: &str| {

@@ -574,4 +574,10 @@ fn an_ordinary_user_writes_a_file_of_a_group_beside_loop_devices() {
     assert!(done(&ended), "{ended:?}");
     let (code, said) = run("check TARGET", &free);
     assert!(code == Some(3) && said.contains("--overwrite=shared"), "{code:?} {said}");
+    // Somebody whom this user does not see has the file open: it may be the kernel, with the file as a disk under another path.
+    std::os::unix::fs::chown(&free, Some(65534), Some(65534)).unwrap();
+    let _open = fs::File::open(&free).unwrap();
+    let (code, said) = run(RUN, &free);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(code == Some(3) && said.contains("may be the disk behind a loop device"), "{code:?} {said}");
 }
