@@ -14,7 +14,7 @@ use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
 use crate::device::Facts;
 use crate::diagnose::{ALONE, FILLED_BY_FEW, Summary, bins};
-use crate::plan::{BlockSizes, Step};
+use crate::plan::{BlockSizes, EngineKind, Step};
 use crate::record::{
     Confidence, Diagnosis, Finding, JudgedPromise, Metric, Record, StepRecord, TargetRecord, Untested,
 };
@@ -44,6 +44,8 @@ const PLENTY_DEPTH_OF_BYTES: u64 = 32;
 const MUCH_DEAD_TIME: f64 = 0.05;
 /// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
 const FIRST_RUNG: u64 = FILLED_BY_FEW;
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
 /// A queue is full above this share of its depth.
 const FULL: f64 = 0.9;
 /// Requests in flight, and I/Os a second, that one thread handles with ease.
@@ -490,7 +492,24 @@ pub(super) fn command(record: &Record, judged_promise: &JudgedPromise, step: &St
     let runtime = Nanos(step.runtime.0.max(RECOMMENDED.0));
     // The share of reads is refused where all I/Os have one direction.
     let rwmix = if step.rw.directions().len() > 1 { step.rwmix } else { Step::default().rwmix };
-    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, rwmix, ..step.clone() };
+    // A promise is of I/Os on the volume: no flushes between them, an engine that keeps them in flight, and a file that is as large as others.
+    let plain = Step::default();
+    let own_file = step.file_state != plain.file_state;
+    let direct = step.direct || own_file;
+    // Direct I/O takes whole sectors.
+    let block = step.single_block().filter(|block| direct && block.0 % SECTOR != 0);
+    let step = Step {
+        bs: block.map_or(step.bs.clone(), |b| BlockSizes::one(Bytes(b.0.next_multiple_of(SECTOR)))),
+        fsync: plain.fsync,
+        datasync: plain.datasync,
+        sync: plain.sync,
+        engine: if step.engine == EngineKind::Psync && step.iodepth > 1 { plain.engine } else { step.engine },
+        direct,
+        size: step.size.filter(|_| !own_file),
+        file_state: plain.file_state,
+        ..step.clone()
+    };
+    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, rwmix, ..step };
     words.extend(asked.options(&["rw", "bs", "iodepth", "numjobs", "runtime"]));
     if let Some(size) = record.plan.file_size {
         words.extend(["--file-size".into(), size.exact()]);

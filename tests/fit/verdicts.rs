@@ -44,7 +44,14 @@ fn a_promise_that_no_step_tests_has_no_pass_beside_kept_needs() {
         serde_json::from_str(&std::fs::read_to_string(dir.path().join("r.json")).unwrap()).unwrap();
     let claims = record["verdict"]["claims"].as_array().unwrap();
     assert!(claims.iter().all(|c| c["outcome"] == "pass" && !c["need"].is_null()), "{claims:?}");
-    assert_eq!(record["verdict"]["untested"][0]["metric"], "throughput");
+    let untested = &record["verdict"]["untested"][0];
+    assert_eq!(untested["metric"], "throughput");
+    // The test that is recommended is one of the promise, and no more the application's load.
+    let command = untested["command"].as_str().unwrap();
+    assert!(!command.contains("--fsync") && !command.contains("--size"), "{command}");
+    let words: Vec<&str> = ["plan"].into_iter().chain(command.split(' ').skip(2)).collect();
+    let (code, out, err) = volproof(dir.path(), &words);
+    assert_eq!(code, Some(0), "{command}\n{out}\n{err}");
 }
 
 #[test]
