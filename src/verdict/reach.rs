@@ -63,8 +63,6 @@ pub struct Reach {
 /// `None` when the step could have reached the rate.
 pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
-    // The test of a rate needs no flushes between the I/Os.
-    let plan = &Step { fsync: 0, datasync: Step::default().datasync, ..plan.clone() };
     let kept = 1.0 - judge.judged_promise.tolerance;
     let least = promised.iops * kept;
     // Where bytes are promised, the number of I/Os that they make is rounded down.
@@ -498,7 +496,7 @@ pub(super) fn command(record: &Record, judged_promise: &JudgedPromise, step: &St
     let direct = step.direct || own_file;
     // Direct I/O takes whole sectors.
     let block = step.single_block().filter(|block| direct && block.0 % SECTOR != 0);
-    let step = Step {
+    let asked = Step {
         bs: block.map_or(step.bs.clone(), |b| BlockSizes::one(Bytes(b.0.next_multiple_of(SECTOR)))),
         fsync: plain.fsync,
         datasync: plain.datasync,
@@ -507,9 +505,13 @@ pub(super) fn command(record: &Record, judged_promise: &JudgedPromise, step: &St
         direct,
         size: step.size.filter(|_| !own_file),
         file_state: plain.file_state,
+        runtime,
+        io_size: None,
+        time_based: false,
+        cpus: None,
+        rwmix,
         ..step.clone()
     };
-    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, rwmix, ..step };
     words.extend(asked.options(&["rw", "bs", "iodepth", "numjobs", "runtime"]));
     if let Some(size) = record.plan.file_size {
         words.extend(["--file-size".into(), size.exact()]);
