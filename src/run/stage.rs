@@ -125,8 +125,9 @@ pub fn run(
                 // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
                 targets.iter_mut().for_each(|target| target.volume = SharedVolume::default());
             }
-            // Steps that run together must not draw the same offsets. The multiplier is one of splitmix64.
-            let seed = plan.seed ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            // No two steps of a plan draw the same offsets: together they would hit the same blocks, and one after the other the
+            // later one would find what the earlier one loaded or cached. The multiplier is one of splitmix64.
+            let seed = plan.seed ^ ((stage.start + i) as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             Ok(Prepared { step, engine, targets, cpus, placement, seed })
         })
         .collect::<Result<Vec<_>, Failure>>()?;

@@ -30,8 +30,10 @@ pub(super) fn compare(
     let slow = estimate.too_short.contains(&TooShort::LongMemory);
     let of_fifths = || levels(bins, fifths).filter(|_| !slow);
     let Some((low, high)) = levels(bins, changes).or_else(of_fifths) else {
-        // A falling rate that was never as high as the limit stays below the limit.
-        let missed = falls(bins) && highest(bins).is_some_and(|rate| rate < found.limit);
+        // A rate that was never as high as the limit stays below the limit where it falls, or where it moved and neither rises nor varies
+        // slowly.
+        let stays = falls(bins) || !slow && !rises(bins);
+        let missed = stays && highest(bins).is_some_and(|rate| rate < found.limit);
         return if missed {
             ClaimAnswer { answer: LimitAnswer::Fail, more_seconds: None, ..found }
         } else {
