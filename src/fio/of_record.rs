@@ -86,7 +86,12 @@ impl Default for ReportRow {
 }
 
 /// The word for a simulated device: its figures are of no volume.
-pub(super) const SIMULATED: &str = "SIMULATED";
+const SIMULATED: &str = "SIMULATED";
+
+/// Whether a row says that its device was simulated.
+pub fn is_simulated(row: &OutputRow) -> bool {
+    row.description.as_ref().is_some_and(|words| words.starts_with(SIMULATED))
+}
 
 /// The description of a row. Every form of fio's reports has it, so that it says that a device was simulated.
 fn described(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Option<String> {

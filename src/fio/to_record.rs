@@ -3,7 +3,7 @@
 //! A report has no samples over time, no plan of volproof and no facts about the machine. None are made up: the Record has none. The summaries
 //! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
-use super::of_record::SIMULATED;
+use super::of_record::is_simulated;
 use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
 use super::{impossible::Impossible, job_conditions};
@@ -123,7 +123,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
     });
     let mut step = ReportedStep {
         name: job.name.clone(),
-        simulated: job.description.as_ref().is_some_and(|words| words.starts_with(SIMULATED)),
+        simulated: is_simulated(job),
         description: job.description.clone(),
         rows: run.rows.len() as u32,
         group: job.group,

@@ -14,10 +14,12 @@ mod destination;
 mod identity;
 mod kind;
 mod part_name;
+mod same_text;
 pub mod screen;
 mod second_place;
 mod standard_error;
 mod sum_line;
+mod table_sum;
 mod unfinished;
 
 use std::ffi::{OsStr, OsString};
@@ -36,7 +38,9 @@ pub use destination::{LINKS, holds_data};
 pub use identity::{FileIdentity, apart};
 pub use kind::{OutputKind, PLAN_MARK};
 use part_name::PartName;
+pub use same_text::SameText;
 pub use second_place::MisplacedOutput;
+pub use table_sum::with_sum;
 pub use unfinished::{LeftOutput, left_in};
 
 /// Why a path cannot take an output.
@@ -215,13 +219,37 @@ impl OutputFile {
 
     /// Refuses to replace a file that holds something else.
     fn replaces_its_kind(&self) -> Result<(), OutputError> {
+        self.replaces_only(|kind, file| kind.is_in(file))
+    }
+
+    /// Refuses to replace a file that is no such output. Where nothing is replaced, nobody is asked.
+    ///
+    /// # Errors
+    /// The file is another one, or cannot be read.
+    pub fn replaces_only(
+        &self,
+        is_output: impl FnOnce(OutputKind, &mut File) -> io::Result<bool>,
+    ) -> Result<(), OutputError> {
         let Some(kind) = self.kind else { return Ok(()) };
         let (option, path) = (self.option.clone(), self.path.clone());
-        match self.place.replaced().and_then(|file| file.map_or(Ok(true), |mut file| kind.is_in(&mut file))) {
+        let replaced = self.place.replaced();
+        match replaced.and_then(|file| file.map_or(Ok(true), |mut file| is_output(kind, &mut file))) {
             Ok(true) => Ok(()),
             Ok(false) => Err(OutputError::Foreign { option, path, kind: kind.noun() }),
             Err(e) => Err(Unfit::from(e).named(&option, &path)),
         }
+    }
+
+    /// Whether saving it replaces a table, a page or a report with figures that are not of a simulation alone.
+    pub fn replaces_measured(&self) -> bool {
+        let Some(
+            kind @ (OutputKind::Csv | OutputKind::Html | OutputKind::Markdown | OutputKind::ConvertedReport),
+        ) = self.kind
+        else {
+            return false;
+        };
+        let Ok(Some(file)) = self.place.replaced() else { return false };
+        file.metadata().is_ok_and(|about| about.len() > 0) && !kind.is_simulated(file).unwrap_or(false)
     }
 
     /// Where it is, as the user named it or as the first save called it.

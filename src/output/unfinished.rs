@@ -87,17 +87,22 @@ fn left(path: PathBuf, asked: OsString) -> Option<LeftOutput> {
 fn is_whole(mut file: File, length: u64) -> Option<bool> {
     let (mut head, mut tail) = (Vec::new(), Vec::new());
     (&mut file).take(16).read_to_end(&mut head).ok()?;
-    file.seek(SeekFrom::Start(length.saturating_sub(16))).ok()?;
-    (&mut file).take(16).read_to_end(&mut tail).ok()?;
+    // The end of markup stands above a line with its sum.
+    file.seek(SeekFrom::Start(length.saturating_sub(160))).ok()?;
+    (&mut file).take(160).read_to_end(&mut tail).ok()?;
     file.rewind().ok()?;
-    let tail = tail.trim_ascii_end();
+    let tail = String::from_utf8_lossy(tail.trim_ascii_end());
+    let above_sum = |end: &str| {
+        tail.split_once(end)
+            .is_some_and(|(_, sum)| sum.lines().all(|line| line.is_empty() || line.ends_with(" -->")))
+    };
     match head.first() {
         None => Some(false),
         Some(b'{') => Some(serde_json::from_reader::<_, serde::de::IgnoredAny>(BufReader::new(file)).is_ok()),
-        Some(b'<') => Some(tail.ends_with(b"</html>") || tail.ends_with(b"</testsuites>")),
+        Some(b'<') => Some(above_sum("</html>") || above_sum("</testsuites>")),
         // OpenMetrics, which names its end.
         Some(b'#') if head.starts_with(b"# TYPE ") || head.starts_with(b"# HELP ") => {
-            Some(tail.ends_with(b"# EOF"))
+            Some(tail.ends_with("# EOF"))
         }
         Some(_) => None,
     }
@@ -120,7 +125,7 @@ mod tests {
         mark(&held);
         make(2, "b.json", "{\"a\": [1]}\n");
         make(3, "b.json", "{\"a\": [1");
-        make(4, "c.html", "<!DOCTYPE html><p></html>\n");
+        make(4, "c.html", "<!DOCTYPE html><p></html>\n<!-- the sum -->\n");
         make(5, "c.html", "<!DOCTYPE html><p");
         make(6, "d.csv", "step,target\n");
         make(7, "fresh.json", "");

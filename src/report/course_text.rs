@@ -291,22 +291,22 @@ fn best(best: &[AxisBest]) -> String {
 }
 
 /// The points of a course as comma-separated values.
-pub fn csv(answer: &CourseAnswer) -> String {
+pub fn csv(answer: &CourseAnswer, end: &str) -> String {
     match answer {
-        CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep),
-        CourseAnswer::Slo(slo) => super::slo_text::csv(slo),
-        CourseAnswer::Suite(suite) => super::suite_text::csv(suite),
+        CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep, end),
+        CourseAnswer::Slo(slo) => super::slo_text::csv(slo, end),
+        CourseAnswer::Suite(suite) => super::suite_text::csv(suite, end),
     }
 }
 
-fn csv_of_sweep(sweep: &SweepAnswer) -> String {
+fn csv_of_sweep(sweep: &SweepAnswer, end: &str) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,not_measured\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,not_measured,simulated,started\n",
     );
     for p in &sweep.points {
         let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
-        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + ",\n");
+        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + "," + end);
     }
     // What is no axis has one value at every point.
     let Some(other) = sweep.points.first().map(cells) else { return out };
@@ -316,7 +316,7 @@ fn csv_of_sweep(sweep: &SweepAnswer) -> String {
         for (axis, value) in sweep.axes.iter().zip(&p.values) {
             cells[column(*axis)] = value.to_string();
         }
-        out += &format!("{},{},,{}\n", sweep.rw, cells.join(","), quoted(&p.reason));
+        out += &format!("{},{},,{}{end}", sweep.rw, cells.join(","), quoted(&p.reason));
     }
     out
 }

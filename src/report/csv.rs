@@ -1,23 +1,38 @@
 //! A Record as comma-separated values (RFC 4180): a row for each step, direction and target, and for the total of a mix.
 
 use super::text::COLUMNS;
+use crate::output::screen::visible;
+use crate::output::with_sum;
 use crate::plan::{EngineKind, EngineWord};
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
 use crate::unit::Nanos;
 
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
 /// each machine, whose name stands in the place of the target.
+///
+/// The last columns are the same in all rows: the start of the run, and a sum by which the unchanged table is known again.
 pub fn csv(record: &Record) -> String {
-    if let Some(answer) = &record.answer {
-        return super::course_text::csv(answer);
-    }
+    let started = quoted(record.started.as_ref().map_or("", String::as_str));
+    let table = match &record.answer {
+        Some(answer) => {
+            let simulated = if record.is_simulated() { "yes" } else { "no" };
+            super::course_text::csv(answer, &format!(",{simulated},{started}\n"))
+        }
+        None => steps(record, &format!(",{started}\n")),
+    };
+    with_sum(&visible(&table))
+}
+
+/// The rows of steps; `end` is the last cell of each.
+fn steps(record: &Record, end: &str) -> String {
     let mut out = String::from(
         "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated\n",
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated,started\n",
     );
     for step in &record.steps {
         for (word, s) in step.figures() {
             out.push_str(&csv_row(step, word, "all", s, step.in_flight_mean));
+            out.push_str(end);
             for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
                 if let Some(s) = target.row(word) {
                     out.push_str(&csv_row(
@@ -27,6 +42,7 @@ pub fn csv(record: &Record) -> String {
                         s,
                         target.in_flight_mean,
                     ));
+                    out.push_str(end);
                 }
             }
             for machine in record.fleet.iter().flat_map(|fleet| &fleet.machines) {
@@ -34,6 +50,7 @@ pub fn csv(record: &Record) -> String {
                 let Some(own) = machine.record.steps.iter().find(|s| s.name == step.name) else { continue };
                 if let Some((_, s)) = own.figures().find(|(own, _)| *own == word) {
                     out.push_str(&csv_row(own, word, &machine.label(), s, own.in_flight_mean));
+                    out.push_str(end);
                 }
             }
         }
@@ -79,7 +96,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
         None => step.engine.get() == Some(EngineKind::Null),
     };
     cells.push(if simulated { "yes" } else { "no" }.into());
-    cells.join(",") + "\n"
+    cells.join(",")
 }
 
 /// RFC 4180: quoted where it must be.

@@ -85,9 +85,9 @@ fn row(trial: &SloTrial) -> Vec<String> {
 }
 
 /// The trials as comma-separated values.
-pub fn csv(slo: &SloAnswer) -> String {
+pub fn csv(slo: &SloAnswer, end: &str) -> String {
     let mut out = String::from(
-        "trial,rw,figure,limit_ns,offered_per_second,achieved_per_second,runtime_s,value_ns,above,above_low,above_high,outcome,spoilt_by\n",
+        "trial,rw,figure,limit_ns,offered_per_second,achieved_per_second,runtime_s,value_ns,above,above_low,above_high,outcome,spoilt_by,simulated,started\n",
     );
     let number = |v: Option<f64>| v.map(|v| format!("{v:.6}")).unwrap_or_default();
     for trial in &slo.trials {
@@ -106,7 +106,7 @@ pub fn csv(slo: &SloAnswer) -> String {
             word(trial.outcome).into(),
             trial.spoilt_by.join(" "),
         ];
-        out += &(cells.join(",") + "\n");
+        out += &(cells.join(",") + end);
     }
     out
 }

@@ -107,10 +107,10 @@ fn points(points: &[SuitePoint], medians: bool) -> String {
 }
 
 /// The steps as comma-separated values.
-pub fn csv(suite: &SuiteAnswer) -> String {
+pub fn csv(suite: &SuiteAnswer, end: &str) -> String {
     let mut out = String::from(
         "step,rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,p99.999_ns,max_ns,spoilt_by\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,p99.999_ns,max_ns,spoilt_by,simulated,started\n",
     );
     for p in &suite.points {
         let tail = [p.p99999_ns.map(|v| v.0.to_string()).unwrap_or_default(), p.max_ns.0.to_string()];
@@ -118,7 +118,7 @@ pub fn csv(suite: &SuiteAnswer) -> String {
         cells.extend(super::course_text::cells(&p.point));
         cells.extend(tail);
         cells.push(p.point.spoilt_by.join(" "));
-        out += &(cells.join(",") + "\n");
+        out += &(cells.join(",") + end);
     }
     out
 }

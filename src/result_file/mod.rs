@@ -3,6 +3,7 @@
 //! The content of a file tells its form, not its name. To read the reports of one more tool, see `foreign`. fio's reader is `fio::to_record`.
 
 mod typed_command;
+mod unchanged;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,8 @@ use crate::input;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::seal::seal;
 use crate::unit::grouped;
+
+pub use unchanged::is_unchanged;
 
 /// What is said of a file that holds no result.
 pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \

@@ -41,6 +41,7 @@ use crate::device::{DeviceError, Root};
 use crate::exit::Exit;
 use crate::guard::{self, GuardError};
 use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
+use crate::result_file::is_unchanged;
 use crate::tune::TuneError;
 
 /// A command that did not succeed: its message and exit code.
@@ -172,6 +173,7 @@ fn unprinted(e: std::io::Error) -> Failure {
 /// image in use or a swap file either. Standard output is not checked, since the shell has emptied its file already.
 fn output(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
     let output = OutputFile::open(option, path)?.of_kind(kind);
+    output.replaces_only(|kind, file| Ok(!kind.is_in(file)? || is_unchanged(kind, file)?))?;
     if !output.is_stdout() && path.is_file() {
         guard::check_overwrite(&Root::system(), path, true)?;
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
 use super::sheet::Sheet;
-use super::{Failure, leftover, output, save_output};
+use super::{Failure, leftover, output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, screen};
@@ -76,10 +76,7 @@ impl StoredSheets {
     /// # Errors
     /// Results that could not be saved in their place, and where they are instead.
     pub fn save(&mut self, record: &Record) -> Result<Exit, Failure> {
-        let save = |sheet: &mut Sheet| {
-            let content = sheet.content;
-            save_output(&mut sheet.file, &|out| content(record, out)).err()
-        };
+        let save = |sheet: &mut Sheet| sheet.save_stored(record).err();
         let lost: Vec<String> = self.sheets.iter_mut().filter_map(save).map(|lost| lost.message).collect();
         if lost.is_empty() { Ok(Exit::Done) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Failure, output, save_output};
 use crate::exit::Exit;
-use crate::output::{MisplacedOutput, OutputFile, OutputKind, write_whole};
+use crate::output::{Content, MisplacedOutput, OutputFile, OutputKind, write_whole};
 use crate::plan::EngineKind;
 use crate::record::{Record, State, StepRecord};
 
@@ -23,6 +23,9 @@ pub struct Sheet {
     /// The result beside the kept file, and why it is there.
     beside: Option<(PathBuf, &'static str)>,
 }
+
+/// Why a table, a page or a report stays.
+const MEASURED: &str = "was measured, which no simulation replaces,";
 
 /// How much a result is worth as evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +44,12 @@ impl Worth {
         Worth { complete: record.state == State::Complete, measured }
     }
 
-    /// Why a result of this worth replaces none of another.
+    /// Of a table or page of this Record, which says that it is simulated where any step is.
+    fn of_page(record: &Record) -> Worth {
+        Worth { complete: record.state == State::Complete, measured: !record.is_simulated() }
+    }
+
+    /// Why a Record of this worth replaces none of another.
     fn lacks(self, other: Worth) -> Option<&'static str> {
         let less = |has: fn(Worth) -> bool| has(other) && !has(self);
         if less(|worth| worth.complete) {
@@ -50,6 +58,15 @@ impl Worth {
             Some("holds the Record of a measurement, which no simulation and no report replaces,")
         } else {
             (other.measured && !self.complete).then_some("holds steps that were measured")
+        }
+    }
+
+    /// Why a table or page of this worth replaces none of another.
+    fn lacks_as_page(self, other: Worth) -> Option<&'static str> {
+        if other.measured && !self.measured {
+            Some(MEASURED)
+        } else {
+            (other.complete && !self.complete).then_some("is of an earlier run")
         }
     }
 
@@ -98,7 +115,7 @@ impl Sheet {
             Some(OutputKind::Record) => Worth::of_file(path),
             Some(OutputKind::Csv | OutputKind::Html | OutputKind::Markdown) => {
                 let complete = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
-                Worth { complete, measured: false }
+                Worth { complete, measured: self.file.replaces_measured() }
             }
             // Other programs read this output, and want the last run.
             _ => Worth::default(),
@@ -114,8 +131,7 @@ impl Sheet {
     /// Tells of an earlier result that stays where this one was to go.
     pub fn stays(&self) -> Option<String> {
         let ((kept, _), (own, why)) = (self.kept.as_ref()?, self.beside.as_ref()?);
-        let what = if kept.kind() == Some(OutputKind::Record) { why } else { "is of an earlier run" };
-        Some(format!("{} {what} and stays; this one is {}", kept.path().display(), own.display()))
+        Some(told_to_stay(kept.path(), why, own))
     }
 
     /// The file that the output goes to.
@@ -128,6 +144,10 @@ impl Sheet {
     /// # Errors
     /// It could not be saved, or is elsewhere because a measurement is in its place: the next command reads the name that was asked for.
     pub fn save_stored(&mut self, record: &Record) -> Result<Exit, Failure> {
+        if self.file.kind() != Some(OutputKind::Record) {
+            let content = self.content;
+            return save_page(&mut self.file, record.is_simulated(), &|out| content(record, out));
+        }
         self.keep_earlier();
         let lacks = self.take_asked(record);
         let content = self.content;
@@ -138,8 +158,11 @@ impl Sheet {
 
     /// Goes to the place that was asked for, where the Record may replace what is there; else tells why not.
     fn take_asked(&mut self, record: &Record) -> Option<&'static str> {
-        let (_, worth) = self.kept.as_ref()?;
-        let lacks = Worth::of(record).lacks(*worth);
+        let (kept, worth) = self.kept.as_ref()?;
+        let lacks = match kept.kind() {
+            Some(OutputKind::Record) => Worth::of(record).lacks(*worth),
+            _ => Worth::of_page(record).lacks_as_page(*worth),
+        };
         if lacks.is_none() {
             self.file = self.kept.take()?.0;
         }
@@ -184,4 +207,25 @@ impl Sheet {
     pub fn loss(&self) -> Option<String> {
         Some(format!("volproof: {}\n", self.misplaced.as_ref()?))
     }
+}
+
+fn told_to_stay(kept: &Path, why: &str, own: &Path) -> String {
+    format!("{} {why} and stays; this one is {}", kept.display(), own.display())
+}
+
+/// Saves a table, a page or a report of a command that measures nothing; beside the file of that name where a simulation would replace what was
+/// measured.
+///
+/// # Errors
+/// It could not be saved, or is elsewhere.
+pub fn save_page(file: &mut OutputFile, simulated: bool, content: Content<'_>) -> Result<Exit, Failure> {
+    if !simulated || !file.replaces_measured() {
+        return save_output(file, content);
+    }
+    let Some(mut beside) = file.beside() else {
+        let told = format!("{} {MEASURED} and stays; name another file", file.path().display());
+        return Err(Failure::new(Exit::Failed, told));
+    };
+    save_output(&mut beside, content)?;
+    Err(Failure::new(Exit::Failed, told_to_stay(file.path(), MEASURED, beside.path())))
 }

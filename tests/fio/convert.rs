@@ -240,7 +240,7 @@ fn a_record_becomes_every_form_of_fio() {
         for command in [&["show", "-q", "c.txt"][..], &["show", "c.txt"], &["explain", "c.txt"]] {
             assert!(folder.well(command).contains("SIMULATED"), "{form}: {command:?}");
         }
-        assert!(folder.well(&["convert", "c.txt", "--to", "csv"]).trim_end().ends_with(",yes"), "{form}");
+        assert!(folder.well(&["convert", "c.txt", "--to", "csv"]).contains(",yes,"), "{form}");
     }
     assert!(folder.well(&["convert", "r.json", "--to", "plan"]).contains("simulate"));
     assert!(folder.refused(&["convert", "r.json", "--to", "jobfile"]).contains("no simulated device"));

@@ -531,7 +531,7 @@ fn a_mounted_file_is_kept_as_any_other() {
         .says(&["r.json holds the Record of a complete run and stays; this one is r-2.json"]);
     assert!(std::fs::read(&path).unwrap() == complete);
     // Where the new one has no room, the old one stays.
-    let old = "{\"fio version\" : \"fio-3.33-volproof-0.1.0\"}\n";
+    let old = "{\"fio version\" : \"fio-3.33-volproof-0.0.9\", \"desc\" : \"SIMULATED\"}\n";
     std::fs::write(&behind, old).unwrap();
     let _ = std::fs::write(small.0.join("filler"), vec![1; 65536]);
     bench
@@ -557,21 +557,109 @@ fn an_output_is_replaced_only_as_volproof_wrote_it() {
     bench.run(&["run", "f.dat", "--rw", "randread", "--runtime", "100ms", "-q", "--json", "r.json"]).ended(0);
     let forms = ["json", "json+", "terse", "normal", "csv", "jobfile", "plan", "record"];
     let convert = |form: &str, to: &str| bench.run(&["convert", "r.json", "--to", form, "-o", to]);
-    let markdown = || bench.run(&["show", "r.json", "-q", "--markdown", "markdown"]);
+    let page = |to: &str| bench.run(&["report", "r.json", "-o", to]);
+    let shown = |form: &str| bench.run(&["show", "r.json", "-q", &format!("--{form}"), form]);
+    let sheets = ["markdown", "junit", "openmetrics"];
+    let make = |name: &str| match name {
+        "page" => page(name),
+        name if sheets.contains(&name) => shown(name),
+        form => convert(form, form),
+    };
+    let all: Vec<&str> = forms.into_iter().chain(sheets).chain(["page"]).collect();
     for _ in 0..2 {
-        markdown().ended(0);
-        forms.iter().for_each(|form| drop(convert(form, form).ended(0)));
+        all.iter().for_each(|name| drop(make(name).ended(0)));
     }
-    for name in forms.into_iter().chain(["markdown"]) {
+    let text = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap();
+    let refuses = |name: &str, changed: &str| {
         let path = bench.path().join(name);
-        let with_notes =
-            std::fs::read_to_string(&path).unwrap() + "\n## What we decided\nBob: keep PL1 (ticket 4711)\n";
-        std::fs::write(&path, &with_notes).unwrap();
-        let again = if name == "markdown" { markdown() } else { convert(name, name) };
-        again.ended(2).says(&["so it is not replaced"]);
-        assert!(std::fs::read_to_string(&path).unwrap() == with_notes, "{name}");
+        std::fs::write(&path, changed).unwrap();
+        make(name).ended(2).says(&["is no unchanged", "so it is not replaced", "or remove this one"]);
+        assert!(std::fs::read_to_string(&path).unwrap() == changed, "{name}");
+    };
+    for name in all {
+        let written = text(name);
+        refuses(name, &(written.clone() + "\n## What we decided\nBob: keep PL1 (ticket 4711)\n"));
+        // Results that somebody collected.
+        refuses(name, &written.repeat(2));
+        if !["terse", "normal"].contains(&name) {
+            // A key of JSON, a word in a page, a cell of a table.
+            let edited = match name {
+                "record" => written.replacen('{', "{\"owner\":\"Bob\",", 1),
+                "json" | "json+" => {
+                    written.replacen("\"jobs\" : [\n    {", "\"jobs\" : [\n    {\"owner\" : 7,", 1)
+                }
+                "csv" => written.replacen("randread", "PL1", 1),
+                _ => written.replacen("volproof", "volProof", 1).replacen("randread", "PL1", 1),
+            };
+            assert_ne!(edited, written, "{name}");
+            refuses(name, &edited);
+        }
+        std::fs::write(bench.path().join(name), &written).unwrap();
+        make(name).ended(0);
     }
+    // Rows of another run, as in a diary of runs.
+    bench.run(&["run", "f.dat", "--rw", "read", "--runtime", "100ms", "-q", "--csv", "other.csv"]).ended(0);
+    refuses("csv", &(text("csv") + text("other.csv").lines().nth(1).unwrap() + "\n"));
+    // A Record of an older version may have other keys. It is one value.
+    let record = text("record");
+    let version = format!("\"volproof_version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    let older = record.replacen(&version, "\"volproof_version\":\"0.0.1\",\"gone\":1", 1);
+    assert_ne!(older, record);
+    refuses("record", &older.repeat(2));
+    std::fs::write(bench.path().join("record"), older).unwrap();
+    make("record").ended(0);
     let fio = "{\n  \"fio version\" : \"fio-3.33\",\n  \"jobs\" : []\n}\n";
     std::fs::write(bench.path().join("evidence.json"), fio).unwrap();
-    convert("json", "evidence.json").ended(2).says(&["is no report that volproof wrote in fio's form"]);
+    convert("json", "evidence.json")
+        .ended(2)
+        .says(&["is no unchanged report that volproof wrote in fio's form"]);
+}
+
+/// One rule for every command: what was measured is no less worth for being a table, a page or a report.
+#[test]
+fn no_simulation_replaces_a_table_a_page_or_a_report_of_a_measurement() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let sheets = ["--csv", "k.csv", "--html", "k.html", "--markdown", "k.md"];
+    let run = |line: &str| bench.run(&line.split(' ').chain(sheets).collect::<Vec<_>>());
+    let real = "run f.dat --rw randread --runtime 100ms -q --json real.json";
+    run(real).ended(0);
+    let text = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap();
+    let kept = || ["k.csv", "k.html", "k.md"].map(text);
+    let measured = kept();
+    let simulated = "--simulate latency=1ms,jitter=4ms,iops-cap=400,cap-period=10ms -q --json";
+    let courses = [
+        format!("run --rw randread --runtime 1s {simulated} s.json"),
+        format!("sweep --iodepth 1,2 --rw randread --runtime 10s {simulated} sweep.json"),
+        format!("slo --judge-simulated --p99 20ms --confirm 60s {simulated} slo.json"),
+    ];
+    for line in courses {
+        run(&line).ended(1).says(&["k.csv was measured", "k.html was measured", "k.md was measured"]);
+        assert!(kept() == measured, "{line}");
+    }
+    let ends = |line: &str, code: i32| bench.run(&line.split(' ').collect::<Vec<_>>()).ended(code);
+    let forms = ["json", "json+", "terse", "normal"];
+    for form in forms {
+        ends(&format!("convert real.json --to {form} -o k.{form}"), 0);
+        let measured = text(&format!("k.{form}"));
+        ends(&format!("convert s.json --to {form} -o k.{form}"), 1).says(&["was measured"]);
+        assert!(text(&format!("k.{form}")) == measured, "{form}");
+        // A simulation replaces another, and a measurement either.
+        ends(&format!("convert s.json --to {form} -o t.{form}"), 0);
+        ends(&format!("convert s.json --to {form} -o t.{form}"), 0);
+        ends(&format!("convert real.json --to {form} -o t.{form}"), 0);
+    }
+    for (input, name) in [("s.json", "k"), ("sweep.json", "k"), ("slo.json", "k")] {
+        ends(&format!("convert {input} --to csv -o {name}.csv"), 1).says(&["k.csv was measured"]);
+        ends(&format!("report {input} -o {name}.html"), 1).says(&["k.html was measured"]);
+        ends(&format!("show {input} -q --markdown {name}.md"), 1).says(&["k.md was measured"]);
+    }
+    assert!(kept() == measured);
+    for input in ["s.json", "sweep.json", "slo.json", "real.json"] {
+        ends(&format!("convert {input} --to csv -o t.csv"), 0);
+        ends(&format!("report {input} -o t.html"), 0);
+        ends(&format!("show {input} -q --markdown t.md"), 0);
+    }
+    run(real).ended(0);
+    assert!(kept() != measured);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::convert::{self, ConvertArgs, Converted, Form};
 use crate::exit::Exit;
 use crate::output::screen;
-use crate::run::sheet::Sheet;
+use crate::run::sheet::{Sheet, save_page};
 use crate::run::{Failure, beside_input, chain, code_after_outputs, save_output};
 
 /// `convert`.
@@ -21,7 +21,9 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     let mut output = beside_input("-o", path, args.to.output_kind(), &args.file)?;
     match convert::answer(args).map_err(|e| Failure::input(chain(&e)))? {
         Converted::Record(record) => Sheet::of_record(output).save_stored(&record),
-        converted => save_output(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out))),
+        converted => save_page(&mut output, converted.is_simulated(), &|out| {
+            converted.write(&mut screen::VisibleWriter(out))
+        }),
     }
 }
 

@@ -7,7 +7,8 @@ use crate::exit::Exit;
 use crate::output::{OutputFile, OutputKind};
 use crate::report::html;
 use crate::result_file;
-use crate::run::{Failure, beside_input, output, print, save_output};
+use crate::run::sheet::save_page;
+use crate::run::{Failure, beside_input, output, print};
 
 /// `report`.
 ///
@@ -18,12 +19,12 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         (Some(path), _) => beside_input("-o", path, OutputKind::Html, &args.record)?,
         // The user did not name this file: an existing file of its name stays.
         (None, Some(stem)) if args.record != Path::new("-") => {
-            OutputFile::fresh("-o", Path::new(""), stem, "html")?
+            OutputFile::fresh("-o", Path::new(""), stem, "html")?.of_kind(OutputKind::Html)
         }
         (None, _) => output("-o", Path::new("-"), OutputKind::Html)?,
     };
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
-    save_output(&mut output, &|out| html::write(&record, out))?;
+    save_page(&mut output, record.is_simulated(), &|out| html::write(&record, out))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }
