@@ -7,7 +7,7 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-use super::identity;
+use super::{identity, patient_write};
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -108,7 +108,7 @@ pub fn is_emptied(file: &File) -> io::Result<bool> {
 /// # Errors
 /// The content cannot be written, or does not reach the disk.
 pub fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate });
+    let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate, waits: !file.metadata()?.is_file() });
     content(&mut out)?;
     out.flush()?;
     let Gated { gate, .. } = out.into_parts().0;
@@ -131,12 +131,14 @@ pub fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result
 struct Gated<'a, 'b> {
     file: &'a File,
     gate: CallGate<'b>,
+    /// It is no regular file: whoever reads it may stop.
+    waits: bool,
 }
 
 impl Write for Gated<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         (self.gate)(Call::Write)?;
-        self.file.write(bytes)
+        if self.waits { patient_write::write(self.file, bytes) } else { (&*self.file).write(bytes) }
     }
 
     fn flush(&mut self) -> io::Result<()> {

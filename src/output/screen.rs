@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::patient_write::PatientWriter;
 use super::{colours, standard_error};
 use crate::standard_streams;
 use crate::unit::micro;
@@ -94,7 +95,7 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 fn put(text: &str) -> io::Result<()> {
-    match standard_streams::output().and_then(|mut out| out.write_all(text.as_bytes())) {
+    match standard_streams::output().and_then(|out| PatientWriter(&out).write_all(text.as_bytes())) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e),
         _ => Ok(()),
     }

@@ -11,6 +11,8 @@ use signal_hook::consts::{
 };
 use signal_hook::low_level;
 
+use crate::output::patient_write;
+
 /// The signals that would kill the program and lose its result: from a terminal, from `kill`, from a limit of CPU time, from a failing
 /// power supply, and those by which batch systems tell a job that its time is nearly over. SIGHUP is left out where the program was started
 /// with SIGHUP ignored: that is all that `nohup` does, and such a run has to outlive its terminal.
@@ -38,6 +40,7 @@ fn ignored(signal: i32) -> bool {
 /// When the kernel refuses a handler for one of the signals.
 pub fn counted(signals: impl Iterator<Item = i32>) -> anyhow::Result<Arc<AtomicUsize>> {
     let seen = Arc::new(AtomicUsize::new(0));
+    patient_write::end_with(&seen);
     for signal in signals {
         let count = seen.clone();
         let action = move || {

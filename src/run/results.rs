@@ -12,7 +12,7 @@ use super::sheet::Sheet;
 use super::{Failure, leftover, output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
-use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, screen};
+use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
 use crate::report::{csv, html, junit, markdown, openmetrics, summary_text};
@@ -208,6 +208,9 @@ impl Results {
         }
         let lost = self.deliver(record, &ended.kept, after);
         let exit = ended.exit()?;
+        if patient_write::gave_up() {
+            return Ok(Exit::Interrupted);
+        }
         Ok(if lost && exit == Exit::Done { Exit::Failed } else { exit })
     }
 

@@ -225,3 +225,47 @@ fn a_killed_fio_leaves_the_record_of_its_finished_jobs() {
     child.wait().unwrap();
     assert_eq!(bench.record().steps.len(), 1);
 }
+
+/// A pipe that takes no more.
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while std::io::Write::write(&mut writer, &[b'x'; 4096]).is_ok() {}
+    fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer)
+}
+
+#[test]
+fn a_reader_that_stopped_reading_does_not_keep_the_program_from_a_signal() {
+    for outputs in [&["--json", "r.json"][..], &["--json", "r.json", "--csv", "-"]] {
+        let bench = Bench::new();
+        bench.file("f.dat", 1);
+        let (reader, writer) = full_pipe();
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(["run", "f.dat", "--rw", "randread", "--runtime", "100ms"])
+            .args(outputs)
+            .current_dir(bench.path())
+            .stdin(Stdio::null())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let complete = || {
+            std::fs::read_to_string(bench.path().join("r.json"))
+                .is_ok_and(|text| text.contains("\"state\":\"complete\""))
+        };
+        let began = Instant::now();
+        while !complete() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{outputs:?}: no Record");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        send(&child, Signal::INT);
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{outputs:?}: {said}");
+        assert!(said.contains("a signal ended the wait"), "{outputs:?}: {said}");
+        drop(reader);
+    }
+}
