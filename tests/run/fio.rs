@@ -515,3 +515,43 @@ fn a_simulated_device_takes_no_file_and_says_what_it_is() {
     let needs = bench.run(&[&words[..], &more, &["--verify=md5"]].concat()).ended(1);
     needs.says(&["the installed fio has no simulated device", "verify=md5"]);
 }
+
+/// A job that reads is no consent to change a file, nor is a job file a target.
+#[test]
+fn a_job_that_reads_lengthens_no_named_file_and_none_drives_its_own_job_file() {
+    let bench = Bench::new();
+    let notes = bench.path().join("notes");
+    let text = "precious notes\n".repeat(300);
+    std::fs::write(&notes, &text).unwrap();
+    let job = ["fio", "--name=j", "--bs=512", "--ioengine=psync", "--filename=notes"];
+    for more in [&["--rw=read", "--size=16m"][..], &["--rw=randread", "--size=1k", "--offset=4k"]] {
+        bench.run(&[&job[..], more].concat()).ended(3).says(&[
+            "notes",
+            "job j only reads it",
+            "ask for no more",
+        ]);
+        assert_eq!(std::fs::read_to_string(&notes).unwrap(), text, "{more:?}");
+    }
+    // What it has is read, and a job that writes has the file as in fio.
+    bench.run(&[&job[..], &["--rw=read", "--size=4k"]].concat()).ended(0);
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), text);
+    bench
+        .run(
+            &[
+                &job[..],
+                &["--rw=write", "--size=16k", "--name=k", "--rw=read", "--size=16k", "--filename=notes"],
+            ]
+            .concat(),
+        )
+        .ended(0);
+    for rw in ["read", "randwrite"] {
+        let jobs = format!("[j]\nrw={rw}\nbs=512\nsize=64k\nioengine=psync\nfilename=own.fio\n");
+        std::fs::write(bench.path().join("own.fio"), &jobs).unwrap();
+        std::fs::hard_link(bench.path().join("own.fio"), bench.path().join("link.fio")).unwrap();
+        for file in ["own.fio", "link.fio"] {
+            bench.run(&["fio", file]).ended(3).says(&["own.fio", "it is the job file itself"]);
+        }
+        std::fs::remove_file(bench.path().join("link.fio")).unwrap();
+        assert_eq!(std::fs::read_to_string(bench.path().join("own.fio")).unwrap(), jobs);
+    }
+}

@@ -19,7 +19,7 @@ use crate::fio::option_value::{OptionValue, TargetAmount};
 use crate::fio::plan::{self, Obstacle, PathKind};
 use crate::fio::table;
 use crate::guard::{self, Access, Clearance};
-use crate::output;
+use crate::output::{self, FileIdentity};
 use crate::unit::Bytes;
 
 /// Options whose devices are named elsewhere (in a trace, a profile), or that run programs.
@@ -197,6 +197,63 @@ pub fn spare_read_files(
                     job.name
                 ),
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses jobs that read a named file with data and ask for more than it has: it would be made longer, and nobody agreed to that. Files that fio names
+/// after a job are its own, and those that another job writes are given up to it.
+///
+/// # Errors
+/// With the file and the way out.
+pub fn spare_short_files(
+    command: &Command,
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Result<(), Failure> {
+    let given_up = written(command, files);
+    let reads_named = |job: &&Job| reads_only(job) && !removes_files(job) && job.given("filename").is_some();
+    for job in command.jobs.iter().filter(reads_named) {
+        let all = files(job);
+        for path in all.iter().filter(|path| !given_up.contains(path)) {
+            let PathKind::File(has) = look(path) else { continue };
+            if has.0 == 0 || least_length(job, all.len()) <= has {
+                continue;
+            }
+            return Err(Failure::new(
+                Exit::Refused,
+                format!(
+                    "refused to write to {0}:\n  job {1} only reads it, and asks for more than the {has} that it has (size, offset, filesize), for which \
+                     it would be made longer: ask for no more, name a new file, or make this one longer first (truncate)",
+                    path.display(),
+                    job.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a job whose target is a file that says what the jobs are.
+///
+/// # Errors
+/// With the file.
+pub fn spare_job_files(
+    command: &Command,
+    job_files: &[(String, String)],
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+) -> Result<(), Failure> {
+    let own: Vec<FileIdentity> =
+        job_files.iter().map(|(name, _)| FileIdentity::of(Path::new(name))).collect();
+    let targets = command.jobs.iter().flat_map(|job| files(job).into_iter().map(|path| (&job.name, path)));
+    for (job, path) in targets.filter(|(_, path)| path.is_file()) {
+        if own.iter().any(|file| file.is(&FileIdentity::of(&path))) {
+            let told = format!(
+                "refused to write to {}:\n  it is the job file itself, and the target of job {job}: name another file (filename)",
+                path.display()
+            );
+            return Err(Failure::new(Exit::Refused, told));
         }
     }
     Ok(())

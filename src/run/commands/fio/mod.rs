@@ -131,14 +131,14 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                 )));
             }
             // Released at once: the run claims each device itself.
-            drop(guarded(&root, &command, &own, &look, false)?);
+            drop(guarded(&root, &command, &own, &job_files, &look, false)?);
             let used = files_of(targets_of(&native), &job_files);
             run(&root, &command, &own, native, used)
         }
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
-            let cleared = guarded(&root, &command, &own, &look, true)?;
+            let cleared = guarded(&root, &command, &own, &job_files, &look, true)?;
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
             let mut used = files_of(targets, &job_files);
             spare_by_logs(&command, &mut used).map_err(as_fio)?;
@@ -273,11 +273,13 @@ fn guarded(
     root: &Root,
     command: &Command,
     own: &VolproofOptions,
+    job_files: &[(String, String)],
     look: &dyn Fn(&Path) -> PathKind,
     handed_over: bool,
 ) -> Result<Vec<Clearance>, Failure> {
     let files = |job: &Job| plan::targets(job, look);
     devices::decided(command, &files, handed_over)?;
+    devices::spare_job_files(command, job_files, &files)?;
     let mut written = devices::written(command, &files);
     written.extend(devices::laid_out(command, handed_over, &files, look));
     // The installed fio writes its logs and its report into the files that are there.
@@ -287,6 +289,8 @@ fn guarded(
     if handed_over {
         devices::spare_read_files(command, &files, look)?;
         room_for_files::check(root, command, &files)?;
+    } else {
+        devices::spare_short_files(command, &files, look)?;
     }
     Ok(cleared)
 }
