@@ -336,7 +336,6 @@ impl Clearance {
         let mut used = FileUse::read(&self.root.anew(), facts, Some(&self.file));
         used.alone = Some(true);
         used.unseen.clear();
-        used.unasked_loops.clear();
         used.unshown = None;
         if ours_running {
             used.openers.clear();

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use super::OutputError;
 use super::content::is_emptied;
 use super::part_name::PartName;
+use super::{LONGEST_NAME, OutputError};
 use crate::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
@@ -251,8 +251,14 @@ fn open_parent(path: &Path) -> Result<(OwnedFd, OsString), Unfit> {
 /// answer is always right.
 fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
     // The longest name that will be needed is that of the output itself.
-    if name.len() > 255 {
+    if name.len() > LONGEST_NAME {
         return Err(Errno::NAMETOOLONG.into());
+    }
+    let about = rustix::fs::statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+    if about.stx_attributes.contains(StatxAttributes::APPEND) {
+        // The trial would stay.
+        let why = "nothing in its folder can be renamed, as an output has to be (attribute a, chattr -a takes it off)";
+        return Err(Unfit::Why(why.into()));
     }
     let (_, part) = PartName::beside(folder, name).map_err(|e| match e.kind() {
         // The folder is open, so that it is there: /proc and its like keep no files of others.

@@ -68,7 +68,8 @@ impl FileIdentity {
         }
     }
 
-    fn is(&self, other: &FileIdentity) -> bool {
+    /// Whether both lead to one file.
+    pub fn is(&self, other: &FileIdentity) -> bool {
         let same_file = self.file.is_some() && self.file == other.file;
         same_file || (self.name.is_some() && self.name == other.name)
     }

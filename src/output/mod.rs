@@ -14,6 +14,7 @@ mod destination;
 mod identity;
 mod kind;
 mod part_name;
+pub mod patient_write;
 mod same_text;
 pub mod screen;
 mod second_place;
@@ -26,6 +27,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +44,9 @@ pub use same_text::SameText;
 pub use second_place::MisplacedOutput;
 pub use table_sum::with_sum;
 pub use unfinished::{LeftOutput, left_in};
+
+/// As long as any name may be, in bytes (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
 
 /// Why a path cannot take an output.
 #[derive(Debug, thiserror::Error)]
@@ -425,21 +430,40 @@ pub fn survive_size_limit() {
 fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
     let name = Path::new(name);
     let [stem, extension] = [name.file_stem(), name.extension()].map(Option::unwrap_or_default);
+    // What is too long to be the extension of a name that grows is a part of it.
+    let [stem, extension] =
+        if extension.len() > 64 { [name.as_os_str(), OsStr::new("")] } else { [stem, extension] };
     let (stem, extension) = (stem.to_os_string(), extension.to_os_string());
     Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension })
 }
 
-/// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`.
+/// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`. A stem for which a name has no room is cut.
 fn numbered(stem: &OsStr, extension: &OsStr, number: u64) -> OsString {
-    let mut name = stem.to_os_string();
-    if number > 1 {
-        name.push(format!("-{number}"));
-    }
+    let mut end = if number > 1 { OsString::from(format!("-{number}")) } else { OsString::new() };
     if !extension.is_empty() {
-        name.push(".");
-        name.push(extension);
+        end.push(".");
+        end.push(extension);
     }
+    let mut name = first_bytes(stem, LONGEST_NAME.saturating_sub(end.len())).to_os_string();
+    name.push(end);
     name
+}
+
+/// At most so many bytes of the begin of a name, whole characters where it is text.
+fn first_bytes(name: &OsStr, most: usize) -> &OsStr {
+    match name.to_str() {
+        Some(text) => OsStr::new(&text[..text.floor_char_boundary(most)]),
+        None => OsStr::from_bytes(&name.as_bytes()[..name.len().min(most)]),
+    }
+}
+
+/// At most so many bytes of the end of a name.
+fn last_bytes(name: &OsStr, most: usize) -> &OsStr {
+    let from = name.len().saturating_sub(most);
+    match name.to_str() {
+        Some(text) => OsStr::new(&text[text.ceil_char_boundary(from)..]),
+        None => OsStr::from_bytes(&name.as_bytes()[from..]),
+    }
 }
 
 /// Gives a new file the first name that nobody has, `STEM.EXTENSION`, `STEM-2.EXTENSION` and so on; returns its folder and the name.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::OutputFile;
 use super::content::{Content, fill};
 use super::part_name::random;
+use super::{LONGEST_NAME, OutputFile, last_bytes};
 
 /// An output that is not in its own place: as text, the message that says why, and where it is instead.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl MisplacedOutput {
     pub fn save(asked: &Path, why: impl Display, content: Content<'_>) -> MisplacedOutput {
         let name = asked.file_name().filter(|name| *name != "-").unwrap_or(OsStr::new("output"));
         let mut unsaved = OsString::from(format!("volproof-saved-{:08x}-", random() as u32));
-        unsaved.push(name);
+        unsaved.push(last_bytes(name, LONGEST_NAME - unsaved.len()));
         let tried = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
         let second = tried.into_iter().find_map(|folder| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

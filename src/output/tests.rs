@@ -364,3 +364,17 @@ fn no_control_character_passes_the_edge() {
     assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "\u{7f}\u{9b}");
     assert!(matches!(screen::visible("a\tb\nµ"), std::borrow::Cow::Borrowed(_)));
 }
+
+#[test]
+fn the_longest_name_has_a_second_place() {
+    for name in ["x".repeat(250) + ".json", "é".repeat(125) + ".html"] {
+        let path = Path::new("/nowhere").join(&name);
+        let misplaced = MisplacedOutput::save(&path, "no folder", &|out| out.write_all(b"figures"));
+        let second = misplaced.second().unwrap().to_path_buf();
+        let saved = second.file_name().unwrap().to_str().unwrap();
+        assert!(saved.len() > 250 && saved.len() <= 255, "{saved}");
+        assert_eq!(saved.rsplit('.').next(), name.rsplit('.').next());
+        assert_eq!(std::fs::read(&second).unwrap(), b"figures");
+        misplaced.discard();
+    }
+}

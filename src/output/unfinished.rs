@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::LONGEST_NAME;
+
 const BEGIN: &[u8] = b".volproof-";
 const END: &[u8] = b".part";
 /// Hexadecimal digits of the number between, which makes the name one that nobody can foresee.
 const DIGITS: usize = 16;
-/// As long as any name may be.
-const LONGEST_NAME: usize = 255;
 /// A program that has just made its file may not have marked it yet. There is nothing in the file then.
 const FRESH: Duration = Duration::from_secs(60);
 

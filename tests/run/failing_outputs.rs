@@ -663,3 +663,58 @@ fn no_simulation_replaces_a_table_a_page_or_a_report_of_a_measurement() {
     run(real).ended(0);
     assert!(kept() != measured);
 }
+
+#[test]
+fn a_name_as_long_as_any_has_room_for_another_beside_it() {
+    let bench = Bench::new();
+    let name = "é".repeat(125) + ".json";
+    assert_eq!(name.len(), 255);
+    let run = |device: &str| {
+        let device = format!("latency=1ms{device}");
+        bench.run(&[
+            "run",
+            "--rw",
+            "randread",
+            "--runtime",
+            "1s",
+            "-q",
+            "--simulate",
+            &device,
+            "--json",
+            &name,
+        ])
+    };
+    run("").ended(0);
+    let whole = std::fs::read(bench.path().join(&name)).unwrap();
+    run(",error-every=100").ended(1).says(&["holds the Record of a complete run and stays"]);
+    assert!(std::fs::read(bench.path().join(&name)).unwrap() == whole);
+    let beside = "é".repeat(124) + "-2.json";
+    let mut expected = [name.clone(), beside];
+    expected.sort_unstable();
+    assert_eq!(Bench::names(bench.path()), expected);
+}
+
+/// No file in it can be renamed or removed, so that the trial of an output would stay.
+#[test]
+fn a_folder_that_keeps_every_file_gets_none() {
+    let bench = Bench::new();
+    let folder = bench.folder("kept");
+    let change = |flag: &str| {
+        Command::new("chattr")
+            .arg(flag)
+            .arg(&folder)
+            .stderr(std::process::Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
+    };
+    if !change("+a") {
+        return println!("skipped: no attribute a here");
+    }
+    let line = ["run", "--simulate", "latency=1ms", "--rw", "randread", "--runtime", "1s", "-q"];
+    let ran = [&["--json", "kept/r.json"][..], &["--records", "kept"]]
+        .map(|more| bench.run(&[&line[..], more].concat()));
+    let left = Bench::names(&folder);
+    assert!(change("-a"));
+    ran.into_iter().for_each(|ran| drop(ran.ended(2).says(&["kept", "chattr -a"])));
+    assert_eq!(left, Vec::<String>::new());
+}
