@@ -12,6 +12,9 @@ use crate::unit::Bytes;
 pub struct Environment {
     /// Name of the host.
     pub hostname: String,
+    /// The boot of the machine. Containers and namespaces of one machine have it in common, and no other machine has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// Kernel release.
     pub kernel: String,
     /// Distribution.
@@ -66,6 +69,7 @@ impl Environment {
             .collect();
         Environment {
             hostname: text("/proc/sys/kernel/hostname").unwrap_or_default(),
+            boot_id: text("/proc/sys/kernel/random/boot_id").filter(|id| !id.is_empty()),
             kernel: text("/proc/sys/kernel/osrelease").unwrap_or_default(),
             distribution: pretty.map(|p| p.trim_matches('"').to_string()),
             cpu_model: field("model name").unwrap_or_else(|| "unknown".into()),

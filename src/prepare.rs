@@ -38,7 +38,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
             "only {free} are free, and the files of single steps (file-state) take {own}: free some space"
         )
     })?);
-    if plan.steps.iter().all(|s| s.file_state != FileState::Filled) {
+    if is_stand_in(plan) {
         return Ok((Bytes::MIB, "since every step has a file of its own".into()));
     }
     let usual = if plan.steps.iter().all(|s| s.runtime < LEAST_QUOTABLE) { LOOK } else { USUAL };
@@ -72,6 +72,11 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
         ));
     }
     Ok((size, why))
+}
+
+/// Whether no step uses the test file, since each has a file of its own.
+pub fn is_stand_in(plan: &Plan) -> bool {
+    plan.steps.iter().all(|s| s.file_state != FileState::Filled)
 }
 
 /// Room for the files that single steps have of their own.

@@ -317,9 +317,9 @@ impl Record {
         paths.join(", ")
     }
 
-    /// The advice of a doubt or finding where the load of the step is that of an application, which stays as it is.
-    pub fn advice(&self, step: &str, code: &str) -> Option<&'static str> {
-        self.asked.as_ref()?.advice(step, code)
+    /// What stands in place of the advice of a doubt or finding, where the load of the step is that of an application, which stays as it is.
+    pub fn advice(&self, step: &str, code: &str, advice: &str) -> Option<&'static str> {
+        self.asked.as_ref()?.advice(step, code, advice)
     }
 
     /// Under which conditions a step was measured: as the plan has it, or as the report says.

@@ -198,6 +198,8 @@ pub struct Volume {
     pub consistency: Option<String>,
     /// The condition under which the figures hold.
     pub condition: Option<String>,
+    /// How many instances must load the volume at the same time for its figures to hold, where one is not enough.
+    pub least_instances: Option<usize>,
     /// Several instances attach the volume.
     #[serde(default)]
     pub shared: bool,

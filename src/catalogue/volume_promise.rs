@@ -91,6 +91,9 @@ pub struct VolumePromise {
     pub consistency: Option<String>,
     /// The condition under which the figures hold.
     pub condition: Option<String>,
+    /// How many instances must load the volume at the same time for its figures to hold, where one is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_instances: Option<usize>,
     /// The words published in place of an IOPS number.
     pub iops_text: Option<String>,
     /// Where the figures are from.
@@ -157,12 +160,6 @@ pub struct AtBlock {
 }
 
 impl VolumePromise {
-    /// How many instances must load the volume at the same time for its figures to hold.
-    pub fn least_instances(&self) -> usize {
-        let several = self.condition.as_ref().is_some_and(|c| c.contains("two or more instances"));
-        if several { 2 } else { 1 }
-    }
-
     /// The promise of one volume of the catalogue.
     ///
     /// # Errors
@@ -220,6 +217,7 @@ impl VolumePromise {
             latency_basis: v.latency_basis.clone(),
             consistency: v.consistency.clone(),
             condition: v.condition.clone(),
+            least_instances: v.least_instances,
             iops_text: v.iops_text.clone(),
             source: v.source.clone(),
             as_of: v.as_of.clone(),

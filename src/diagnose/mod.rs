@@ -179,7 +179,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
     let run = plan.map(|plan| MeasuredStep { plan, step, targets, doubts, load: &load, lapses });
     let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
     for finding in &mut found.findings {
-        if let Some(advice) = record.advice(&step.name, &finding.code) {
+        if let Some(advice) = record.advice(&step.name, &finding.code, &finding.advice) {
             finding.advice = advice.into();
         }
     }

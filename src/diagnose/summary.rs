@@ -6,7 +6,7 @@ use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::{EngineKind, Pattern};
+use crate::plan::{EngineKind, FileState, Pattern};
 use crate::record::{Band, Conditions, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
 use crate::stats::little::in_flight;
@@ -358,7 +358,11 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         range: record
             .targets
             .iter()
-            .map(|t| plan.and_then(|p| p.size).unwrap_or(t.size_bytes).min(t.size_bytes))
+            .map(|t| {
+                // A file of the step's own is as large as the step says, whatever the target has.
+                let own = plan.filter(|p| p.file_state != FileState::Filled).and_then(|p| p.size);
+                own.unwrap_or_else(|| plan.and_then(|p| p.size).unwrap_or(t.size_bytes).min(t.size_bytes))
+            })
             .min()
             // A simulated device is no target.
             .or_else(|| plan.and_then(|p| p.size)),

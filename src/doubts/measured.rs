@@ -7,7 +7,7 @@ use super::DoubtCase;
 use crate::codes;
 use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
-use crate::plan::{EngineKind, Step};
+use crate::plan::{EngineKind, FileState, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::LEAST_QUOTABLE;
@@ -396,7 +396,7 @@ pub(super) fn length(case: &DoubtCase<'_>) -> Option<Doubt> {
                 significant(seconds),
                 if cut { " of what was planned" } else { "" }
             ),
-            "to quote a figure, measure 300 s or more: --preset thorough, or --runtime 5m",
+            "to quote a figure, measure 300 s or more: --runtime 5m",
         )
     })
 }
@@ -423,7 +423,9 @@ pub(super) fn network_filesystem(case: &DoubtCase<'_>) -> Option<Doubt> {
 pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
     let target = targets.iter().map(|t| t.size_bytes).min()?;
-    let smallest = plan.size.unwrap_or(target).min(target);
+    // A file of the step's own is as large as the step says, whatever the target has.
+    let own = plan.size.filter(|_| plan.file_state != FileState::Filled);
+    let smallest = own.unwrap_or_else(|| plan.size.unwrap_or(target).min(target));
     if is(step, EngineKind::Null) {
         return None;
     }
@@ -437,7 +439,7 @@ pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     } else {
         (Severity::Note, "a cache on the way may hold part of it".into())
     };
-    let option = if smallest < target { "--size" } else { "--file-size" };
+    let option = if own.is_some() || smallest < target { "--size" } else { "--file-size" };
     (smallest < SMALL_RANGE && touched > smallest.0 / 2).then(|| {
         Doubt::new(
             severity,

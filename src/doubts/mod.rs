@@ -150,7 +150,7 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
         others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
         sharing: record.sharing(step),
     };
-    let advised = |doubt: Doubt| match record.advice(&step.name, &doubt.code) {
+    let advised = |doubt: Doubt| match record.advice(&step.name, &doubt.code, &doubt.advice) {
         Some(advice) => Doubt { advice: advice.into(), ..doubt },
         None => doubt,
     };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
 use crate::codes;
-use crate::plan::{BlockSizes, Pattern, Start, Step};
+use crate::plan::{self, BlockSizes, Pattern, Start, Step};
 use crate::unit::Bytes;
 
 /// Applications as a user names them.
@@ -317,6 +317,13 @@ const ABOUT_THE_LOAD: [&str; 8] = [
     codes::READS_FROM_MEMORY,
 ];
 
+/// Whether an advice names an option of a step. An application's load has no such options but its length.
+fn changes_the_load(advice: &str) -> bool {
+    let words = advice.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let mut options = words.filter_map(|word| word.strip_prefix("--")).filter(|name| *name != "runtime");
+    options.any(|name| plan::keys().any(|key| key.name() == name))
+}
+
 impl AskedFits {
     /// Some application has a need; else all of them are profiles, and there is nothing to judge.
     pub fn has_needs(&self) -> bool {
@@ -338,11 +345,11 @@ impl AskedFits {
         }
     }
 
-    /// The advice of a doubt or a finding about a step that an application's load is: that load is as published, and what else would show
-    /// more of the volume is another run.
-    pub fn advice(&self, step: &str, code: &str) -> Option<&'static str> {
+    /// What stands in place of the advice of a doubt or a finding, where that would change the load of an application: that load is as
+    /// published, and what else would show more of the volume is another run.
+    pub fn advice(&self, step: &str, code: &str, advice: &str) -> Option<&'static str> {
         let is_its_load = self.applications.iter().any(|a| a.steps.iter().any(|s| s == step));
-        (is_its_load && ABOUT_THE_LOAD.contains(&code)).then_some(
+        (is_its_load && (ABOUT_THE_LOAD.contains(&code) || changes_the_load(advice))).then_some(
             "the load is the application's own and stays as it is; `volproof run` shows what else the volume can do",
         )
     }
@@ -417,11 +424,16 @@ mod tests {
         let (asked, _) = select("etcd").unwrap();
         for code in ["load-limited", "one-at-a-time", "headroom"] {
             assert!(
-                asked.advice("etcd-wal", code).is_some_and(|text| text.contains("the application's own"))
+                asked.advice("etcd-wal", code, "").is_some_and(|text| text.contains("the application's own"))
             );
         }
-        assert_eq!(asked.advice("etcd-wal", "throttled"), None);
-        assert_eq!(asked.advice("beside-etcd-wal", "load-limited"), None, "the load beside it is the user's");
+        assert_eq!(asked.advice("etcd-wal", "throttled", "measure for longer (--runtime 5m)"), None);
+        assert!(asked.advice("etcd-wal", "stops", "run it at a lower rate (--rate-iops 9)").is_some());
+        assert_eq!(
+            asked.advice("beside-etcd-wal", "load-limited", ""),
+            None,
+            "the load beside it is the user's"
+        );
     }
 
     #[test]

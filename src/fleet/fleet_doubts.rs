@@ -2,12 +2,12 @@
 //! doubts of the machines, each told once.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::merging::volume;
 use crate::codes;
 use crate::doubt::{Doubt, Severity};
-use crate::record::{Fleet, FleetMachine, FleetStep, Record, State};
+use crate::record::{Fleet, FleetMachine, FleetStep, Record, Remark, State, remarks};
 use crate::unit::{Nanos, grouped};
 
 /// Share of a window by which clocks may be wrong, so that what is added up is of the same time.
@@ -178,25 +178,38 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     doubts
 }
 
-/// Doubts of several machines are one where these agree: weight, the gravest first, code and step.
-type DoubtKind = (Reverse<Severity>, String, Option<String>);
-
-/// The doubts of the machines: those of one code and step are one.
+/// The doubts of the machines, the gravest first. Those of one code and step are one, which names only the machines that have its figures.
 fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
-    let mut kinds: BTreeMap<DoubtKind, Vec<(&FleetMachine, &Doubt)>> = BTreeMap::new();
+    struct Told<'a> {
+        label: String,
+        machine: &'a FleetMachine,
+        doubt: &'a Doubt,
+    }
+    let kind = |d: &Doubt| (Reverse(d.severity), d.code.clone(), d.step.clone());
+    let mut all = Vec::new();
     for machine in &fleet.machines {
+        let mut seen = BTreeSet::new();
         for doubt in &machine.record.doubts {
-            let kind = (Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone());
-            let of_kind = kinds.entry(kind).or_default();
-            if of_kind.last().is_none_or(|(last, _)| last.rank != machine.rank) {
-                of_kind.push((machine, doubt));
+            // A machine tells each kind once.
+            if seen.insert(kind(doubt)) {
+                all.push(Told { label: machine.label(), machine, doubt });
             }
         }
     }
-    let told = |all: Vec<(&FleetMachine, &Doubt)>| {
-        let machines: Vec<&FleetMachine> = all.iter().map(|(m, _)| *m).collect();
-        let who = names(&machines, fleet.machines.len());
-        Doubt { message: format!("{who}: {}", all[0].1.message), ..all[0].1.clone() }
+    all.sort_by_key(|told| kind(told.doubt));
+    let by_label: BTreeMap<&str, &FleetMachine> =
+        all.iter().map(|told| (told.label.as_str(), told.machine)).collect();
+    let kinds = remarks(
+        all.iter(),
+        |t| (t.doubt.severity, &t.doubt.code, &t.doubt.step),
+        |t| &t.doubt.message,
+        |t| &t.label,
+    );
+    let told = |remark: &Remark<'_, Told<'_>>| {
+        let machines: Vec<&FleetMachine> = remark.named.iter().map(|label| by_label[label]).collect();
+        let doubt = remark.of.doubt;
+        let message = format!("{}: {}", names(&machines, fleet.machines.len()), doubt.message);
+        Doubt { message: message + &remark.elsewhere("machine"), ..doubt.clone() }
     };
-    kinds.into_values().map(told).collect()
+    kinds.iter().map(told).collect()
 }

@@ -1,6 +1,8 @@
 //! A fleet: machines that ran one plan at the same time, each as a rank. The Record of a fleet holds the Record of each machine beside the
 //! sums, which are an ordinary Record. `fleet` makes it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +203,16 @@ impl Fleet {
             rate_bw: planned.rate_bw.map(|rate| Bytes(rate.0.saturating_mul(machines.into()))),
             ..planned.clone()
         }
+    }
+
+    /// How many instances sent the load: ranks on one machine are one instance. A Record without the boot of its machine is told by the name of
+    /// its host.
+    pub fn instances(&self) -> usize {
+        let of = |m: &FleetMachine| {
+            let environment = &m.record.environment;
+            environment.boot_id.clone().unwrap_or_else(|| environment.hostname.clone())
+        };
+        self.machines.iter().map(of).collect::<BTreeSet<_>>().len()
     }
 
     /// The machine of a rank.

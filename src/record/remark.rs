@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::unit::grouped;
+
 /// Doubts or findings of one kind, on several steps or machines.
 pub struct Remark<'a, T> {
     /// The first of them.
@@ -22,15 +24,15 @@ impl<T> Remark<'_, T> {
             [one] => format!("{one}: "),
             [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
         };
-        format!("{place}{remark}{}", self.elsewhere())
+        format!("{place}{remark}{}", self.elsewhere("step"))
     }
 
-    /// How many further steps have a remark of this kind, in words; empty for none.
-    pub fn elsewhere(&self) -> String {
+    /// How many further steps or machines have a remark of this kind, in words; empty for none.
+    pub fn elsewhere(&self, noun: &str) -> String {
         match self.others.len() {
             0 => String::new(),
-            1 => "; 1 more step has the same with other figures".into(),
-            n => format!("; {n} more steps have the same with other figures"),
+            1 => format!("; 1 more {noun} has the same with other figures"),
+            n => format!("; {} more {noun}s have the same with other figures", grouped(n as u64)),
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn markdown(record: &Record) -> String {
         out += &format!(
             "- {}{} ({}). {}\n",
             plain(&of),
-            plain(&(doubt.message.clone() + &group.elsewhere())),
+            plain(&(doubt.message.clone() + &group.elsewhere("step"))),
             doubt.code,
             plain(&doubt.advice)
         );

@@ -237,6 +237,11 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
     let (free, whose) = room::free(root, named, place, taken);
     let free = Bytes(free.0 + leftover::space(&root.path(&place.path)).0);
     let (size, why) = match plan.file_size {
+        Some(_) if !plan.steps.is_empty() && prepare::is_stand_in(plan) => {
+            return Err(Failure::input(
+                "--file-size has no effect here: every step writes a file of its own, whose size it names; leave it out",
+            ));
+        }
         Some(size) => {
             let given = size;
             let size = Bytes(size.0 / Bytes::MIB.0 * Bytes::MIB.0);

@@ -8,7 +8,7 @@ use super::reach::{self, Reach};
 use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
+use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
 use crate::codes;
 use crate::diagnose::{Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
@@ -324,16 +324,16 @@ impl Judge<'_> {
                 "name the volumes of the other hosts with --with, or judge the report of one host",
             ));
         }
-        let instances = self.record.fleet.as_ref().map_or(1, |f| f.machines.len());
-        if let Some(volume) =
-            self.judged_promise.promise.volumes.iter().find(|v| v.least_instances() > instances)
-        {
+        let instances = self.record.fleet.as_ref().map_or(1, |fleet| fleet.instances());
+        let needs = |v: &VolumePromise| {
+            v.least_instances.filter(|least| *least > instances).map(|n| (v.id.clone(), n))
+        };
+        if let Some((id, least)) = self.judged_promise.promise.volumes.iter().find_map(needs) {
             why.push((
                 codes::TOO_FEW_INSTANCES,
                 format!(
-                    "the figures of {} hold when {} or more instances load it at the same time, and {instances} did",
-                    volume.id,
-                    volume.least_instances()
+                    "the figures of {id} hold when {least} or more instances load it at the same time, and {instances} did; ranks on one \
+                     machine are one instance"
                 ),
                 "run it on several instances with --start-at and --shared, and merge their Records (docs/fleet.md)",
             ));

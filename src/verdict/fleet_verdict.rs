@@ -56,15 +56,15 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
         .collect();
     let kinds =
         remarks(all.iter(), |(_, f)| (&f.code, f.confidence.name()), |(_, f)| &f.headline, |(m, _)| m);
-    let one = |Remark { of: (_, finding), named, others }: Remark<'_, (&str, &Finding)>| {
+    let one = |remark: Remark<'_, (&str, &Finding)>| {
+        let elsewhere = remark.elsewhere("machine");
+        let Remark { of: (_, finding), named, others } = remark;
         let who = match named.as_slice() {
             [one] => one.to_string(),
             many => format!("{} of {} machines", grouped(many.len() as u64), grouped(machines.len() as u64)),
         };
-        let mut finding = Finding { headline: format!("{who}: {}", finding.headline), ..(*finding).clone() };
-        if !others.is_empty() {
-            finding.headline += &format!(" {} more with other figures.", grouped(others.len() as u64));
-        }
+        let headline = format!("{who}: {}{elsewhere}.", finding.headline.trim_end_matches('.'));
+        let mut finding = Finding { headline, ..(*finding).clone() };
         let all = [named.as_slice(), &others].concat();
         let evidence = format!("on {}; the figures are those of {}", all.join(", "), named[0]);
         finding.evidence.insert(0, evidence);

@@ -73,6 +73,7 @@ impl Machines {
         // All machines have one plan, whatever their devices do.
         record.plan.steps.iter_mut().for_each(|s| s.simulate = Some("latency=500us".parse().unwrap()));
         record.environment.hostname = format!("node{rank}");
+        record.environment.boot_id = Some(format!("boot{rank}"));
         record.started = "2026-11-21T21:59:58Z".to_string().into();
         let clock = RankClock {
             basis: ClockBasis::Kernel,

@@ -96,6 +96,24 @@ fn one_machine_does_not_judge_a_volume_that_is_promised_to_several() {
     );
 }
 
+#[test]
+fn ranks_on_one_machine_are_one_instance() {
+    let blocker = |boots: [Option<&str>; 2], hosts: [&str; 2]| {
+        let mut records = Machines::of(FleetVolumes::Parts, 2).records(&[1000.0; 2]);
+        for (record, (boot, host)) in records.iter_mut().zip(boots.into_iter().zip(hosts)) {
+            record.environment.boot_id = boot.map(String::from);
+            record.environment.hostname = host.into();
+        }
+        promised(&mut records, "alibaba:san_ssd", 20);
+        verdict(&merge(records).unwrap()).claims[0].blocker.clone()
+    };
+    let too_few = Some("too-few-instances".to_string());
+    assert_eq!(blocker([Some("a"), Some("b")], ["node", "node"]), None, "two machines may have one name");
+    assert_eq!(blocker([Some("a"); 2], ["pod-0", "pod-1"]), too_few, "two containers of one machine");
+    assert_eq!(blocker([None; 2], ["node", "node"]), too_few, "a Record of an older version");
+    assert_eq!(blocker([None; 2], ["node0", "node1"]), None);
+}
+
 /// A trial of a search at 1,000 I/Os a second of each machine, and one request after another before it.
 fn trial(rank: u32, device: &str) -> Record {
     let step = |name: &str| Step {
@@ -263,12 +281,17 @@ fn doubts_of_machines_are_told_once_with_their_names() {
     let mut records = Machines::of(FleetVolumes::Own, 5).records(&[1000.0; 5]);
     for (i, record) in records.iter_mut().enumerate() {
         record.doubts.clear();
-        let doubt = volproof::doubt::Doubt::new(volproof::doubt::Severity::Warning, "io-wq", "seen", "look");
+        let doubt = |code: &str, told: &str| {
+            volproof::doubt::Doubt::new(volproof::doubt::Severity::Warning, code, told, "look")
+        };
+        record.doubts.push(doubt("low-cpu", if i == 1 { "90 % busy" } else { "70 % busy" }));
+        let doubt = doubt("io-wq", "seen");
         record.doubts.extend((i != 2).then(|| doubt.in_step("randread")));
     }
     let told = merge(records[..2].iter().cloned().chain(records[2..].iter().cloned())).unwrap();
     let doubts: Vec<&str> = told.doubts.iter().map(|w| w.message.as_str()).collect();
-    assert_eq!(doubts, ["4 machines (rank 0 (node0), rank 1 (node1), rank 3 (node3), ...): seen"]);
+    let low = "4 machines (rank 0 (node0), rank 2 (node2), rank 3 (node3), ...): 70 % busy; 1 more machine has the same with other figures";
+    assert_eq!(doubts, ["4 machines (rank 0 (node0), rank 1 (node1), rank 3 (node3), ...): seen", low]);
 }
 
 #[test]

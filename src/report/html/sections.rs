@@ -107,7 +107,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
                 }
                 few => few.join(", "),
             };
-            let message = micro(&(w.message.clone() + &group.elsewhere()));
+            let message = micro(&(w.message.clone() + &group.elsewhere("step")));
             let advice = micro(&w.advice);
             let code = w.code.clone();
             DoubtCard { class, word, steps, message, advice, code }

@@ -254,7 +254,7 @@ fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
             1 => group.of.step.clone(),
             n => format!("{} and {} more", group.of.step, n - 1),
         };
-        let headline = group.of.headline.trim_end_matches('.').to_string() + &group.elsewhere() + ".";
+        let headline = group.of.headline.trim_end_matches('.').to_string() + &group.elsewhere("step") + ".";
         FindingCard { step, headline, ..group.of.clone() }
     };
     groups.into_iter().map(named).collect()
