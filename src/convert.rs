@@ -171,7 +171,7 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     if matches!(args.to, Form::Record | Form::Csv) {
         match result_file::one(bytes, path) {
             Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
-            Err(ResultFileError::Neither { .. }) => {}
+            Err(ResultFileError::Neither { .. } | ResultFileError::Command { .. }) => {}
             Err(e) => return Err(e.into()),
         }
     } else if let Some(source) = result(bytes, path)? {

@@ -44,16 +44,21 @@ fn size(gib: f64) -> String {
     }
 }
 
+/// What was most likely meant, in a message.
+fn near(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |id| format!(" (did you mean '{id}'?)"))
+}
+
 /// Why a promise cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PromiseError {
     /// No provider of this name.
-    #[error("no provider '{given}' in the catalogue: did you mean '{nearest}'? There are {known}")]
+    #[error("no provider '{given}' in the catalogue{}: there are {known}", near(nearest))]
     UnknownProvider {
         /// As it was given.
         given: String,
-        /// The nearest id.
-        nearest: String,
+        /// The id of which it is most likely a misspelling.
+        nearest: Option<String>,
         /// All ids.
         known: String,
     },

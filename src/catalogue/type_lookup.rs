@@ -6,6 +6,7 @@ use super::catalogue_check::is_date;
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
 use super::promise_error::PromiseError;
+use crate::misspelling;
 
 /// A volume type that was found, with any doubt about its edition.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ impl Catalogue {
         let ids = || self.providers.iter().map(|p| p.id.as_str());
         Err(PromiseError::UnknownProvider {
             given: given.into(),
-            nearest: nearest(&wanted, ids(), 1),
+            nearest: misspelling::nearest(&wanted, ids().map(|id| (id, id.to_string()))),
             known: ids().collect::<Vec<_>>().join(", "),
         })
     }
@@ -253,6 +254,7 @@ mod tests {
         assert!(found("alibaba:cloud_esd.PL1", None).contains("did you mean alibaba:cloud_essd.PL1"));
         assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
         assert!(found("alibab:gp3", None).contains("did you mean 'alibaba'?"));
+        assert!(!found("nowhere:gp3", None).contains("did you mean"));
         assert!(found("aws", None).contains("aws is a provider: name one of its types, such as aws:"));
         assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));
         assert_eq!(

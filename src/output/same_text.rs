@@ -5,15 +5,15 @@ use std::io::{self, Write};
 /// Compares what is written with a text, without keeping it. White space between the tokens of JSON does not count.
 pub struct SameText<'a> {
     due: Tokens<std::slice::Iter<'a, u8>>,
-    written: State,
+    written: JsonPlace,
     same: bool,
 }
 
 impl<'a> SameText<'a> {
     /// Compares with this text.
     pub fn of(text: &'a str) -> SameText<'a> {
-        let due = Tokens { bytes: text.as_bytes().iter(), state: State::default() };
-        SameText { due, written: State::default(), same: true }
+        let due = Tokens { bytes: text.as_bytes().iter(), state: JsonPlace::default() };
+        SameText { due, written: JsonPlace::default(), same: true }
     }
 
     /// The text was written, and nothing else.
@@ -40,12 +40,12 @@ impl Write for SameText<'_> {
 
 /// Where a reader of JSON is.
 #[derive(Default)]
-struct State {
+struct JsonPlace {
     in_string: bool,
     escaped: bool,
 }
 
-impl State {
+impl JsonPlace {
     /// Whether the next byte is a part of a token.
     fn counts(&mut self, byte: u8) -> bool {
         let escapes = self.in_string && byte == b'\\' && !self.escaped;
@@ -58,7 +58,7 @@ impl State {
 /// The bytes of the tokens of JSON.
 struct Tokens<I> {
     bytes: I,
-    state: State,
+    state: JsonPlace,
 }
 
 impl<'a, I: Iterator<Item = &'a u8>> Iterator for Tokens<I> {

@@ -6,7 +6,7 @@ use super::layout::{fitting_table, label, table, wrap};
 use super::text::{footnotes, percentile};
 use super::verdict_text;
 use crate::fit::{
-    Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, NeedBound, SelectionError,
+    Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, Grade, NeedBound, SelectionError,
 };
 use crate::output::screen;
 use crate::plan::Step;
@@ -67,7 +67,11 @@ pub fn application(catalogue: &FitCatalogue, id: &str) -> Result<String, Selecti
     }
     if let Some(ssd) = &a.ssd {
         out += "\n";
-        out += &wrap("class    ", &format!("SSD; source: {}; {}", ssd.source, ssd.as_of));
+        let from = match ssd.grade {
+            Grade::Minimum => String::new(),
+            grade => format!(" for the grade {}", grade.name()),
+        };
+        out += &wrap("class    ", &format!("SSD{from}; source: {}; {}", ssd.source, ssd.as_of));
     }
     out += if a.notes.is_empty() { "" } else { "\n" };
     out.extend(a.notes.iter().map(|note| wrap("note     ", note)));

@@ -24,6 +24,9 @@ pub use unchanged::is_unchanged;
 pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
      DiskSpd or Iometer either";
 
+/// What is said of a command of fio where its output is asked for.
+pub const ONLY_A_COMMAND: &str = "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints";
+
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultFileError {
@@ -33,6 +36,12 @@ pub enum ResultFileError {
     /// The file is neither a Record nor a report.
     #[error("{} {NO_RESULT}", path.display())]
     Neither {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is a command of fio without its output.
+    #[error("{} {ONLY_A_COMMAND}", path.display())]
+    Command {
         /// The file.
         path: PathBuf,
     },
@@ -150,6 +159,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         }
         Err(ReadError::Nothing { .. }) if !foreign.reports.is_empty() => {}
         Err(broken) if !foreign.reports.is_empty() => unread = Some(broken),
+        Err(ReadError::Nothing { .. }) if typed_command::holds_one(&plain) => {
+            return Err(ResultFileError::Command { path: path.to_path_buf() });
+        }
         Err(ReadError::Nothing { .. }) => return Err(ResultFileError::Neither { path: path.to_path_buf() }),
         Err(source) => return Err(ResultFileError::Report { path: path.to_path_buf(), source }),
     }

@@ -45,6 +45,11 @@ pub fn attach(bytes: &[u8], reports: &mut [(ReportForm, Output)]) {
     }
 }
 
+/// Whether a text calls fio with options.
+pub fn holds_one(bytes: &[u8]) -> bool {
+    !commands(bytes).is_empty()
+}
+
 fn commands(bytes: &[u8]) -> Vec<Jobs> {
     let mut found = Vec::new();
     let mut open: Option<String> = None;
