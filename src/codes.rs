@@ -18,6 +18,8 @@ pub const CLOCK_UNSYNCHRONISED: &str = "clock-unsynchronised";
 pub const COMMON_WINDOW: &str = "common-window";
 /// `cpu-quota`.
 pub const CPU_QUOTA: &str = "cpu-quota";
+/// `could-not-reach`.
+pub const COULD_NOT_REACH: &str = "could-not-reach";
 /// `cpu-steal`.
 pub const CPU_STEAL: &str = "cpu-steal";
 /// `depth-not-reached`.

@@ -200,6 +200,9 @@ fn result(bytes: &[u8], path: &Path) -> anyhow::Result<Option<ConvertSource>> {
         return Ok(Some(ConvertSource::Record(Box::new(record))));
     }
     let plain = paste::plain(bytes);
+    if result_file::is_binary(&plain) {
+        bail!("{} {}", path.display(), result_file::NO_TEXT);
+    }
     match reports(&plain) {
         Ok(found) => {
             return Ok(Some(ConvertSource::Reports(found.into_iter().map(|(_, output)| output).collect())));

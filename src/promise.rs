@@ -257,6 +257,9 @@ fn provider<'a>(args: &PromiseArgs, catalogue: &'a Catalogue) -> anyhow::Result<
 
 fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     let provider = provider(args, catalogue)?;
+    if let Some(size) = args.size.filter(|size| *size < Bytes::MIB) {
+        bail!("--size {0} is {0} bytes: did you mean {0}GiB?", size.0);
+    }
     let mut need = WantedRates {
         iops: args.need_iops.map(|n| n as f64),
         bytes: args.need_throughput.map(|b| b.0 as f64),

@@ -68,7 +68,7 @@ fn said(all: &[String], code: &str) -> bool {
 
 /// The literals with which codes are compared, which a misspelling would make false in silence: `codes` has a constant for each.
 fn compared(source: &str, known: &BTreeSet<String>) -> Vec<String> {
-    let forms = ["code == \"", "code != \"", ".find(\""];
+    let forms = ["code == \"", "code != \"", ".find(\"", "blocker.as_deref() == Some(\""];
     let of_form = |form: &'static str| {
         source.split(form).skip(1).filter_map(|rest| rest.split('"').next()).filter(|text| is_code(text))
     };
@@ -134,6 +134,14 @@ fn the_dictionary_has_every_code_and_no_other() {
         );
         wrong.extend(made.difference(documented).map(|code| format!("{code} of {constructor}) has no row")));
     }
+    let causes = rows(&page, &["Why a claim is INVALID"]);
+    let made: BTreeSet<String> = ["why.push((", " invalid("]
+        .iter()
+        .flat_map(|made| all.iter().flat_map(|text| codes(text, made)))
+        .collect();
+    assert!(causes.is_subset(&(&made | &BTreeSet::from(["simulated".to_string()]))), "{made:?}");
+    let undocumented = made.difference(&causes).filter(|code| !known.contains(*code));
+    wrong.extend(undocumented.map(|code| format!("{code}, a cause of INVALID, has no row")));
     let made = of_guard(&all);
     assert!(made.len() > 20, "{made:?}");
     wrong.extend(

@@ -91,6 +91,9 @@ pub struct VolumePromise {
     pub consistency: Option<String>,
     /// The condition under which the figures hold.
     pub condition: Option<String>,
+    /// What the type is made of: `ssd`, `hdd` and the like; `None` in Records of versions that did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<String>,
     /// How many instances must load the volume at the same time for its figures to hold, where one is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_instances: Option<usize>,
@@ -217,6 +220,7 @@ impl VolumePromise {
             latency_basis: v.latency_basis.clone(),
             consistency: v.consistency.clone(),
             condition: v.condition.clone(),
+            media: Some(v.media.clone()),
             least_instances: v.least_instances,
             iops_text: v.iops_text.clone(),
             source: v.source.clone(),

@@ -261,7 +261,9 @@ pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
-    let exact = t.conditions.single_block().map(|b| Bytes(t.report.ios() as u64 * b.0));
+    // A report without a count of I/Os has that of bytes alone.
+    let ios = Some(t.report.ios() as u64).filter(|ios| *ios > 0);
+    let exact = t.conditions.single_block().zip(ios).map(|(b, ios)| Bytes(ios * b.0));
     Some(Doubt::new(
         Severity::Warning,
         "ended-by-size",

@@ -82,7 +82,7 @@ fn run(r: &RunExplained, of_course: bool) -> String {
         out += &finding(f);
     }
     if !r.caps.is_empty() {
-        out += &wrap("    ", "That is the cap of:");
+        out += &wrap("    ", "Types with such a cap:");
         out.extend(r.caps.iter().map(|c| wrap("      - ", c)));
         out += &wrap("      -> ", "name the volume with --promise TYPE --volume-size SIZE for the verdict");
     }

@@ -36,30 +36,37 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
         if !current || v.local {
             continue;
         }
-        let at = |gib: f64| {
-            let bought = Bought { iops: v.iops_hi.is_some().then_some(Choice::Most), ..Bought::default() };
-            Level::of(v, gib, bought).ok()?.iops.of(direction)
+        // A type that sells IOPS includes some, and most volumes have no more.
+        let choices: &[Option<Choice>] = match v.iops_hi {
+            Some(_) => &[Some(Choice::Most), Some(Choice::Least)],
+            None => &[None],
         };
-        let Some(most) = at(v.capacity_gib[1]) else { continue };
-        if x < most - x * BELOW || x > most + above {
-            continue;
+        for &iops in choices {
+            let at =
+                |gib: f64| Level::of(v, gib, Bought { iops, ..Bought::default() }).ok()?.iops.of(direction);
+            let Some(most) = at(v.capacity_gib[1]) else { continue };
+            if x < most - x * BELOW || x > most + above {
+                continue;
+            }
+            let (mut low, mut high) = (v.capacity_gib[0].floor(), v.capacity_gib[1].ceil());
+            while high - low > 1.0 {
+                let middle = ((low + high) / 2.0).floor();
+                if at(middle).is_some_and(|n| n >= most) { high = middle } else { low = middle }
+            }
+            let from = if at(v.capacity_gib[0]) == Some(most) { v.capacity_gib[0] } else { high };
+            let included =
+                if iops == Some(Choice::Least) { " with the least IOPS that it is sold with" } else { "" };
+            found.push((
+                (x - most).abs(),
+                format!(
+                    "{} of {} GiB or more{included}: {} IOPS ({})",
+                    v.id(),
+                    significant(from),
+                    grouped(most as u64),
+                    v.as_of
+                ),
+            ));
         }
-        let (mut low, mut high) = (v.capacity_gib[0].floor(), v.capacity_gib[1].ceil());
-        while high - low > 1.0 {
-            let middle = ((low + high) / 2.0).floor();
-            if at(middle).is_some_and(|n| n >= most) { high = middle } else { low = middle }
-        }
-        let from = if at(v.capacity_gib[0]) == Some(most) { v.capacity_gib[0] } else { high };
-        found.push((
-            (x - most).abs(),
-            format!(
-                "{} of {} GiB or more: {} IOPS ({})",
-                v.id(),
-                significant(from),
-                grouped(most as u64),
-                v.as_of
-            ),
-        ));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
     let left = found.len().saturating_sub(MOST_CAPS);

@@ -24,7 +24,7 @@ use crate::record::{
     Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
-use crate::result_file::{self, NO_RESULT, ONLY_A_COMMAND, ResultFileError};
+use crate::result_file::{self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError};
 use crate::stored_verdict;
 use crate::unit::counted;
 use crate::verdict;
@@ -247,6 +247,7 @@ fn without_path(e: ResultFileError) -> anyhow::Error {
     match e {
         ResultFileError::Report { source, .. } => source.into(),
         ResultFileError::Neither { .. } => anyhow::anyhow!("it {NO_RESULT}"),
+        ResultFileError::Binary { .. } => anyhow::anyhow!("it {NO_TEXT}"),
         ResultFileError::Command { .. } => anyhow::anyhow!("it {ONLY_A_COMMAND}"),
         e => e.into(),
     }

@@ -24,6 +24,10 @@ pub use unchanged::is_unchanged;
 pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
      DiskSpd or Iometer either";
 
+/// What is said of a file that is no text.
+pub const NO_TEXT: &str =
+    "holds binary data, and no Record or report: name the JSON or the text that the tool wrote";
+
 /// What is said of a command of fio where its output is asked for.
 pub const ONLY_A_COMMAND: &str = "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints";
 
@@ -36,6 +40,12 @@ pub enum ResultFileError {
     /// The file is neither a Record nor a report.
     #[error("{} {NO_RESULT}", path.display())]
     Neither {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no text.
+    #[error("{} {NO_TEXT}", path.display())]
+    Binary {
         /// The file.
         path: PathBuf,
     },
@@ -139,6 +149,17 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
     }
 }
 
+/// Bytes of a file that tell whether it is text.
+const BEGIN: usize = 64 << 10;
+
+/// Whether a file holds other data than text: more than one in sixteen of its first bytes are control characters that no report has. A
+/// console may leave a few in what is pasted from it.
+pub fn is_binary(plain: &[u8]) -> bool {
+    let begin = &plain[..plain.len().min(BEGIN)];
+    let control = begin.iter().filter(|b| **b < b' ' && !matches!(b, b'\t' | b'\n' | b'\r' | 8 | 12 | 27));
+    control.count() * 16 > begin.len()
+}
+
 /// The results that a text holds; `path` is for messages.
 ///
 /// # Errors
@@ -148,6 +169,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         return Ok(Found::Record(Box::new(record)));
     }
     let plain = paste::plain(bytes);
+    if is_binary(&plain) {
+        return Err(ResultFileError::Binary { path: path.to_path_buf() });
+    }
     let foreign = foreign::reports(&plain);
     let mut all: Vec<ToolReport> = Vec::new();
     let mut unread = None;

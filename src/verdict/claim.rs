@@ -271,7 +271,7 @@ impl Judge<'_> {
             return invalid(code, blocker::reason(message, advice), command);
         }
         match reach {
-            Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
+            Some(r) => invalid(codes::COULD_NOT_REACH, r.reason, Some(r.command)),
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }

@@ -39,6 +39,7 @@ pub use excess::question_of_excess;
 pub use needs::shares_by_hour;
 pub use remeasure::runtime_to_decide;
 
+use crate::codes;
 use crate::diagnose;
 use crate::fit::AskedFits;
 use crate::plan::Step;
@@ -154,7 +155,7 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let shows_latency = |c: &&Claim| promised(c) && c.metric == Metric::Latency;
     let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
     let of_latency =
-        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some("could-not-reach");
+        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some(codes::COULD_NOT_REACH);
     claims.retain(|c| {
         !promised(c)
             || c.metric == Metric::Latency

@@ -189,9 +189,9 @@ impl NeedCase<'_> {
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }
-            None => match volume_class::broken(self.record, self.application) {
+            None => match volume_class::why_not_ssd(self.record, self.application) {
                 Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
-                None => match volume_class::unseen(self.record, self.step).filter(|_| passed) {
+                None => match volume_class::why_disk_is_hidden(self.record, self.step).filter(|_| passed) {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
                     None => claim,
                 },

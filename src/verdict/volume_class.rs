@@ -1,6 +1,7 @@
-//! Whether the volume is of the class that the source of a need demands, and whether the figures show the disk at all.
+//! Whether the volume is of the class that the source of a need demands, and whether something else than the disk may have answered.
 
 use crate::catalogue::Catalogue;
+use crate::catalogue::volume_promise::VolumePromise;
 use crate::device::{Block, Driver, Facts};
 use crate::fit::AskedApplication;
 use crate::record::{Record, StepRecord};
@@ -10,16 +11,20 @@ use crate::unit::Bytes;
 const CACHED: Bytes = Bytes::gib(1);
 
 /// Why the volume is not of the class that the source demands.
-pub(super) fn broken(record: &Record, application: &AskedApplication) -> Option<String> {
+pub(super) fn why_not_ssd(record: &Record, application: &AskedApplication) -> Option<String> {
     let demand = application.ssd.as_ref()?;
     let volumes = record.judged_promise.iter().flat_map(|judged_promise| &judged_promise.promise.volumes);
-    let is_disk =
-        |id: &str| Catalogue::shipped().find(id, None).is_ok_and(|found| found.volume.media == "hdd");
-    let named = volumes.map(|v| v.id.clone()).find(|id| is_disk(id));
+    let named = volumes.filter(|v| is_hard_disk(v)).map(|v| v.id.clone()).next();
     // Volumes of clouds often report a rotating medium and have none.
     let seen = rotating(record).filter(|_| !record.environment.virtual_machine);
     let volume = named.or_else(|| seen.map(|disk| disk.name.clone()))?;
     Some(format!("the source ({}) demands an SSD, and {volume} is a hard disk", demand.source))
+}
+
+/// A Record of a version that did not store the medium names a type that is shipped.
+fn is_hard_disk(volume: &VolumePromise) -> bool {
+    let shipped = || Some(Catalogue::shipped().find(&volume.id, None).ok()?.volume.media.clone());
+    volume.media.clone().or_else(shipped).is_some_and(|media| media == "hdd")
 }
 
 /// A remark where nothing shows for sure of which class the volume is.
@@ -43,7 +48,7 @@ fn rotating(record: &Record) -> Option<&Block> {
 }
 
 /// Why figures that meet a need do not show that the disk meets it.
-pub(super) fn unseen(record: &Record, step: &StepRecord) -> Option<String> {
+pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<String> {
     if record.is_simulated() || step.reported.is_some() {
         return None;
     }

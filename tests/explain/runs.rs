@@ -134,7 +134,7 @@ fn the_published_report_alone_names_caps_of_its_time() {
           -> the rate is set by a throttle outside this machine, so more depth only
              adds waiting: buy a higher cap, or offer less than 20,126/s to keep the
              short latencies
-        That is the cap of:
+        Types with such a cap:
           - alibaba:cloud_ssd@2017 of 667 GiB or more: 20,000 IOPS (2017)
           -> name the volume with --promise TYPE --volume-size SIZE for the verdict
 

@@ -50,7 +50,7 @@ fn parts_at_the_edge_of_a_file() {
         &["--io_size=150%"],
         &["--size=0%"],
         &["--filesize=512k"],
-        &["--filesize=2m", "--offset=256k"],
+        &["--filesize=1m", "--offset=256k"],
         &["--filesize=1m", "--ioengine=null"],
         &["--filesize=1m", "--nrfiles=2", "--ioengine=null"],
         &["--filesize=0"],
