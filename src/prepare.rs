@@ -62,7 +62,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
         (mib(free.0 / 4), format!("a quarter of the {free} that are free"))
     };
     let (size, why) = match furthest(plan) {
-        Some(end) if end < size => (end, "as far as its steps go".into()),
+        Some(end) if end < size => (end, "its steps use no more".into()),
         _ => (size, why),
     };
     let needed = least(plan);
@@ -262,7 +262,7 @@ mod tests {
         let mut plan = PRESETS[0].plan();
         let size = |plan: &Plan| file_size(plan, Bytes::gib(100), Bytes::gib(24)).unwrap();
         plan.steps.iter_mut().for_each(|step| step.size = Some(Bytes::mib(64)));
-        assert_eq!(size(&plan), (Bytes::mib(64), "as far as its steps go".into()));
+        assert_eq!(size(&plan), (Bytes::mib(64), "its steps use no more".into()));
         plan.steps[0].offset = Bytes(Bytes::gib(1).0 + 4096);
         assert_eq!(size(&plan).0, Bytes(Bytes::gib(1).0 + Bytes::mib(65).0));
         (plan.steps[1].offset_increment, plan.steps[1].numjobs) = (Some(Bytes::gib(1)), 3);

@@ -131,6 +131,8 @@ pub struct Summary {
     pub range: Option<Bytes>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
+    /// What the disk did in the direction that a run of one direction has not, by a report.
+    pub other_direction: Option<DeviceCounts>,
     /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes.
     pub read_counts: Option<ReadCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
@@ -368,6 +370,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             .or_else(|| plan.and_then(|p| p.size)),
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
+        other_direction: None,
         read_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),

@@ -51,6 +51,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         period: None,
         range: range(reported, conditions),
         device: reported.device.as_ref().map(|d| device(d, conditions)),
+        other_direction: reported.device.as_ref().and_then(|d| other_direction(d, conditions)),
         read_counts: read_counts(reported),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
         offered: conditions.offered(),
@@ -137,6 +138,15 @@ fn device(d: &ReportedDevice, conditions: &Conditions) -> DeviceCounts {
         ios: reads.ios + writes.ios,
         merges: reads.merges + writes.merges,
         bytes: reads.bytes.zip(writes.bytes).map(|(r, w)| r + w),
+    }
+}
+
+/// The disk's counters of the direction that the load has not. Writes through the page cache read the rest of their pages.
+fn other_direction(d: &ReportedDevice, conditions: &Conditions) -> Option<DeviceCounts> {
+    match conditions.pattern()?.directions() {
+        [Direction::Read] => Some(counts(&d.writes)),
+        [Direction::Write] if conditions.direct.get() == Some(true) => Some(counts(&d.reads)),
+        _ => None,
     }
 }
 

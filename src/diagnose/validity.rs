@@ -14,6 +14,8 @@ pub const SMALL_RANGE: Bytes = Bytes::gib(32);
 
 /// More requests than this for each I/O come from others, unless I/Os were split.
 const MORE_REQUESTS: f64 = 1.5;
+/// Requests of the other direction for each of the load, beyond which they are no filesystem's own.
+const MOST_OF_OTHERS: f64 = 0.02;
 /// Up to this many requests and merges for each I/O come from the I/Os: filesystems add a few.
 const OWN_REQUESTS: f64 = 1.05;
 /// Requests of at most this size are never split.
@@ -218,9 +220,12 @@ pub fn most_parts(block: Bytes) -> f64 {
     (block.0 as f64 / UNSPLIT.0 as f64).max(1.0)
 }
 
-/// From a report: more requests than the I/Os can have been split into.
+/// From a report: what the load did not ask for, or more requests than the I/Os can have been split into.
 fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
+    if let Some(found) = other_direction(s) {
+        return Some(found);
+    }
     let (device, ios) = (s.device?, s.ios?);
     let each = (device.ios + device.merges) / ios;
     (each > MORE_REQUESTS && each > most_parts(s.block?) && s.flushes.is_none()).then(|| {
@@ -236,6 +241,29 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
             significant(ios)
         ))
         .number("requests_per_io", each)
+    })
+}
+
+/// From a report: the disk did what this load did not, reads beside writes or writes beside reads. The journal of a filesystem does little.
+fn other_direction(s: &Summary) -> Option<Finding> {
+    let (others, ios) = (s.other_direction?, s.ios.filter(|ios| *ios > 0.0)?);
+    let ours = s.bytes_per_second.zip(s.window).map(|(rate, window)| rate * window.as_seconds());
+    let by_bytes = others.bytes.zip(ours).map_or(0.0, |(others, ours)| others / ours);
+    let share = (others.ios / ios).max(by_bytes);
+    let (did, load) = if s.reads == Some(true) { ("write", "read") } else { ("read", "write") };
+    (share > MOST_OF_OTHERS && others.ios > 0.0).then(|| {
+        Finding::new(
+            codes::OTHER_TRAFFIC,
+            Confidence::Likely,
+            format!("The load only {load}s, and the disk {did}s too: something else used it at the same time."),
+            "stop it (another job or process, a filesystem's journal): without it the rate is this or more, and latencies are these or less",
+        )
+        .because(format!(
+            "the disk completed {} {did}s beside the {} {load}s of the load",
+            significant(others.ios),
+            significant(ios)
+        ))
+        .number(codes::figure::OTHER_SHARE, share)
     })
 }
 

@@ -18,6 +18,9 @@ const LONG_RUN: Nanos = Nanos::seconds(300);
 const IMPOSSIBLE_TOLD: usize = 6;
 /// Folders and devices that are memory on every Linux of today, and folders below them where disks are mounted.
 const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
+/// Names in reports that are no volume: memory, and files that the kernel makes up.
+const NO_VOLUME: [&str; 7] =
+    ["/dev/zram", "/dev/nullb", "/dev/zero", "/dev/null", "/dev/full", "/proc/", "/sys/"];
 const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
 /// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
 /// that share, and the percentile with that share above it may consist of such I/Os alone. The share is a twentieth of the tolerance of a
@@ -86,7 +89,10 @@ pub(super) fn in_memory(case: &DoubtCase<'_>) -> Option<Doubt> {
     let by_path = |path: &Path| begins(path, &MEMORY) && !begins(path, &ON_DISK);
     let path = match &case.reported {
         Some(reported) if reported.conditions.is_null() => None,
-        Some(reported) => reported.conditions.targets.as_ref()?.iter().find(|path| by_path(path)),
+        Some(reported) => {
+            let mut named = reported.conditions.targets.as_ref()?.iter();
+            named.find(|path| by_path(path) || begins(path, &NO_VOLUME))
+        }
         None if case.step.engine.get() == Some(EngineKind::Null) => None,
         None => {
             let in_memory = |t: &&&TargetRecord| match t.facts.place() {
@@ -129,13 +135,12 @@ pub(super) fn part_missing(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// No device was driven.
 pub(super) fn null_engine(case: &DoubtCase<'_>) -> Option<Doubt> {
-    case.reported.as_ref().filter(|t| t.conditions.is_null())?;
-    Some(Doubt::new(
-        Severity::Blocker,
-        "null-engine",
-        "the null engine drives no device: only fio's own speed shows",
-        "use ioengine=io_uring or libaio for a volume",
-    ))
+    let conditions = case.reported.as_ref().filter(|t| t.conditions.is_null())?.conditions;
+    let told = match conditions.engine.as_ref().filter(|engine| *engine != "null") {
+        Some(engine) => format!("ioengine={engine} is none of the engines that read and write a volume"),
+        None => "the null engine drives no device: only fio's own speed shows".into(),
+    };
+    Some(Doubt::new(Severity::Blocker, "null-engine", told, "use ioengine=io_uring or libaio for a volume"))
 }
 
 /// The load went through the page cache.

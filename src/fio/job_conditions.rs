@@ -14,6 +14,34 @@ use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
+/// Engines that read and write a file, a device or a volume of a network. All others drive none: they make or remove files, send packets,
+/// keep the CPU busy or move memory.
+const OF_A_VOLUME: [&str; 24] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "libaio",
+    "posixaio",
+    "solarisaio",
+    "windowsaio",
+    "io_uring",
+    "io_uring_cmd",
+    "mmap",
+    "splice",
+    "sg",
+    "guasi",
+    "libblkio",
+    "xnvme",
+    "spdk",
+    "libzbc",
+    "nbd",
+    "rbd",
+    "libiscsi",
+    "nfs",
+    "gfapi",
+];
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
 /// Options of engines that keep a CPU busy whatever the volume does.
 const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];
@@ -40,7 +68,7 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     }
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
-        c.null_engine = (engine == "null").into();
+        c.null_engine = (!OF_A_VOLUME.contains(&engine.as_str())).into();
         if engine == "mmap" {
             c.direct = Known::assumed(false, "ioengine=mmap reads and writes memory");
         }
@@ -127,7 +155,7 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         block: shared(given("bs"), all.block, why).or(|| block),
         engine: shared(given("ioengine"), all.engine, why),
         blocking: shared(given("ioengine"), Known::from(ONE_AT_A_TIME.contains(&asked.engine())), why),
-        null_engine: (asked.engine() == "null" || shown.engine() == "null").into(),
+        null_engine: [&asked, &shown].iter().any(|job| !OF_A_VOLUME.contains(&job.engine())).into(),
         iodepth: shared(given("iodepth"), all.iodepth, why),
         direct: shared(given("direct"), all.direct, why),
         time_based: shared(given("time_based"), all.time_based, why),

@@ -35,7 +35,9 @@ impl Judge<'_> {
         let throttle = self.diagnosis.find(codes::THROTTLE);
         let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
         let mut contains = "contains";
-        let why = if rate >= promised * (1.0 - self.judged_promise.tolerance) {
+        let near = self.judged_promise.tolerance * promised;
+        let why = if (promised - near..=promised + near).contains(&rate) {
+            contains = "may contain";
             format!("{} IOPS are promised", figure(Metric::Iops, promised))
         } else if let Some(found) = throttle {
             if found.confidence == Confidence::Possible {
@@ -46,8 +48,8 @@ impl Judge<'_> {
             format!("{} did no more with more in flight", self.deeper_with_same_rate(rate)?.name)
         };
         let reason = format!(
-            "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): one request at a time takes {mean} there, however quick the \
-             volume is; a lower rate shows its latency",
+            "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
+             quick the volume is; a lower rate shows its latency",
             figure(Metric::Iops, rate)
         );
         let plan = self.record.plan_step(&self.step.name).filter(|_| self.step.reported.is_none());

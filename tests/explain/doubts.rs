@@ -2,6 +2,7 @@
 
 use volproof::explain::{Explained, explained};
 use volproof::promise_options::PromiseOptions;
+use volproof::unit::Bytes;
 
 use super::{page_record, promised};
 
@@ -57,6 +58,13 @@ fn figures_that_cannot_belong_to_one_run_void_a_report() {
     // What took part in no disk, and what was cut short.
     let memory = doubt(&[("/dev/vdb", "/dev/shm/f")], "in-memory").unwrap();
     assert_eq!(memory, ("/dev/shm/f is memory, not a disk".into(), "Blocker".into()));
+    for path in ["/dev/zram0", "/dev/nullb0", "/dev/zero", "/proc/x"] {
+        assert!(doubt(&[("/dev/vdb", path)], "in-memory").is_some(), "{path}");
+    }
+    for engine in ["filestat", "net", "exec", "cpuio"] {
+        let (told, weight) = doubt(&[("libaio", engine)], "null-engine").unwrap();
+        assert!(told.starts_with(&format!("ioengine={engine} is none")) && weight == "Blocker", "{told}");
+    }
     let short = |n: &str| doubt(&[(r#""short_ios":0"#, &format!(r#""short_ios":{n}"#))], "short-ios");
     assert_eq!(short("0"), None);
     let told =
@@ -147,6 +155,47 @@ fn no_verdict_rests_on_figures_that_cannot_be() {
     assert_eq!(outcome(&after_a_ramp), Some("INCONCLUSIVE"), "with the ramp they are too few as well");
     assert_eq!(outcome(&ROW.replace(r#""iops":20000.0"#, r#""iops":"many""#)), Some("INVALID"));
     assert_eq!(outcome(&ROW.replace(r#""runtime":300000"#, r#""runtime":-5"#)), None);
+}
+
+/// 5,000 I/Os a second with 256 in flight, all of 51 ms but one of 1 ms: 6,800 are promised.
+const SLOW: &str = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"j","groupid":0,"error":0,"elapsed":301,
+"job options":{"rw":"randread","bs":"4096","iodepth":"256","ioengine":"libaio","direct":"1","filename":"/dev/vdb"},
+"read":{"io_bytes":6144000000,"bw_bytes":20480000,"iops":5000,"runtime":300000,"total_ios":1500000,
+"clat_ns":{"min":1000000,"max":153600000,"mean":51197000,"stddev":2000000,"percentile":{"1.000000":51000000,"5.000000":51000000,"10.000000":51000000,"50.000000":51000000,"90.000000":51000000,"95.000000":51000000,"99.000000":51000000,"99.900000":51000000}},
+"lat_ns":{"min":1001000,"max":153603000,"mean":51200000,"stddev":2000000},
+"bw_min":19600,"bw_max":20400,"bw_agg":100,"bw_mean":20000,"bw_dev":200,"bw_samples":600}}],
+"disk_util":[{"name":"vdb","read_ios":1500000,"write_ios":0,"read_merges":0,"write_merges":0,"read_ticks":9,"write_ticks":9,"in_queue":9,"util":99}]}"#;
+
+/// The outcome and the blocker of the first claim about that volume.
+fn judged_as(text: &str) -> (String, Option<String>) {
+    let pl1 = PromiseOptions {
+        kind: Some("alibaba:cloud_essd.PL1".into()),
+        volume_size: Some(Bytes::gib(100)),
+        ..PromiseOptions::default()
+    };
+    let found = explained("x".as_ref(), text.as_bytes(), &pl1).unwrap().remove(0);
+    let claim = found.verdict.unwrap().claims.remove(0);
+    (claim.outcome.name().to_string(), claim.blocker)
+}
+
+#[test]
+fn a_disk_that_wrote_while_it_was_read_shows_no_fail() {
+    assert_eq!(judged_as(SLOW), ("FAIL".into(), None));
+    let beside = |writes: u32| SLOW.replace(r#""write_ios":0"#, &format!(r#""write_ios":{writes}"#));
+    assert_eq!(judged_as(&beside(20_000)), ("FAIL".into(), None), "a journal writes a little");
+    assert_eq!(judged_as(&beside(900_000)), ("INVALID".into(), Some("other-traffic".into())));
+    assert_eq!(judged_as(&beside(150_000)), ("FAIL".into(), None), "all of it together is not enough either");
+}
+
+#[test]
+fn flushes_that_were_asked_for_and_not_counted_are_requests_too() {
+    let writes = SLOW
+        .replace(r#""rw":"randread""#, r#""rw":"randwrite""#)
+        .replace(r#""read":{"#, r#""write":{"#)
+        .replace(r#""read_ios":1500000,"write_ios":0"#, r#""read_ios":0,"write_ios":1500000"#);
+    assert_eq!(judged_as(&writes), ("FAIL".into(), None));
+    let flushed = writes.replace(r#""rw":"randwrite""#, r#""rw":"randwrite","fsync":"1""#);
+    assert_eq!(judged_as(&flushed), ("INVALID".into(), Some("could-not-reach".into())));
 }
 
 #[test]

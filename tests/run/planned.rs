@@ -200,5 +200,5 @@ fn no_writes_are_announced_that_a_run_does_not_do() {
         "{simulated}"
     );
     let small = plan("--rw randread --size 64m");
-    assert!(small.contains("fill     64 MiB") && small.contains("as far as its steps go"), "{small}");
+    assert!(small.contains("fill     64 MiB") && small.contains("its steps use no more"), "{small}");
 }
