@@ -59,6 +59,19 @@ pub enum GuardError {
 }
 
 impl GuardError {
+    /// The first thing that speaks against the target, in one line.
+    pub fn in_one_line(&self) -> String {
+        match self {
+            GuardError::Refused(check) => {
+                match check.findings.iter().find(|f| f.severity > GuardSeverity::Note) {
+                    Some(f) => format!("{} ({})", f.what, f.evidence),
+                    None => self.to_string(),
+                }
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the system lets nobody open the target as it is. Otherwise the user's options are at fault.
     pub fn is_by_the_system(&self) -> bool {
         use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem};

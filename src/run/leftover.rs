@@ -3,20 +3,24 @@
 //! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file that has
 //! the name of a test file and is not locked is therefore left by a dead run. Files that were to be kept have another name.
 //!
-//! The name holds the process and when it started: in a container every run may be process 1.
+//! The name holds the process and when it started: in a container every run may be process 1. Anybody may give a file such a name, so that
+//! the name is not enough. A test file has a mark of its own, the extended attribute [`MARK`] with the number of its inode, which no copy
+//! of it and no other file has. What has no mark, has a length that no test file has, or is used by anybody, stays and is named. So do test
+//! files on a filesystem without extended attributes.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, XattrFlags, fgetxattr, flock, fsetxattr};
 
+use crate::device::Root;
 use crate::file_lock::locked_until;
-use crate::guard::{Clearance, Displaced};
+use crate::guard::{self, Access, Clearance, Displaced};
 use crate::output::{LeftOutput, left_in, screen};
 use crate::record::{KEPT_FILE, TEST_FILE};
 use crate::shell_word::shell_path;
@@ -27,6 +31,11 @@ use crate::unit::Bytes;
 /// The kernel lets go of the locks of a killed process once it has taken its ring apart: some 50 ms after its end. A lock that is held for
 /// longer is that of a process which only looks dead from here, as in another container. All files of a folder have this time together.
 const UNLOCKED_WITHIN: Duration = Duration::from_millis(500);
+
+/// The extended attribute of a test file: the number of its inode, in decimal digits.
+const MARK: &str = "user.volproof.test_file";
+/// A test file grows by blocks of at least this size: a file of another length holds what somebody else wrote.
+const LEAST_BLOCK: u64 = 512;
 
 /// The end of the names of test files.
 const END: &str = ".dat";
@@ -45,35 +54,52 @@ fn maker(name: &str) -> Option<(u32, u64)> {
     numbers.next()?.parse::<usize>().ok().map(|_| (process, started))
 }
 
-/// Marks a test file as in use. Where a filesystem has no locks, its test files are never taken for leftovers either.
-pub fn lock(clearance: &Clearance) {
+/// Marks a test file as ours and as in use. Where a filesystem has no locks or no marks, its test files are never taken for leftovers either.
+pub fn mark(clearance: &Clearance) {
     let _ = flock(clearance.as_fd(), FlockOperation::NonBlockingLockExclusive);
+    let _ = mark_file(clearance.as_fd());
 }
 
-/// Removes test files of dead runs from a folder, and says so.
-pub fn remove(folder: &Path, ui: &Ui) {
+fn mark_file(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let inode = rustix::fs::fstat(file)?.st_ino.to_string();
+    fsetxattr(file, MARK, inode.as_bytes(), XattrFlags::empty())
+}
+
+/// Whether a file has the mark of a test file, which was made for it.
+fn is_marked(file: &File, inode: u64) -> bool {
+    let mut mark = [0; 20];
+    let length = fgetxattr(file, MARK, &mut mark);
+    length.is_ok_and(|length| mark[..length] == *inode.to_string().as_bytes())
+}
+
+/// Removes test files of dead runs from a folder, and says so also where the user wants no progress. Names those that it leaves.
+pub fn remove(root: &Root, folder: &Path, ui: &Ui) {
     let until = Instant::now() + UNLOCKED_WITHIN;
     for path in of_dead_runs(folder) {
-        let removed = held(&path, until).and_then(|file| match file {
-            Some(_) => std::fs::remove_file(&path).map(|()| true),
-            None => Ok(false),
-        });
-        match removed {
-            Ok(true) => {
-                ui.say(&format!("Removed {}, the test file of a run that was killed", path.display()))
-            }
+        let (shown, word) = (path.display(), shell_path(&path));
+        match left(root, &path, until).and_then(|left| left.map_or(Ok(false), |left| removed(&left))) {
+            Ok(true) => ui.insist(&format!("Removed {shown}, the test file of a run that was killed")),
             Ok(false) => {}
-            Err(e) => {
-                ui.say(&format!("{}, the test file of a run that was killed, stays: {e}", path.display()))
-            }
+            // Another run has removed it.
+            Err(_) if path.symlink_metadata().is_err() => {}
+            Err(why) => ui.insist(&format!(
+                "{shown} stays, though it is named as a test file of a run that was killed: {why}; if nobody needs it: rm {word}"
+            )),
         }
     }
 }
 
+fn removed(left: &Clearance) -> Result<bool, String> {
+    left.remove().map(|()| true).map_err(|e| e.to_string())
+}
+
 /// The space that [`remove`] will free in a folder.
-pub fn space(folder: &Path) -> Bytes {
+pub fn space(root: &Root, folder: &Path) -> Bytes {
     let until = Instant::now() + UNLOCKED_WITHIN;
-    let taken = |path: PathBuf| Some(held(&path, until).ok()??.metadata().ok()?.blocks() * 512);
+    let taken = |path: PathBuf| {
+        let left = left(root, &path, until).ok()??;
+        Some(rustix::fs::fstat(left.as_fd()).ok()?.st_blocks as u64 * 512)
+    };
     Bytes(of_dead_runs(folder).filter_map(taken).sum())
 }
 
@@ -93,15 +119,39 @@ fn lives(process: u32, started: u64) -> bool {
     exists && tune::started(process).is_none_or(|now| now == started)
 }
 
-/// Opens and locks a file that is ours, has no other name, and that nobody holds any more at that time.
-fn held(path: &Path, until: Instant) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() || about.nlink() != 1 {
+/// A test file that may go: we have made it, and nobody uses it. `None` where a process holds it at that time, which only looks dead from here.
+///
+/// # Errors
+/// Why it stays, in words.
+fn left(root: &Root, path: &Path, until: Instant) -> Result<Option<Clearance>, String> {
+    if !is_free(path, until)? {
         return Ok(None);
     }
-    // A filesystem without locks does not tell whose the file is.
-    Ok(locked_until(&file, until).unwrap_or(false).then_some(file))
+    // The questions are those about a file that a run is to overwrite.
+    let cleared = guard::clear(root, path, Access::Overwrite { shared: false }, false);
+    let mut left = cleared.map_err(|e| e.in_one_line())?;
+    left.confirm().map_err(|e| e.in_one_line())?;
+    Ok(Some(left))
+}
+
+/// Whether a file is a test file of ours, and nobody holds its lock any more at that time.
+fn is_free(path: &Path, until: Instant) -> Result<bool, String> {
+    let told = |e: io::Error| e.to_string();
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(told)?;
+    let about = file.metadata().map_err(told)?;
+    if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it is no file of this user".into());
+    }
+    match locked_until(&file, until) {
+        Ok(true) => {}
+        Ok(false) => return Ok(false),
+        Err(e) => return Err(format!("whether a run uses it is not known here: {e}")),
+    }
+    if !is_marked(&file, about.ino()) || about.len() % LEAST_BLOCK != 0 {
+        return Err("it does not have the mark and length of a file that volproof has made".into());
+    }
+    Ok(true)
 }
 
 /// Names the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
@@ -143,19 +193,25 @@ pub fn say_if_displaced(clearance: &Clearance) {
 mod tests {
     use super::*;
 
+    /// A file as a run makes it.
+    fn test_file(path: &Path) {
+        std::fs::write(path, [0; 512]).unwrap();
+        mark_file(File::open(path).unwrap().as_fd()).unwrap();
+    }
+
     /// The lock of a process that was killed is still there for a moment after it.
     #[test]
     fn a_lock_that_ends_soon_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("volproof-test-7-5-0.dat");
-        std::fs::write(&path, "data").unwrap();
+        test_file(&path);
         let killed = File::open(&path).unwrap();
         flock(&killed, FlockOperation::NonBlockingLockExclusive).unwrap();
-        assert!(held(&path, Instant::now()).unwrap().is_none(), "the time is over");
+        assert_eq!(is_free(&path, Instant::now()), Ok(false), "the time is over");
         let (begun, begins) = std::sync::mpsc::channel();
         let waits = std::thread::spawn(move || {
             begun.send(()).unwrap();
-            held(&path, Instant::now() + Duration::from_secs(60)).unwrap().is_some()
+            is_free(&path, Instant::now() + Duration::from_secs(60)) == Ok(true)
         });
         begins.recv().unwrap();
         drop(killed);
@@ -169,7 +225,7 @@ mod tests {
         let dead = 0x3fff_fff0;
         let make = |name: &str| {
             let path = folder.path().join(name);
-            std::fs::write(&path, "data").unwrap();
+            test_file(&path);
             path
         };
         let left = make(&format!("volproof-test-{dead}-5-0.dat"));
@@ -183,14 +239,26 @@ mod tests {
         let namesake = make(&format!("volproof-test-{}-1-0.dat", std::process::id()));
         let kept = make(&format!("volproof-kept-{dead}-5-0.dat"));
         let foreign = make("volproof-test-x-5-0.dat");
+        let open = make(&format!("volproof-test-{dead}-5-4.dat"));
+        let _opened = File::open(&open).unwrap();
+        // Somebody's files of that name: one of his own, one that he wrote into, and a copy, which has the mark of its source.
+        let own = folder.path().join(format!("volproof-test-{dead}-5-5.dat"));
+        std::fs::write(&own, [1; 512]).unwrap();
+        let edited = make(&format!("volproof-test-{dead}-5-6.dat"));
+        std::fs::write(&edited, "precious").unwrap();
+        let copy = folder.path().join(format!("volproof-test-{dead}-5-7.dat"));
+        std::fs::write(&copy, [0; 512]).unwrap();
+        let inode = left.metadata().unwrap().ino().to_string();
+        fsetxattr(File::open(&copy).unwrap(), MARK, inode.as_bytes(), XattrFlags::empty()).unwrap();
         std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-5-3.dat")))
             .unwrap();
         let blocks = left.metadata().unwrap().blocks() + namesake.metadata().unwrap().blocks();
-        assert_eq!(space(folder.path()), Bytes(blocks * 512));
-        remove(folder.path(), &Ui::silent());
+        let root = Root::system();
+        assert_eq!(space(&root, folder.path()), Bytes(blocks * 512));
+        remove(&root, folder.path(), &Ui::silent());
         assert!(!left.exists() && !namesake.exists());
-        assert_eq!(space(folder.path()), Bytes(0));
-        for path in [held, linked, living, kept, foreign] {
+        assert_eq!(space(&root, folder.path()), Bytes(0));
+        for path in [held, linked, living, kept, foreign, open, own, edited, copy] {
             assert!(path.exists(), "{}", path.display());
         }
     }

@@ -122,11 +122,11 @@ impl Ready {
             return Ok(true);
         }
         if let Some(size) = target.make {
-            leftover::remove(&target.named, ui);
+            leftover::remove(setting.root, &target.named, ui);
             let name = leftover::name(setting.plan.keep, self.open.len());
             let access = Access::Create { name: &name, size, mode: OURS };
             let clearance = guard::clear(setting.root, &target.named, access, uses.direct)?;
-            leftover::lock(&clearance);
+            leftover::mark(&clearance);
             self.make_own(setting, &target.named)?;
             return self.make(setting, clearance, target, size, uses, ui);
         }
@@ -144,7 +144,7 @@ impl Ready {
             let size = step.size.unwrap_or_default();
             let access = Access::Create { name: &name, size: Bytes(0), mode: OURS };
             let clearance = Arc::new(guard::clear(setting.root, folder, access, step.direct)?);
-            leftover::lock(&clearance);
+            leftover::mark(&clearance);
             let (own, named) = (clearance.clone(), folder.to_path_buf());
             // Kept here before anything can fail, so that the file is removed in any case.
             self.own.push(OwnFile { step: step.name.clone(), named, clearance, size });

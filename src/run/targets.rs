@@ -235,7 +235,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
     let memory = environment::memory(root);
     // Files of killed runs go before the new one is made.
     let (free, whose) = room::free(root, named, place, taken);
-    let free = Bytes(free.0 + leftover::space(&root.path(&place.path)).0);
+    let free = Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0);
     let (size, why) = match plan.file_size {
         Some(_) if !plan.steps.is_empty() && prepare::is_stand_in(plan) => {
             return Err(Failure::input(

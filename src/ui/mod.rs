@@ -81,6 +81,14 @@ impl Ui {
         }
     }
 
+    /// A line that stays, also where no progress is shown.
+    pub fn insist(&self, text: &str) {
+        match &self.way {
+            Way::Silent => screen::say(&format!("volproof: {}\n", text.trim_end())),
+            _ => self.say(text),
+        }
+    }
+
     /// A line that stays.
     pub fn say(&self, text: &str) {
         match &self.way {

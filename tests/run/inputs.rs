@@ -336,9 +336,15 @@ fn test_files_of_killed_runs_go_with_the_next_run() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     drop(left);
-    let ran = bench.run(&short).ended(0);
+    // Files of somebody else who likes the name stay, and are named.
+    let foreign = folder.join("volproof-test-1-2-3.dat");
+    std::fs::write(&foreign, "precious").unwrap();
+    let quiet = [&short[..], &["-q"]].concat();
+    let ran = bench.run(&quiet).ended(0);
     assert!(ran.err.contains("Removed data/volproof-test-") && ran.err.contains("was killed"), "{}", ran.err);
-    assert_eq!(Bench::names(&folder), Vec::<String>::new());
+    assert!(ran.err.contains("volproof: data/volproof-test-1-2-3.dat stays"), "{}", ran.err);
+    assert_eq!(std::fs::read(&foreign).unwrap(), b"precious");
+    assert_eq!(Bench::names(&folder), ["volproof-test-1-2-3.dat"]);
 }
 
 #[test]
