@@ -206,8 +206,8 @@ impl OutputFile {
         Some(OutputFile { option: self.option.clone(), path, place, asked: None, elsewhere: None, ..*self })
     }
 
-    /// The same output for a state, of which the last one counts: it replaces also what somebody else wrote meanwhile, and a second file is never
-    /// left beside it. Who reads a folder of states takes each file for one.
+    /// The same output for a state, of which the last one counts: it replaces also the state that another run wrote meanwhile, and leaves no second
+    /// file beside it. Who reads a folder of states takes each file for one. Any other file that appeared or was edited meanwhile stays.
     pub fn of_state(self) -> OutputFile {
         OutputFile { is_state: true, ..self }
     }
@@ -302,13 +302,12 @@ impl OutputFile {
                 let (file, part) = PartName::beside(folder, name)?;
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
-                if self.is_state {
-                    *replaceable = FileVersion::of(folder, name);
+                if let Some(state) =
+                    self.kind.filter(|_| self.is_state).and_then(|kind| of_kind(kind, folder, name))
+                {
+                    *replaceable = Some(state);
                 }
                 if !part.put_over(name, *replaceable)? {
-                    if self.is_state {
-                        return Err(io::Error::other("other programs write it at the same time"));
-                    }
                     let free = beside(folder, name)?;
                     self.give_way(free);
                     return self.save_through(content, gate);
@@ -482,6 +481,16 @@ fn first_name(
             return Ok((own, name));
         }
     }
+}
+
+/// The file under a name, where it holds an output of this kind and nothing else.
+fn of_kind(kind: OutputKind, folder: &OwnedFd, name: &OsStr) -> Option<FileVersion> {
+    // What is written into it after this look makes it another version.
+    let version = FileVersion::of(folder, name)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
+    let holds = file.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+    (holds && kind.is_in(&mut file).unwrap_or(false)).then_some(version)
 }
 
 /// Another program has [begun](OutputFile::begin) a text in this file and has not ended it.

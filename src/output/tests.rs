@@ -304,14 +304,34 @@ fn a_file_that_somebody_else_wrote_meanwhile_stays() {
 #[test]
 fn the_last_state_counts_whoever_wrote_before() {
     let at = folder();
-    let open = || OutputFile::open("--openmetrics", &at.path().join("n.prom")).unwrap().of_state();
-    let (mut one, mut other) = (open(), open());
-    for (file, text) in [(&mut one, "first"), (&mut other, "second")] {
-        file.save(&|out| write!(out, "{text}")).unwrap();
-        assert_eq!(std::fs::read_to_string(at.path().join("n.prom")).unwrap(), text);
+    let path = at.path().join("n.prom");
+    let open = || {
+        let file = OutputFile::open("--openmetrics", &path).unwrap();
+        file.of_kind(OutputKind::OpenMetrics).of_state()
+    };
+    let save = |file: &mut OutputFile, value: &str| {
+        file.save(&|out| write!(out, "# HELP volproof_a X.\nvolproof_a {value}\n# EOF\n")).unwrap();
+    };
+    let holds =
+        |value: &str| std::fs::read_to_string(&path).unwrap().contains(&format!("volproof_a {value}\n"));
+    let (mut one, mut other, mut edited) = (open(), open(), open());
+    for (file, value) in [(&mut one, "1"), (&mut other, "2")] {
+        save(file, value);
+        assert!(holds(value));
         assert_eq!(file.other_name(), None);
     }
     assert_eq!(names(at.path()), ["n.prom"]);
+    // Somebody's text in it stays.
+    let mut text = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    text.write_all(b"# our notes\n").unwrap();
+    save(&mut edited, "3");
+    assert!(holds("2") && edited.other_name().is_some());
+    std::fs::remove_file(&path).unwrap();
+    let mut late = open();
+    std::fs::write(&path, "notes\n").unwrap();
+    save(&mut late, "4");
+    assert!(late.other_name().is_some());
+    assert_eq!(std::fs::read(&path).unwrap(), b"notes\n");
 }
 
 #[test]
