@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::content::is_emptied;
@@ -52,13 +52,23 @@ pub struct FileVersion {
 impl FileVersion {
     /// The file under a name now; `None` where there is none.
     pub fn of(folder: &OwnedFd, name: &OsStr) -> Option<FileVersion> {
-        let about = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(FileVersion {
+        rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(FileVersion::from)
+    }
+
+    /// An open file now.
+    pub fn of_open(file: &File) -> Option<FileVersion> {
+        rustix::fs::fstat(file).ok().map(FileVersion::from)
+    }
+}
+
+impl From<Stat> for FileVersion {
+    fn from(about: Stat) -> FileVersion {
+        FileVersion {
             device: about.st_dev,
             inode: about.st_ino,
             size: about.st_size,
             modified: (about.st_mtime, about.st_mtime_nsec as i64),
-        })
+        }
     }
 }
 

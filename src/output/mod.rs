@@ -11,6 +11,7 @@
 mod colours;
 mod content;
 mod destination;
+mod growing;
 mod identity;
 mod kind;
 mod part_name;
@@ -31,12 +32,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 pub use content::Content;
-use content::{Call, CallGate, empty, fill, through};
+use content::{Call, CallGate, fill, through};
 use destination::{FileVersion, OutputPlace, Unfit};
 pub use destination::{LINKS, holds_data};
+pub use growing::GrowingOutput;
 pub use identity::{FileIdentity, apart};
 pub use kind::{OutputKind, PLAN_MARK};
 use part_name::PartName;
@@ -359,53 +361,6 @@ impl OutputFile {
             _ => Err(io::Error::other("it is no longer there, or its folder is not")),
         }
     }
-
-    /// Empties the output and opens it for a text that grows while a run goes on. A file of that name that another program writes now, or has
-    /// written since this output was opened, stays, as with [`save`](Self::save). The file is locked until it is closed.
-    ///
-    /// # Errors
-    /// The file cannot be made, or its folder went away.
-    pub fn begin(&mut self) -> io::Result<File> {
-        match &mut self.place {
-            OutputPlace::Stream(file) => {
-                empty(file)?;
-                file.try_clone()
-            }
-            OutputPlace::Named { folder, name, replaceable } => {
-                if !is_growing(&*folder, name) {
-                    let (file, part) = PartName::beside(folder, name)?;
-                    if part.put_over(name, *replaceable)? {
-                        *replaceable = FileVersion::of(folder, name);
-                        return Ok(file);
-                    }
-                }
-                let free = beside(folder, name)?;
-                self.give_way(free);
-                self.begin()
-            }
-            OutputPlace::Fresh { folder, stem, extension } => {
-                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
-                let named = first_name(folder, part, stem, extension)?;
-                self.has_name(named);
-                Ok(file)
-            }
-        }
-    }
-
-    /// Opens the output behind what it holds already.
-    ///
-    /// # Errors
-    /// The file cannot be opened any more.
-    pub fn extend(&self) -> io::Result<File> {
-        match &self.place {
-            OutputPlace::Stream(file) => file.try_clone(),
-            OutputPlace::Named { folder, name, .. } | OutputPlace::Fresh { folder, stem: name, .. } => {
-                let flags =
-                    OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                Ok(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666))?.into())
-            }
-        }
-    }
 }
 
 /// Writes the content of a file of this kind, with the last line by which some kinds are known again.
@@ -491,14 +446,6 @@ fn of_kind(kind: OutputKind, folder: &OwnedFd, name: &OsStr) -> Option<FileVersi
     let mut file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
     let holds = file.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
     (holds && kind.is_in(&mut file).unwrap_or(false)).then_some(version)
-}
-
-/// Another program has [begun](OutputFile::begin) a text in this file and has not ended it.
-fn is_growing(folder: impl AsFd, name: &OsStr) -> bool {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, Mode::empty()).is_ok_and(|file| {
-        rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-    })
 }
 
 #[cfg(test)]

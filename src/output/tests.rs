@@ -343,7 +343,7 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     let mut file = OutputFile::open("--output", &path).unwrap().begin().unwrap();
     file.write_all(b"one ").unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"one ");
-    OutputFile::open("log", &path).unwrap().extend().unwrap().write_all(b"two").unwrap();
+    OutputFile::open("log", &path).unwrap().append(&|out| out.write_all(b"two")).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"one two");
     assert_eq!(std::fs::read(&other).unwrap(), OLD);
     assert_eq!(names(at.path()), ["other", "out"]);
@@ -359,6 +359,47 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     let mut late = OutputFile::open("--output", &path).unwrap();
     late.begin().unwrap();
     assert_eq!((late.other_name(), std::fs::read(&path).unwrap()), (None, Vec::new()));
+}
+
+/// Another program writes into the file that grows, puts a link in its place, or makes it first.
+#[test]
+fn a_text_goes_on_beside_what_others_wrote_into_it() {
+    let at = folder();
+    let path = at.path().join("out");
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    for foreign in ["notes", "longer notes than the text"] {
+        let mut growing = GrowingOutput::new(OutputFile::open("--output", &path).unwrap());
+        growing.keep(b"jobs;");
+        growing.write(b"jobs;").unwrap();
+        growing.write(b"one;").unwrap();
+        assert_eq!((read(&path).as_str(), growing.output().other_name()), ("jobs;one;", None));
+        std::fs::write(&path, foreign).unwrap();
+        growing.write(b"two;").unwrap();
+        growing.write(b"three;").unwrap();
+        assert_eq!(read(&path), foreign);
+        assert_eq!(read(growing.output().path()), "jobs;two;three;");
+        assert!(growing.output().other_name().unwrap().contains("stays"));
+    }
+    let precious = at.path().join("precious");
+    std::fs::write(&precious, OLD).unwrap();
+    for appeared in ["file", "link", "written"] {
+        let path = at.path().join(appeared);
+        let mut log = OutputFile::open("log", &path).unwrap();
+        match appeared {
+            "file" => std::fs::write(&path, OLD).unwrap(),
+            "link" => symlink(&precious, &path).unwrap(),
+            _ => {
+                log.append(&|out| out.write_all(b"one;")).unwrap();
+                std::fs::write(&path, OLD).unwrap();
+            }
+        }
+        for piece in ["two;", "three;"] {
+            log.append(&|out| out.write_all(piece.as_bytes())).unwrap();
+        }
+        assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&precious).unwrap()), (OLD.into(), OLD.into()));
+        assert_eq!(read(log.path()), "two;three;");
+        assert!(log.other_name().is_some());
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
 use super::interim::Interim;
-use super::log_files;
+use super::log_files::{self, OpenLog};
 use super::print_report::{self, Seen, Sink};
 use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
@@ -47,6 +47,7 @@ pub struct Screen<'a> {
     line: Option<StatusLine>,
     /// The file of the Record, saved after every step: what has ended outlives us, however we end.
     saved: Option<(Sheet, SavePace)>,
+    logs: Vec<OpenLog>,
     /// A log could not be written.
     lost: bool,
 }
@@ -89,7 +90,7 @@ impl<'a> Screen<'a> {
         command: &'a Command,
         native: &'a Native,
         mut sink: Sink,
-        saved: Option<Sheet>,
+        (saved, logs): (Option<Sheet>, Vec<OpenLog>),
         terminal: bool,
     ) -> Result<Screen<'a>, Failure> {
         sink.begin(command, native);
@@ -117,6 +118,7 @@ impl<'a> Screen<'a> {
             native,
             sink,
             saved: saved.map(|sheet| (sheet, SavePace::default())),
+            logs,
             interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
             steps,
             began: now,
@@ -296,7 +298,7 @@ impl Front for Screen<'_> {
     fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
         let Some(i) = self.place(&step.name) else { return };
         let Member { job, thread, .. } = self.native.members[i];
-        self.lost |= !log_files::write(&self.command.jobs[job], thread, &traces);
+        self.lost |= !log_files::write(&mut self.logs, &self.command.jobs[job], thread, &traces);
     }
 
     fn heard(&mut self, news: &News<'_>) {

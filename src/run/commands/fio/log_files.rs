@@ -2,7 +2,6 @@
 //!
 //! fio numbers the files by job and clone through the whole command (`NAME_bw.3.log`); a log without a name has that of its job.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::messages;
@@ -10,7 +9,7 @@ use crate::engine::{Trace, TracedIo};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, JobLog, LogEntry, LogKind, LogStyle};
-use crate::output::{Content, MisplacedOutput, OutputError, OutputFile};
+use crate::output::{Content, MisplacedOutput, OutputFile};
 use crate::unit::Nanos;
 
 /// Options that ask for logs, and the kinds that each asks for.
@@ -53,9 +52,17 @@ pub fn names(command: &Command) -> Vec<PathBuf> {
     names.into_iter().map(PathBuf::from).collect()
 }
 
+/// A log that was opened and checked before the run, and the name that the jobs give it.
+pub struct OpenLog {
+    /// The name that the jobs give it.
+    pub named: PathBuf,
+    /// Where it goes.
+    pub file: OutputFile,
+}
+
 /// Writes the logs of the clones in a step; `thread` is the number of the first of them. False when one could not be written where it
 /// belongs, which is said.
-pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
+pub fn write(logs: &mut [OpenLog], job: &Job, thread: u32, traces: &[Trace]) -> bool {
     let mut whole = true;
     let milliseconds = |name| Nanos::millis(job.int(name).unwrap_or(0).max(0) as u64);
     let style = LogStyle {
@@ -71,7 +78,7 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
             let Some(prefix) = prefix(job, option) else { continue };
             for kind in kinds.iter().filter(|kind| !disabled(job, **kind)) {
                 let name = logs::file_name(&prefix, kind.word(), number);
-                whole &= file(&name, number.is_none(), &|mut out| {
+                whole &= file(logs, &name, number.is_none(), &|mut out| {
                     JobLog { kind: *kind, style, ios: &entries, window }.write(&mut out)
                 });
             }
@@ -102,20 +109,18 @@ fn entry(io: &TracedIo) -> LogEntry {
     LogEntry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
 }
 
-/// Writes a file of its own, or at the end of the one that clones share. A log that cannot be written goes to the temporary folder.
-fn file(name: &str, shared: bool, content: Content<'_>) -> bool {
-    let path = Path::new(name);
-    let write = |mut output: OutputFile| {
-        if !shared {
-            return output.save(content);
-        }
-        let mut out = BufWriter::new(output.extend()?);
-        content(&mut out)?;
-        out.flush()
-    };
-    let opened = OutputFile::open("log", path).map_err(OutputError::reason);
-    let written = opened.and_then(|output| write(output).map_err(|e| e.to_string()));
-    let Err(e) = written else { return true };
-    messages::say(&MisplacedOutput::save(path, e, content).to_string());
-    false
+/// Writes a file of its own, or at the end of the one that clones share. What somebody else wrote under the name since the run began stays, and
+/// the log is beside it. A log that cannot be written goes to the temporary folder.
+fn file(logs: &mut [OpenLog], name: &str, shared: bool, content: Content<'_>) -> bool {
+    let log = logs.iter_mut().find(|log| log.named == Path::new(name)).expect("every log is opened before the run");
+    let told = log.file.other_name();
+    let written = if shared { log.file.append(content) } else { log.file.save(content) };
+    let moved = log.file.other_name();
+    if let Some(now) = moved.as_ref().filter(|_| moved != told) {
+        messages::say(now);
+    }
+    if let Err(e) = &written {
+        messages::say(&MisplacedOutput::save(Path::new(name), e, content).to_string());
+    }
+    moved.is_none() && written.is_ok()
 }

@@ -51,6 +51,7 @@ use crate::run::pipeline::{CheckedRun, RunOptions};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
 use live::Screen;
+use log_files::OpenLog;
 use print_report::Seen;
 use volproof_options::VolproofOptions;
 
@@ -141,7 +142,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let cleared = guarded(&root, &command, &own, &job_files, &look, true)?;
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
             let mut used = files_of(targets, &job_files);
-            spare_by_logs(&command, &mut used).map_err(as_fio)?;
+            open_logs(&command, &mut used).map_err(as_fio)?;
             spare_by_fio(&command, &used).map_err(as_fio)?;
             if let Some(path) = &command.output {
                 output::apart(
@@ -332,14 +333,16 @@ fn spare_by_fio(command: &Command, used: &[(String, FileIdentity)]) -> Result<()
     Ok(())
 }
 
-/// Refuses logs that are one of the files in `used`, and adds them to it.
-fn spare_by_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<(), Failure> {
-    let logs = log_files::names(command);
-    for path in &logs {
-        output::apart(&[&crate::run::output("log", path, OutputKind::FioLog)?], used)?;
+/// Opens the logs, and refuses those that are one of the files in `used`; adds them to it.
+fn open_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<Vec<OpenLog>, Failure> {
+    let mut logs = Vec::new();
+    for named in log_files::names(command) {
+        let file = crate::run::output("log", &named, OutputKind::FioLog)?;
+        output::apart(&[&file], used)?;
+        logs.push(OpenLog { named, file });
     }
-    used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
-    Ok(())
+    used.extend(logs.iter().map(|log| (format!("the log {}", log.named.display()), FileIdentity::of(&log.named))));
+    Ok(logs)
 }
 
 /// Runs a plan and reports as fio does. No output may be one of the files in `used`.
@@ -362,13 +365,13 @@ fn run(
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
-    let saved = record_file(command, own, &sink, used).map_err(as_fio)?;
+    let (saved, logs) = record_and_logs(command, own, &sink, used).map_err(as_fio)?;
     let interrupts = end_signals::counted(end_signals::of_fio())?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
         print_report::say_noted(command, &native);
     }
-    let mut screen = Screen::new(command, &native, sink, saved, std::io::stdout().is_terminal())?;
+    let mut screen = Screen::new(command, &native, sink, (saved, logs), std::io::stdout().is_terminal())?;
     let began = Instant::now();
     let ended = job.run(&timer, &interrupts, &mut screen);
     let (mut sink, mut saved, mut whole) = screen.finish();
@@ -408,21 +411,21 @@ fn run(
     Ok(ExitCode::from(code as u8))
 }
 
-/// Opens the file of the Record. No output and no log may be another one, or one of the files in `used`.
-fn record_file(
+/// Opens the file of the Record and the logs. No output and no log may be another one, or one of the files in `used`.
+fn record_and_logs(
     command: &Command,
     own: &VolproofOptions,
     sink: &print_report::Sink,
     mut used: Vec<(String, FileIdentity)>,
-) -> Result<Option<Sheet>, Failure> {
+) -> Result<(Option<Sheet>, Vec<OpenLog>), Failure> {
     let mut record = own.record.as_deref().map(|path| Sheet::record("--record", path)).transpose()?;
-    spare_by_logs(command, &mut used)?;
+    let logs = open_logs(command, &mut used)?;
     let all: Vec<&OutputFile> =
         std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, &used)?;
     leftover::tell_of_outputs(all.iter().map(|file| file.path()));
     record.iter_mut().for_each(Sheet::keep_earlier);
-    Ok(record)
+    Ok((record, logs))
 }
 
 /// The number of the last signal that was to end the run.

@@ -2,9 +2,7 @@
 //!
 //! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ use crate::fio::output::{self, Output};
 use crate::fio::plan::Native;
 use crate::fio::{json_write, terse, text_write};
 use crate::observe::KernelCounters;
-use crate::output::{MisplacedOutput, OutputFile, OutputKind, screen};
+use crate::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::shell_word::shell_path;
@@ -31,9 +29,7 @@ const DOUBTS: usize = 4;
 
 /// Where reports go.
 pub struct Sink {
-    to: OutputFile,
-    /// The file, once something was written: it grows.
-    file: Option<File>,
+    to: GrowingOutput,
     formats: Vec<Format>,
     lost: bool,
 }
@@ -46,12 +42,12 @@ impl Sink {
     pub fn open(command: &Command) -> Result<Sink, Failure> {
         let path = command.output.as_deref().unwrap_or(Path::new("-"));
         let to = crate::run::output("--output", path, OutputKind::FioReport)?;
-        Ok(Sink { to, file: None, formats: command.formats.clone(), lost: false })
+        Ok(Sink { to: GrowingOutput::new(to), formats: command.formats.clone(), lost: false })
     }
 
     /// The file behind it.
     pub fn output(&self) -> &OutputFile {
-        &self.to
+        self.to.output()
     }
 
     /// A part of the report could not be written.
@@ -70,7 +66,10 @@ impl Sink {
         };
         let layouts: String = native.layouts.iter().map(|l| l.line() + "\n").collect();
         if self.formats.contains(&Format::Normal) {
-            self.announce(&(text_write::before(&before) + &layouts));
+            let text = text_write::before(&before) + &layouts;
+            self.announce(&text);
+            // A report that goes on elsewhere says what its jobs are too.
+            self.to.keep(screen::visible(&text).as_bytes());
         }
     }
 
@@ -113,29 +112,13 @@ impl Sink {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let told = self.to.other_name();
-        let written = self.write_to_file(text);
-        if let Some(now) = self.to.other_name().filter(|_| told.is_none()) {
+        let told = self.output().other_name();
+        let written = self.to.write(screen::visible(text).as_bytes());
+        if let Some(now) = self.output().other_name().filter(|now| told.as_ref() != Some(now)) {
             self.lost = true;
             messages::say(&now);
         }
         written
-    }
-
-    fn write_to_file(&mut self, text: &str) -> io::Result<()> {
-        let text = screen::visible(text);
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => self.to.begin()?,
-        };
-        let written = file.write_all(text.as_bytes());
-        let file = self.file.insert(file);
-        written?;
-        let about = file.metadata()?;
-        if about.is_file() && about.nlink() == 0 {
-            return Err(io::Error::other("another program has replaced or removed it meanwhile"));
-        }
-        self.to.found_again()
     }
 
     /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.
@@ -143,7 +126,7 @@ impl Sink {
         let text = screen::visible(text);
         self.lost = true;
         // Each text is a part of the report: none replaces another in the second place.
-        let lost = MisplacedOutput::save(self.to.path(), e, &|out| out.write_all(text.as_bytes()));
+        let lost = MisplacedOutput::save(self.output().path(), e, &|out| out.write_all(text.as_bytes()));
         // A reader that has gone away may have had all that it wanted (`| head`): its terminal is spared.
         if e.kind() == io::ErrorKind::BrokenPipe && lost.second().is_some() {
             return messages::say(&lost.to_string());
