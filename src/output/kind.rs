@@ -49,6 +49,8 @@ pub enum OutputKind {
     FioLog,
     /// A trace of a fio job.
     FioTrace,
+    /// What fio keeps of how far the check of a job came.
+    FioState,
     /// A job file of fio.
     JobFile,
     /// A plan file.
@@ -69,6 +71,7 @@ impl OutputKind {
             OutputKind::ConvertedReport => "unchanged report that volproof wrote in fio's form",
             OutputKind::FioLog => "log of fio",
             OutputKind::FioTrace => "trace of fio",
+            OutputKind::FioState => "state of a check of fio",
             OutputKind::JobFile => "unchanged job file of volproof convert",
             OutputKind::PlanFile => "unchanged plan file of volproof convert",
         }
@@ -213,6 +216,10 @@ impl OutputKind {
                     || (cells && first.chars().all(|c| c.is_ascii_hexdigit() || ", .-x;:".contains(c)))
             }
             OutputKind::FioTrace => any(&["fio version "]) && first.ends_with(" iolog"),
+            // The version of its form, of 64 bits.
+            OutputKind::FioState => {
+                any(&["\u{1}", "\u{2}", "\u{3}", "\u{4}"]) && text[1..].starts_with("\0\0\0\0\0\0\0")
+            }
             OutputKind::JobFile => any(&["; plan "]),
             // Others were written by hand.
             OutputKind::PlanFile => first == PLAN_MARK,
@@ -258,6 +265,7 @@ mod tests {
             K::ConvertedReport,
             K::FioLog,
             K::FioTrace,
+            K::FioState,
             K::JobFile,
             K::PlanFile,
         ];
@@ -299,6 +307,7 @@ mod tests {
             (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\",\n"),
             (K::FioReport, "fio-3.33\nStarting 1 process\n"),
             (K::FioTrace, "fio version 3 iolog\n0 a add\n"),
+            (K::FioState, "\u{3}\0\0\0\0\0\0\0\u{98}\0"),
             (K::Junit, "<?xml version=\"1.0\"?>\n<testsuites name=\"volproof\" tests=\"1\">\n"),
             (K::Html, "<!doctype html>\n<head><title>a – volproof</title>"),
             (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),

@@ -396,7 +396,10 @@ fn a_text_goes_on_beside_what_others_wrote_into_it() {
         for piece in ["two;", "three;"] {
             log.append(&|out| out.write_all(piece.as_bytes())).unwrap();
         }
-        assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&precious).unwrap()), (OLD.into(), OLD.into()));
+        assert_eq!(
+            (std::fs::read(&path).unwrap(), std::fs::read(&precious).unwrap()),
+            (OLD.into(), OLD.into())
+        );
         assert_eq!(read(log.path()), "two;three;");
         assert!(log.other_name().is_some());
     }

@@ -195,6 +195,33 @@ fn the_installed_fio_is_not_given_files_with_other_names() {
     }
 }
 
+/// fio saves under a name of its own how far a check came, and counts the jobs of the whole command.
+#[test]
+fn the_state_of_a_check_replaces_no_file_of_the_user() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    bench.folder("aux");
+    let jobs = ["fio", "--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--name=b/c", "--filename=f"];
+    for (state, more) in [
+        ("local-a-0-verify.state", &[][..]),
+        ("local-b.c-1-verify.state", &[]),
+        ("aux/local-a-0-verify.state", &["--aux-path=aux"]),
+    ] {
+        let (state, command) = (bench.path().join(state), [&jobs[..1], more, &jobs[1..]].concat());
+        std::fs::write(&state, "my notes\n").unwrap();
+        bench.run(&command).ended(1).says(&["is there and is no state of a check of fio"]);
+        assert_eq!(std::fs::read(&state).unwrap(), b"my notes\n");
+        std::fs::remove_file(&state).unwrap();
+        // One of fio's own is replaced.
+        for _ in 0..2 {
+            bench.run(&command).ended(0);
+            assert!(state.exists());
+        }
+    }
+}
+
 /// The installed fio gets the jobs that were checked: those of a pipe are there once, and a file may change meanwhile.
 #[test]
 fn jobs_from_a_pipe_are_handed_over_with_what_they_include() {

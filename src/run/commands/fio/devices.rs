@@ -296,14 +296,8 @@ fn leaves_files_alone(job: &Job) -> bool {
 
 /// Every path that a command may write to as far as its texts tell, whether it exists or not.
 fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathBuf> {
-    let flags: Vec<(&str, &str)> = command
-        .needs_fio
-        .iter()
-        .chain(&command.noted)
-        .filter_map(|(flag, _)| flag.trim_start_matches('-').split_once('='))
-        .collect();
-    let aux: Vec<String> =
-        flags.iter().filter(|(name, _)| *name == "aux-path").map(|(_, folder)| folder.to_string()).collect();
+    let flags: Vec<(&str, &str)> = flags(command).collect();
+    let aux: Vec<String> = aux_path(command).map(String::from).into_iter().collect();
     let mut all: Vec<PathBuf> = flags.iter().flat_map(|(_, text)| paths(text, &aux)).collect();
     for job in &command.jobs {
         let writes = !leaves_files_alone(job);
@@ -312,10 +306,40 @@ fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathB
         }
         all.extend(words(job, writes, &aux));
     }
+    all.extend(states(command));
     all
 }
 
-/// Everything in the texts of a job that may be a path, and the state of its checks that fio keeps.
+/// The flags of a command that only fio honours, or that change nothing here, with their values.
+fn flags(command: &Command) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+    let all = command.needs_fio.iter().chain(&command.noted);
+    all.filter_map(|(flag, _)| flag.trim_start_matches('-').split_once('='))
+}
+
+/// The folder of the files in which fio keeps how far checks came.
+fn aux_path(command: &Command) -> Option<&str> {
+    flags(command).rev().find(|(name, _)| *name == "aux-path").map(|(_, folder)| folder)
+}
+
+/// The files in which fio keeps how far the checks of jobs came: the jobs are counted through the whole command (`verify_state_gen_name` in
+/// fio's verify-state.h).
+pub fn states(command: &Command) -> Vec<PathBuf> {
+    let folder = Path::new(aux_path(command).unwrap_or_default());
+    let (mut all, mut number) = (Vec::new(), 0);
+    for job in &command.jobs {
+        let clones = job.int("numjobs").unwrap_or(1).max(1);
+        if job.given("verify").is_some() && job.flag("verify_state_save") {
+            let name = job.name.replace('/', ".");
+            all.extend(
+                (number..number + clones).map(|n| folder.join(format!("local-{name}-{n}-verify.state"))),
+            );
+        }
+        number += clones;
+    }
+    all
+}
+
+/// Everything in the texts of a job that may be a path.
 fn words(job: &Job, writes: bool, aux: &[String]) -> Vec<PathBuf> {
     let target = |name: &str| matches!(name, "filename" | "directory" | "name" | "opendir");
     let asked = |name: &str| name != "description" && (writes || !target(name));
@@ -323,11 +347,8 @@ fn words(job: &Job, writes: bool, aux: &[String]) -> Vec<PathBuf> {
     let directories = directories.flat_map(|g| plan::split(g.text.as_deref().unwrap_or_default()));
     let folders: Vec<String> = directories.chain(aux.iter().cloned()).collect();
     let texts = job.options().filter(|g| asked(g.option.name)).filter_map(|g| g.text.clone());
-    let clones = job.int("numjobs").unwrap_or(1).max(1);
-    let states = (0..clones).map(|n| format!("local-{}-{n}-verify.state", job.name));
-    let states = states.filter(|_| job.given("verify").is_some());
     let name = writes.then(|| job.name.clone());
-    texts.chain(states).chain(name).flat_map(|text| paths(&text, &folders)).collect()
+    texts.chain(name).flat_map(|text| paths(&text, &folders)).collect()
 }
 
 /// The paths that a text may stand for: whole, as fio trims it, and each of its parts; alone and below each folder.

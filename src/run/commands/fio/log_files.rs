@@ -112,7 +112,8 @@ fn entry(io: &TracedIo) -> LogEntry {
 /// Writes a file of its own, or at the end of the one that clones share. What somebody else wrote under the name since the run began stays, and
 /// the log is beside it. A log that cannot be written goes to the temporary folder.
 fn file(logs: &mut [OpenLog], name: &str, shared: bool, content: Content<'_>) -> bool {
-    let log = logs.iter_mut().find(|log| log.named == Path::new(name)).expect("every log is opened before the run");
+    let log =
+        logs.iter_mut().find(|log| log.named == Path::new(name)).expect("every log is opened before the run");
     let told = log.file.other_name();
     let written = if shared { log.file.append(content) } else { log.file.save(content) };
     let moved = log.file.other_name();

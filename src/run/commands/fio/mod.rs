@@ -312,9 +312,12 @@ fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
     native.plan.targets.iter().chain(of_steps).cloned()
 }
 
-/// Refuses other files that the installed fio writes: a trace under the name of something else or of a file in `used`, and I/O buffers in a
-/// file that holds something.
+/// Refuses other files that the installed fio writes: a trace or the state of a check under the name of something else or of a file in `used`,
+/// and I/O buffers in a file that holds something.
 fn spare_by_fio(command: &Command, used: &[(String, FileIdentity)]) -> Result<(), Failure> {
+    for path in devices::states(command).iter().filter(|path| path.exists()) {
+        output::apart(&[&crate::run::output("--aux-path", path, OutputKind::FioState)?], used)?;
+    }
     for job in &command.jobs {
         if let Some(path) = job.given("write_iolog").and_then(|g| g.text.as_deref()) {
             output::apart(
@@ -341,7 +344,9 @@ fn open_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Resul
         output::apart(&[&file], used)?;
         logs.push(OpenLog { named, file });
     }
-    used.extend(logs.iter().map(|log| (format!("the log {}", log.named.display()), FileIdentity::of(&log.named))));
+    used.extend(
+        logs.iter().map(|log| (format!("the log {}", log.named.display()), FileIdentity::of(&log.named))),
+    );
     Ok(logs)
 }
 
