@@ -90,7 +90,10 @@ fn read_whole(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
     } else if std::fs::metadata(path)?.file_type().is_fifo() {
         from_pipe(path, &mut bytes)?.take(most.0).read_to_end(&mut bytes)?;
     } else {
-        File::open(path)?.take(most.0 + 1).read_to_end(&mut bytes)?;
+        let file = File::open(path)?;
+        // One byte more than it has, so that its end is seen without more memory.
+        bytes.reserve(file.metadata()?.len().min(most.0) as usize + 1);
+        file.take(most.0 + 1).read_to_end(&mut bytes)?;
     }
     if bytes.len() as u64 > most.0 {
         return Err(io::Error::other(format!("it is longer than {most}, the most that is read: {advice}")));

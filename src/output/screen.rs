@@ -57,7 +57,9 @@ fn is_obeyed(c: char) -> bool {
 
 /// The text with such characters written as `\u001b`, which JSON reads back as the character.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
+    // Figures are most of a Record.
+    let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().all(is_plain) || !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
