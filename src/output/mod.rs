@@ -32,7 +32,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 
 pub use content::Content;
 use content::{Call, CallGate, fill, through};
@@ -212,6 +212,15 @@ impl OutputFile {
     /// file beside it. Who reads a folder of states takes each file for one. Any other file that appeared or was edited meanwhile stays.
     pub fn of_state(self) -> OutputFile {
         OutputFile { is_state: true, ..self }
+    }
+
+    /// Removes the file that was saved last, unless somebody else has written it since.
+    pub fn discard(self) {
+        if let OutputPlace::Named { folder, name, replaceable: Some(own) } = &self.place
+            && FileVersion::of(folder, name) == Some(*own)
+        {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
     }
 
     /// What it holds: it replaces such files alone, which [`apart`] sees to.

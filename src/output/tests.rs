@@ -361,6 +361,20 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     assert_eq!((late.other_name(), std::fs::read(&path).unwrap()), (None, Vec::new()));
 }
 
+#[test]
+fn a_file_that_somebody_else_wrote_since_is_not_removed() {
+    let at = folder();
+    for (name, foreign) in [("own", None), ("edited", Some("notes"))] {
+        let path = at.path().join(name);
+        let mut file = OutputFile::open("--json", &path).unwrap();
+        file.save(&|out| out.write_all(b"interim")).unwrap();
+        foreign.into_iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        file.discard();
+    }
+    OutputFile::fresh("--json", at.path(), "fresh", "json").unwrap().discard();
+    assert_eq!(names(at.path()), ["edited"]);
+}
+
 /// Another program writes into the file that grows, puts a link in its place, or makes it first.
 #[test]
 fn a_text_goes_on_beside_what_others_wrote_into_it() {

@@ -22,6 +22,8 @@ pub struct Sheet {
     kept: Option<(OutputFile, Worth)>,
     /// The result beside the kept file, and why it is there.
     beside: Option<(PathBuf, &'static str)>,
+    /// The output beside the kept file, once there is a result that may replace that one.
+    interim: Option<OutputFile>,
 }
 
 /// Why a table, a page or a report stays.
@@ -79,7 +81,7 @@ impl Worth {
 
 impl Sheet {
     pub(super) fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
-        Sheet { file, content, misplaced: None, said: false, kept: None, beside: None }
+        Sheet { file, content, misplaced: None, said: false, kept: None, beside: None, interim: None }
     }
 
     pub(super) fn open(
@@ -164,7 +166,7 @@ impl Sheet {
             _ => Worth::of_page(record).lacks_as_page(*worth),
         };
         if lacks.is_none() {
-            self.file = self.kept.take()?.0;
+            self.interim = Some(std::mem::replace(&mut self.file, self.kept.take()?.0));
         }
         lacks
     }
@@ -174,7 +176,8 @@ impl Sheet {
         match lacks {
             Some(why) => self.beside = Some((self.file.path().to_path_buf(), why)),
             None => {
-                let _ = self.beside.take().map(|(path, _)| std::fs::remove_file(path));
+                self.beside = None;
+                let _ = self.interim.take().map(OutputFile::discard);
             }
         }
     }
