@@ -65,10 +65,10 @@ fn a_capped_device() {
 
     Step                    IOPS     95 % interval  MiB/s       I/Os
     randread-iops         20,000  20,000 .. 20,000   78.1  1,200,000
-    read-throughput        1,280    1,276 .. 1,284  1,280     76,828
-    randrw-latency read    3,498    3,488 .. 3,509   13.7    209,896
-    randrw-latency write   1,502    1,491 .. 1,513   5.87     90,103
-    randrw-latency total   5,000    4,997 .. 5,003   19.5    299,999
+    read-throughput        1,279    1,276 .. 1,282  1,279     76,740
+    randrw-latency read    3,506    3,492 .. 3,520   13.7    210,356
+    randrw-latency write   1,494    1,482 .. 1,505   5.83     89,611
+    randrw-latency total   4,999    4,996 .. 5,003   19.5    299,967
 
     Service latency, from submission to completion
                            mean    p50    p90    p95    p99  p99.9 p99.99    max

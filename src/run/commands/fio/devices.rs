@@ -267,11 +267,12 @@ pub fn least_length(job: &Job, files: usize) -> Bytes {
     };
     let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
     let begins = bytes("offset").saturating_add(bytes("offset_increment").saturating_mul(clones - 1));
-    let of_file = match job.value("filesize") {
-        Some(OptionValue::Ranges([Some((_, high)), ..])) => high,
-        _ => bytes("size") / files.max(1) as u64,
-    };
-    Bytes(begins.saturating_add(of_file))
+    let by_size = begins.saturating_add(bytes("size") / files.max(1) as u64);
+    match job.value("filesize") {
+        // The length of the file, in which an offset leads.
+        Some(OptionValue::Ranges([Some((_, high)), ..])) => Bytes(high.max(by_size)),
+        _ => Bytes(by_size),
+    }
 }
 
 /// The job removes its files.
