@@ -203,7 +203,8 @@ fn the_state_of_a_check_replaces_no_file_of_the_user() {
     }
     let bench = Bench::new();
     bench.folder("aux");
-    let jobs = ["fio", "--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--name=b/c", "--filename=f"];
+    let jobs =
+        ["fio", "--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--name=b/c", "--filename=f"];
     for (state, more) in [
         ("local-a-0-verify.state", &[][..]),
         ("local-b.c-1-verify.state", &[]),
