@@ -245,7 +245,7 @@ fn a_simulated_volume_is_as_the_step_before_left_it() {
     assert!(near(rates[2].0, 3000), "the credits are spent, but for those of the last period: {rates:?}");
     assert!(near(rates[3].0, 4500), "a pause of 5 s earned 15,000: {rates:?}");
     assert!(rates[0].1 >= Nanos::micros(5500), "each MiB is loaded once: {rates:?}");
-    let other = Simulated { iops_cap: Some(1000.0), burst_iops: None, ..burst };
+    let other = Simulated { iops_cap: Some(1000.0), burst_iops: None, burst_ios: 0, ..burst };
     assert!(near(rate(Nanos(0), &other).0, 1000), "another device is a new volume");
     let touch = Step { iodepth: 1, ..step.clone() };
     let cold = Simulated { first_touch: Nanos::millis(5), ..device(Nanos::micros(500)) };
