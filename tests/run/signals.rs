@@ -247,6 +247,8 @@ fn a_reader_that_stopped_reading_does_not_keep_the_program_from_a_signal() {
             .args(["run", "f.dat", "--rw", "randread", "--runtime", "100ms"])
             .args(outputs)
             .current_dir(bench.path())
+            // What could not be printed is saved there.
+            .env("TMPDIR", bench.path())
             .stdin(Stdio::null())
             .stdout(writer)
             .stderr(Stdio::piped())

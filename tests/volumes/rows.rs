@@ -370,7 +370,8 @@ fn slow_by_chance() -> Vec<Row> {
         (31, "100ms", 0.04),
         (31, "300ms", 0.02),
     ] {
-        let device = format!("{},cap-period={period},noise={noise},noise-memory=0.5", cap(0.85));
+        let uneven = if noise > 0.0 { format!(",noise={noise},noise-memory=0.5") } else { String::new() };
+        let device = format!("{},cap-period={period}{uneven}", cap(0.85));
         let load = format!("iodepth={depth}");
         rows.push(row(
             format!("bucket of {period} with noise of {noise} at depth {depth}"),
