@@ -32,6 +32,7 @@ mod outputs;
 mod pipeline_files;
 mod planned;
 mod refusals;
+mod replaced_outputs;
 mod schema;
 mod signals;
 mod text;

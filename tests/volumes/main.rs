@@ -7,6 +7,7 @@ mod held_out;
 mod proof;
 mod rows;
 mod sentences;
+mod stopping_rows;
 mod table;
 
 use std::path::Path;
