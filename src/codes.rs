@@ -16,10 +16,10 @@ pub const CLOCK_ERROR: &str = "clock-error";
 pub const CLOCK_UNSYNCHRONISED: &str = "clock-unsynchronised";
 /// `common-window`.
 pub const COMMON_WINDOW: &str = "common-window";
-/// `cpu-quota`.
-pub const CPU_QUOTA: &str = "cpu-quota";
 /// `could-not-reach`.
 pub const COULD_NOT_REACH: &str = "could-not-reach";
+/// `cpu-quota`.
+pub const CPU_QUOTA: &str = "cpu-quota";
 /// `cpu-steal`.
 pub const CPU_STEAL: &str = "cpu-steal";
 /// `depth-not-reached`.

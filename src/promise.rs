@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use crate::catalogue::Promise;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Volume;
+use crate::catalogue::promise_error::unit_forgotten;
 use crate::catalogue::promised_level::Choice;
 use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::WantedRates;
@@ -258,7 +259,7 @@ fn provider<'a>(args: &PromiseArgs, catalogue: &'a Catalogue) -> anyhow::Result<
 fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     let provider = provider(args, catalogue)?;
     if let Some(size) = args.size.filter(|size| *size < Bytes::MIB) {
-        bail!("--size {0} is {0} bytes: did you mean {0}GiB?", size.0);
+        bail!("--size is {}", unit_forgotten(size).unwrap_or_else(|| size.to_string()));
     }
     let mut need = WantedRates {
         iops: args.need_iops.map(|n| n as f64),

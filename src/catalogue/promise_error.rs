@@ -35,13 +35,16 @@ fn figure(n: f64) -> String {
     if n.fract() == 0.0 && n.abs() < 1e15 { grouped(n as u64) } else { significant(n) }
 }
 
-/// A size as people read it; a bare number of bytes is nearly always one of GiB whose unit was forgotten.
+/// A size without its unit, in a message: a bare number of bytes is nearly always one of GiB.
+pub fn unit_forgotten(size: Bytes) -> Option<String> {
+    let Bytes(n) = size;
+    (1..Bytes::MIB.0).contains(&n).then(|| format!("{n} bytes (did you mean {n}GiB?)"))
+}
+
+/// A size as people read it.
 fn size(gib: f64) -> String {
     let bytes = Bytes((gib * Bytes::GIB.0 as f64).round() as u64);
-    match bytes {
-        Bytes(n) if (1..Bytes::MIB.0).contains(&n) => format!("{n} bytes (did you mean {n}GiB?)"),
-        _ => format!("{} GiB", figure(gib)),
-    }
+    unit_forgotten(bytes).unwrap_or_else(|| format!("{} GiB", figure(gib)))
 }
 
 /// What was most likely meant, in a message.

@@ -128,8 +128,6 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // most.
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN.max(b.period / 2.0));
     // I/Os that are slow by chance have the period of their hold in the latencies, and in the rate as well.
-    // Where they are shown to be that, a rate near the promise is an accident.
-    let by_chance = s.over_chance.is_some() && !s.held_together();
     let not_by_chance = match s.over_chance {
         Some(over) => {
             evidence.extend(beside_chance(s, over, flat.is_some()));
@@ -137,6 +135,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         }
         None => seen_apart || flat.is_some() || known && n >= super::FILLED_BY_FEW as f64,
     };
+    // Where the counts show chance, a rate near the promise is an accident.
+    let by_chance = s.over_chance.is_some() && !not_by_chance;
     // A volume that stops holds no request for two of its periods, and is at the rate of the promise only by accident.
     let stops = s.may_stop(b.modes.passed).filter(|_| teeth.is_none() && !near);
     let confidence = match not_by_chance || teeth.is_some() || near && !by_chance {

@@ -1,6 +1,7 @@
 //! Caps of the catalogue that a rate is at: whose formula it may have met, where nobody said what volume it was.
 
 use crate::catalogue::catalogue_file::Catalogue;
+use crate::catalogue::entry::Volume;
 use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::codes;
 use crate::diagnose::Summary;
@@ -41,32 +42,7 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
             Some(_) => &[Some(Choice::Most), Some(Choice::Least)],
             None => &[None],
         };
-        for &iops in choices {
-            let at =
-                |gib: f64| Level::of(v, gib, Bought { iops, ..Bought::default() }).ok()?.iops.of(direction);
-            let Some(most) = at(v.capacity_gib[1]) else { continue };
-            if x < most - x * BELOW || x > most + above {
-                continue;
-            }
-            let (mut low, mut high) = (v.capacity_gib[0].floor(), v.capacity_gib[1].ceil());
-            while high - low > 1.0 {
-                let middle = ((low + high) / 2.0).floor();
-                if at(middle).is_some_and(|n| n >= most) { high = middle } else { low = middle }
-            }
-            let from = if at(v.capacity_gib[0]) == Some(most) { v.capacity_gib[0] } else { high };
-            let included =
-                if iops == Some(Choice::Least) { " with the least IOPS that it is sold with" } else { "" };
-            found.push((
-                (x - most).abs(),
-                format!(
-                    "{} of {} GiB or more{included}: {} IOPS ({})",
-                    v.id(),
-                    significant(from),
-                    grouped(most as u64),
-                    v.as_of
-                ),
-            ));
-        }
+        found.extend(choices.iter().filter_map(|iops| at_cap(v, *iops, direction, x, above)));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
     let left = found.len().saturating_sub(MOST_CAPS);
@@ -75,4 +51,28 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
         words.push(format!("and {left} other types"));
     }
     words
+}
+
+/// The cap of a type with so much bought, where the rate `x` is at it or so much above: how far from it, and the cap in words.
+fn at_cap(
+    v: &Volume,
+    iops: Option<Choice>,
+    direction: PromiseDirection,
+    x: f64,
+    above: f64,
+) -> Option<(f64, String)> {
+    let at = |gib: f64| Level::of(v, gib, Bought { iops, ..Bought::default() }).ok()?.iops.of(direction);
+    let most = at(v.capacity_gib[1])?;
+    if x < most - x * BELOW || x > most + above {
+        return None;
+    }
+    let (mut low, mut high) = (v.capacity_gib[0].floor(), v.capacity_gib[1].ceil());
+    while high - low > 1.0 {
+        let middle = ((low + high) / 2.0).floor();
+        if at(middle).is_some_and(|n| n >= most) { high = middle } else { low = middle }
+    }
+    let from = if at(v.capacity_gib[0]) == Some(most) { v.capacity_gib[0] } else { high };
+    let included = if iops == Some(Choice::Least) { " with the least IOPS that it is sold with" } else { "" };
+    let (id, from, most_told) = (v.id(), significant(from), grouped(most as u64));
+    Some(((x - most).abs(), format!("{id} of {from} GiB or more{included}: {most_told} IOPS ({})", v.as_of)))
 }

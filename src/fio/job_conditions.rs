@@ -13,7 +13,6 @@ use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
-/// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 /// Engines that read and write a file, a device or a volume of a network. All others drive none: they make or remove files, send packets,
 /// keep the CPU busy or move memory.
 const OF_A_VOLUME: [&str; 24] = [
@@ -42,6 +41,7 @@ const OF_A_VOLUME: [&str; 24] = [
     "nfs",
     "gfapi",
 ];
+/// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
 /// Options of engines that keep a CPU busy whatever the volume does.
 const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];

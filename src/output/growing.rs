@@ -125,11 +125,6 @@ impl GrowingOutput {
         self.begin.extend_from_slice(piece);
     }
 
-    /// All that was kept.
-    pub fn kept(&self) -> &[u8] {
-        &self.begin
-    }
-
     /// Writes a piece behind the ones before it. Where somebody else has written into the file since then, it stays, and the text goes on beside it.
     ///
     /// # Errors
@@ -140,8 +135,8 @@ impl GrowingOutput {
             Some(_) => (self.to.begin_beside()?, false),
             None => (self.to.begin()?, true),
         };
-        let text = if begun { piece.to_vec() } else { [&self.begin, piece].concat() };
-        let written = file.write_all(&text);
+        let again: &[u8] = if begun { &[] } else { &self.begin };
+        let written = file.write_all(again).and_then(|()| file.write_all(piece));
         let left = if is_emptied(&file).unwrap_or(false) { FileVersion::of_open(&file) } else { None };
         let (file, _) = self.file.insert((file, left));
         written?;
