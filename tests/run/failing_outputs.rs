@@ -85,6 +85,40 @@ impl Drop for Small {
     }
 }
 
+/// fio ends with 0 when its report meets a full disk.
+#[test]
+fn a_report_that_the_installed_fio_could_not_write_is_no_success() {
+    if volproof::fio::installed::find(&std::env::var_os("PATH").unwrap_or_default()).is_none() {
+        return println!("skipped: fio is not installed");
+    }
+    let bench = bench();
+    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let filler = small.0.join("filler");
+    let fio = |room: usize, words: &str| {
+        std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
+        let line = format!("fio --name=a --filename=data/a --size=64k --rw=write --verify=md5 {words}");
+        let ran = bench.run(&line.split(' ').collect::<Vec<_>>());
+        std::fs::remove_file(&filler).unwrap();
+        for name in Bench::names(&small.0) {
+            std::fs::remove_file(small.0.join(name)).unwrap();
+        }
+        ran
+    };
+    for (room, words) in [
+        (0, "--output=small/report"),
+        (4096, "--output=small/report --output-format=json"),
+        (4096, "--output=small/report --output-format=normal,json"),
+        (0, "--write_lat_log=small/log"),
+    ] {
+        fio(room, words).ended(1).says(&["is cut", "small/", "are free there"]);
+    }
+    for words in
+        ["--output=small/report", "--output=small/report --output-format=json", "--write_lat_log=small/log"]
+    {
+        fio(49152, words).ended(0);
+    }
+}
+
 #[test]
 fn a_full_filesystem_loses_no_figure() {
     let bench = bench();

@@ -6,7 +6,6 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +23,7 @@ use crate::run::end_signals;
 ///
 /// # Errors
 /// When fio is not installed, or cannot be started.
-pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCode, Failure> {
+pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<u8, Failure> {
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let mut signals = Signals::new(end_signals::all().chain([SIGCHLD]))
@@ -39,7 +38,7 @@ pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCo
         // fio may have ended before the first signal is waited for.
         if let Some(status) = child.try_wait().map_err(|e| lost("waited for", e))? {
             let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-            return Ok(if hung_up { super::HUNG_UP } else { code as u8 }.into());
+            return Ok(if hung_up { super::HUNG_UP } else { code as u8 });
         }
         for signal in signals.wait() {
             let told = match signal {

@@ -21,6 +21,7 @@ mod path_of_later;
 mod print_report;
 mod room_for_files;
 mod volproof_options;
+mod whole_outputs;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -152,9 +153,12 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                 .map_err(|e| as_fio(e.into()))?;
             }
             let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
-            let ended = hand_over::to_installed(&arguments, &needs);
+            let ended = hand_over::to_installed(&arguments, &needs)?;
             drop((texts, cleared));
-            ended
+            if ended == 0 {
+                whole_outputs::check(&command)?;
+            }
+            Ok(ended.into())
         }
     }
 }
