@@ -1,4 +1,4 @@
-# The needs of etcd on a filesystem whose disk delays every request by 1, 5 and 12 ms. A flush is a write of data and often one
+# The needs of etcd on a filesystem whose disk delays every request by 1, 5 and 12 ms, and on one that is limited to 60 requests a second. A flush is a write of data and often one
 # of the filesystem's log, so that 5 ms are too slow for a p99 of 10 ms. At 12 ms every flush takes longer than 10 ms: that is a FAIL on any host.
 modprobe -q xfs
 null_blk nullb0 queue_mode=2 memory_backed=1 size=400
@@ -40,3 +40,5 @@ delayed 1 61s
 delayed 5 20s
 delayed 12 20s
 remove_null_blk nullb0
+# A flush is two requests there, so that two follow each other by 33 ms: a FAIL by a limit of the volume.
+etcd "60 requests a second" 20s 16 "$(disk SLOW)" mkfs.xfs -q -f
