@@ -17,7 +17,7 @@ const LONG_RUN: Nanos = Nanos::seconds(300);
 /// The number of impossible figures that are named; further ones are only counted.
 const IMPOSSIBLE_TOLD: usize = 6;
 /// Folders and devices that are memory on every Linux of today, and folders below them where disks are mounted.
-const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
+const MEMORY: [&str; 5] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram", "/dev/pmem"];
 /// Names in reports that are no volume: memory, and files that the kernel makes up.
 const NO_VOLUME: [&str; 7] =
     ["/dev/zram", "/dev/nullb", "/dev/zero", "/dev/null", "/dev/full", "/proc/", "/sys/"];
@@ -85,7 +85,11 @@ pub(super) fn impossible(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// The file or device is memory: by its filesystem where volproof measured, by its path where a report names no more.
 pub(super) fn in_memory(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let begins = |path: &Path, with: &[&str]| with.iter().any(|m| path.to_string_lossy().starts_with(m));
+    // A folder is named without the slash at its end.
+    let begins = |path: &Path, with: &[&str]| {
+        let path = format!("{}/", path.to_string_lossy());
+        with.iter().any(|m| path.starts_with(m))
+    };
     let by_path = |path: &Path| begins(path, &MEMORY) && !begins(path, &ON_DISK);
     let path = match &case.reported {
         Some(reported) if reported.conditions.is_null() => None,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::job::{Given, Job as Asked};
 use super::mistake::Origin;
 use super::option;
-use super::option_value::{self, TargetAmount};
+use super::option_value::{self, OptionValue, TargetAmount};
 use super::output::{AskedRate, Header, Output, OutputRow, Stats};
 use super::plan::block_ranges;
 use crate::plan::Pattern;
@@ -44,7 +44,7 @@ const OF_A_VOLUME: [&str; 24] = [
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
 /// Options of engines that keep a CPU busy whatever the volume does.
-const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];
+const POLLING: [&str; 6] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll", "userspace_reap"];
 
 /// Conditions of a row, or of several that are one run, as `fio::runs` merges them.
 pub fn of(output: &Output, job: &OutputRow) -> Conditions {
@@ -150,7 +150,9 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
         None => Known::Unknown,
     };
+    let apart = shown.own.iter().any(|g| ["filename", "directory"].contains(&g.option.name));
     Conditions {
+        differing_targets: apart.then_some(true).into(),
         rw: shared(given("rw"), all.rw, why),
         block: shared(given("bs"), all.block, why).or(|| block),
         engine: shared(given("ioengine"), all.engine, why),
@@ -225,12 +227,18 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let fsync = ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).max();
     let on = |name: &&str| job.option(output, &[name]).is_some_and(|v| v != "0");
     let files = asked.text("filename").filter(|f| !f.is_empty());
-    let places = files.clone().or_else(|| asked.text("directory")).filter(|t| !t.is_empty());
+    let named_by_form = || asked.text("filename_format").filter(|form| form.contains('/'));
+    let places =
+        files.clone().or_else(named_by_form).or_else(|| asked.text("directory")).filter(|t| !t.is_empty());
     Conditions {
         rw: rw.into(),
         block: block.into(),
         engine: asked.engine().to_string().into(),
-        polling: (POLLING.iter().any(on) || POLLING.contains(&asked.engine())).into(),
+        // To wait for no completion is to ask again and again.
+        polling: (POLLING.iter().any(on)
+            || POLLING.contains(&asked.engine())
+            || asked.int("iodepth_batch_complete_min") == Some(0))
+        .into(),
         iodepth: positive(asked.int("iodepth")).into(),
         direct: match asked.engine() {
             "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
@@ -240,7 +248,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         // Without names fio gives each job files of its own.
         own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),
         own_offsets: there("offset_increment").into(),
-        size: match asked.size("size") {
+        size: match asked.size("size").or_else(|| size_of_files(&asked)) {
             Some(TargetAmount::Bytes(b)) if b > 0 => Bytes(b).into(),
             Some(TargetAmount::Bytes(_)) | None => Bytes(0).into(),
             Some(_) => Known::Unknown,
@@ -257,12 +265,27 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
         },
         // fio compresses a buffer by zeros, unless it is given a pattern.
-        zeros: (asked.flag("zero_buffers")
-            || asked.int("buffer_compress_percentage") == Some(100) && !there("buffer_pattern"))
+        zeros: match asked.text("buffer_pattern") {
+            Some(pattern) => is_zeros(&pattern),
+            None => asked.flag("zero_buffers") || asked.int("buffer_compress_percentage") == Some(100),
+        }
         .into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
+}
+
+/// The size of the files that a job without `size` was given, all of them together and as large as they may be.
+fn size_of_files(asked: &Asked) -> Option<TargetAmount> {
+    let Some(OptionValue::Ranges([Some((_, largest)), ..])) = asked.value("filesize") else { return None };
+    let files = asked.int("nrfiles").and_then(|n| u64::try_from(n).ok()).unwrap_or(1).max(1);
+    Some(TargetAmount::Bytes(largest.saturating_mul(files)))
+}
+
+/// A pattern of numbers that are all nought: `0`, `0x00`.
+fn is_zeros(pattern: &str) -> bool {
+    let digits = pattern.trim().trim_start_matches("0x");
+    !digits.is_empty() && digits.chars().all(|c| c == '0')
 }
 
 fn options(output: &Output, job: &OutputRow) -> Asked {

@@ -76,7 +76,7 @@ impl Judge<'_> {
                     (Outcome::Inconclusive, excess.reason)
                 }
                 None if self.tells_only_the_sum() => {
-                    let reason = "the report tells only the sum of several volumes, one of which may fall short: measure each by itself";
+                    let reason = "the report tells only the sum of what may be several volumes, one of which may fall short: measure each by itself";
                     (Outcome::Inconclusive, reason.into())
                 }
                 None => match low_samples(reported, &s, measured, &terms) {
@@ -123,11 +123,23 @@ impl Judge<'_> {
         )
     }
 
-    /// Several volumes were targets of one job: as many as the promise names, or as there are disks among the targets.
+    /// Several volumes may have been targets of one row: as many as the promise names, or as there are disks and folders among the targets.
     fn tells_only_the_sum(&self) -> bool {
-        let targets = self.conditions.targets.as_ref().map_or(&[][..], |t| t.as_slice());
-        let disks: HashSet<&str> = targets.iter().filter_map(|path| disk_of(path)).collect();
-        disks.len() > 1 || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
+        let c = self.conditions;
+        let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
+        // A folder is a target where each job has files of its own in it.
+        let folders = c.own_files.get() == Some(true);
+        let mut places: HashSet<&Path> = HashSet::new();
+        let mut by_job = false;
+        for path in targets {
+            let folder = path.parent().unwrap_or(path);
+            by_job |= c.jobs.get() != Some(1) && folder.to_string_lossy().contains("$jobnum");
+            places.insert(disk_of(path).map_or(if folders { path } else { folder }, Path::new));
+        }
+        places.len() > 1
+            || by_job
+            || c.differing_targets.get() == Some(true)
+            || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
     }
 
     /// The mean latency as the report tells it.

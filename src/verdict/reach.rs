@@ -5,6 +5,7 @@
 //! requests waited for most of the time. A volume that stops again and again, or is slow now and then, gives more with more in flight,
 //! although at one depth it looks like a quota.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::cap_wait;
@@ -258,11 +259,23 @@ fn flushing(judge: &Judge<'_>, depth: u64) -> Nanos {
     }
 }
 
-/// The latency of an open loop before its I/Os fill the queue: of the shortest twentieth of its first second.
+/// An open loop whose queue was full all the time is a closed loop of that depth: each I/O that completes makes room for one that waits.
+fn as_closed_loop(step: &StepRecord) -> Cow<'_, StepRecord> {
+    let full = step.in_flight_asked.get().is_some_and(|depth| step.in_flight_mean >= FULL * depth);
+    match step.open_loop.is_some() && full {
+        true => Cow::Owned(StepRecord { open_loop: None, ..step.clone() }),
+        false => Cow::Borrowed(step),
+    }
+}
+
+/// The latency of an open loop before its I/Os fill the queue: of the shortest twentieth of its first second, where that is shorter than later. Else
+/// I/Os are short now and then, whatever the queue.
 fn before_the_queue_fills(step: &StepRecord) -> Option<Nanos> {
-    let streams = step.targets.iter().flat_map(|t| [&t.series.read, &t.series.write]).flatten();
     step.open_loop.as_ref()?;
-    pooled(streams.filter_map(|stream| stream.service.first())).quantile(0.05)
+    let streams = || step.targets.iter().flat_map(|t| [&t.series.read, &t.series.write]).flatten();
+    let shortest = pooled(streams().filter_map(|stream| stream.service.first())).quantile(0.05)?;
+    let later = pooled(streams().flat_map(|stream| stream.service.iter().skip(1))).quantile(0.05)?;
+    (later.0 > 2 * shortest.0).then_some(shortest)
 }
 
 /// Why more in flight would give no more, where the step or another one shows that.
@@ -372,7 +385,7 @@ fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos>
 /// A queue that is served at a constant rate shows the same at each depth: after the first deeper step, the next one has the depth that
 /// decides.
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
-    let summary = Summary::of(judge.record, judge.step);
+    let summary = Summary::of(judge.record, &as_closed_loop(judge.step));
     let plenty = plenty(judge.judged_promise, promised);
     let own = summary.own_latency(waits_its_turn(judge.diagnosis))?;
     let own = before_the_queue_fills(judge.step).map_or(own, |first| first.min(own));
