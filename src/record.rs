@@ -47,7 +47,7 @@ use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
-pub use conditions::{Conditions, Pace};
+pub use conditions::{Conditions, DrainedQueue, Pace};
 pub use course_answer::{
     AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
     UnmeasuredPoint,

@@ -10,6 +10,9 @@ pub const SATURATED: f64 = 0.95;
 /// `AT_LEISURE` of theirs.
 const CROWDED: f64 = 0.7;
 const AT_LEISURE: f64 = 0.5;
+/// Tags that are taken in this share of so many samples are taken all along.
+const SAMPLES: usize = 10;
+const NEARLY_ALL: f64 = 0.9;
 /// From this rate on the cost of a scheduler is larger than its use.
 const FAST: f64 = 100_000.0;
 
@@ -81,12 +84,12 @@ pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// All tags of the queues are taken: more depth waits in this machine.
 ///
-/// `proven` for one disk: requests in the driver and requests in flight are both counted, so that the difference waits above the driver.
-/// Of several disks it is not known how many requests each of them had: `likely`.
+/// `proven` for one disk whose tags were taken in nearly all of [`SAMPLES`] samples or more: requests in the driver and requests in flight are both
+/// counted, so that the difference waits above the driver. `likely` where fewer samples say so, and of several disks, since it is not known how many
+/// requests each of them had.
 pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
-    let confidence = if e.disks.len() == 1 { Confidence::Proven } else { Confidence::Likely };
     for (queue, disk) in e.queues.iter().filter_map(|q| Some((q, e.disks.iter().find(|d| d.name == q.disk)?)))
     {
         let tags = queue.nr_requests? * queue.hardware_queues.max(1);
@@ -94,8 +97,13 @@ pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
         let mut seen: Vec<u64> = disk.in_flight.clone();
         seen.sort_unstable();
         let usual = *seen.get(seen.len() / 2)?;
+        let taken = |n: u64| n <= tags && n.saturating_mul(10) >= tags.saturating_mul(9);
+        let times = seen.iter().filter(|n| taken(**n)).count();
+        let all_along = seen.len() >= SAMPLES && times as f64 >= NEARLY_ALL * seen.len() as f64;
+        let confidence =
+            if all_along && e.disks.len() == 1 { Confidence::Proven } else { Confidence::Likely };
         let per_disk = run.step.in_flight_mean / e.disks.len() as f64;
-        if seen.len() >= 3 && per_disk > 1.05 * tags as f64 && usual <= tags && usual * 10 >= tags * 9 {
+        if seen.len() >= 3 && per_disk > 1.05 * tags as f64 && taken(usual) {
             return Some(
                 Finding::new(
                     "queue-full",

@@ -138,11 +138,13 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let stops = load.stops().or_else(|| stalls_of_each_second(&run))?;
     let Stops { silent_share: silent, period_seconds: period } = stops;
     let (told, sure) = load.share_of(&stops);
-    // A few slow I/Os may fill a shallow queue now and then. Each of them lasts longer than such a pause, and the seconds differ.
+    // I/Os that are slow one by one, all of which began with the run, come back together for a minute or two at any depth. A few of them may fill a
+    // shallow queue now and then: each lasts longer than such a pause, and the seconds differ.
     let s = &case.summary;
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
     let shorter = s.outlasts(silent * period);
-    if s.mean_where_slow_ios_fill(FILLED_BY_FEW).is_some() && (s.slow_one_by_one() || uneven && shorter) {
+    let filled_now_and_then = uneven && shorter && s.mean_where_slow_ios_fill(FILLED_BY_FEW).is_some();
+    if s.slow_one_by_one() || filled_now_and_then {
         return None;
     }
     // What others have done meanwhile is no stop of the volume, and a few in a short run may be chance.

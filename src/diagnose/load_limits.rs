@@ -2,6 +2,8 @@
 
 use super::{Confidence, DiagnosisCase, Finding};
 use crate::codes;
+use crate::record::{DrainedQueue, StepTarget};
+use crate::sample::{GRID, PER_SECOND};
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, significant};
 
@@ -21,6 +23,10 @@ const SAMPLES: u64 = 20;
 pub const EMPTY: f64 = 0.5;
 /// A queue that is filled to less than this waits for the load.
 const FILLED: f64 = 0.9;
+/// A queue that is full for so many bins of 100 ms has made the load wait: half a second leaves four whole ones.
+const FULL_FOR: usize = 4;
+/// A load that waits for more than this share of the time is hardly what sets the rate.
+const MOSTLY: f64 = 0.5;
 
 /// Time went into flushes.
 ///
@@ -113,8 +119,8 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// The load's own settings held it: a rate or pauses.
 ///
-/// `proven` where the rate is the one asked for and room was left in the queue, which excludes that the load waited for the volume. Else a
-/// volume that ends at the same rate is not excluded: `likely`.
+/// `proven` where the rate is the one asked for and room was left in the queue all the time, which excludes that the load ever waited for the
+/// volume. Where it waited, a volume that ends at the same rate is not excluded: `likely`, and `possible` where it waited most of the time.
 pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let x = s.iops?;
@@ -131,6 +137,9 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if let Some(offered) = s.offered {
         let finding = limited_by_rate(case, x, offered, filled)?;
         return Some(short(finding).number("offered_per_second", offered));
+    }
+    if let Some(queue) = &s.drained_queue {
+        return Some(short(limited_by_draining(queue, filled)));
     }
     let filled = filled.filter(|f| *f < FILLED && flushes(case).is_none())?;
     if let Some(pauses) = &s.pauses {
@@ -174,22 +183,52 @@ fn limited_by_rate(
     if !kept && !filled.is_some_and(|f| f < EMPTY) {
         return None;
     }
-    let proven = filled.is_some_and(|f| f < FILLED) && !missed(EXACT);
+    let (waited, seconds) = (waited(case, offered), s.window.map_or(0.0, Nanos::as_seconds));
+    let roomy = filled.is_some_and(|f| f < FILLED) && !missed(EXACT);
     let figure = if missed(EXACT) { format!("{} done", significant(done)) } else { "done".into() };
     let finding = Finding::new(
         codes::LOAD_LIMITED,
-        if proven { Confidence::Proven } else { Confidence::Likely },
+        match waited {
+            Some(0.0) if roomy => Confidence::Proven,
+            Some(full) if full > MOSTLY * seconds => Confidence::Possible,
+            _ => Confidence::Likely,
+        },
         format!(
             "The load held itself back: {}/s were asked for ({told}) and {figure}.",
             significant(offered)
         ),
         format!("leave {told} out to see what the volume can do; the latencies are those at this load"),
     );
-    Some(finding.because(format!(
+    let finding = finding.because(format!(
         "{}/s were done, {} % of what was asked for",
         significant(done),
         significant(done / offered * 100.0)
-    )))
+    ));
+    Some(match waited.filter(|full| *full > 0.0) {
+        Some(full) => finding.because(format!(
+            "for {} s of {} the queue was full, and I/Os that were due waited for a place in it",
+            significant(full),
+            significant(seconds)
+        )),
+        None => finding,
+    })
+}
+
+/// For how many seconds a load with a rate of its own waited for the volume, since its queue was full, or that of the target where it was full for
+/// longest. `None` where the result does not tell it.
+fn waited(case: &DiagnosisCase<'_>, offered: f64) -> Option<f64> {
+    let s = &case.summary;
+    let Some(run) = case.run else {
+        // While the longest I/O was under way, fewer became due than the queue holds.
+        let due = s.max.filter(|longest| longest.0 > 0)?.as_seconds() * offered;
+        return (due < FILLED * s.asked?).then_some(0.0);
+    };
+    let targets = &run.step.targets;
+    let least = FILLED * GRID.0 as f64 * s.asked? / targets.len() as f64;
+    let full = |t: &StepTarget| t.series.in_flight_ns.iter().filter(|ns| **ns as f64 >= least).count();
+    let longest = targets.iter().map(full).max()?;
+    let known = targets.iter().all(|t| !t.series.in_flight_ns.is_empty());
+    known.then_some(if longest < FULL_FOR { 0.0 } else { longest as f64 / PER_SECOND as f64 })
 }
 
 /// The load paused between its I/Os, as an option of fio says.
@@ -203,6 +242,28 @@ fn limited_by_pauses(pauses: &str) -> Finding {
     };
     let advice = format!("leave {pauses} out to see what the volume can do");
     Finding::new(codes::LOAD_LIMITED, Confidence::Likely, headline, advice)
+}
+
+/// The load let its queue drain before it filled it again. `possible` where as many were in flight as were asked for, which may be a slow volume:
+/// fio counts a request as in flight until it has taken its completion.
+fn limited_by_draining(queue: &DrainedQueue, filled: Option<f64>) -> Finding {
+    let DrainedQueue { option, left } = queue;
+    let drained = filled.is_none_or(|f| f < FILLED);
+    let headline = match drained {
+        true => format!(
+            "The load let its queue drain to {left} before it filled it again ({option}): the rate is that of a queue that is not kept full."
+        ),
+        false => format!(
+            "The load let its queue drain to {left} before it filled it again ({option}): the volume had less in flight than fio counts."
+        ),
+    };
+    Finding::new(
+        codes::LOAD_LIMITED,
+        if drained { Confidence::Likely } else { Confidence::Possible },
+        headline,
+        format!("leave {option} out to see what the volume can do"),
+    )
+    .because(format!("{option}: fio refills the queue when {left} are left, and counts a request as in flight until it takes its completion"))
 }
 
 /// The queue was nearly empty, and no option says why.

@@ -7,7 +7,7 @@ use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::{EngineKind, FileState, Pattern};
-use crate::record::{Band, Conditions, Record, ReportProgram, StepRecord};
+use crate::record::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
 use crate::stats::little::in_flight;
 use crate::stats::percentile::pooled;
@@ -143,6 +143,8 @@ pub struct Summary {
     pub pace: Option<String>,
     /// The option that makes the load pause, as it was given.
     pub pauses: Option<String>,
+    /// The load lets its queue drain before it fills it again; the requests that are left are those of all jobs.
+    pub drained_queue: Option<DrainedQueue>,
     /// Whether it is known if a rate was set.
     pub pace_known: bool,
     /// Requests that were to be in flight.
@@ -376,6 +378,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         pace: None,
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
+        drained_queue: None,
         pace_known: true,
         asked: step.in_flight_asked.get(),
         program: ReportProgram::default(),
@@ -451,7 +454,7 @@ impl Promised {
     }
 }
 
-/// The disks' counters of the samples that lie wholly in the window, put in proportion to its length.
+/// The disks' counters of the samples that lie wholly in the window, put in proportion to its length; none where they are those of less than half of it.
 fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let e = &step.evidence;
     let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0.saturating_add(step.window_ns.0));
@@ -465,7 +468,7 @@ fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
     let spans = e.at_ns.iter().zip(starts).zip(&inside).filter(|(_, i)| **i);
     let seen = total(spans.map(|((end, start), _)| end.0 - start.0));
-    if e.disks.is_empty() || seen < 2_000_000_000 {
+    if e.disks.is_empty() || seen < 2_000_000_000 || 2 * seen < step.window_ns.0 {
         return None;
     }
     let scale = step.window_ns.0 as f64 / seen as f64;

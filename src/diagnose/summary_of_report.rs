@@ -3,7 +3,7 @@
 use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
 use crate::plan::Pattern;
 use crate::record::{
-    Conditions, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
+    Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
 };
 use crate::sample::Direction;
 use crate::stats::little;
@@ -57,6 +57,10 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         offered: conditions.offered(),
         pace: pace.and_then(|p| p.rate_option.clone()),
         pauses: pace.and_then(|p| p.pause_option.clone()),
+        drained_queue: pace.and_then(|p| {
+            let queue = p.drained_queue.clone()?;
+            Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
+        }),
         // A status line tells a rate, and says nothing about the other options.
         pace_known: conditions.runtime.is_known(),
         asked,

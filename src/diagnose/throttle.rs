@@ -47,6 +47,10 @@ impl TokenBucket {
     pub fn of(s: &Summary) -> Option<TokenBucket> {
         let (n, x) = (s.ios_in_flight()?, s.iops?);
         let modes = Modes::of(s)?;
+        // I/Os that wait until others of their batch are done have speeds of their own.
+        if s.drained_queue.is_some() {
+            return None;
+        }
         // With one request at a time, some slow I/Os are enough for two speeds: only equal counts show a quota.
         if s.offered.is_some() || s.in_flight? < super::ALONE && !s.held_together() {
             return None;
@@ -262,7 +266,13 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
     let unsteady = holds_no_rate(case) || super::lapse_findings::stalls_much(case);
-    if unsteady || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
+    if s.drained_queue.is_some()
+        || unsteady
+        || !alike
+        || middle <= 3.0 * min.0 as f64
+        || n < 4.0
+        || s.offered.is_some()
+    {
         return None;
     }
     // Only requests that find the queue empty do not wait. Where more are quick, they overtook others, and there is no such queue.
@@ -339,7 +349,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // Without latencies the rate tells how long a request can have taken.
     let (mean, most) = s.mean_ns.map_or((n / x * 1e9, "at most "), |mean| (mean, ""));
     // Flushes and pauses between the I/Os take a part of the time.
-    let others = s.flushes.is_some() || s.pauses.is_some();
+    let others = s.flushes.is_some() || s.pauses.is_some() || s.drained_queue.is_some();
     if n > super::FEW_IN_FLIGHT
         || asked > super::FEW_IN_FLIGHT
         || s.offered.is_some()

@@ -129,13 +129,13 @@ pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
 
 /// Our own CPU quota.
 ///
-/// `proven`: the kernel counted the periods in which it denied CPU time.
+/// `proven`: the kernel counted the periods in which it denied CPU time. The finding does not say how much rate that cost.
 pub fn cpu_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         codes::CPU_QUOTA,
         Confidence::Proven,
-        "Our own cgroup was denied CPU time: its limit was measured.",
+        "Our own cgroup was denied CPU time, and the load waited for it.",
     )
 }
 

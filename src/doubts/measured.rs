@@ -474,7 +474,7 @@ pub(super) fn quota(case: &DoubtCase<'_>) -> Option<Doubt> {
         Severity::Blocker,
         codes::CPU_QUOTA,
         format!("our own cgroup was denied CPU time in {} (cpu.max)", counted(periods, "period")),
-        "raise the CPU limit of the container: this measured the limit",
+        "raise the CPU limit of the container: the load waited for it",
     ))
 }
 

@@ -24,7 +24,7 @@ use crate::record::{
     Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
-use crate::result_file::{self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError};
+use crate::result_file::{self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError, SUMMARY_OF_KUBESTR};
 use crate::stored_verdict;
 use crate::unit::counted;
 use crate::verdict;
@@ -248,6 +248,7 @@ fn without_path(e: ResultFileError) -> anyhow::Error {
         ResultFileError::Report { source, .. } => source.into(),
         ResultFileError::Neither { .. } => anyhow::anyhow!("it {NO_RESULT}"),
         ResultFileError::Binary { .. } => anyhow::anyhow!("it {NO_TEXT}"),
+        ResultFileError::Kubestr { .. } => anyhow::anyhow!("it {SUMMARY_OF_KUBESTR}"),
         ResultFileError::Command { .. } => anyhow::anyhow!("it {ONLY_A_COMMAND}"),
         e => e.into(),
     }

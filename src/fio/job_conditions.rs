@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use super::job::{Given, Job as Asked};
 use super::mistake::Origin;
+use super::of_record::VERSION;
 use super::option;
 use super::option_value::{self, OptionValue, TargetAmount};
 use super::output::{AskedRate, Header, Output, OutputRow, Stats};
 use super::plan::block_ranges;
 use crate::plan::Pattern;
-use crate::record::{Conditions, Known, Pace};
+use crate::record::{Conditions, DrainedQueue, Known, Pace};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
@@ -43,6 +44,8 @@ const OF_A_VOLUME: [&str; 24] = [
 ];
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
+/// A queue in which this share of its depth is left has been kept full.
+const KEPT_FULL: f64 = 0.9;
 /// Options of engines that keep a CPU busy whatever the volume does.
 const POLLING: [&str; 6] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll", "userspace_reap"];
 
@@ -194,10 +197,8 @@ fn status_rate(output: &Output, job: &OutputRow, c: &mut Conditions) {
         (AskedRate::Bytes(n), Some(block)) => (n / block.0 as f64, "rate"),
         _ => return,
     };
-    let pauses = c.pace.as_ref().and_then(|p| p.pause_option.clone());
-    c.pace =
-        Pace { offered_per_second: Some(offered), rate_option: Some(option.into()), pause_option: pauses }
-            .into();
+    let other = c.pace.as_ref().cloned().unwrap_or_default();
+    c.pace = Pace { offered_per_second: Some(offered), rate_option: Some(option.into()), ..other }.into();
 }
 
 /// The line that fio prints of a job before it runs: as the report has it, else from the options; none where there are none.
@@ -256,7 +257,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         time_based: there("time_based").then(|| asked.flag("time_based")).into(),
         runtime: asked.time("runtime").unwrap_or_default().into(),
         ramp: asked.time("ramp_time").unwrap_or_default().into(),
-        pace: pace(&asked, job).into(),
+        pace: Pace { drained_queue: drained_queue(output, &asked), ..pace(&asked, job) }.into(),
         reads_percent: asked.reads().into(),
         distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
         stonewall: match ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
@@ -334,7 +335,36 @@ fn pace(asked: &Asked, job: &OutputRow) -> Pace {
         offered_per_second: rate.map(|r| r * f64::from(jobs(asked, job))),
         rate_option: rate.and_then(|r| line(if r == by_bytes { "rate" } else { "rate_iops" })),
         pause_option: asked.time("thinktime").filter(|t| t.0 > 0).and(line("thinktime")),
+        ..Pace::default()
     }
+}
+
+/// A queue that drains before it is filled again, where that leaves clearly fewer requests than its depth. fio fills a full queue again when at most
+/// `iodepth_low` requests are left, and takes `iodepth_batch_complete_min` or more completions each time that it waits for some (fio's HOWTO, "I/O
+/// depth"). How many it submits at once, and takes at most, lets no queue drain.
+fn drained_queue(output: &Output, asked: &Asked) -> Option<DrainedQueue> {
+    // volproof's own engines refill at once, whatever these options say.
+    if output.version == VERSION || ONE_AT_A_TIME.contains(&asked.engine()) {
+        return None;
+    }
+    let depth = asked.int("iodepth").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1)?;
+    let given = |name: &str| {
+        let value = asked.int(name).and_then(|n| u32::try_from(n).ok()).filter(|n| (1..depth).contains(n));
+        Some((value?, asked.given(name)?.line()))
+    };
+    let all_at_once = || {
+        let given = asked.given("iodepth_batch_complete_min")?;
+        let count = asked.int("iodepth_batch_complete_min")?;
+        (count >= i64::from(depth)).then(|| (depth, given.line()))
+    };
+    let low = given("iodepth_low");
+    let batch = given("iodepth_batch_complete_min").or_else(all_at_once).filter(|(n, _)| *n > 1);
+    let at_once = batch.as_ref().map_or(1, |(n, _)| *n);
+    let taken = low.as_ref().map_or(at_once, |(low, _)| (depth - low).next_multiple_of(at_once));
+    let left = depth.saturating_sub(taken);
+    let options: Vec<String> = low.into_iter().chain(batch).map(|(_, option)| option).collect();
+    (f64::from(left) < KEPT_FULL * f64::from(depth) && !options.is_empty())
+        .then(|| DrainedQueue { option: options.join(" "), left })
 }
 
 /// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.

@@ -445,6 +445,7 @@ impl DiskspdSpan {
             offered_per_second: offered,
             rate_option: option,
             pause_option: think.map(|ms| format!("-i{ms}")),
+            ..Pace::default()
         }
     }
 }

@@ -363,7 +363,7 @@ impl SysbenchRun {
                 Some(rate) => Pace {
                     offered_per_second: Some(rate),
                     rate_option: Some(format!("--rate={rate}")),
-                    pause_option: None,
+                    ..Pace::default()
                 }
                 .into(),
                 None => Known::Unknown,

@@ -102,6 +102,19 @@ pub struct Pace {
     /// The option that makes the load pause between I/Os, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_option: Option<String>,
+    /// Each job lets its queue drain before it fills it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drained_queue: Option<DrainedQueue>,
+}
+
+/// A queue that is not kept full on purpose: it drains, and is then filled again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DrainedQueue {
+    /// The option that does this, as it was given.
+    pub option: String,
+    /// The requests that are left when it is filled again.
+    pub left: u32,
 }
 
 impl Conditions {
@@ -139,12 +152,7 @@ impl Conditions {
             time_based: (!step.ends_by_amount()).into(),
             runtime: step.runtime.into(),
             ramp: step.ramp.into(),
-            pace: Pace {
-                offered_per_second: step.arrivals_per_second(),
-                rate_option: None,
-                pause_option: None,
-            }
-            .into(),
+            pace: Pace { offered_per_second: step.arrivals_per_second(), ..Pace::default() }.into(),
             reads_percent: step.rwmix.into(),
             distribution: step.distribution.to_string().into(),
             stonewall: Known::Unknown,

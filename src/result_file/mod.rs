@@ -31,6 +31,13 @@ pub const NO_TEXT: &str =
 /// What is said of a command of fio where its output is asked for.
 pub const ONLY_A_COMMAND: &str = "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints";
 
+/// What is said of the text that `kubestr fio` prints.
+pub const SUMMARY_OF_KUBESTR: &str = "is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same options, \
+     and give the JSON";
+
+/// The line of kubestr's summary above fio's figures.
+const KUBESTR: &[u8] = b"FIO test results:";
+
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultFileError {
@@ -52,6 +59,12 @@ pub enum ResultFileError {
     /// The file is a command of fio without its output.
     #[error("{} {ONLY_A_COMMAND}", path.display())]
     Command {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is the text of kubestr, which keeps little of fio's report.
+    #[error("{} {SUMMARY_OF_KUBESTR}", path.display())]
+    Kubestr {
         /// The file.
         path: PathBuf,
     },
@@ -183,6 +196,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         }
         Err(ReadError::Nothing { .. }) if !foreign.reports.is_empty() => {}
         Err(broken) if !foreign.reports.is_empty() => unread = Some(broken),
+        Err(ReadError::Nothing { .. }) if plain.windows(KUBESTR.len()).any(|part| part == KUBESTR) => {
+            return Err(ResultFileError::Kubestr { path: path.to_path_buf() });
+        }
         Err(ReadError::Nothing { .. }) if typed_command::holds_one(&plain) => {
             return Err(ResultFileError::Command { path: path.to_path_buf() });
         }

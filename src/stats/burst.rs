@@ -15,6 +15,9 @@ use crate::sample::PER_SECOND;
 
 /// The end of a burst is a fall of the level by at least this share.
 const FALL: f64 = 0.10;
+/// The chance of such a fall where there is none. The fall is the largest of as many as there are seconds, so that it is a hundredth of the usual
+/// limit.
+const CHANCE: f64 = 1e-5;
 /// Half of the seconds of a level are as near to its mean as this.
 const LEVEL: f64 = 0.25;
 /// A first window that adds less than this share to the rate is ignored.
@@ -50,7 +53,7 @@ impl BurstSeen {
     fn long(bins: &[u64]) -> Option<BurstSeen> {
         let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
         let (unit, series) = change::series(&seconds);
-        let rule = Rule { shortest: 3usize.div_ceil(unit).max(2), p_value: 0.001, magnitude: FALL };
+        let rule = Rule { shortest: 3usize.div_ceil(unit).max(2), p_value: CHANCE, magnitude: FALL };
         let points = change::points(&series, &rule);
         let last = points.last()?;
         // Only a run that falls, and stays at the lower level, has a baseline.

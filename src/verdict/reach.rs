@@ -331,12 +331,7 @@ pub(super) fn plenty(judged_promise: &JudgedPromise, promised: &AtBlock) -> u64 
 
 /// The mean latency of a step whose depth may have set its rate: with `own` as its latency, the same depth would have reached a higher
 /// rate. `None` for any other step, and from `plenty` in flight on.
-pub(super) fn mean_where_depth_sets_rate(
-    s: &Summary,
-    own: Nanos,
-    found: &Diagnosis,
-    plenty: u64,
-) -> Option<Nanos> {
+fn mean_where_depth_sets_rate(s: &Summary, own: Nanos, found: &Diagnosis, plenty: u64) -> Option<Nanos> {
     match s.in_flight? < plenty as f64 && s.may_stop(own).is_some() {
         true => s.mean_ns.map(|mean| Nanos(mean as u64)),
         false => slow_one_by_one(s, found, plenty),
@@ -389,10 +384,22 @@ fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnL
     let plenty = plenty(judge.judged_promise, promised);
     let own = summary.own_latency(waits_its_turn(judge.diagnosis))?;
     let own = before_the_queue_fills(judge.step).map_or(own, |first| first.min(own));
-    Some(match mean_where_depth_sets_rate(&summary, own, judge.diagnosis, plenty) {
-        Some(latency) => OwnLatency { latency, decides: if depth >= FIRST_RUNG { plenty } else { 0 } },
+    let decides = if depth >= FIRST_RUNG { plenty } else { 0 };
+    Some(without_waiting(judge, &summary, own, plenty, decides))
+}
+
+/// The mean latency where the depth may have set the rate, which `decides` so many in flight; else the volume's `own` as far as a volume's own latency
+/// goes: what is beyond that is waiting.
+fn without_waiting(judge: &Judge<'_>, s: &Summary, own: Nanos, plenty: u64, decides: u64) -> OwnLatency {
+    match mean_where_depth_sets_rate(s, own, judge.diagnosis, plenty) {
+        Some(latency) => OwnLatency { latency, decides },
         None => OwnLatency { latency: own.min(ceiling(judge.judged_promise)), decides: 0 },
-    })
+    }
+}
+
+/// The latency of the volume of a report, without what a throttle or a queue adds to its `own`.
+pub(super) fn latency_in_report(judge: &Judge<'_>, s: &Summary, own: Nanos, plenty: u64) -> Nanos {
+    without_waiting(judge, s, own, plenty, 0).latency
 }
 
 /// The step with enough in flight for a rate, and `least` of them, on as many threads as that takes.

@@ -1,7 +1,7 @@
 //! Whether the load of a report could have reached the promise at all.
 
 use super::claim::{Judge, figure};
-use super::reach::{Reach, each_counted, mean_where_depth_sets_rate, plenty};
+use super::reach::{Reach, each_counted, latency_in_report, plenty};
 use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
@@ -27,6 +27,13 @@ impl Judge<'_> {
         if let Some(pauses) = s.pauses.as_ref().filter(|_| s.mean_ns.is_none()) {
             let reason = format!(
                 "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
+            );
+            return Some(Reach { reason, command });
+        }
+        if let Some(queue) = &s.drained_queue {
+            let reason = format!(
+                "the load let its queue drain to {} before it filled it again ({}): a full queue may give more",
+                queue.left, queue.option
             );
             return Some(Reach { reason, command });
         }
@@ -57,12 +64,14 @@ impl Judge<'_> {
                 .to_string();
             return Some(Reach { reason, command });
         }
+        // What a ramp cuts off of the first and last requests is missing in their latencies, and not in the queue.
+        let s = &Summary { in_flight: s.asked.filter(|_| flushing == 0.0).or(s.in_flight), ..s.clone() };
         let throttled = self.diagnosis.find(codes::THROTTLE).is_some();
         let plenty = plenty(self.judged_promise, promised);
         let shallow = s.asked.filter(|asked| *asked < plenty as f64);
         let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
         let own = s.own_latency(throttled);
-        let own = own.map(|own| mean_where_depth_sets_rate(s, own, self.diagnosis, plenty).unwrap_or(own));
+        let own = own.map(|own| latency_in_report(self, s, own, plenty));
         let with_flushes = |own: Nanos| Nanos(own.0.saturating_add(flushing as u64));
         let own = with_flushes(own.or_else(by_rate)?);
         let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;

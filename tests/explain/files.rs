@@ -52,6 +52,12 @@ fn what_is_no_result_is_refused() {
     insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
+    // As `kubestr fio` prints it (published with kubestr 0.4).
+    let kubestr = b"PVC created kubestr-fio-pvc-g9txn\nElapsed time- 1m24.510291222s\nFIO test results:\n\nFIO version - fio-3.20\n\
+        Global options - ioengine=libaio verify=0 direct=1 gtod_reduce=1\n\nJobName: read_iops\n  blocksize=4K filesize=2G iodepth=64 rw=randread\n\
+        read:\n  IOPS=692.495239 BW(KiB/s)=2786\n  iops: min=612 max=898 avg=703.300000\n  bw(KiB/s): min=2448 max=3592 avg=2813.3\n\n\
+        Disk stats (read/write):\n  -  OK\n";
+    insta::assert_snapshot!(refused(kubestr), @"it is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same options, and give the JSON");
     let missing = ExplainArgs {
         files: vec!["/nonexistent/x".into()],
         promise: PromiseOptions::default(),

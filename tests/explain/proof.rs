@@ -81,6 +81,23 @@ fn t15_of_several_disks_none_is_blamed_alone() {
 }
 
 #[test]
+fn tags_that_were_taken_in_some_samples_prove_nothing() {
+    let of = |samples: usize, taken: usize| {
+        let mut record = on_disks(1, 1);
+        let evidence = &mut record.steps[0].evidence;
+        (evidence.queues[0].nr_requests, evidence.queues[0].hardware_queues) = (Some(16), 1);
+        evidence.queues[0].disk = evidence.disks[0].name.clone();
+        evidence.disks[0].in_flight = (0..samples).map(|i| if i < taken { 16 } else { 5 }).collect();
+        let found = volproof::diagnose::of_record(&record).remove(0);
+        found.find("queue-full").map(|f| f.confidence)
+    };
+    assert_eq!(of(20, 20), Some(Confidence::Proven));
+    assert_eq!(of(20, 12), Some(Confidence::Likely));
+    assert_eq!(of(3, 3), Some(Confidence::Likely));
+    assert_eq!(of(20, 8), None);
+}
+
+#[test]
 fn a_busy_thread_among_others_proves_nothing_of_them() {
     let of = |jobs: f64| {
         let s = Summary { busiest_thread: Some(0.99), jobs: Some(jobs), ..Summary::default() };
@@ -92,18 +109,20 @@ fn a_busy_thread_among_others_proves_nothing_of_them() {
 
 #[test]
 fn a_rate_that_was_asked_for_is_the_loads_where_the_queue_had_room() {
-    // 1,000 a second at 1 ms are one in flight of 32; at 31 ms the queue was full.
-    let of = |mean_ms: f64| {
+    // 1,000 a second at 1 ms are one in flight of 32; at 31 ms the queue was full. While one I/O took 50 ms, more became due than it holds.
+    let of = |mean_ms: f64, longest_ms: Option<u64>| {
         let s = Summary {
             iops: Some(1000.0),
             offered: Some(1000.0),
             mean_ns: Some(mean_ms * 1e6),
+            max: longest_ms.map(Nanos::millis),
             asked: Some(32.0),
             ..Summary::default()
         };
         of_summary(s).find("load-limited").unwrap().confidence
     };
-    assert_eq!((of(1.0), of(31.0)), (Confidence::Proven, Confidence::Likely));
+    assert_eq!((of(1.0, Some(20)), of(31.0, Some(32))), (Confidence::Proven, Confidence::Likely));
+    assert_eq!((of(1.0, Some(50)), of(1.0, None)), (Confidence::Likely, Confidence::Likely));
 }
 
 #[test]

@@ -479,3 +479,21 @@ fn arrivals_that_wait_for_each_other_are_no_stops_of_the_volume() {
     let stops = screen(&Lab::new(), &volume(",stall-at=10s,stall-for=300ms,stall-every=20s"));
     assert!(!stops.contains("in bunches") && !stops.starts_with("PASS"), "{stops}");
 }
+
+#[test]
+fn a_load_that_waited_for_the_volume_proves_no_limit_of_its_own() {
+    let said = |stall: &str| {
+        let lab = Lab::new();
+        let load = "rw = \"randread\"\nbs = \"4k\"\niodepth = 16\nrate-iops = 400\narrival = \"fixed\"\nruntime = \"120s\"";
+        let ran = lab.run(&[("open", load, &format!("latency = \"2ms\"\n{stall}"))], &PL0);
+        let v = judged_but(&lab, &ran, |_| {});
+        let found = finding(&v, "load-limited");
+        (found["confidence"].as_str().unwrap().to_string(), found["evidence"].to_string())
+    };
+    assert_eq!(said("").0, "proven");
+    let (confidence, evidence) = said("stall_at = \"30s\"\nstall_for = \"1s\"");
+    assert_eq!(confidence, "likely", "the queue was full for a second: {evidence}");
+    assert!(evidence.contains(" s of 120 the queue was full"), "{evidence}");
+    let (confidence, evidence) = said("stall_at = \"200ms\"\nstall_for = \"700ms\"\nstall_every = \"1s\"");
+    assert_eq!(confidence, "possible", "it was full for most of the time: {evidence}");
+}
