@@ -7,6 +7,8 @@
 //! use. What cannot be known inside the guest is told as the command that tells it. EC2 instances of the Xen
 //! generations do not name Amazon in the firmware's vendor field and are not recognised.
 
+mod http;
+
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{Block, Root};
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Provider;
+use http::HttpAnswer;
 
 /// The time for all requests to a metadata service together.
 const METADATA_TIME: Duration = Duration::from_secs(1);
@@ -255,31 +258,19 @@ impl Metadata {
     }
 }
 
-/// Requests to one service with its headers and what is left of the time.
+/// Requests to one service with its headers, and the end of the time for all of them.
 struct Session {
-    agent: ureq::Agent,
     headers: Vec<(String, String)>,
     end: Instant,
 }
 
 impl Session {
     fn open(service: &Metadata) -> Result<Session, MetadataError> {
-        let config = ureq::Agent::config_builder()
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .max_response_header_size(16 << 10)
-            .build();
-        let mut session = Session {
-            agent: config.new_agent(),
-            headers: service.header.iter().cloned().collect(),
-            end: Instant::now() + METADATA_TIME,
-        };
+        let end = Instant::now() + METADATA_TIME;
+        let mut session = Session { headers: service.header.iter().cloned().collect(), end };
         if let Some(token) = &service.token {
-            let request = session.agent.put(&token.url).header(&token.ttl_header, "60");
-            let answer = request.config().timeout_global(Some(session.left())).build().send_empty();
-            match session.body(answer) {
+            let for_a_minute = (token.ttl_header.clone(), "60".to_string());
+            match text(http::ask("PUT", &token.url, &[for_a_minute], end)) {
                 Ok(value) if value.bytes().all(|b| b.is_ascii_graphic()) && !value.is_empty() => {
                     session.headers.push((token.header.clone(), value));
                 }
@@ -293,28 +284,15 @@ impl Session {
     }
 
     fn get(&self, url: &str) -> Result<String, MetadataError> {
-        let mut request = self.agent.get(url);
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        self.body(request.config().timeout_global(Some(self.left())).build().call())
+        text(http::ask("GET", url, &self.headers, self.end))
     }
+}
 
-    /// The text of a success, of at most 64 KiB.
-    fn body(
-        &self,
-        answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<String, MetadataError> {
-        let mut answer = answer.map_err(|e| MetadataError::Silent(e.to_string()))?;
-        if answer.status() != 200 {
-            return Err(MetadataError::Status(answer.status().as_u16()));
-        }
-        let text = answer.body_mut().with_config().limit(64 << 10).read_to_string();
-        text.map_err(|e| MetadataError::Silent(e.to_string()))
-    }
-
-    fn left(&self) -> Duration {
-        self.end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+/// The text of a success.
+fn text(answer: Result<HttpAnswer, String>) -> Result<String, MetadataError> {
+    match answer.map_err(MetadataError::Silent)? {
+        HttpAnswer { status: 200, text } => Ok(text),
+        HttpAnswer { status, .. } => Err(MetadataError::Status(status)),
     }
 }
 
