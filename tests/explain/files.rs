@@ -52,6 +52,9 @@ fn what_is_no_result_is_refused() {
     insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
+    insta::assert_snapshot!(refused(b"[global]\nrw=randread\n[a]\nfilename=/dev/vdb\n"), @"it is a job file of fio: it says what to do and holds no result; `volproof fio x` runs it, `volproof convert x --to plan` makes a plan of it");
+    assert!(refused(b"[a section alone]\n").contains("is not a volproof Record"));
+    assert!(refused(b"[a]\nno-option-of-fio=1\n").contains("is not a volproof Record"));
     let missing = ExplainArgs {
         files: vec!["/nonexistent/x".into()],
         promise: PromiseOptions::default(),
