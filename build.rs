@@ -1,4 +1,4 @@
-//! Compresses the data files that the program carries, and tells the compiler which commit it builds, for `volproof --version`. A build from
+//! Compresses the data files and the texts of the page that the program carries, and tells the compiler which commit it builds, for `volproof --version`. A build from
 //! a packed crate has the commit from cargo, one from any other archive has none. Debug builds have none either, so that a commit compiles
 //! nothing anew.
 
@@ -8,7 +8,12 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     for name in ["volumes.toml", "fits.toml", "lint.toml"] {
-        compress(name);
+        let remark = |line: &&str| line.trim_start().starts_with('#');
+        let text = text("data", name);
+        compress(name, &text.split_inclusive('\n').filter(|line| !remark(line)).collect::<String>());
+    }
+    for name in ["report.css", "report.js"] {
+        compress(name, &text("templates", name));
     }
     if std::env::var("PROFILE").is_ok_and(|profile| profile == "debug") {
         return;
@@ -19,16 +24,18 @@ fn main() {
     }
 }
 
-/// Writes a file of `data`, without its remarks, for `shipped`, which has it in the program.
-fn compress(name: &str) {
-    let from = Path::new("data").join(name);
+/// The text of a file that is part of the crate.
+fn text(folder: &str, name: &str) -> String {
+    let from = Path::new(folder).join(name);
     println!("cargo::rerun-if-changed={}", from.display());
-    let text = std::fs::read_to_string(&from).expect("the data files are part of the crate");
-    let data: String =
-        text.split_inclusive('\n').filter(|line| !line.trim_start().starts_with('#')).collect();
+    std::fs::read_to_string(&from).expect("the file is part of the crate")
+}
+
+/// Writes a text for `shipped`, which has it in the program.
+fn compress(name: &str, text: &str) {
     let to =
         Path::new(&std::env::var_os("OUT_DIR").expect("cargo names a folder")).join(format!("{name}.zlib"));
-    std::fs::write(to, miniz_oxide::deflate::compress_to_vec_zlib(data.as_bytes(), 10))
+    std::fs::write(to, miniz_oxide::deflate::compress_to_vec_zlib(text.as_bytes(), 10))
         .expect("the folder is cargo's own");
 }
 

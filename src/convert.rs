@@ -14,7 +14,7 @@ use crate::fio::plan::{PathKind, convert};
 use crate::fio::point_files::point_files;
 use crate::fio::read_report::reports;
 use crate::fio::write_jobs::{self, JobTarget};
-use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write};
+use crate::fio::{command, jobfile, json_write, of_record, paste, terse, text_write};
 use crate::foreign;
 use crate::input;
 use crate::output::{OutputKind, PLAN_MARK};
@@ -171,7 +171,11 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     if matches!(args.to, Form::Record | Form::Csv) {
         match result_file::one(bytes, path) {
             Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
-            Err(ResultFileError::Neither { .. } | ResultFileError::Command { .. }) => {}
+            Err(
+                ResultFileError::Neither { .. }
+                | ResultFileError::Command { .. }
+                | ResultFileError::JobFile { .. },
+            ) => {}
             Err(e) => return Err(e.into()),
         }
     } else if let Some(source) = result(bytes, path)? {
@@ -303,15 +307,8 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
     Ok(said.collect::<String>() + text.trim_start())
 }
 
-/// Whether a text that is no plan is a job file of fio.
-pub fn is_job_file(text: &str) -> bool {
-    !text.contains("[[") && jobs(text).is_ok_and(|command| !command.jobs.is_empty())
-}
-
 fn jobs(text: &str) -> anyhow::Result<command::Command> {
-    let file = |_: &str| Ok(text.to_string());
-    let around = command::Surroundings { file: &file, ..command::Surroundings::here() };
-    argv::parse(&["jobs".to_string()], &around).map_err(|mistakes| {
+    jobfile::jobs(text).map_err(|mistakes| {
         let lines: Vec<_> = mistakes.iter().map(|m| m.to_string()).collect();
         anyhow::anyhow!("it is neither a result nor a plan nor a job file: {}", lines.join("; "))
     })

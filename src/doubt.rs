@@ -14,7 +14,7 @@ pub enum Severity {
     Note,
     /// The numbers may mislead.
     Warning,
-    /// The numbers do not show what they are labelled with.
+    /// The numbers do not show what they are labelled with. Texts call such a doubt `void`.
     Blocker,
 }
 

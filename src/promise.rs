@@ -22,7 +22,7 @@ use crate::device::{self, Block, Root};
 use crate::fit::{AskedApplication, FitCatalogue, FitRequest};
 use crate::report::promise as report;
 use crate::suggested::{Suggested, applications, instances, providers, volume_types};
-use crate::unit::Bytes;
+use crate::unit::{Bytes, whole_iops};
 
 /// Arguments of `promise`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -34,7 +34,7 @@ pub struct PromiseArgs {
     /// Capacity of the volume
     #[arg(long, alias = "volume-size", value_name = "SIZE", help_heading = "Volume")]
     pub size: Option<Bytes>,
-    /// IOPS that were bought: a number, max or min
+    /// IOPS that were bought: a number such as 3000 or 20k, max or min
     #[arg(long, value_name = "N", value_parser = parse_iops, help_heading = "Volume")]
     pub iops: Option<Choice>,
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
@@ -88,12 +88,14 @@ pub struct PromiseArgs {
 }
 
 fn parse_need_iops(text: &str) -> Result<u64, String> {
-    let digits = text.replace([',', '_'], "");
-    digits.parse().map_err(|_| format!("'{text}' is not a number of IOPS: write it as 100000"))
+    whole_iops(text, "100000 or 100k")
 }
 
 fn parse_need_throughput(text: &str) -> Result<Bytes, String> {
     match text.parse::<BoughtThroughput>() {
+        Ok(BoughtThroughput::Bytes(Bytes(0))) => {
+            Err(format!("{text} is none: leave it out, or write 500MiB"))
+        }
         Ok(BoughtThroughput::Bytes(bytes)) => Ok(bytes),
         Ok(_) => Err(format!("'{text}' has no unit: write {text}MiB or {text}MB")),
         Err(e) => Err(e.to_string()),
@@ -437,6 +439,11 @@ mod tests {
         let text = run("--need-iops 100000 --need-throughput 500MiB").unwrap();
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         assert!(run("--need-iops 900000000").unwrap().starts_with("No volume type"));
+        let small = run("alibaba --need-iops 2k").unwrap();
+        assert!(
+            small.contains("cloud_auto") && !small.contains("--iops 0"),
+            "what costs nothing is not to buy: {small}"
+        );
         let json: serde_json::Value =
             serde_json::from_str(&run("aws --need-iops 16000 --json").unwrap()).unwrap();
         assert!(
@@ -466,6 +473,9 @@ mod tests {
         assert!(run("").unwrap_err().contains("which volume?"));
         assert!(run("gp3 --need-throughput 500").unwrap_err().contains("500MiB"));
         assert!(run("gp3 --iops many").unwrap_err().contains("max or min"));
+        assert!(run("gp3 --size 10GiB --iops 0").unwrap_err().contains("0 IOPS are none"));
+        assert!(run("--need-iops 0").unwrap_err().contains("0 IOPS are none"));
+        assert!(run("--need-throughput 0MiB").unwrap_err().contains("0MiB is none"));
         assert!(run("gp3 --size 10GiB --bs 0").unwrap_err().contains("block size"));
         assert!(run("gp3 --list --need-iops 1").unwrap_err().contains("cannot be used with"));
         assert!(run("gp3 --size 10GiB --with io2").unwrap_err().contains("TYPE:SIZE"));

@@ -16,7 +16,7 @@ use crate::catalogue::reverse::WantedRates;
 use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
-use crate::record::{JudgedPromise, Record, Report, TargetRecord};
+use crate::record::{JUDGE_SIMULATED, JudgedPromise, Record, Report, TargetRecord};
 use crate::seal::seal;
 use crate::stats::limit_answer::TOLERANCE;
 use crate::suggested::{Suggested, applications, instances, volume_types};
@@ -41,7 +41,7 @@ pub struct PromiseOptions {
     /// Capacity of each volume [default: that of the device]
     #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict")]
     pub volume_size: Option<Bytes>,
-    /// IOPS that were bought: a number, max or min
+    /// IOPS that were bought: a number such as 3000 or 20k, max or min
     #[arg(long, value_name = "N", value_parser = parse_iops, requires = "kind", help_heading = "Verdict")]
     pub iops: Option<Choice>,
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
@@ -63,7 +63,7 @@ pub struct PromiseOptions {
     #[arg(long, value_name = "DATE", requires = "kind", help_heading = "Verdict")]
     pub at: Option<String>,
     /// A file whose entries replace or add to the catalogue of volumes
-    #[arg(long, value_name = "FILE", requires = "kind", help_heading = "Verdict")]
+    #[arg(long, value_name = "FILE", help_heading = "Verdict")]
     pub catalog: Option<PathBuf>,
     /// Do not ask the metadata service which instance this machine is
     #[arg(long, requires = "kind", help_heading = "Verdict")]
@@ -77,6 +77,19 @@ pub struct PromiseOptions {
     /// Percent by which a promise may be missed [default: 2]
     #[arg(long, value_name = "PCT", value_parser = parse_tolerance, help_heading = "Verdict")]
     pub tolerance: Option<f64>,
+}
+
+impl PromiseOptions {
+    /// The catalogue of volumes, with the entries of the user's file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no catalogue.
+    pub fn catalogue(&self) -> anyhow::Result<Cow<'static, Catalogue>> {
+        Ok(match &self.catalog {
+            Some(path) => Cow::Owned(Catalogue::with_file(path)?),
+            None => Cow::Borrowed(Catalogue::shipped()),
+        })
+    }
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
@@ -117,11 +130,13 @@ pub fn judged_promise(
     here: Option<&Root>,
     disks: &[Option<Bytes>],
 ) -> anyhow::Result<Option<JudgedPromise>> {
-    let Some(kind) = &args.kind else { return Ok(None) };
-    let catalogue = match &args.catalog {
-        Some(path) => Cow::Owned(Catalogue::with_file(path)?),
-        None => Cow::Borrowed(Catalogue::shipped()),
+    let Some(kind) = &args.kind else {
+        if args.catalog.is_some() {
+            bail!("--catalog has no effect without --promise TYPE: name the type, or leave it out");
+        }
+        return Ok(None);
     };
+    let catalogue = args.catalogue()?;
     let count = disks.len().max(1);
     let size = |i: usize| args.volume_size.or_else(|| disks.get(i).copied().flatten());
     let asked = |i: usize| AskedVolume {
@@ -237,7 +252,7 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     add("--at", args.at.clone().filter(|_| !dated));
     add("--catalog", args.catalog.as_ref().map(|p| p.display().to_string()));
     add("--tolerance", args.tolerance.map(|t| (t * 100.0).to_string()));
-    let given = [("--promise-burst", args.promise_burst), ("--judge-simulated", args.judge_simulated)];
+    let given = [("--promise-burst", args.promise_burst), (JUDGE_SIMULATED, args.judge_simulated)];
     words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()));
     words
 }
@@ -256,15 +271,16 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
         return Ok(());
     }
     let named = promise_of_stored(args, record)?.or_else(|| {
-        record.judged_promise.clone().map(|own| JudgedPromise {
-            tolerance: args.tolerance.unwrap_or(own.tolerance),
-            judge_simulated: args.judge_simulated,
-            ..own
-        })
+        record
+            .judged_promise
+            .clone()
+            .map(|own| JudgedPromise { tolerance: args.tolerance.unwrap_or(own.tolerance), ..own })
     });
     let named = named.map(|mut named| {
         // Asked for once, it holds for the Record, however the promise is typed again.
-        named.judge_simulated |= record.judges_simulated();
+        if args.judge_simulated || record.judges_simulated() {
+            named.judge_as_volume();
+        }
         if record.fleet.is_some() {
             // The limits of one instance say nothing of the sum of several.
             named.promise.instance = None;

@@ -220,6 +220,19 @@ pub struct JudgedPromise {
     pub judge_simulated: bool,
 }
 
+/// The option that has a simulated device judged as if it were a volume.
+pub const JUDGE_SIMULATED: &str = "--judge-simulated";
+
+impl JudgedPromise {
+    /// Has a simulated device judged as if it were a volume, now and by the commands that follow from this promise.
+    pub fn judge_as_volume(&mut self) {
+        self.judge_simulated = true;
+        if !self.options.iter().any(|option| option == JUDGE_SIMULATED) {
+            self.options.push(JUDGE_SIMULATED.into());
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! The data files inside the program. They are text, of which a tenth to a third is left when it is compressed.
+//! The data files inside the program, and the texts of the page. They are text, of which a tenth to a third is left when it is compressed.
 
 /// Catalogue of volume types, `data/volumes.toml`.
 pub fn volumes() -> String {
@@ -13,6 +13,16 @@ pub fn fits() -> String {
 /// Fields that `lint` reads, `data/lint.toml`.
 pub fn lint() -> String {
     text(include_bytes!(concat!(env!("OUT_DIR"), "/lint.toml.zlib")))
+}
+
+/// The style sheet of the page, `templates/report.css`.
+pub fn style() -> String {
+    text(include_bytes!(concat!(env!("OUT_DIR"), "/report.css.zlib")))
+}
+
+/// The script of the page, `templates/report.js`.
+pub fn script() -> String {
+    text(include_bytes!(concat!(env!("OUT_DIR"), "/report.js.zlib")))
 }
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.

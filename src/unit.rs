@@ -298,6 +298,29 @@ fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
     if value >= u64::MAX as f64 { Err(too_large()) } else { Ok(value.round() as u64) }
 }
 
+/// I/Os a second as a user writes them: `3000`, `16,000`, `20k`, `1.5M`. Letters are decimal, since I/Os are counted and have no binary unit.
+pub fn iops(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix(['m', 'M']).map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    let number: f64 = number.trim_end().replace([',', '_'], "").parse().ok()?;
+    Some(number * factor)
+}
+
+/// A whole number of I/Os a second, which is not 0; `example` says what else is taken.
+///
+/// # Errors
+/// The text is no such number.
+pub fn whole_iops(text: &str, example: &str) -> Result<u64, String> {
+    match iops(text).filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n)) {
+        None => Err(format!("'{text}' is not a number of IOPS: write it as {example}")),
+        Some(0.0) => Err(format!("{} IOPS are none: leave it out, or write {example}", text.trim())),
+        Some(n) => Ok(n as u64),
+    }
+}
+
 /// Serde form for plans: text with its unit (`"4KiB"`, `"30s"`), so that a plan file needs no key suffixes.
 /// Reading also accepts a bare number.
 pub mod text {

@@ -13,7 +13,8 @@ use super::entry::{SourceQuality, Volume};
 use super::instance_entry::{Cell, InstanceFamily};
 use super::promise_error::PromiseError;
 use super::promised_level::EachDirection;
-use super::type_lookup::{nearest, not_after};
+use super::type_lookup::not_after;
+use crate::misspelling::nearest_few;
 use crate::unit::Bytes;
 
 /// The limits of one instance size for volumes of one type.
@@ -70,11 +71,11 @@ impl Catalogue {
             .filter(|(f, row)| row.is_of(f, name))
             .collect();
         if rows.is_empty() {
-            let sizes = families.iter().copied().flat_map(names);
+            let sizes = families.iter().copied().flat_map(names).map(|size| (size, size.to_string()));
             return Err(PromiseError::UnknownInstance {
                 provider: provider.into(),
                 given: name.into(),
-                nearest: nearest(name, sizes, 3),
+                near: nearest_few(name, sizes, 3),
                 command: self.provider(provider).and_then(|p| p.instance_limit_command.clone()),
             });
         }

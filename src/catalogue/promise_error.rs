@@ -2,6 +2,7 @@
 
 use super::formula::plain;
 use super::promised_level::Range;
+use crate::misspelling::question;
 use crate::unit::{Bytes, grouped, significant};
 
 /// IOPS or throughput.
@@ -52,6 +53,15 @@ fn near(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |id| format!(" (did you mean '{id}'?)"))
 }
 
+/// The instance that was most likely meant, and the command that tells the limits of one that the catalogue lacks.
+fn instance_hint(near: &[String], command: &Option<String>) -> String {
+    let limits = command.as_ref().map(|c| format!(" Its limits: {c}")).unwrap_or_default();
+    match question(near) + &limits {
+        hint if hint.is_empty() => hint,
+        hint => format!(":{hint}"),
+    }
+}
+
 /// Why a promise cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PromiseError {
@@ -67,13 +77,14 @@ pub enum PromiseError {
     },
     /// No type of this name.
     #[error(
-        "no volume type '{given}' in the catalogue: did you mean {nearest}? `volproof promise --search TEXT` finds others"
+        "no volume type '{given}' in the catalogue:{} `volproof promise --search TEXT` finds others",
+        question(near)
     )]
     UnknownType {
         /// As it was given.
         given: String,
-        /// The nearest full names.
-        nearest: String,
+        /// The full names of the nearest; none where no name is near.
+        near: Vec<String>,
     },
     /// A provider was named in place of a type.
     #[error(
@@ -165,15 +176,14 @@ pub enum PromiseError {
         by: bool,
     },
     /// No instance of this name.
-    #[error("no instance '{given}' of {provider} in the catalogue: did you mean {nearest}?{}",
-            command.as_ref().map(|c| format!(" Its limits: {c}")).unwrap_or_default())]
+    #[error("no instance '{given}' of {provider} in the catalogue{}", instance_hint(near, command))]
     UnknownInstance {
         /// The provider's id.
         provider: String,
         /// As it was given.
         given: String,
-        /// The nearest names.
-        nearest: String,
+        /// The nearest names; none where no name is near.
+        near: Vec<String>,
         /// The provider's command that tells the limits.
         command: Option<String>,
     },

@@ -5,7 +5,7 @@
 use std::str::FromStr;
 
 use super::promised_level::Choice;
-use crate::unit::{Bytes, UnitError};
+use crate::unit::{Bytes, UnitError, whole_iops};
 
 /// A throughput as a user writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +87,7 @@ impl FromStr for AskedVolume {
     }
 }
 
-/// Reads IOPS that were bought: a number, `max` or `min`.
+/// Reads IOPS that were bought: a number above 0, `max` or `min`.
 ///
 /// # Errors
 /// The text is neither a number nor one of these words.
@@ -95,10 +95,7 @@ pub fn parse_iops(text: &str) -> Result<Choice, String> {
     match text.trim() {
         "max" => Ok(Choice::Most),
         "min" => Ok(Choice::Least),
-        number => match number.replace([',', '_'], "").parse::<u64>() {
-            Ok(n) => Ok(Choice::Value(n as f64)),
-            Err(_) => Err(format!("'{text}' is not a number of IOPS: write it as 3000, max or min")),
-        },
+        number => whole_iops(number, "3000, 20k, max or min").map(|n| Choice::Value(n as f64)),
     }
 }
 
@@ -128,7 +125,15 @@ mod tests {
         assert_eq!("750".parse(), Ok(BoughtThroughput::Units(750.0)));
         assert!("lots".parse::<BoughtThroughput>().is_err());
         assert_eq!(parse_iops("16,000"), Ok(Choice::Value(16_000.0)));
-        assert!(parse_iops("-1").unwrap_err().contains("max or min"));
+        assert_eq!(parse_iops("20k"), Ok(Choice::Value(20_000.0)));
+        assert_eq!(parse_iops("1.5M"), Ok(Choice::Value(1_500_000.0)));
+        for wrong in ["-1", "2.5", "20KiB", "k", "nan", "inf"] {
+            assert!(parse_iops(wrong).unwrap_err().contains("write it as 3000, 20k, max or min"), "{wrong}");
+        }
+        assert_eq!(
+            parse_iops("0").unwrap_err(),
+            "0 IOPS are none: leave it out, or write 3000, 20k, max or min"
+        );
         let asked: AskedVolume = "aws:io2:500GiB,iops=16000".parse().unwrap();
         assert_eq!((asked.kind.as_str(), asked.iops), ("aws:io2", Some(Choice::Value(16_000.0))));
         assert!("aws".parse::<AskedVolume>().unwrap_err().contains("TYPE:SIZE"));

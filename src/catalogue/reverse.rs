@@ -38,9 +38,9 @@ const NEEDED_BLOCK: Bytes = Bytes::kib(4);
 pub struct SmallestVolume {
     /// The promise of the volume, on the instance where one was named.
     pub promise: Promise,
-    /// The least IOPS that must be bought.
+    /// The least IOPS that must be bought; none where those of the capacity are enough.
     pub iops: Option<f64>,
-    /// The least throughput that must be bought, in the type's unit.
+    /// The least throughput that must be bought, in the type's unit; none where that of the capacity is enough.
     pub throughput: Option<f64>,
 }
 
@@ -133,6 +133,8 @@ impl Offer<'_> {
             throughput = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
             bought.throughput = throughput.map(Choice::Value);
         }
+        let to_buy = |least: Option<f64>| least.filter(|n| *n > 0.0);
+        let (iops, throughput) = (to_buy(iops), to_buy(throughput));
         Some(SmallestVolume { promise: self.promise(gib, bought)?, iops, throughput })
     }
 

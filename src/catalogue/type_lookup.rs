@@ -6,7 +6,7 @@ use super::catalogue_check::is_date;
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
 use super::promise_error::PromiseError;
-use crate::misspelling;
+use crate::misspelling::{any_of, nearest, nearest_few};
 
 /// A volume type that was found, with any doubt about its edition.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl Catalogue {
         let ids = || self.providers.iter().map(|p| p.id.as_str());
         Err(PromiseError::UnknownProvider {
             given: given.into(),
-            nearest: misspelling::nearest(&wanted, ids().map(|id| (id, id.to_string()))),
+            nearest: nearest(&wanted, ids().map(|id| (id, id.to_string()))),
             known: ids().collect::<Vec<_>>().join(", "),
         })
     }
@@ -102,7 +102,7 @@ impl Catalogue {
             let id = v.id();
             std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
         });
-        Err(PromiseError::UnknownType { given: given.into(), nearest: nearest_named(kind, names, 3) })
+        Err(PromiseError::UnknownType { given: given.into(), near: nearest_few(kind, names, 3) })
     }
 
     /// The newest edition of a type that is known to have held at a date; the oldest, with a doubt, before all of them.
@@ -176,11 +176,7 @@ fn candidates(volumes: &[&Volume]) -> String {
         }
         ids
     });
-    let all: Vec<String> = listed.collect();
-    match all.split_last() {
-        Some((last, front)) if !front.is_empty() => format!("{} or {last}", front.join(", ")),
-        _ => all.concat(),
-    }
+    any_of(&listed.collect::<Vec<_>>())
 }
 
 /// The first date at which an edition is known to hold.
@@ -192,33 +188,6 @@ fn begin(v: &Volume) -> &str {
 pub fn not_after(a: &str, b: &str) -> bool {
     let n = a.len().min(b.len());
     a[..n] <= b[..n]
-}
-
-/// The nearest of some names, best first.
-pub fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>, count: usize) -> String {
-    nearest_named(given, names.map(|n| (n.to_string(), n.to_string())), count)
-}
-
-/// The nearest of some names, told by what each stands for.
-fn nearest_named(given: &str, names: impl Iterator<Item = (String, String)>, count: usize) -> String {
-    let given = given.to_lowercase();
-    let mut scored: Vec<(f64, String)> = names
-        .map(|(name, id)| (strsim::normalized_damerau_levenshtein(&given, &name.to_lowercase()), id))
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut best: Vec<String> = Vec::new();
-    for (_, id) in scored {
-        if !best.contains(&id) {
-            best.push(id);
-        }
-        if best.len() == count {
-            break;
-        }
-    }
-    match best.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => best.concat(),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The suites by name.
 
 use super::{essd_contract, procedures, saturation, snia};
+use crate::misspelling::none_of;
 use crate::plan::{Pattern, Step, Suite, SuiteName};
 use crate::unit::{Bytes, Nanos};
 
@@ -82,7 +83,7 @@ pub fn names() -> Vec<String> {
 /// # Errors
 /// There is none of that name; the text names all.
 pub fn named(word: &str) -> Result<SuiteName, String> {
-    word.parse().map_err(|e| format!("{e}: the suites are {}", names().join(", ")))
+    word.parse().map_err(|_| none_of("suite", word, &names()))
 }
 
 /// The tests of a suite.

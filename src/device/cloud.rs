@@ -7,6 +7,7 @@
 //! use. What cannot be known inside the guest is told as the command that tells it. EC2 instances of the Xen
 //! generations do not name Amazon in the firmware's vendor field and are not recognised.
 
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,11 @@ use super::{Block, Root};
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Provider;
 
-/// The time for all requests to a metadata service together.
+/// The time in which requests to a metadata service may begin, and the time of each.
 const METADATA_TIME: Duration = Duration::from_secs(1);
+/// The longest head and the longest body of an answer, in bytes.
+const LONGEST_HEAD: usize = 16 << 10;
+const LONGEST_BODY: u64 = 64 << 10;
 
 /// The provider and type of this machine, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,31 +259,18 @@ impl Metadata {
     }
 }
 
-/// Requests to one service with its headers and what is left of the time.
+/// Requests to one service with its headers, and the end of the time in which they may begin.
 struct Session {
-    agent: ureq::Agent,
     headers: Vec<(String, String)>,
     end: Instant,
 }
 
 impl Session {
     fn open(service: &Metadata) -> Result<Session, MetadataError> {
-        let config = ureq::Agent::config_builder()
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .max_response_header_size(16 << 10)
-            .build();
-        let mut session = Session {
-            agent: config.new_agent(),
-            headers: service.header.iter().cloned().collect(),
-            end: Instant::now() + METADATA_TIME,
-        };
+        let headers = service.header.iter().cloned().collect();
+        let mut session = Session { headers, end: Instant::now() + METADATA_TIME };
         if let Some(token) = &service.token {
-            let request = session.agent.put(&token.url).header(&token.ttl_header, "60");
-            let answer = request.config().timeout_global(Some(session.left())).build().send_empty();
-            match session.body(answer) {
+            match session.answer(minreq::put(&token.url).with_header(&token.ttl_header, "60")) {
                 Ok(value) if value.bytes().all(|b| b.is_ascii_graphic()) && !value.is_empty() => {
                     session.headers.push((token.header.clone(), value));
                 }
@@ -293,28 +284,32 @@ impl Session {
     }
 
     fn get(&self, url: &str) -> Result<String, MetadataError> {
-        let mut request = self.agent.get(url);
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        self.body(request.config().timeout_global(Some(self.left())).build().call())
+        self.answer(minreq::get(url).with_headers(self.headers.iter().map(|(name, value)| (name, value))))
     }
 
-    /// The text of a success, of at most 64 KiB.
-    fn body(
-        &self,
-        answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<String, MetadataError> {
-        let mut answer = answer.map_err(|e| MetadataError::Silent(e.to_string()))?;
-        if answer.status() != 200 {
-            return Err(MetadataError::Status(answer.status().as_u16()));
+    /// The text of a success. An answer is foreign bytes: its lengths are bounded.
+    fn answer(&self, request: minreq::Request) -> Result<String, MetadataError> {
+        let silent = |e: String| MetadataError::Silent(e);
+        if Instant::now() >= self.end {
+            return Err(silent("it took too long".into()));
         }
-        let text = answer.body_mut().with_config().limit(64 << 10).read_to_string();
-        text.map_err(|e| MetadataError::Silent(e.to_string()))
-    }
-
-    fn left(&self) -> Duration {
-        self.end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+        let answer = request
+            .with_timeout(METADATA_TIME.as_secs())
+            .with_follow_redirects(false)
+            .with_max_headers_size(LONGEST_HEAD)
+            .with_max_status_line_length(LONGEST_HEAD)
+            .send_lazy()
+            .map_err(|e| silent(e.to_string()))?;
+        match answer.status_code {
+            200 => {}
+            status => return Err(MetadataError::Status(status)),
+        }
+        let mut text = String::new();
+        answer.take(LONGEST_BODY + 1).read_to_string(&mut text).map_err(|e| silent(e.to_string()))?;
+        if text.len() as u64 > LONGEST_BODY {
+            return Err(silent("its answer is too long".into()));
+        }
+        Ok(text)
     }
 }
 

@@ -16,7 +16,13 @@ const MOST_ABOVE: f64 = 0.05;
 const MOST_CAPS: usize = 3;
 
 /// Types whose IOPS formula ends at the measured rate, in the edition of the date; the smallest size that earns it.
-pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) -> Vec<String> {
+pub fn caps(
+    catalogue: &Catalogue,
+    c: &Conditions,
+    s: &Summary,
+    found: &Diagnosis,
+    date: Option<&str>,
+) -> Vec<String> {
     let Some(x) = s.iops else { return Vec::new() };
     let quota = found
         .find(codes::THROTTLE)
@@ -25,7 +31,6 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
     let above =
         s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds().max(1e-9)).min(x * MOST_ABOVE) + x * BELOW;
     let direction = if c.only_reads() { PromiseDirection::Read } else { PromiseDirection::Write };
-    let catalogue = Catalogue::shipped();
     let mut found: Vec<(f64, String)> = Vec::new();
     for v in &catalogue.volumes {
         let held = match date {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use crate::catalogue::catalogue_file::Catalogue;
 use crate::codes;
 use crate::course::suites;
 use crate::diagnose::{Summary, told_limits};
@@ -24,7 +25,9 @@ use crate::record::{
     Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
-use crate::result_file::{self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError, SUMMARY_OF_KUBESTR};
+use crate::result_file::{
+    self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError, SUMMARY_OF_KUBESTR, only_jobs,
+};
 use crate::stored_verdict;
 use crate::unit::counted;
 use crate::verdict;
@@ -203,9 +206,10 @@ fn explained_for(
     promise: &PromiseOptions,
     fit: Option<&str>,
 ) -> anyhow::Result<Vec<Explained>> {
+    let catalogue = promise.catalogue()?;
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
-            return Ok(vec![of_record(file, *record, promise, fit, MOST_RUNS)?]);
+            return Ok(vec![of_record(file, *record, promise, &catalogue, fit, MOST_RUNS)?]);
         }
         result_file::Found::Reports(reports) => reports,
     };
@@ -223,7 +227,7 @@ fn explained_for(
             more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, report.record(), promise, fit, room)?;
+        let told = of_record(file, report.record(), promise, &catalogue, fit, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);
@@ -250,6 +254,7 @@ fn without_path(e: ResultFileError) -> anyhow::Error {
         ResultFileError::Binary { .. } => anyhow::anyhow!("it {NO_TEXT}"),
         ResultFileError::Kubestr { .. } => anyhow::anyhow!("it {SUMMARY_OF_KUBESTR}"),
         ResultFileError::Command { .. } => anyhow::anyhow!("it {ONLY_A_COMMAND}"),
+        ResultFileError::JobFile { path } => anyhow::anyhow!("it {}", only_jobs(&path)),
         e => e.into(),
     }
 }
@@ -259,16 +264,22 @@ fn of_record(
     file: &Path,
     mut record: Record,
     promise: &PromiseOptions,
+    catalogue: &Catalogue,
     fit: Option<&str>,
     most: usize,
 ) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
     let left = count.saturating_sub(most);
-    promise_options::hold_against(promise, &mut record)?;
+    // Where no type is named, the catalogue serves to tell which type it may be.
+    let named = PromiseOptions {
+        catalog: promise.catalog.clone().filter(|_| promise.kind.is_some()),
+        ..promise.clone()
+    };
+    promise_options::hold_against(&named, &mut record)?;
     promise_options::ask(fit, promise.judge_simulated, &mut record)?;
     let (found, verdict) = verdict::judged(&record);
     let told = record.steps.iter().take(most).zip(found);
-    let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
+    let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis, catalogue)).collect();
     let not_judged = not_judged(&record, promise, fit);
     Ok(Explained {
         // A promise that nothing was held against is not decided.
@@ -338,7 +349,7 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
     notes
 }
 
-fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis) -> RunExplained {
+fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: &Catalogue) -> RunExplained {
     if record.plan.question.is_some() {
         diagnosis.findings = told_limits(record, &diagnosis).cloned().collect();
     }
@@ -348,7 +359,7 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis) -> RunExpla
     let promise = record.judged_promise.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
     let day = record.report.as_ref().and_then(|r| r.day());
     let caps = match (&record.judged_promise, diagnosis.find(codes::THROTTLE), reported) {
-        (None, Some(_), Some(_)) => hint::caps(&conditions, &summary, &diagnosis, day.as_deref()),
+        (None, Some(_), Some(_)) => hint::caps(catalogue, &conditions, &summary, &diagnosis, day.as_deref()),
         _ => Vec::new(),
     };
     let better = match reported {

@@ -6,11 +6,13 @@
 
 use std::path::Path;
 
+use super::argv;
 use super::command::{Command, Surroundings};
 use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
 use super::option_value::OptionValue;
 use super::{option, table};
+use crate::shell_word::shell_path;
 
 /// How many files one job file may include, all together: one that includes itself never ends.
 const INCLUDES: usize = 200;
@@ -62,6 +64,27 @@ pub(super) fn read(
         stonewall = false;
     }
     Ok(())
+}
+
+/// The jobs of the text of a job file, whatever its name is. It stands for every file that it includes.
+///
+/// # Errors
+/// The text is no job file, or has mistakes.
+pub fn jobs(text: &str) -> Result<Command, Vec<Mistake>> {
+    let file = |_: &str| Ok(text.to_string());
+    argv::parse(&["jobs".to_string()], &Surroundings { file: &file, ..Surroundings::here() })
+}
+
+/// Whether a text is a job file with options. That of a plan, which begins its steps with `[[`, is none.
+pub fn is_one(text: &str) -> bool {
+    let has_options = |command: Command| command.jobs.iter().any(|job| job.options().next().is_some());
+    !text.contains("[[") && jobs(text).is_ok_and(has_options)
+}
+
+/// What can be done with a job file.
+pub fn ways(path: &Path) -> String {
+    let path = shell_path(path);
+    format!("`volproof fio {path}` runs it, `volproof convert {path} --to plan` makes a plan of it")
 }
 
 fn unreadable(origin: &Origin, file: &str, why: &str) -> Mistake {

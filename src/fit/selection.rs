@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
 use crate::codes;
+use crate::misspelling::{nearest_few, question};
 use crate::plan::{self, BlockSizes, Pattern, Start, Step};
 use crate::unit::Bytes;
 
@@ -218,20 +219,10 @@ fn requested(id: &str, scale: &BTreeMap<String, f64>, grade: Option<Grade>) -> S
     id.to_string() + &scale.chain(grade).collect::<String>()
 }
 
-/// Likeness (Jaro and Winkler) above which a name may be meant by another.
-const LIKE: f64 = 0.75;
-
 /// The message about an application that is not known.
 pub(super) fn unknown(catalogue: &FitCatalogue, id: &str) -> SelectionError {
-    let mut near: Vec<(f64, &str)> = catalogue
-        .applications
-        .iter()
-        .map(|a| (strsim::jaro_winkler(&id.to_lowercase(), &a.id), a.id.as_str()))
-        .filter(|(likeness, _)| *likeness >= LIKE)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near: Vec<&str> = near.into_iter().take(3).map(|(_, id)| id).collect();
-    let hint = if near.is_empty() { String::new() } else { format!(" did you mean {}?", near.join(" or ")) };
+    let names = catalogue.applications.iter().map(|a| (&a.id, &a.id));
+    let hint = question(&nearest_few(id, names, 3));
     SelectionError(format!("there is no application '{id}':{hint} `volproof fits` lists them"))
 }
 

@@ -242,7 +242,7 @@ fn size(node: Option<&YamlNode>) -> (DeclaredValue<f64>, Vec<LintFinding>) {
             "size-unit",
             LintGrade::Waste,
             format!(
-                "the size is {} bytes, of which the driver makes 1 GiB: write {}Gi for GiB",
+                "the size is {} bytes, which the driver rounds up to 1 GiB: a size in GiB ends with Gi, as in {}Gi",
                 grouped(quantity.bytes.0),
                 quantity.bytes.0
             ),

@@ -35,7 +35,7 @@ pub fn text(answer: &LintAnswer) -> String {
     if let Some(fit) = &answer.fit {
         out += &needs_text(fit);
         if volume_group::asks_latency(fit) {
-            out += &wrap("  ", "A promise of enough rate is no promise of latency.");
+            out += &wrap("  ", "Enough IOPS and throughput are no promise of latency.");
         }
         out.push('\n');
     }
@@ -45,7 +45,7 @@ pub fn text(answer: &LintAnswer) -> String {
 fn volume(volume: &LintedVolume) -> String {
     let declared = &volume.declared;
     let copies =
-        if declared.copies > 1 { format!(", {} of it", grouped(declared.copies)) } else { String::new() };
+        if declared.copies > 1 { format!(", {} of them", grouped(declared.copies)) } else { String::new() };
     let on = declared.instance.as_ref().filter(|i| !declared.address.starts_with(&i.address));
     let on = on.map(|i| format!("; on {}", i.address)).unwrap_or_default();
     let mut out = wrap("  ", &format!("{}{copies}{on}", declared.address));

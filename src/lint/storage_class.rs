@@ -105,9 +105,11 @@ impl StorageClass {
         class.kind = with_level(std::mem::take(&mut class.kind), level);
         if class.iops.figure.known().is_some() && class.iops_per_gib.figure.known().is_some() {
             let (a, b) = (class.iops.name.clone(), class.iops_per_gib.name.clone());
-            let text = format!("{a} and {b} together: the driver takes one of them and refuses both");
+            let text = format!(
+                "{a} and {b} are both set: the driver takes one or the other, and refuses the two together"
+            );
             class.find("both-iops", LintGrade::Refused, text, class.iops_per_gib.line);
-            class.iops.figure = DeclaredValue::Unknown("is refused beside IOPS for each GiB");
+            class.iops.figure = DeclaredValue::Unknown("is refused beside iopsPerGB");
             class.iops_per_gib.figure = DeclaredValue::Absent;
         }
         self
@@ -123,7 +125,7 @@ impl StorageClass {
         let is = |name: &Option<String>| name.as_ref().is_some_and(|name| driver.same(name, key));
         if !node.is_text() {
             let text = format!(
-                "the value of {} is no text: Kubernetes takes texts alone as parameters; put it in quotes",
+                "the value of {} is not a text, and Kubernetes takes only texts as parameters: put it in quotes",
                 printable(key)
             );
             self.find("not-a-text", LintGrade::Refused, text, line);

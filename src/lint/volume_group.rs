@@ -41,8 +41,7 @@ pub fn sums_on_instances(catalogue: &Catalogue, volumes: &mut [LintedVolume]) {
             .map(|i| &volumes[*i])
             .any(|v| v.promise.as_ref().is_some_and(|p| v.pays_for(p, &excess)));
         let grade = if pays { LintGrade::Waste } else { LintGrade::Note };
-        let text =
-            format!("the {} volumes of {address} have the promise of {words}{}", group.len(), burst_of(&cap));
+        let text = format!("the {} volumes of {address} promise {words}{}", group.len(), burst_of(&cap));
         volumes[first].findings.push(LintFinding::about("instance-sum", grade, text));
     }
 }

@@ -197,16 +197,16 @@ impl LintedVolume {
         let field = if is_iops { &self.declared.iops } else { &self.declared.throughput };
         let (name, line, computed) = (field.name.clone(), field.line, field.computed);
         let unit = if is_iops { "IOPS" } else { v.throughput_unit.as_str() };
+        let (least, most) = (figure(range.lo), figure(range.hi));
+        let sold = if least == most { most } else { format!("{least} to {most}") };
         let mut text = format!(
-            "{name} asks for {} {unit}, and {} of {} GiB is sold with {} to {} {unit}",
+            "{name} asks for {} {unit}, and {} of {} GiB is sold with {sold} {unit}",
             figure(given),
             v.id(),
-            figure(gib),
-            figure(range.lo),
-            figure(range.hi)
+            figure(gib)
         );
         if let Some(iops) = needs_iops {
-            text += &format!("; so much needs {} IOPS", figure(iops));
+            text += &format!("; so much throughput needs {} IOPS", figure(iops));
         }
         let megabits = given * 125_000.0 / v.unit_bytes as f64;
         if !is_iops && given > range.hi && (range.lo..=range.hi).contains(&megabits) {
@@ -219,7 +219,12 @@ impl LintedVolume {
             return self.find("raised", LintGrade::Note, text + ": the driver raises it to the least", line);
         }
         if given > range.hi && is_iops && self.declared.above == Some(AboveMost::Capped) {
-            return self.find("capped", LintGrade::Waste, text + ": the driver buys the most", line);
+            return self.find(
+                "capped",
+                LintGrade::Waste,
+                text + ": the driver buys the most that is sold",
+                line,
+            );
         }
         self.find("not-sold", LintGrade::Refused, text, line);
     }
@@ -234,10 +239,10 @@ impl LintedVolume {
         if field.computed {
             return;
         }
-        let what =
-            if self.declared.quiet { "the driver leaves it out" } else { "it is refused or without effect" };
+        let what = if self.declared.quiet { "leaves the setting out" } else { "refuses or ignores it" };
+        let who = if self.declared.quiet { "the driver" } else { "the provider" };
         let text = format!(
-            "{} is set, and {} does not sell {} by itself: {what}",
+            "{} is set, and {} sells no {} apart from the capacity: {who} {what}",
             field.name,
             v.id(),
             dimension.name()
@@ -278,10 +283,11 @@ impl LintedVolume {
         let unit = volume.unit.bytes as f64;
         let parts = [
             iops.map(|(burst, base)| {
-                format!("{} IOPS of which {} last", grouped(burst as u64), grouped(base as u64))
+                format!("{} IOPS and falls back to {}", grouped(burst as u64), grouped(base as u64))
             }),
-            throughput
-                .map(|(burst, base)| format!("{} of which {} last", rate(burst * unit), rate(base * unit))),
+            throughput.map(|(burst, base)| {
+                format!("{} and falls back to {}", rate(burst * unit), rate(base * unit))
+            }),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() {
@@ -306,7 +312,7 @@ impl LintedVolume {
             true => LintGrade::Waste,
             false => LintGrade::Note,
         };
-        let text = format!("the promise of {words} of all its volumes{}", burst_of(cap));
+        let text = format!("the volume promises {words}{}", burst_of(cap));
         self.find("instance-cap", grade, text, None);
     }
 
@@ -338,7 +344,7 @@ pub struct InstanceExcess {
 }
 
 impl InstanceExcess {
-    /// `16,000 IOPS and 1,000 MiB/s is above the 3,600 IOPS and 77.5 MiB/s that m5.large takes`.
+    /// `16,000 IOPS and 1,000 MiB/s, and m5.large allows all its volumes together 3,600 IOPS and 77.5 MiB/s`.
     pub fn words(&self, instance: &str) -> Option<String> {
         let side = |of: fn(&(f64, f64)) -> f64| {
             let iops = self.iops.as_ref().map(|pair| format!("{} IOPS", figure(of(pair).trunc())));
@@ -346,7 +352,8 @@ impl InstanceExcess {
             iops.into_iter().chain(bytes).collect::<Vec<_>>().join(" and ")
         };
         let (promised, limit) = (side(|pair| pair.0), side(|pair| pair.1));
-        (!promised.is_empty()).then(|| format!("{promised} is above the {limit} that {instance} takes"))
+        (!promised.is_empty())
+            .then(|| format!("{promised}, and {instance} allows all its volumes together {limit}"))
     }
 
     /// Holds the sum of a promise's volumes against a cap. A unit in doubt is read as the lesser one.
@@ -372,7 +379,7 @@ pub fn burst_of(cap: &InstanceCap) -> String {
         true => String::new(),
         false => {
             let time = cap.burst_seconds.map(|s| format!(" for {}", Nanos((s * 1e9) as u64).clock()));
-            format!("; it bursts to {}{}", parts.join(" and "), time.unwrap_or_default())
+            format!("; the instance bursts to {}{}", parts.join(" and "), time.unwrap_or_default())
         }
     }
 }

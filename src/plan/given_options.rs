@@ -35,7 +35,6 @@ fn who_does_the_io(engine: Key) -> Key {
             Ok(())
         },
         show: |step| EngineWord { engine: step.engine, fio: step.fio }.show(),
-        schema: EngineWord::schema,
         ..engine
     }
 }
@@ -55,7 +54,6 @@ const BUFFERED: Key = Key {
         Ok(())
     },
     show: |step| (!step.direct).show(),
-    schema: bool::schema,
 };
 
 impl Step {

@@ -18,7 +18,7 @@ use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, FileState,
     Pattern, Start, Step, Stride, SyncWrites, WordError, removed,
 };
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, iops};
 
 /// Where a key can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,6 @@ pub struct Key {
     pub values: fn() -> Vec<&'static str>,
     pub(super) read: fn(&mut Step, &Value) -> Result<(), WordError>,
     pub(super) show: fn(&Step) -> Option<Value>,
-    pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 impl Key {
@@ -162,16 +161,16 @@ impl Word for bool {
     }
 }
 
-/// [`Word`] for numbers, which a command line gives as text.
+/// [`Word`] for numbers, which a command line gives as text. One that need not be whole is a rate of I/Os.
 macro_rules! number_words {
-    ($($type:ty, $what:literal;)*) => {$(
+    ($($type:ty, $what:literal, $parse:expr;)*) => {$(
         impl Word for $type {
             const VALUE: &'static str = "N";
 
             fn read(value: &Value) -> Result<$type, WordError> {
                 let text = value.to_string();
                 let text = text.trim_matches('"');
-                text.parse().map_err(|_| WordError(format!("'{text}' is not {}", $what)))
+                ($parse)(text).ok_or_else(|| WordError(format!("'{text}' is not {}", $what)))
             }
 
             fn show(&self) -> Option<Value> {
@@ -186,9 +185,9 @@ macro_rules! number_words {
 }
 
 number_words! {
-    u32, "a whole number from 0 to 4,294,967,295";
-    u64, "a whole number from 0 on";
-    f64, "a number";
+    u32, "a whole number from 0 to 4,294,967,295", |text: &str| text.parse().ok();
+    u64, "a whole number from 0 on", |text: &str| text.parse().ok();
+    f64, "a number such as 2500 or 20k", iops;
 }
 
 /// Reads a value that has a text form; a bare number is text too.
@@ -311,8 +310,13 @@ macro_rules! declare {
                     Ok(())
                 },
                 show: |step| Word::show(&step.$field),
-                schema: <$type as Word>::schema,
             },)*)*];
+
+            /// The JSON schema of each option, in the order of [`Step::KEYS`]. No row of that table: the program itself makes no schema,
+            /// and need not carry what makes one.
+            pub(super) fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+                vec![$($(<$type as Word>::schema(generator),)*)*]
+            }
         }
     };
 }
@@ -347,8 +351,7 @@ impl JsonSchema for Step {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties = serde_json::Map::new();
-        for key in Step::KEYS {
-            let mut schema = (key.schema)(generator);
+        for (key, mut schema) in Step::KEYS.iter().zip(Step::schemas(generator)) {
             let about: Vec<&str> = key.about.lines().map(str::trim).collect();
             schema.insert("description".into(), about.join(" ").trim().into());
             properties.insert(key.field.into(), schema.to_value());

@@ -42,7 +42,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "quick",
-        about: "the same in about a minute: a first look, too short to quote",
+        about: "the same in about a minute, on a file of up to 4 GiB: a first look, too short to quote",
         time: (Nanos::seconds(8), Nanos::seconds(1)),
         steps: STANDARD,
     },

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::WordError;
 use super::key::Word;
+use crate::misspelling::{nearest_few, question};
 use crate::unit::{Bytes, Nanos, text};
 
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
@@ -114,6 +115,33 @@ pub struct Uneven {
     pub noise_memory: f64,
 }
 
+/// All keys, in the order of the page; a test holds them against the fields.
+const KEYS: [&str; 23] = [
+    "latency",
+    "jitter",
+    "iops-cap",
+    "cap-period",
+    "bytes-cap",
+    "burst-iops",
+    "burst-ios",
+    "stall-at",
+    "stall-for",
+    "stall-every",
+    "error-every",
+    "first-touch",
+    "slow-share",
+    "slow-latency",
+    "rise-from",
+    "rise-for",
+    "drift",
+    "dip-at",
+    "dip-for",
+    "dip-to",
+    "dip-every",
+    "noise",
+    "noise-memory",
+];
+
 fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
@@ -189,9 +217,10 @@ impl Display for Simulated {
 }
 
 fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
-    let known = known();
-    if let Some(key) = table.keys().find(|k| !known.contains(&k.replace('_', "-"))) {
-        return Err(format!("a simulated device has no '{key}'; it has {}", known.join(", ")));
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.replace('_', "-").as_str())) {
+        let near = question(&nearest_few(key, KEYS.into_iter().map(|known| (known, known)), 3));
+        let it = if near.is_empty() { "it" } else { "It" };
+        return Err(format!("a simulated device has no '{key}':{near} {it} has {}", KEYS.join(", ")));
     }
     for (key, value) in &table {
         if !takes(key, value.clone()) {
@@ -243,13 +272,6 @@ impl Word for Simulated {
     }
 }
 
-/// All keys.
-fn known() -> Vec<String> {
-    let schema = schemars::schema_for!(Simulated).to_value();
-    let keys = schema["properties"].as_object().map(|p| p.keys().cloned().collect());
-    keys.unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,9 +293,19 @@ mod tests {
     }
 
     #[test]
+    fn every_key_is_known() {
+        let schema = schemars::schema_for!(Simulated).to_value();
+        let fields = schema["properties"].as_object().unwrap().keys();
+        let sorted =
+            |names: Vec<&str>| std::collections::BTreeSet::from_iter(names.into_iter().map(String::from));
+        assert_eq!(sorted(KEYS.to_vec()), sorted(fields.map(String::as_str).collect()));
+    }
+
+    #[test]
     fn what_cannot_be_simulated_is_told() {
         let told = |words: &str| words.parse::<Simulated>().unwrap_err();
-        assert!(told("latency=200us,speed=3").contains("no 'speed'; it has"));
+        assert!(told("latency=200us,speed=3").contains("no 'speed': it has latency, jitter"));
+        assert!(told("latency=200us,iop-cap=3").contains("did you mean iops-cap? It has"));
         assert!(told("latency").contains("KEY=VALUE"));
         assert!(told("iops-cap=7").contains("latency"), "{}", told("iops-cap=7"));
         assert!(told("latency=soon").contains("latency=soon: write a time"));

@@ -166,10 +166,11 @@ pub struct Claim {
     /// How much longer the step should be; only when inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_seconds: Option<u64>,
-    /// The code of the blocker; only when invalid.
+    /// The code of what makes the figure void: of a doubt of the severity `blocker`, of a finding with `blocks`, or of a rule of the verdict.
+    /// Only when invalid; `reason` tells the same in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
-    /// The reason, in a sentence; empty for a plain PASS.
+    /// The reason of the outcome in a sentence, whatever the outcome is; empty for a plain PASS. Programs ask `blocker`, people read this.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The command that can decide it.

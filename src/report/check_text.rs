@@ -7,10 +7,13 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::device::{Block, Branch, Facts, FilePlace};
 use crate::guard::{Check, Code, GuardFinding, GuardSeverity};
+use crate::output::screen;
 use crate::unit::grouped;
 
-/// Width of a drawing, which fits every terminal.
-const COLUMNS: u16 = 80;
+/// The columns that a drawing has.
+fn columns() -> usize {
+    screen::width().min(screen::WIDTH)
+}
 
 /// As one line of JSON: several targets are several lines.
 ///
@@ -20,7 +23,7 @@ pub fn json(check: &Check) -> serde_json::Result<String> {
     serde_json::to_string(check)
 }
 
-/// As text of 80 columns.
+/// As text of the width of the screen.
 pub fn text(check: &Check) -> String {
     let mut out = String::new();
     for line in what_it_is(check) {
@@ -52,7 +55,7 @@ pub fn tree(branches: &[Branch]) -> String {
         if branch.depth > 0 {
             line += if branch.last { "└─ " } else { "├─ " };
         }
-        let room = usize::from(COLUMNS).saturating_sub(line.chars().count());
+        let room = columns().saturating_sub(line.chars().count());
         let _ = writeln!(out, "{line}{}", shortened(&branch.text, room));
         open.push(!branch.last);
     }
@@ -152,17 +155,18 @@ fn lies_on(place: &FilePlace) -> String {
 }
 
 fn table(findings: &[GuardFinding]) -> String {
+    const FIRST: usize = 19;
+    // The last column has a little less room than the one before it, and one blank stands between two of them.
+    let rest = columns() - FIRST - 2;
+    let what = rest * 6 / 11;
+    let fixed = |width: usize| ColumnConstraint::Absolute(Width::Fixed(width as u16));
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(COLUMNS)
+        .set_width(columns() as u16)
         .set_header(["finding", "what was seen", "what to do"])
-        .set_constraints([
-            ColumnConstraint::Absolute(Width::Fixed(19)),
-            ColumnConstraint::Absolute(Width::Fixed(32)),
-            ColumnConstraint::Absolute(Width::Fixed(27)),
-        ]);
+        .set_constraints([fixed(FIRST), fixed(what), fixed(rest - what)]);
     for f in findings {
         let word = match f.severity {
             GuardSeverity::Note => "note",

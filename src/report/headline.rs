@@ -46,7 +46,7 @@ impl Headline {
             undecided: judged
                 .as_ref()
                 .filter(|v| v.outcome != Some(Outcome::Fail))
-                .map_or_else(String::new, |v| gravest(v).map_or_else(|| untested(v), |c| c.reason.clone())),
+                .map_or_else(String::new, |v| gravest(v).map_or_else(|| untested(v), |c| reason(v, c))),
             simulated: record.is_simulated(),
         }
     }
@@ -202,13 +202,35 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         Outcome::Fail => {
             format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
         }
-        Outcome::Inconclusive => {
-            format!("Not decided: {measured}, {percent} % of the {promised} that are promised.")
-        }
+        Outcome::Inconclusive => not_decided(v, c, &measured, &promised),
         Outcome::Invalid => {
             format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
         }
     }
+}
+
+/// The reason of the claim that is told first, with its step where there are several claims.
+fn reason(v: &Verdict, c: &Claim) -> String {
+    if c.reason.is_empty() || v.claims.len() == 1 {
+        c.reason.clone()
+    } else {
+        format!("{}: {}", c.step, c.reason)
+    }
+}
+
+/// The sentence of a promise that is not decided: the test that leaves it open, and how many others do.
+fn not_decided(v: &Verdict, c: &Claim, measured: &str, promised: &str) -> String {
+    let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.step) };
+    let beside = match c.metric.less_is_better() {
+        true => format!("where {promised} are promised"),
+        false => format!("{} % of the {promised} that are promised", significant(c.ratio * 100.0)),
+    };
+    let others = match v.claims.iter().filter(|other| other.outcome == Outcome::Inconclusive).count() {
+        0 | 1 => String::new(),
+        2 => "; 1 other test is not decided either".into(),
+        n => format!("; {} other tests are not decided either", n - 1),
+    };
+    format!("Not decided: {shows}{measured}, {beside}{others}.")
 }
 
 /// The direction of the tests, where all of them read or all of them wrote: the other one was not tested.

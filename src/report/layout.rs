@@ -109,6 +109,38 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out
 }
 
+/// The lines of a text, each broken to the width of the screen where it is longer, behind the blanks that it begins with.
+pub fn wrap_lines(text: &str) -> String {
+    let each = |line: &str| {
+        let words = line.trim_start_matches(' ');
+        match line.chars().count() <= screen::width() {
+            true => format!("{line}\n"),
+            false => wrap(&line[..line.len() - words.len()], words),
+        }
+    };
+    text.lines().map(each).collect()
+}
+
+/// Figures of one line, which two blanks divide, broken between two of them to the width of the screen; later lines are indented by two more.
+pub fn wrap_figures(lead: &str, text: &str) -> String {
+    let mut out = String::from(lead);
+    let mut column = lead.chars().count();
+    let indent = column + 2;
+    for (i, figure) in text.split("  ").enumerate() {
+        let n = figure.chars().count();
+        if i > 0 && column + 2 + n > screen::width() {
+            out += &format!("\n{:indent$}", "");
+            column = indent;
+        } else if i > 0 {
+            out += "  ";
+            column += 2;
+        }
+        out += figure;
+        column += n;
+    }
+    out + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +159,21 @@ mod tests {
         assert_eq!(text.lines().nth(1), Some("(100 ms), 95 % of it"));
         let words = words("holds 99 % of 4 KiB, 3 s; 20 IOPS. in ms");
         assert_eq!(words, ["holds", "99 %", "of", "4 KiB,", "3 s;", "20 IOPS.", "in", "ms"]);
+    }
+
+    #[test]
+    fn figures_break_between_two_of_them() {
+        let figures = "randwrite-latency INCONCLUSIVE  12,345 IOPS (12,300 .. 12,400)  48.2 MiB/s  p50 1.37 ms  p99 2.11 ms";
+        assert_eq!(
+            wrap_figures("  ", figures),
+            "  randwrite-latency INCONCLUSIVE  12,345 IOPS (12,300 .. 12,400)  48.2 MiB/s\n    p50 1.37 ms  p99 2.11 ms\n"
+        );
+        assert_eq!(wrap_figures("  ", "a  b"), "  a  b\n");
+        let lines = wrap_lines(&format!("short\n  {}", "word ".repeat(40)));
+        assert!(
+            lines.lines().all(|l| l.chars().count() <= screen::WIDTH) && lines.starts_with("short\n  word")
+        );
+        assert!(lines.lines().skip(1).all(|l| l.starts_with("  word")), "{lines}");
     }
 
     #[test]

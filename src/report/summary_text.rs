@@ -10,7 +10,7 @@ use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentil
 use super::verdict_text;
 use crate::codes;
 use crate::diagnose;
-use crate::doubt::Severity;
+use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{
     Claim, Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
@@ -212,54 +212,69 @@ struct SummaryRemark {
 
 /// Remarks, the most important first.
 fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
-    let mut all: Vec<String> = Vec::new();
-    if let Some(claim) = verdict.and_then(gravest) {
-        let passed = claim.outcome == Outcome::Pass;
-        if !claim.reason.is_empty() {
-            // What a PASS does not show stands beside it.
-            let name = if passed { "note" } else { "reason" };
-            all.push(wrap(&label(name), &format!("{}: {}", claim.step, claim.reason)));
-        }
-        if claim.outcome == Outcome::Fail && claim.need.is_some() {
-            let text = "Other load: is there none on the volume? Volume: 'volproof run --promise TYPE' tells whether it delivers what was \
-                        bought; if it does, the application needs a faster one.";
-            all.push(wrap(&label("check"), text));
-        } else if claim.outcome == Outcome::Fail {
-            all.push(wrap(&label("check"), &check_first(record, verdict)));
-        } else if let Some(command) = claim.command.as_ref().filter(|_| !passed) {
-            all.push(wrap(&label("run"), command));
-        }
-    }
-    if let Some(v) = verdict.filter(|v| gravest(v).is_none()) {
-        all.push(wrap(&label("reason"), &headline::untested(v)));
-        all.extend(
-            v.untested.iter().find_map(|u| u.command.as_deref()).map(|line| wrap(&label("run"), line)),
-        );
-    }
-    let mut doubts = Vec::new();
-    for group in grouped_doubts(&record.doubts) {
+    let groups = grouped_doubts(&record.doubts);
+    let line = |group: &Remark<'_, Doubt>| {
         let doubt = group.of;
-        if doubt.severity == Severity::Note {
-            continue;
-        }
-        let word = doubt.severity.word();
         let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
-        doubts.push((doubt.severity, wrap(&label(word), &text)));
-    }
-    let limits = limits(record, found).into_iter().map(|group| {
+        wrap(&label(doubt.severity.word()), &text)
+    };
+    let of_severity = |severity| groups.iter().filter(move |group| group.of.severity == severity).map(line);
+    let void: Vec<String> = of_severity(Severity::Blocker).collect();
+    let claim = verdict.and_then(gravest);
+    let next = next_steps(record, verdict, claim);
+    // A doubt that voids the figures is the reason itself, and tells its code beside.
+    let mut all = match claim.is_some_and(|claim| groups.iter().any(|group| is_reason(claim, group.of))) {
+        true => [void, next].concat(),
+        false => [reason(verdict, claim), next, void].concat(),
+    };
+    let kept = all.len();
+    let mut limits = limits(record, found).into_iter().map(|group| {
         let f = group.of;
         let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
         wrap(&label(if f.about_the_test() { "test" } else { "limit" }), &text)
     });
-    let heavy = doubts.iter().filter(|(severity, _)| *severity == Severity::Blocker).count();
-    let mut doubts = doubts.into_iter().map(|(_, text)| text);
-    all.extend(doubts.by_ref().take(heavy));
-    let kept = all.len();
-    let mut limits = limits;
     all.extend(limits.next());
-    all.extend(doubts);
+    all.extend(of_severity(Severity::Warning));
     all.extend(limits);
     all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
+}
+
+/// Whether a doubt is what the reason of a claim says.
+fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
+    doubt.severity == Severity::Blocker
+        && claim.blocker.as_ref() == Some(&doubt.code)
+        && claim.reason.starts_with(doubt.message.trim_end_matches('.'))
+}
+
+/// Why the verdict is what it is.
+fn reason(verdict: Option<&Verdict>, claim: Option<&Claim>) -> Vec<String> {
+    let told = match (claim, verdict) {
+        // What a PASS does not show stands beside it.
+        (Some(c), _) if !c.reason.is_empty() => {
+            let name = if c.outcome == Outcome::Pass { "note" } else { "reason" };
+            Some(wrap(&label(name), &format!("{}: {}", c.step, c.reason)))
+        }
+        (None, Some(v)) => Some(wrap(&label("reason"), &headline::untested(v))),
+        _ => None,
+    };
+    told.into_iter().collect()
+}
+
+/// What the user does next: checks before the provider is asked, or the run that decides.
+fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>) -> Vec<String> {
+    let run = |line: &String| wrap(&label("run"), line);
+    let told = match claim {
+        Some(c) if c.outcome == Outcome::Fail && c.need.is_some() => {
+            let text = "Other load: is there none on the volume? Volume: 'volproof run --promise TYPE' tells whether it delivers what was \
+                        bought; if it does, the application needs a faster one.";
+            Some(wrap(&label("check"), text))
+        }
+        Some(c) if c.outcome == Outcome::Fail => Some(wrap(&label("check"), &check_first(record, verdict))),
+        Some(c) if c.outcome == Outcome::Pass => None,
+        Some(c) => c.command.as_ref().map(run),
+        None => verdict.and_then(|v| v.untested.iter().find_map(|u| u.command.as_ref())).map(run),
+    };
+    told.into_iter().collect()
 }
 
 /// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.

@@ -11,7 +11,7 @@ use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::to_record::to_record;
-use crate::fio::{paste, read_report};
+use crate::fio::{jobfile, paste, read_report};
 use crate::foreign::{self, ForeignReport};
 use crate::input;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
@@ -37,6 +37,11 @@ pub const SUMMARY_OF_KUBESTR: &str = "is the summary that `kubestr fio` prints, 
 
 /// The line of kubestr's summary above fio's figures.
 const KUBESTR: &[u8] = b"FIO test results:";
+
+/// What is said of a job file where a result is asked for.
+pub fn only_jobs(path: &Path) -> String {
+    format!("is a job file of fio: it says what to do and holds no result; {}", jobfile::ways(path))
+}
 
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +70,12 @@ pub enum ResultFileError {
     /// The file is the text of kubestr, which keeps little of fio's report.
     #[error("{} {SUMMARY_OF_KUBESTR}", path.display())]
     Kubestr {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file says what fio is to do.
+    #[error("{} {}", path.display(), only_jobs(path))]
+    JobFile {
         /// The file.
         path: PathBuf,
     },
@@ -173,6 +184,12 @@ pub fn is_binary(plain: &[u8]) -> bool {
     control.count() * 16 > begin.len()
 }
 
+/// Whether a file without a result says what fio is to do.
+fn is_job_file(bytes: &[u8]) -> bool {
+    let short = bytes.len() as u64 <= input::LONGEST_SETTINGS.0;
+    short && std::str::from_utf8(bytes).is_ok_and(jobfile::is_one)
+}
+
 /// The results that a text holds; `path` is for messages.
 ///
 /// # Errors
@@ -201,6 +218,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         }
         Err(ReadError::Nothing { .. }) if typed_command::holds_one(&plain) => {
             return Err(ResultFileError::Command { path: path.to_path_buf() });
+        }
+        Err(ReadError::Nothing { .. }) if is_job_file(bytes) => {
+            return Err(ResultFileError::JobFile { path: path.to_path_buf() });
         }
         Err(ReadError::Nothing { .. }) => return Err(ResultFileError::Neither { path: path.to_path_buf() }),
         Err(source) => return Err(ResultFileError::Report { path: path.to_path_buf(), source }),

@@ -224,7 +224,8 @@ impl FleetMember<'_> {
             asked: asked.map(|fits| AskedFits { judge_simulated: promise.judge_simulated, ..fits }),
             ..self.work.options()
         };
-        let plan = preconditioning::add(plan, self.work.file.precondition, &options, &output.folders())?;
+        let plan =
+            preconditioning::add(plan, self.work.file.precondition, promise, &options, &output.folders())?;
         let measurement = Measurement {
             plan,
             options,

@@ -9,18 +9,11 @@ use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::engine::{self, EngineChoice, Headrooms};
 use crate::fio::fio_process::Fio;
+use crate::fio::jobfile;
 use crate::fio::write_jobs;
 use crate::fit::AskedFits;
+use crate::misspelling::none_of;
 use crate::plan::{PRESETS, Plan, Preset, Step, parse_file};
-use crate::shell_word::shell_path;
-
-/// The ways to run fio's job file, which is no plan.
-fn job_file_way(path: &Path) -> String {
-    let path = shell_path(path);
-    format!(
-        "; it is a job file of fio: `volproof fio {path}` runs it, `volproof convert {path} --to plan` makes a plan of it"
-    )
-}
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
@@ -44,8 +37,10 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         parse_file(&text, &name).map_err(|e| {
-            let jobs = crate::convert::is_job_file(&text);
-            let way = if jobs { job_file_way(path) } else { String::new() };
+            let way = match jobfile::is_one(&text) {
+                true => format!("; it is a job file of fio: {}", jobfile::ways(path)),
+                false => String::new(),
+            };
             Failure::input(format!("plan {}: {e}{way}", path.display()))
         })?
     } else if ad_hoc {
@@ -54,7 +49,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         let name = args.preset.as_deref().unwrap_or("standard");
         let unknown = || {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            Failure::input(format!("there is no preset '{name}': the presets are {}", names.join(", ")))
+            Failure::input(none_of("preset", name, &names))
         };
         Preset::find(name).ok_or_else(unknown)?.plan()
     };

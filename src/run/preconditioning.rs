@@ -13,6 +13,7 @@ use crate::course::finished::is_whole;
 use crate::course::precondition_steps;
 use crate::device::{Driver, Facts, Root, cloud};
 use crate::plan::{EngineKind, Plan, Precondition, PreconditionChoice, PreconditionMethod, Step};
+use crate::promise_options::PromiseOptions;
 use crate::record::Record;
 use crate::unit::Bytes;
 
@@ -24,14 +25,13 @@ const LARGEST_RECORD: u64 = 256 << 20;
 const MOST_RECORDS: usize = 32;
 
 /// The method that a target needs, and why.
-fn by_class(root: &Root, target: &Surveyed) -> (PreconditionMethod, String) {
+fn by_class(root: &Root, catalogue: &Catalogue, target: &Surveyed) -> (PreconditionMethod, String) {
     use PreconditionMethod::{Fill, None, Snia};
     let device = match &target.facts {
         Facts::Folder(_) => return (None, "the test file is new, and is filled when it is made".into()),
         Facts::File(_) => return (Fill, "a file: its blocks are written once".into()),
         Facts::Block(facts) => &facts.device,
     };
-    let catalogue = Catalogue::shipped();
     let volume = cloud::provider(root, catalogue).and_then(|(provider, _)| cloud::volume(provider, device));
     match volume {
         Some(volume) if !volume.local => (
@@ -60,13 +60,14 @@ fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
 }
 
 /// Puts the steps of preconditioning at the start of a plan whose steps are known. `folders` are those in which an earlier run may have
-/// left its Record. On a shared volume no earlier run counts: its Record says nothing about the parts that other machines wrote.
+/// left its Record, and `promise` names the catalogue that knows the providers. On a shared volume no earlier run counts: its Record says nothing about the parts that other machines wrote.
 ///
 /// # Errors
 /// A preconditioning that the targets or the plan do not allow.
 pub fn add(
     plan: Plan,
     choice: Option<PreconditionChoice>,
+    promise: &PromiseOptions,
     options: &RunOptions,
     folders: &[PathBuf],
 ) -> Result<Plan, Failure> {
@@ -75,11 +76,14 @@ pub fn add(
     let surveyed = targets::survey(&root, &plan, options)?;
     let (mut method, mut why) = match choice {
         PreconditionChoice::Method(method) => (method, "as asked for".to_string()),
-        PreconditionChoice::Auto => surveyed
-            .iter()
-            .map(|t| by_class(&root, t))
-            .max_by_key(|(method, _)| PreconditionMethod::ALL.iter().position(|m| m == method))
-            .unwrap_or((PreconditionMethod::Fill, "a simulated device".into())),
+        PreconditionChoice::Auto => {
+            let catalogue = promise.catalogue().map_err(Failure::input)?;
+            surveyed
+                .iter()
+                .map(|t| by_class(&root, &catalogue, t))
+                .max_by_key(|(method, _)| PreconditionMethod::ALL.iter().position(|m| m == method))
+                .unwrap_or((PreconditionMethod::Fill, "a simulated device".into()))
+        }
     };
     let new = |t: &Surveyed| t.make.is_some() || t.is_only_simulated();
     if method == PreconditionMethod::Fill && !surveyed.is_empty() && surveyed.iter().all(new) {

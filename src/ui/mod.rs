@@ -25,6 +25,7 @@ use std::sync::atomic::AtomicUsize;
 use crate::observe::KernelCounters;
 use crate::output::screen;
 use crate::record::{Record, StepRecord};
+use crate::report::layout::{wrap_figures, wrap_lines};
 use crate::sample::Interval;
 use crate::unit::Nanos;
 use live_run::LiveNews;
@@ -84,7 +85,7 @@ impl Ui {
     /// A line that stays, also where no progress is shown.
     pub fn insist(&self, text: &str) {
         match &self.way {
-            Way::Silent => screen::say(&format!("volproof: {}\n", text.trim_end())),
+            Way::Silent => screen::say(&wrap_lines(&format!("volproof: {}", text.trim_end()))),
             _ => self.say(text),
         }
     }
@@ -93,7 +94,7 @@ impl Ui {
     pub fn say(&self, text: &str) {
         match &self.way {
             Way::Silent => {}
-            Way::Plain(_) | Way::WillBeLive(_) => screen::say(&format!("{}\n", text.trim_end())),
+            Way::Plain(_) | Way::WillBeLive(_) => screen::say(&wrap_lines(text.trim_end())),
             Way::Live(live) => live.tell(LiveNews::Said(text.trim_end().into())),
         }
     }
@@ -179,7 +180,8 @@ impl Ui {
                 live.tell(LiveNews::Measured { steps, doubts });
             }
             Way::Plain(_) | Way::WillBeLive(_) => {
-                steps.iter().flat_map(StepResult::lines).for_each(|line| self.say(&format!("  {line}")));
+                let lines = steps.iter().flat_map(StepResult::lines);
+                lines.for_each(|line| screen::say(&wrap_figures("  ", &line)));
             }
             Way::Silent => {}
         }

@@ -4,6 +4,7 @@ use super::Tick;
 use super::live_run::StagedStep;
 use super::recent::RecentRates;
 use crate::output::screen;
+use crate::report::layout::wrap_figures;
 use crate::unit::{Nanos, throughput};
 
 /// Time between lines of a step that runs.
@@ -46,7 +47,8 @@ impl PlainLines {
         let moved = || Some(self.recent.left(StagedStep::amount(&self.steps)?, news.elapsed)?.0);
         let left = timed.or_else(moved).map(|left| Nanos(left.saturating_add(after)));
         let eta = left.map(|l| format!("  ETA {}", l.clock())).unwrap_or_default();
-        screen::say(&format!("  {}  {}{eta}\n", news.elapsed.clock(), self.recent.text()));
+        let line = format!("{}  {}{eta}", news.elapsed.clock(), self.recent.text());
+        screen::say(&wrap_figures("  ", &line));
     }
 
     /// News of filling a file.
@@ -59,11 +61,7 @@ impl PlainLines {
         }
         self.last = elapsed;
         let left = Nanos((elapsed.0 as f64 * (1.0 - share) / share) as u64);
-        screen::say(&format!(
-            "  filling {path}  {:.0} %  {}  ETA {}\n",
-            share * 100.0,
-            throughput(rate),
-            left.clock()
-        ));
+        let (share, rate, left) = (share * 100.0, throughput(rate), left.clock());
+        screen::say(&wrap_figures("  ", &format!("filling {path}  {share:.0} %  {rate}  ETA {left}")));
     }
 }

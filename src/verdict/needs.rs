@@ -12,8 +12,11 @@ use crate::codes;
 use crate::diagnose::Summary;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
-use crate::record::{Claim, Diagnosis, JudgedNeed, Metric, Outcome, Record, StepRecord, Untested};
+use crate::record::{
+    Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, Untested,
+};
 use crate::sample::{Direction, Stream};
+use crate::shell_word::shell;
 use crate::stats::lapses::{Lapse, LoadGrid};
 use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::mean_latency::MeanLatency;
@@ -88,10 +91,19 @@ pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -
                 FigureKind::Over(_) => Metric::SlowShare,
             },
             reason,
-            command: Some(format!("volproof fit TARGET --for {}", a.request())),
+            command: Some(fit_command(record, a)),
         })
     };
     asked.applications.iter().filter_map(of).collect()
+}
+
+/// The command that tests the needs of an application, on the same simulated device where the Record has one.
+fn fit_command(record: &Record, a: &AskedApplication) -> String {
+    let command = format!("volproof fit TARGET --for {}", shell(&a.request()));
+    let device = record.plan.steps.iter().find_map(|step| step.simulate.as_ref());
+    let device = device.map_or(String::new(), |device| format!(" --simulate {}", shell(&device.to_string())));
+    let judged = record.is_simulated() && record.judges_simulated();
+    command + &device + &if judged { format!(" {JUDGE_SIMULATED}") } else { String::new() }
 }
 
 /// Remarks on the applications, and on what the figures hold besides the disk.

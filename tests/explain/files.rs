@@ -58,6 +58,9 @@ fn what_is_no_result_is_refused() {
         read:\n  IOPS=692.495239 BW(KiB/s)=2786\n  iops: min=612 max=898 avg=703.300000\n  bw(KiB/s): min=2448 max=3592 avg=2813.3\n\n\
         Disk stats (read/write):\n  -  OK\n";
     insta::assert_snapshot!(refused(kubestr), @"it is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same options, and give the JSON");
+    insta::assert_snapshot!(refused(b"[global]\nrw=randread\n[a]\nfilename=/dev/vdb\n"), @"it is a job file of fio: it says what to do and holds no result; `volproof fio x` runs it, `volproof convert x --to plan` makes a plan of it");
+    assert!(refused(b"[a section alone]\n").contains("is not a volproof Record"));
+    assert!(refused(b"[a]\nno-option-of-fio=1\n").contains("is not a volproof Record"));
     let missing = ExplainArgs {
         files: vec!["/nonexistent/x".into()],
         promise: PromiseOptions::default(),

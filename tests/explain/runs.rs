@@ -106,6 +106,20 @@ fn the_published_report_with_the_promise_of_that_time() {
 }
 
 #[test]
+fn a_users_catalogue_tells_the_caps_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ours.toml");
+    let entry = "[[volume]]\nprovider = \"aws\"\ntype = \"gold\"\nname = \"Gold\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
+                 capacity_gib = [1, 100]\niops = 20100\nthroughput = 100\nthroughput_unit = \"MiB/s\"\nunit_bytes = 1048576\n\
+                 unit_certain = true\nsource = \"our contract\"\nas_of = \"2016-11\"\nconfidence = \"high\"\n";
+    std::fs::write(&file, entry).unwrap();
+    let ours = PromiseOptions { catalog: Some(file), ..PromiseOptions::default() };
+    let text = told(&["2.2.8-published.txt"], ours);
+    assert!(text.contains("aws:gold of 1.00 GiB or more: 20,100 IOPS"), "{text}");
+    assert!(!told(&["2.2.8-published.txt"], PromiseOptions::default()).contains("aws:gold"));
+}
+
+#[test]
 fn the_published_report_alone_names_caps_of_its_time() {
     insta::assert_snapshot!(told(&["2.2.8-published.txt"], PromiseOptions::default()), @r"
     tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01

@@ -95,6 +95,24 @@ fn another_promise_is_judged_anew() {
 }
 
 #[test]
+fn the_run_that_decides_judges_the_same_simulation() {
+    let folder = Folder::new("decides");
+    run(&folder.0, &PLAN.replace("iodepth = 32", "iodepth = 2"), &PROMISED);
+    // It was judged once, and is judged again under another promise without the word.
+    let other = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "800GiB", "--json"];
+    let (_, text) = volproof(&folder.0, &[&["verdict", "r.json"][..], &other].concat());
+    let verdict: Value = serde_json::from_str(&text).unwrap();
+    let claim = &verdict["verdict"]["claims"][0];
+    assert_eq!(
+        (&claim["outcome"], &claim["blocker"]),
+        (&"invalid".into(), &"could-not-reach".into()),
+        "{claim}"
+    );
+    let command = claim["command"].as_str().unwrap();
+    assert!(command.contains("--simulate") && command.contains("800GiB --judge-simulated"), "{command}");
+}
+
+#[test]
 fn a_verdict_that_a_file_says_of_itself_is_not_believed() {
     let folder = Folder::new("forged");
     let mut record = run(&folder.0, PLAN, &PROMISED);

@@ -499,6 +499,7 @@ fn an_application_that_no_step_tested_has_no_pass() {
     assert_eq!(code, Some(5), "{text}");
     assert!(text.contains("not tested Vault and Consul"), "{text}");
     assert!(text.contains("-> volproof fit TARGET --for vault:"), "{text}");
+    assert!(text.contains("--simulate latency=1ms --judge-simulated"), "on the same device: {text}");
     let reads =
         ["run", "--rw", "randread", "--simulate", "latency=1ms", "--runtime", "2s", "--json", "o.json"];
     volproof(dir.path(), &reads);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::failing_outputs::Small;
+use crate::mounted::Mounted;
 use crate::{Bench, Ran, is_root};
 
 /// A loop device over a file of the bench; detached however the test ends.
@@ -125,7 +125,7 @@ fn what_would_fill_the_filesystem_below_is_refused_before_the_first_io() {
     if !ext4(&image) {
         return println!("skipped: mkfs.ext4 is not here");
     }
-    let Some(small) = Small::at(&bench, "small", &["-o", "loop", image.to_str().unwrap()]) else { return };
+    let Some(small) = Mounted::at(&bench, "small", &["-o", "loop", image.to_str().unwrap()]) else { return };
     for name in ["disk", "file"] {
         sparse(&small.0.join(name), 64);
     }
@@ -152,7 +152,7 @@ fn what_would_fill_the_filesystem_below_is_refused_before_the_first_io() {
     run("fio --name=a --filename=small/file --rw=write --size=1m").ended(0);
     // The filesystem on the device says that it has room, and the one below it has none.
     assert!(ext4(disk.path().as_ref()));
-    let Some(_nested) = Small::at(&bench, "nested", &[disk.path()]) else { return };
+    let Some(_nested) = Mounted::at(&bench, "nested", &[disk.path()]) else { return };
     let free = || rustix::fs::statvfs(&small.0).unwrap().f_bfree;
     let before = free();
     let below = "small/disk, in which nested lies, has";

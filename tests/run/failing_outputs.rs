@@ -7,9 +7,10 @@ use std::process::Command;
 
 use volproof::record::{Record, State};
 
+use crate::mounted::Mounted;
 use crate::outputs::{bench, planned, redirected, undecided};
 use crate::signals::{finish, wait_for};
-use crate::{Bench, Ran, is_root};
+use crate::{Bench, Ran};
 
 /// All figures are on the screen, and the Record of both steps is in the file that standard error names.
 #[track_caller]
@@ -58,33 +59,6 @@ fn a_limit_of_file_sizes_loses_no_figure() {
     assert_eq!(Bench::names(&bench.path().join("data")), Vec::<String>::new(), "the test file is gone");
 }
 
-/// A filesystem of its own, unmounted when dropped.
-pub struct Small(pub std::path::PathBuf);
-
-impl Small {
-    /// Mounts memory with these options on a folder.
-    pub fn new(bench: &Bench, options: &str) -> Option<Small> {
-        Small::at(bench, "small", &["-t", "tmpfs", "-o", options, "none"])
-    }
-
-    /// Mounts what these words say on a folder.
-    pub fn at(bench: &Bench, name: &str, words: &[&str]) -> Option<Small> {
-        let place = bench.folder(name);
-        let done =
-            is_root() && Command::new("mount").args(words).arg(&place).status().is_ok_and(|s| s.success());
-        if !done {
-            println!("skipped: no filesystem can be mounted here");
-        }
-        done.then_some(Small(place))
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 /// fio ends with 0 when its report meets a full disk.
 #[test]
 fn a_report_that_the_installed_fio_could_not_write_is_no_success() {
@@ -92,7 +66,7 @@ fn a_report_that_the_installed_fio_could_not_write_is_no_success() {
         return println!("skipped: fio is not installed");
     }
     let bench = bench();
-    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let Some(small) = Mounted::new(&bench, "size=64k") else { return };
     let filler = small.0.join("filler");
     let fio = |room: usize, words: &str| {
         std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
@@ -122,7 +96,7 @@ fn a_report_that_the_installed_fio_could_not_write_is_no_success() {
 #[test]
 fn a_full_filesystem_loses_no_figure() {
     let bench = bench();
-    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let Some(small) = Mounted::new(&bench, "size=64k") else { return };
     let filler = small.0.join("filler");
     for room in [0, 4096, 8192, 16384] {
         std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
@@ -207,7 +181,7 @@ fn a_record_is_told_where_its_folder_is_now() {
 #[test]
 fn a_record_that_goes_with_its_filesystem_is_in_a_second_place() {
     let bench = Bench::new();
-    let Some(there) = Small::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
+    let Some(there) = Mounted::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
     let detached = || assert!(Command::new("umount").arg("-l").arg(&there.0).status().unwrap().success());
     let ran = with_record_in_folder(&bench, detached).ended(1);
     let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
@@ -275,7 +249,7 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
 #[test]
 fn a_filesystem_that_becomes_read_only_loses_no_figure() {
     let bench = Bench::new();
-    let Some(small) = Small::new(&bench, "size=1m") else { return };
+    let Some(small) = Mounted::new(&bench, "size=1m") else { return };
     spoilt(&bench, || {
         let done = Command::new("mount").args(["-o", "remount,ro"]).arg(&small.0).status().unwrap();
         assert!(done.success());
@@ -287,14 +261,14 @@ fn a_filesystem_that_becomes_read_only_loses_no_figure() {
 #[test]
 fn a_disk_that_fails_below_the_filesystem_loses_no_figure() {
     let bench = Bench::new();
-    let Some(below) = Small::at(&bench, "below", &["-t", "tmpfs", "-o", "size=2m", "none"]) else { return };
+    let Some(below) = Mounted::at(&bench, "below", &["-t", "tmpfs", "-o", "size=2m", "none"]) else { return };
     let disk = below.0.join("disk");
     std::fs::File::create(&disk).unwrap().set_len(8 << 20).unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-b", "1024", "-O", "^has_journal"]).arg(&disk).status();
     if !made.is_ok_and(|status| status.success()) {
         return println!("skipped: mkfs.ext4 is not here");
     }
-    let Some(_small) = Small::at(&bench, "small", &["-o", "loop", disk.to_str().unwrap()]) else { return };
+    let Some(_small) = Mounted::at(&bench, "small", &["-o", "loop", disk.to_str().unwrap()]) else { return };
     let filler = below.0.join("filler");
     spoilt(&bench, || {
         let mut file = std::fs::File::create(&filler).unwrap();

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Bench, Ran, fits, is_root};
+use crate::mounted::Mounted;
+use crate::{Bench, Ran, fits};
 
 /// Ours, and fio itself where it is installed.
 fn tools() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -104,67 +105,38 @@ fn a_job_on_a_folder_fails_and_the_others_run() {
     }
 }
 
-/// A small filesystem of its own, mounted for as long as the value lives.
-struct Small {
-    bench: Bench,
-}
-
-impl Small {
-    fn new() -> Option<Small> {
-        if !is_root() {
-            println!("skipped: root is needed to mount");
-            return None;
-        }
-        let bench = Bench::new();
-        let folder = bench.folder("small");
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&folder).status();
-        if !mounted.is_ok_and(|s| s.success()) {
-            println!("skipped: no filesystem can be mounted here");
-            return None;
-        }
-        Some(Small { bench })
-    }
-
-    fn empty(&self) {
-        for name in Bench::names(&self.bench.path().join("small")) {
-            std::fs::remove_file(self.bench.path().join("small").join(name)).unwrap();
-        }
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.bench.path().join("small")).status();
-    }
-}
-
 #[test]
 fn a_file_larger_than_its_filesystem_grows_until_it_ends() {
-    let Some(small) = Small::new() else { return };
-    let folder = small.bench.path();
+    let bench = Bench::new();
+    let Some(small) = Mounted::new(&bench, "size=16m") else { return };
+    let folder = bench.path();
+    let empty = || {
+        for name in Bench::names(&small.0) {
+            std::fs::remove_file(small.0.join(name)).unwrap();
+        }
+    };
     let paced = ["--name=a", "--directory=small", "--size=64m", "--rw=write", "--rate=1m", "--runtime=1"];
     let full = ["--name=a", "--directory=small", "--size=64m", "--rw=write", "--name=b", "--size=64k"];
     let read = ["--name=a", "--directory=small", "--size=64m", "--rw=read", "--name=b", "--size=64k"];
     for (which, tool) in tools() {
         run(&tool, "022", folder, &paced).ended(0);
-        small.empty();
+        empty();
         // The second job, which has no folder, runs whatever becomes of the first.
         let ran = run(&tool, "022", folder, &full).ended(1);
         assert!(ran.err.contains("small/a.0.0: No space left on device: write offset=16777216, buflen=4096"));
         assert!(ran.out.contains("a: (groupid=0, jobs=1): err=28 ("), "{which}: {}", ran.out);
         assert!(ran.out.contains("error=No space left on device)"), "{which}: {}", ran.out);
         assert!(ran.out.contains("b: (groupid=0, jobs=1): err= 0"), "{which}: {}", ran.out);
-        small.empty();
+        empty();
         let ran = run(&tool, "022", folder, &read).ended(1);
         assert!(!ran.out.contains("a: (groupid"), "{which}: {}", ran.out);
         assert!(ran.out.contains("b: (groupid=0, jobs=1): err= 0"), "{which}: {}", ran.out);
         if which == "ours" {
             assert!(ran.err.contains("volproof: a: small/a.0.0: No space left on device"), "{}", ran.err);
             fits(&ran.err);
-            assert!(Bench::names(&folder.join("small")).is_empty(), "and the filesystem is as it was");
+            assert!(Bench::names(&small.0).is_empty(), "and the filesystem is as it was");
         }
-        small.empty();
+        empty();
     }
 }
 

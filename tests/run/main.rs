@@ -28,6 +28,7 @@ mod limits;
 mod live_screen;
 mod memory;
 mod million;
+mod mounted;
 mod outputs;
 mod pipeline_files;
 mod planned;

@@ -239,6 +239,20 @@ fn words_that_are_none() {
         (&["run", "f.dat", "--bs", "4q"], &["'q' is not a unit", "KiB"]),
         (&["run", "f.dat", "--bs", "4k/70:64k/20"], &["add up to 90 %"]),
         (&["run", "f.dat", "--preset", "nonesuch"], &["nonesuch", "the presets are standard, quick"]),
+        (&["run", "f.dat", "--preset", "qick"], &["did you mean quick? The presets are standard"]),
+        (&["suite", "nosuch", "f.dat"], &["there is no suite 'nosuch': the suites are essd-contract"]),
+        (&["suite", "snia-iop", "f.dat"], &["did you mean snia-iops", "The suites are essd-contract"]),
+        (&["suite", "provider:aliba", "f.dat"], &["there is no procedure 'aliba': did you mean alibaba?"]),
+        (&["promise", "aws:gp3", "--size", "100GiB", "--iops", "0"], &["0 IOPS are none: leave it out"]),
+        (
+            &["promise", "aws:gp3", "--size", "100GiB", "--iops", "20q"],
+            &["write it as 3000, 20k, max or min"],
+        ),
+        (&["run", "f.dat", "--rate-iops", "20q"], &["'20q' is not a number such as 2500 or 20k"]),
+        (
+            &["run", "f.dat", "--rw", "read", "--catalog", "x.toml"],
+            &["--catalog has no effect without --promise TYPE"],
+        ),
         (&["run", "f.dat", "--direct", "1"], &["'1' is read as a target", "--direct=1"]),
         (&["run", "f.dat", "--duration", "60"], &["run has no option --duration", "--runtime TIME"]),
         (
@@ -256,6 +270,8 @@ fn words_that_are_none() {
         let ran = bench.run(arguments).ended(2).says(words);
         assert!(!ran.err.contains("panicked"), "{}", ran.err);
     }
+    let decimal = bench.run(&["plan", "f.dat", "--rw", "randread", "--rate-iops", "20k"]).ended(0);
+    assert!(decimal.out.contains("20,000"), "{}", decimal.out);
     bench.run(&["show", "f.dat"]).ended(2).says(&["f.dat"]);
     let missing = bench.run(&["check", "nofile"]).ended(2);
     assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use volproof::record::{Record, State};
 
-use crate::failing_outputs::Small;
+use crate::mounted::Mounted;
 use crate::{Bench, Ran};
 
 /// A Record may be somebody's evidence, and a run under its name may be interrupted or fail.
@@ -129,13 +129,13 @@ fn a_measured_record_is_replaced_by_a_complete_one_only() {
 #[test]
 fn a_mounted_file_is_kept_as_any_other() {
     let bench = Bench::new();
-    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let Some(small) = Mounted::new(&bench, "size=64k") else { return };
     bench.file("f.dat", 1);
     let (path, behind) = (bench.path().join("r.json"), small.0.join("r.json"));
     [&path, &behind].into_iter().for_each(|file| std::fs::write(file, "").unwrap());
     let mounted = Command::new("mount").arg("--bind").arg(&behind).arg(&path).status();
     assert!(mounted.is_ok_and(|status| status.success()));
-    let _mounted = Small(path.clone());
+    let _mounted = Mounted(path.clone());
     run_steps(&bench, false);
     let complete = std::fs::read(&path).unwrap();
     assert!(String::from_utf8_lossy(&complete).contains("\"complete\""));

@@ -6,7 +6,7 @@ use volproof::report::text;
 use volproof::report::{csv, summary_text};
 use volproof::unit::{Bytes, Nanos};
 
-use crate::{Bench, fits};
+use crate::{Bench, Ran, fits};
 
 /// Runs a plan in virtual time and puts a known machine in the place of this one.
 fn simulated(plan: &str, code: i32) -> Record {
@@ -268,4 +268,57 @@ fn help_names_every_subcommand_and_exit_code() {
     }
     let script = bench.run(&["completions", "bash"]).ended(0).out;
     assert!(script.contains("--iodepth"));
+}
+
+#[test]
+fn narrow_screens_have_whole_lines() {
+    let bench = Bench::new();
+    bench.file("data", 1);
+    for line in [
+        "promise aws:gp3 --size 100GiB",
+        "promise alibaba:cloud_essd.PL1 --size 800GiB --instance ecs.g7.8xlarge",
+        "promise --list",
+        "promise --need-iops 100k --need-throughput 500MiB",
+        "promise --need-iops 1000000000",
+        "check data",
+        "check --details .",
+        "check /dev/null",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let run = |columns: &str| Ran::of(bench.command(&words).env("COLUMNS", columns).output().unwrap());
+        let (narrow, usual) = (run("60"), run("80"));
+        let too_wide =
+            |text: &str, most: usize| text.lines().find(|l| l.chars().count() > most).map(str::to_string);
+        assert_eq!(too_wide(&narrow.out, 60), None, "{line}\n{}", narrow.out);
+        assert_eq!(too_wide(&usual.out, 80), None, "{line}\n{}", usual.out);
+        assert_eq!(narrow.code, usual.code);
+    }
+}
+
+#[test]
+fn a_doubt_that_voids_a_figure_is_told_once() {
+    let bench = Bench::new();
+    let line = "run --rw randread --iodepth 32 --runtime 60s --continue-on-error --simulate latency=1ms,error-every=1000 --promise alibaba:cloud_essd.PL1 \
+                --volume-size 100GiB --offline --judge-simulated --json r.json";
+    let ran = bench.run(&line.split_whitespace().collect::<Vec<_>>());
+    assert!(ran.out.starts_with("INVALID"), "{}", ran.out);
+    let count = |label: &str| ran.out.lines().filter(|l| l.starts_with(label)).count();
+    assert_eq!((count("void"), count("reason")), (1, 0), "{}", ran.out);
+    let verdict = serde_json::to_value(bench.record().verdict).unwrap();
+    let claim = &verdict["claims"][0];
+    assert_eq!(claim["blocker"], "io-errors", "{claim}");
+    assert!(claim["reason"].as_str().unwrap().contains("failed"), "{claim}");
+}
+
+#[test]
+fn a_verdict_that_is_open_names_the_test_and_counts_the_others() {
+    let bench = Bench::new();
+    let line = "run --preset quick --simulate latency=199us,jitter=12us,iops-cap=6700,bytes-cap=167000000 --promise alibaba:cloud_essd.PL1 --volume-size 100GiB \
+                --offline --judge-simulated --quiet";
+    let ran = bench.run(&line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(
+        ran.out,
+        "INCONCLUSIVE  SIMULATED  Not decided: randwrite-latency shows 205 us mean latency, where 200 us are promised; 4 other tests are not decided either. \
+         (against alibaba:cloud_essd.PL1, 100 GiB, tolerance 2 %) [randwrite-latency: measure 52 s longer to decide]\n"
+    );
 }

@@ -149,14 +149,6 @@ fn a_service_that_keeps_silent_is_left() {
     assert!(matches!(service.instance(), Err(MetadataError::Silent(_))));
 }
 
-#[test]
-fn a_proxy_of_the_environment_is_not_used() {
-    let server = Server::start(|_, _| ok("x"));
-    let session = Session::open(&service("tencent", &server)).unwrap();
-    assert!(session.agent.config().proxy().is_none());
-    assert_eq!(session.agent.config().max_redirects(), 0);
-}
-
 /// A tree with the given firmware strings.
 fn firmware(strings: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let dir = tempfile::tempdir().unwrap();

@@ -43,9 +43,9 @@ use verdict_section::{ClaimCard, Judged, Limits, UntestedCard};
 pub static PLOTLY: LazyLock<String> = LazyLock::new(crate::shipped::plotly);
 /// Steps with a section of their own, with charts; a browser draws no more. The tables on top have all.
 const MOST_SECTIONS: usize = 256;
-const STYLE: &str = include_str!("../../../templates/report.css");
+static STYLE: LazyLock<String> = LazyLock::new(crate::shipped::style);
 /// The script of the page itself, which draws the charts.
-pub const SCRIPT: &str = include_str!("../../../templates/report.js");
+pub static SCRIPT: LazyLock<String> = LazyLock::new(crate::shipped::script);
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -172,13 +172,13 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         }),
         command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
         data: for_script(&data),
-        style: STYLE,
+        style: &STYLE,
         record,
     };
     page.write_into(&mut VisibleWriter(out))?;
     // The scripts have no foreign text, and the library stays as its makers wrote it.
-    for script in [&PLOTLY, SCRIPT] {
-        writeln!(out, "<script nonce=\"volproof\">{script}</script>")?;
+    for script in [&PLOTLY, &SCRIPT] {
+        writeln!(out, "<script nonce=\"volproof\">{}</script>", script.as_str())?;
     }
     write!(out, "</body>\n</html>")
 }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_embedded_cannot_end_its_element() {
-        for text in [&PLOTLY, SCRIPT] {
+        for text in [&PLOTLY, &SCRIPT] {
             assert!(!text.to_ascii_lowercase().contains("</script") && !text.contains("<!--"));
         }
         assert!(!STYLE.to_ascii_lowercase().contains("</style"));

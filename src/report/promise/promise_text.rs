@@ -1,4 +1,4 @@
-//! A promise as people read it, within 80 columns. The arithmetic is shown, so that a reader can repeat it.
+//! A promise as people read it, within the width of the screen. The arithmetic is shown, so that a reader can repeat it.
 
 use super::{BLOCKS_KIB, BOTH, directions};
 use crate::catalogue::Promise;
@@ -11,10 +11,14 @@ use crate::catalogue::reverse::{SmallestVolume, WantedRates};
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
 use crate::fit::{AskedFits, FitNeed, NeedBound};
 use crate::output::screen;
-use crate::report::layout::wrap;
+use crate::report::layout::{wrap, wrap_lines};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 const MIB: f64 = Bytes::MIB.0 as f64;
+/// Columns that the table of blocks takes with both units, and the list of types with its dates.
+const BLOCKS_WIDTH: usize = 79;
+const LIST_WIDTH: usize = 79;
+
 /// A promise as a page of text.
 pub fn text(promise: &Promise) -> String {
     let mut page = PromisePage::default();
@@ -66,8 +70,7 @@ impl PromisePage {
     }
 
     pub(super) fn line(&mut self, text: &str) {
-        self.out.push_str(text.trim_end());
-        self.out.push('\n');
+        self.out += &wrap_lines(text.trim_end());
     }
 
     /// A labelled text, wrapped behind its label.
@@ -185,7 +188,7 @@ impl PromisePage {
             Some(block) => vec![block],
             None => BLOCKS_KIB.map(Bytes::kib).to_vec(),
         };
-        self.line("     block  direction         IOPS      MiB/s       MB/s  limited by");
+        self.row(["block", "direction", "IOPS", "MiB/s", "MB/s", "limited by"].map(String::from));
         let before = self.out.len();
         for block in blocks {
             let lines: Vec<(&str, AtBlock, AtBlock)> = directions(promise, block)
@@ -222,7 +225,16 @@ impl PromisePage {
     fn block_line(&mut self, block: &str, name: &str, at: AtBlock) {
         let (iops, mib, mb) =
             (number(at.iops.floor()), significant(at.bytes / MIB), significant(at.bytes / 1e6));
-        self.line(&format!("{block:>10}  {name:<12} {iops:>9} {mib:>10} {mb:>10}  {}", at.binding.words()));
+        self.row([block.into(), name.into(), iops, mib, mb, at.binding.words().into()]);
+    }
+
+    /// A row of the table of blocks. A narrow screen has the binary unit alone.
+    fn row(&mut self, [block, name, iops, mib, mb, limit]: [String; 6]) {
+        let row = match screen::width() >= BLOCKS_WIDTH {
+            true => format!("{block:>10}  {name:<12} {iops:>9} {mib:>10} {mb:>10}  {limit}"),
+            false => format!("{block:>7}  {name:<12} {iops:>9} {mib:>7}  {limit}"),
+        };
+        self.out += &format!("{}\n", row.trim_end());
     }
 
     fn source(&mut self, v: &VolumePromise, several: bool) {
@@ -325,13 +337,21 @@ pub fn fits_text(fits: &[SmallestVolume], need: &WantedRates) -> String {
         if let Some(n) = fit.throughput {
             buy.push_str(&format!(" --throughput {}", plain(n)));
         }
-        let line = format!("{:>9} {iops:>10} {throughput:>12}  {}{buy}", number(v.gib), v.id);
-        if line.chars().count() <= screen::width() {
-            page.line(&line);
-        } else {
-            page.line(&format!("{:>9} {iops:>10} {throughput:>12}  {}", number(v.gib), v.id));
-            page.line(&format!("{:>35}{buy}", ""));
-        }
+        let figures = format!("{:>9} {iops:>10} {throughput:>12}", number(v.gib));
+        let fits = |line: &String| line.chars().count() <= screen::width();
+        let whole = format!("{figures}  {}{buy}", v.id);
+        let alone = format!("{figures}  {}", v.id);
+        let bought = |indent: usize| {
+            let indent = indent.min(screen::width().saturating_sub(buy.len()));
+            format!("{:indent$}{buy}\n", "")
+        };
+        let below = format!("{:10}{}", "", v.id);
+        page.out += &match () {
+            () if fits(&whole) => whole + "\n",
+            () if fits(&alone) => alone + "\n" + &bought(35),
+            () if fits(&(below.clone() + &buy)) => format!("{figures}\n{below}{buy}\n"),
+            () => format!("{figures}\n{below}\n{}", bought(12)),
+        };
     }
     page.out
 }
@@ -362,7 +382,13 @@ pub fn needs_text(asked: &AskedFits) -> String {
 /// Volume types as a table.
 pub fn list_text(volumes: &[&Volume]) -> String {
     let mut page = PromisePage::default();
-    page.line(&format!("{:<40} {:>13}  {:<10} {:<6} {}", "type", "GiB", "as of", "trust", "sold"));
+    let mut row = |[kind, size, date, trust, sold]: [&str; 5]| {
+        page.line(&match screen::width() >= LIST_WIDTH {
+            true => format!("{kind:<40} {size:>13}  {date:<10} {trust:<6} {sold}"),
+            false => format!("{kind:<40} {size:>11}  {sold}"),
+        });
+    };
+    row(["type", "GiB", "as of", "trust", "sold"]);
     for v in volumes {
         let [lo, hi] = v.capacity_gib;
         let sold = match v.status.as_str() {
@@ -371,8 +397,7 @@ pub fn list_text(volumes: &[&Volume]) -> String {
             _ => "no",
         };
         let size = format!("{}-{}", plain(lo), plain(hi));
-        let (date, trust) = (&v.as_of, v.confidence.name());
-        page.line(&format!("{:<40} {size:>13}  {date:<10} {trust:<6} {sold}", v.id()));
+        row([&v.id(), &size, &v.as_of, v.confidence.name(), sold]);
     }
     page.out
 }

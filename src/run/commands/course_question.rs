@@ -36,8 +36,13 @@ pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit
     let forecast = course_of(&plan).forecast();
     // An interrupted run goes on with the preconditioning that it began with.
     let folders = if how.resume.is_some() { Vec::new() } else { how.output.folders() };
-    let plan =
-        preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), &folders)?;
+    let plan = preconditioning::add(
+        plan,
+        how.using.file.precondition,
+        &how.promise,
+        &plans::options(&how.using),
+        &folders,
+    )?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = RunOptions { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     let read = [("--resume", how.resume.as_deref()), ("--reference", compared)];

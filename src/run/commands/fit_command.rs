@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::fit::FitRequest;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Step};
+use crate::promise_options::PromiseOptions;
 use crate::run::measurement::{Measurement, Words};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fit_steps, plans, preconditioning};
@@ -27,14 +28,16 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
+    let promise = PromiseOptions::default();
     let options = RunOptions { asked: Some(asked), ..plans::options(&args.using) };
-    let plan = preconditioning::add(plan, args.using.file.precondition, &options, &args.output.folders())?;
+    let plan =
+        preconditioning::add(plan, args.using.file.precondition, &promise, &options, &args.output.folders())?;
     let inputs =
         args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let measurement = Measurement {
         plan,
         options,
-        promise: Cow::default(),
+        promise: Cow::Owned(promise),
         output: &args.output,
         cross: None,
         inputs: inputs.collect(),

@@ -41,7 +41,13 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
             "--cross-check runs every step twice: precondition the targets in a run before it",
         ));
     }
-    let plan = preconditioning::add(plan, args.what.file.precondition, &options, &args.output.folders())?;
+    let plan = preconditioning::add(
+        plan,
+        args.what.file.precondition,
+        &args.promise,
+        &options,
+        &args.output.folders(),
+    )?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));
