@@ -229,8 +229,17 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let on = |name: &&str| job.option(output, &[name]).is_some_and(|v| v != "0");
     let files = asked.text("filename").filter(|f| !f.is_empty());
     let named_by_form = || asked.text("filename_format").filter(|form| form.contains('/'));
-    let places =
-        files.clone().or_else(named_by_form).or_else(|| asked.text("directory")).filter(|t| !t.is_empty());
+    let folders = asked.text("directory").filter(|t| !t.is_empty());
+    // fio looks for each name in each folder.
+    let places: Vec<PathBuf> = match (files.clone().or_else(named_by_form), folders) {
+        (Some(names), Some(folders)) => folders
+            .split(':')
+            .flat_map(|folder| names.split(':').map(move |name| PathBuf::from(format!("{folder}/{name}"))))
+            .collect(),
+        (names, folders) => {
+            names.or(folders).iter().flat_map(|all| all.split(':')).map(PathBuf::from).collect()
+        }
+    };
     Conditions {
         rw: rw.into(),
         block: block.into(),
@@ -245,7 +254,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
             _ => asked.direct().into(),
         },
-        targets: places.map(|t| t.split(':').map(PathBuf::from).collect()).into(),
+        targets: Some(places).filter(|all| !all.is_empty()).into(),
         // Without names fio gives each job files of its own.
         own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),
         own_offsets: there("offset_increment").into(),

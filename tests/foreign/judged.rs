@@ -60,7 +60,12 @@ fn a_report_passes_nothing_that_its_samples_its_targets_or_its_range_leave_open(
         (&steady, "", 0, "PASS"),
         (&burst, "", 5, "may lie below the limit"),
         (&steady, "\"random_distribution\" : \"zipf:1.1\",", 5, "preferred some blocks (zipf:1.1)"),
-        (&steady, "\"filename\" : \"/dev/vdb:/dev/vdc\",", 5, "only the sum of several volumes"),
+        (&steady, "\"filename\" : \"/dev/vdb:/dev/vdc\",", 5, "only the sum of what may be several volumes"),
+        (&steady, "\"directory\" : \"/mnt/a:/mnt/b\",", 5, "what may be several volumes"),
+        (&steady, "\"filename\" : \"/mnt/a/f:/mnt/a/g\",", 0, "PASS"),
+        (&steady, "\"directory\" : \"/dev/shm\",", 6, "/dev/shm is memory"),
+        (&steady, "\"filename\" : \"/dev/pmem0\",", 6, "/dev/pmem0 is memory"),
+        (&steady, "\"filename\" : \"/mnt/a/f\", \"filesize\" : \"32m\",", 5, "went over 32 MiB"),
         // Partitions of one disk are one volume.
         (&steady, "\"filename\" : \"/dev/nvme0n1p1:/dev/nvme0n1p2\",", 0, "PASS"),
         (&steady, "\"filename\" : \"/dev/vdb\", \"size\" : \"100g\",", 6, "100 GiB, and 20 GiB are named"),

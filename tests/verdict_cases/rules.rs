@@ -408,11 +408,27 @@ fn a_fall_at_the_end_decides_nothing_and_the_whole_window_is_judged() {
     assert!(claim["reason"].as_str().unwrap().contains("in the last 10"), "{claim:#}");
 }
 
+/// An open loop that its depth holds back is no better judge than the closed loop of that depth.
+#[test]
+fn a_schedule_that_a_shallow_queue_holds_up_fails_no_volume() {
+    let outcome = |volume: &str, depth: u32| {
+        let options = format!("--rw randread --iodepth {depth} --rate-iops 2856 --runtime 61s");
+        simulated(volume, &options, PL1_OF_20)["verdict"]["outcome"].clone()
+    };
+    for volume in ["latency=222us,jitter=10ms", "latency=100us,slow-share=0.05,slow-latency=100ms"] {
+        assert_eq!(outcome(volume, 8), "invalid", "{volume}");
+        assert_eq!(outcome(volume, 64), "pass", "{volume}");
+    }
+    for depth in [8, 64] {
+        assert_eq!(outcome("latency=300us,iops-cap=1500", depth), "fail");
+    }
+}
+
 #[test]
 fn each_simulated_target_is_a_volume_of_its_own() {
     let at = |cap: u32| {
         let volume = format!("latency=1ms,iops-cap={cap}");
-        simulated(&volume, "one two --rw randread --iodepth 16 --runtime 60s", PL1_OF_20)
+        simulated(&volume, "one two --file-size 16GiB --rw randread --iodepth 16 --runtime 60s", PL1_OF_20)
     };
     let record = at(3000);
     assert_eq!(record["verdict"]["claims"][0]["promised"], 5600.0);
