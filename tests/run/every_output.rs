@@ -9,7 +9,7 @@ use std::process::Command;
 
 use volproof::record::Record;
 
-use crate::{Bench, Ran};
+use crate::{Bench, Ran, second_places};
 
 /// Commands that measure, on simulated devices that take no time.
 const MEASURING: [&str; 7] = [
@@ -62,7 +62,7 @@ fn no_command_that_measures_loses_a_figure() {
         // ENOSPC: the Record is in the second place.
         let ran = limited(&bench, "", &format!("{line} --json /dev/full"));
         nothing_is_lost(line, &good, &ran, "/dev/full could not be saved: No space left on device");
-        let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+        let place = &second_places(&ran.err)[0];
         let steps = |path: &Path| Record::load(path).unwrap().steps.len();
         assert_eq!(steps(Path::new(place)), steps(&bench.path().join("good.json")), "{line}");
 
@@ -247,7 +247,7 @@ fn no_door_loses_its_output_with_a_folder_that_is_renamed_or_removed() {
             "{case}: {}",
             ran.err
         );
-        let place = told.split("it is in ").nth(1).unwrap().split(' ').next().unwrap();
+        let place = &second_places(&told)[0];
         assert!(std::fs::metadata(place).unwrap().len() + MARGIN > size, "{case}");
         std::fs::remove_file(place).unwrap();
     }
@@ -340,7 +340,7 @@ fn no_door_loses_its_output_or_somebody_elses_file() {
             assert_eq!(ran.code, due, "{case}: {}", ran.err);
             let told = told(&ran);
             assert!(told.contains(why), "{case}: {}", ran.err);
-            let places = told.split("it is in ").skip(1).filter_map(|place| place.split([' ', ';']).next());
+            let places = second_places(&told).into_iter();
             let saved: u64 = places.map(|place| std::fs::metadata(place).unwrap().len()).sum();
             // The second place has the same limit of sizes.
             assert!(!limit.is_empty() || saved + MARGIN > size, "{case}: {saved} of {size} bytes\n{told}");

@@ -10,7 +10,7 @@ use volproof::record::{Record, State};
 use crate::mounted::Mounted;
 use crate::outputs::{bench, planned, redirected, undecided};
 use crate::signals::{finish, wait_for};
-use crate::{Bench, Ran};
+use crate::{Bench, Ran, second_places};
 
 /// All figures are on the screen, and the Record of both steps is in the file that standard error names.
 #[track_caller]
@@ -22,8 +22,7 @@ fn nothing_is_lost(ran: &Ran) {
         ran.out,
         ran.err
     );
-    let place =
-        ran.err.split("it is in ").nth(1).expect("a second place is named").split(" instead").next().unwrap();
+    let place = &second_places(&ran.err)[0];
     let record = Record::load(Path::new(place)).unwrap();
     assert_eq!((record.state, record.steps.len()), (State::Complete, 2));
     std::fs::remove_file(place).unwrap();
@@ -106,7 +105,7 @@ fn a_full_filesystem_loses_no_figure() {
         assert!(ran.err.contains("small/r.html could not be saved: No space left on device"), "{}", ran.err);
         assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
         let (first, page) = ran.err.rsplit_once("small/r.html could not be saved").unwrap();
-        let page = page.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+        let page = &second_places(page)[0];
         assert!(std::fs::read_to_string(page).unwrap().contains("second"));
         std::fs::remove_file(page).unwrap();
         if first.contains("small/r.json could not be saved") {
@@ -125,8 +124,8 @@ fn a_full_filesystem_loses_no_figure() {
     let line = ["fio", "--name=a", "--size=64k", "--rw=read", "--output=small/out", "--record=small/r.json"];
     let ran = bench.run(&line).ended(1);
     assert!(ran.err.contains("IOPS=") && ran.err.contains("small/r.json could not be saved"), "{}", ran.err);
-    for place in ran.err.split("it is in ").skip(1) {
-        let _ = std::fs::remove_file(place.split([' ', '\n']).next().unwrap());
+    for place in second_places(&ran.err) {
+        let _ = std::fs::remove_file(place);
     }
 }
 
@@ -147,7 +146,7 @@ fn a_folder_that_goes_away_loses_no_figure() {
     let ran = finish(child, err, seen).ended(1);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);
     assert_eq!(ran.err.matches("gone/r.json could not be saved").count(), 1, "said once: {}", ran.err);
-    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    let place = &second_places(&ran.err)[0];
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
     assert!(std::fs::read_to_string(bench.path().join("elsewhere/r.csv")).unwrap().contains("randread"));
@@ -184,7 +183,7 @@ fn a_record_that_goes_with_its_filesystem_is_in_a_second_place() {
     let Some(there) = Mounted::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
     let detached = || assert!(Command::new("umount").arg("-l").arg(&there.0).status().unwrap().success());
     let ran = with_record_in_folder(&bench, detached).ended(1);
-    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    let place = &second_places(&ran.err)[0];
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
 }
@@ -237,11 +236,10 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
         assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
     }
     // The Record is saved after the step and at the end, in one second place.
-    let places: BTreeSet<&str> =
-        ran.err.split("it is in ").skip(1).map(|rest| rest.split(" instead").next().unwrap()).collect();
+    let places: BTreeSet<String> = second_places(&ran.err).into_iter().collect();
     assert_eq!(places.len(), 3, "{}", ran.err);
     for place in places {
-        assert!(std::fs::read_to_string(place).unwrap().contains("randread"), "{place}");
+        assert!(std::fs::read_to_string(&place).unwrap().contains("randread"), "{place}");
         std::fs::remove_file(place).unwrap();
     }
 }
@@ -293,9 +291,7 @@ fn a_full_standard_output_loses_no_figure() {
     let output = bench.command(&fio).stdout(writer).output().unwrap();
     let ran = Ran::of(output).ended(1).says(&["Broken pipe"]);
     assert!(!ran.err.contains("jobname"), "`| head` had all that it wanted: {}", ran.err);
-    let said: Vec<&str> = ran.err.split_whitespace().collect();
-    let said = said.join(" ");
-    let place = said.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    let place = &second_places(&ran.err)[0];
     assert!(std::fs::read_to_string(place).unwrap().contains("\"jobname\" : \"a\""));
     std::fs::remove_file(place).unwrap();
     let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();

@@ -153,6 +153,12 @@ impl Ran {
     }
 }
 
+/// The second places that a text names, wherever its lines are broken.
+fn second_places(text: &str) -> Vec<String> {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    joined.split("it is in ").skip(1).map(|rest| rest.split([' ', ';']).next().unwrap().to_string()).collect()
+}
+
 /// Standard error of `volproof fio` holds nothing but messages of ours: `volproof: `, and indented lines that continue it. How many there
 /// are depends on what the rest of the machine does meanwhile.
 #[track_caller]

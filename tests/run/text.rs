@@ -192,8 +192,8 @@ fn presets_and_a_plan() {
     insta::assert_snapshot!(bench.run(&["presets"]).ended(0).out, @r#"
     standard   the four standard tests and 4 KiB latency at depth 1, a minute each;
                6 min 30 s in all
-    quick      the same in about a minute: a first look, too short to quote; 54 s in
-               all
+    quick      the same in about a minute, on a file of up to 4 GiB: a first look,
+               too short to quote; 54 s in all
     thorough   the same at 5 minutes each: long enough for intervals that can be
                quoted; 31 min 00 s in all
     read-only  the three reading tests of standard: changes nothing on the target;
