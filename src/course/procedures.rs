@@ -4,7 +4,7 @@ use super::suite_course::Finished;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Procedure;
 use crate::diagnose;
-use crate::misspelling::none_of;
+use crate::misspelling::{nearest_few, question};
 use crate::plan::{EngineKind, Phase, Step, Suite, SuiteName};
 use crate::record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck};
 use crate::stats::RECOMMENDED;
@@ -88,7 +88,10 @@ pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Re
     let all: Vec<&Procedure> =
         Catalogue::shipped().procedures.iter().filter(|p| p.provider == provider).collect();
     if all.is_empty() {
-        return Err(none_of("procedure", provider, &providers()));
+        let known = providers();
+        let near = nearest_few(provider, known.iter().map(|name| (name, name)), 1);
+        let (question, list) = (question(&near), known.join(", "));
+        return Err(format!("no procedure of '{provider}' is known:{question} the providers are {list}"));
     }
     let (mut phases, mut notes, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for p in all {

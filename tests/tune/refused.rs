@@ -17,7 +17,7 @@ fn volproof(device: &TracedIo, setup: &str, arguments: &[&str]) -> (Option<i32>,
 }
 
 fn load(device: &TracedIo) -> Vec<&str> {
-    let options = "--rw randread --iodepth 4 --runtime 20ms --tune on --quiet";
+    let options = "--rw randread --iodepth 4 --io-size 64k --runtime 0 --tune on --quiet";
     ["run", device.path()].into_iter().chain(options.split(' ')).collect()
 }
 
@@ -93,7 +93,8 @@ fn without_a_journal_no_knob_is_touched() {
         told(&keep, 2, 1);
         told(&load(&device), 2, 1);
         // Who did not ask for knobs gets a run with those that are there.
-        let unasked = ["run", device.path(), "--rw", "randread", "--runtime", "20ms", "--json", "/dev/null"];
+        let unasked = "--rw randread --io-size 64k --runtime 0 --json /dev/null".split(' ');
+        let unasked: Vec<&str> = ["run", device.path()].into_iter().chain(unasked).collect();
         told(&unasked, 0, 1);
         told(&[&unasked[..], &["--tune", "off"]].concat(), 0, 0);
         told(&["presets"], 0, 0);
