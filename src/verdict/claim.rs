@@ -126,7 +126,7 @@ impl Judge<'_> {
             Some(time) => reach::of_seconds(self, &wanted, time),
             None => short_of.then(|| reach::of(self, &wanted)).flatten(),
         };
-        let claim = self.valid(claim, reach);
+        let claim = self.or_invalid(claim, reach);
         Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
     }
 
@@ -191,7 +191,7 @@ impl Judge<'_> {
         if let Some(wait) = wait {
             (claim.command, claim.more_seconds) = (wait.command, None);
         }
-        Some(self.valid(claim, None))
+        Some(self.or_invalid(claim, None))
     }
 
     /// Why a met mean decides nothing under a rate, in words. An I/O that is due while another request is in flight waits for it. Its
@@ -241,7 +241,7 @@ impl Judge<'_> {
     }
 
     /// The claim as it stands, or INVALID: a blocker, or a step that could not have reached the promise.
-    pub(super) fn valid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
+    pub(super) fn or_invalid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         let spared = |code: &str| {
             (passed && ONLY_SLOWS.contains(&code))

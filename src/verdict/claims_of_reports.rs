@@ -115,12 +115,10 @@ impl Judge<'_> {
         let tests_it = outcome == Outcome::Inconclusive && one_reading.is_none() && !exceeds;
         claim.command = self.better(Shows::Rate).filter(|_| tests_it);
         let short_of = measured < limit;
-        Some(
-            self.valid(
-                claim,
-                short_of.then(|| self.reach_of_figures(&s, &terms.wanted(&rates.least))).flatten(),
-            ),
-        )
+        Some(self.or_invalid(
+            claim,
+            short_of.then(|| self.reach_of_figures(&s, &terms.wanted(&rates.least))).flatten(),
+        ))
     }
 
     /// Several volumes may have been targets of one row: as many as the promise names, or as there are disks and folders among the targets.
@@ -182,7 +180,7 @@ impl Judge<'_> {
         );
         claim.binding = "volume latency".into();
         claim.command = self.better(Shows::Latency).filter(|_| outcome == Outcome::Inconclusive);
-        Some(self.valid(claim, None))
+        Some(self.or_invalid(claim, None))
     }
 
     /// The figures of the step.

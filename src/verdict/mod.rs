@@ -144,61 +144,87 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
 }
 
 /// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
-fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
-    // A step with one request in flight shows latency. Where another step tests the rate, the shallow step is no test of the rate.
-    let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
-    let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
-    let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
-    let promised = |c: &Claim| c.need.is_none();
-    let tested: Vec<Metric> = claims.iter().filter(|c| promised(c) && deep(c)).map(|c| c.metric).collect();
-    // Nor is a step that was made for the latency: one request at a time, at full speed or at a rate.
-    let shows_latency = |c: &&Claim| promised(c) && c.metric == Metric::Latency;
-    let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
-    let of_latency =
-        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some(codes::COULD_NOT_REACH);
-    claims.retain(|c| {
-        !promised(c)
-            || c.metric == Metric::Latency
-            || !of_latency(c) && (deep(c) || !tested.contains(&c.metric))
-    });
-    let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
-        claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
-    let judged_promise = to_judge(record);
+fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
+    let (beyond, claims): (Vec<Claim>, Vec<Claim>) = without_side_claims(record, claims)
+        .into_iter()
+        .partition(|c| needs::is_beyond(record.asked.as_ref(), c));
     let unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
-    let outcome = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight());
-    // An application of which nothing is known has no PASS, whatever another one has; nor has a promise that no step tests.
-    let open = Outcome::Inconclusive;
-    let answered = unanswered.is_empty() && (judged_promise.is_none() || claims.iter().any(promised));
-    let outcome = outcome.map(|o| if answered || o.weight() > open.weight() { o } else { open });
-    let passed = outcome == Some(Outcome::Pass);
-    let mut untested: Vec<Untested> = Metric::PROMISED
-        .into_iter()
-        .filter(|m| claims.iter().filter(|c| promised(c)).all(|c| c.metric != *m))
-        .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, judged_promise?, found, m, passed),
-            None => reach::untested(record, judged_promise?, m),
-        })
-        .collect();
-    if let Some(judged_promise) = judged_promise.filter(|_| claims.is_empty() && untested.is_empty()) {
-        untested.push(unjudged::first(record, judged_promise));
-    }
+    let outcome = outcome_of(record, &claims, &unanswered);
+    let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
     untested.extend(unanswered);
-    let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
-    let by_bytes = |c: &Claim| promised(c) && c.metric == Metric::Throughput;
-    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
-        notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
-    }
-    notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
+    let judged_promise = to_judge(record);
     Verdict {
         outcome,
         against: against_all(record),
         tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
+        notes: notes(record, &claims),
         claims,
         beyond,
         untested,
-        notes,
     }
+}
+
+/// The claim is about what a provider promises, and not about the need of an application.
+fn is_of_promise(claim: &Claim) -> bool {
+    claim.need.is_none()
+}
+
+/// The claims without those on the rate of steps that were made for another purpose: one request at a time where a deeper step tests the rate, and
+/// steps for the latency, at full speed or at a rate.
+fn without_side_claims(record: &Record, mut claims: Vec<Claim>) -> Vec<Claim> {
+    let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
+    let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
+    let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
+    let tested: Vec<Metric> =
+        claims.iter().filter(|c| is_of_promise(c) && deep(c)).map(|c| c.metric).collect();
+    let shows_latency = |c: &&Claim| is_of_promise(c) && c.metric == Metric::Latency;
+    let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
+    let of_latency =
+        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some(codes::COULD_NOT_REACH);
+    claims.retain(|c| {
+        !is_of_promise(c)
+            || c.metric == Metric::Latency
+            || !of_latency(c) && (deep(c) || !tested.contains(&c.metric))
+    });
+    claims
+}
+
+/// The gravest outcome. An application of which nothing is known has no PASS, whatever another one has; nor has a promise that no step tests.
+fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Option<Outcome> {
+    let open = Outcome::Inconclusive;
+    let answered = unanswered.is_empty() && (to_judge(record).is_none() || claims.iter().any(is_of_promise));
+    let gravest = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight())?;
+    Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
+}
+
+/// What is promised and no claim is about.
+fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], passed: bool) -> Vec<Untested> {
+    let Some(judged_promise) = to_judge(record) else { return Vec::new() };
+    let mut untested: Vec<Untested> = Metric::PROMISED
+        .into_iter()
+        .filter(|m| claims.iter().filter(|c| is_of_promise(c)).all(|c| c.metric != *m))
+        .filter_map(|m| match record.report {
+            Some(_) => claims_of_reports::untested(record, judged_promise, found, m, passed),
+            None => reach::untested(record, judged_promise, m),
+        })
+        .collect();
+    if claims.is_empty() && untested.is_empty() {
+        untested.push(unjudged::first(record, judged_promise));
+    }
+    untested
+}
+
+/// What a reader of the verdict has to know beside it.
+fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
+    let judged_promise = to_judge(record);
+    let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
+    let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
+    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
+        notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
+    }
+    notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
+    notes
 }
 
 /// What a Record is held against: the promise of its volumes, and the needs of applications.

@@ -162,7 +162,7 @@ impl NeedCase<'_> {
             as_of: self.need.as_of.clone(),
             confidence: self.need.confidence,
         });
-        Some(self.valid(claim))
+        Some(self.or_invalid(claim))
     }
 
     /// The figure of the need by the step's own samples, with its answer.
@@ -179,7 +179,7 @@ impl NeedCase<'_> {
     }
 
     /// The claim, or INVALID where something else than the volume made its figures.
-    fn valid(&self, claim: Claim) -> Claim {
+    fn or_invalid(&self, claim: Claim) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         // Loads of an application run together because they do so there.
         let spared = |code: &str| code == codes::SHARED_DISK || (passed && ONLY_SLOWS.contains(&code));
