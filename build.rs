@@ -1,6 +1,6 @@
-//! Compresses the data files and the texts of the page that the program carries, and tells the compiler which commit it builds, for `volproof --version`. A build from
-//! a packed crate has the commit from cargo, one from any other archive has none. Debug builds have none either, so that a commit compiles
-//! nothing anew.
+//! Compresses the data files and the texts of the page that the program carries, and tells the compiler which commit it builds, for
+//! `volproof --version`. A build from a packed crate has the commit from cargo, one from any other archive has none. Debug builds have none
+//! either, so that a commit compiles nothing anew.
 
 use std::path::Path;
 use std::process::Command;

@@ -289,9 +289,8 @@ impl Session {
 
     /// The text of a success. An answer is foreign bytes: its lengths are bounded.
     fn answer(&self, request: minreq::Request) -> Result<String, MetadataError> {
-        let silent = |e: String| MetadataError::Silent(e);
         if Instant::now() >= self.end {
-            return Err(silent("it took too long".into()));
+            return Err(MetadataError::Silent("it took too long".into()));
         }
         let answer = request
             .with_timeout(METADATA_TIME.as_secs())
@@ -299,15 +298,17 @@ impl Session {
             .with_max_headers_size(LONGEST_HEAD)
             .with_max_status_line_length(LONGEST_HEAD)
             .send_lazy()
-            .map_err(|e| silent(e.to_string()))?;
-        match answer.status_code {
-            200 => {}
-            status => return Err(MetadataError::Status(status)),
+            .map_err(|e| MetadataError::Silent(e.to_string()))?;
+        if answer.status_code != 200 {
+            return Err(MetadataError::Status(answer.status_code));
         }
         let mut text = String::new();
-        answer.take(LONGEST_BODY + 1).read_to_string(&mut text).map_err(|e| silent(e.to_string()))?;
+        answer
+            .take(LONGEST_BODY + 1)
+            .read_to_string(&mut text)
+            .map_err(|e| MetadataError::Silent(e.to_string()))?;
         if text.len() as u64 > LONGEST_BODY {
-            return Err(silent("its answer is too long".into()));
+            return Err(MetadataError::Silent("its answer is too long".into()));
         }
         Ok(text)
     }

@@ -357,17 +357,13 @@ fn drained_queue(output: &Output, asked: &Asked) -> Option<DrainedQueue> {
         return None;
     }
     let depth = asked.int("iodepth").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1)?;
+    // No more than the depth can be left or taken.
     let given = |name: &str| {
-        let value = asked.int(name).and_then(|n| u32::try_from(n).ok()).filter(|n| (1..depth).contains(n));
-        Some((value?, asked.given(name)?.line()))
+        let count = asked.int(name).filter(|n| *n > 0)?.min(i64::from(depth)) as u32;
+        Some((count, asked.given(name)?.line()))
     };
-    let all_at_once = || {
-        let given = asked.given("iodepth_batch_complete_min")?;
-        let count = asked.int("iodepth_batch_complete_min")?;
-        (count >= i64::from(depth)).then(|| (depth, given.line()))
-    };
-    let low = given("iodepth_low");
-    let batch = given("iodepth_batch_complete_min").or_else(all_at_once).filter(|(n, _)| *n > 1);
+    let low = given("iodepth_low").filter(|(n, _)| *n < depth);
+    let batch = given("iodepth_batch_complete_min").filter(|(n, _)| *n > 1);
     let at_once = batch.as_ref().map_or(1, |(n, _)| *n);
     let taken = low.as_ref().map_or(at_once, |(low, _)| (depth - low).next_multiple_of(at_once));
     let left = depth.saturating_sub(taken);

@@ -239,10 +239,12 @@ impl LintedVolume {
         if field.computed {
             return;
         }
-        let what = if self.declared.quiet { "leaves the setting out" } else { "refuses or ignores it" };
-        let who = if self.declared.quiet { "the driver" } else { "the provider" };
+        let answer = match self.declared.quiet {
+            true => "the driver leaves the setting out",
+            false => "the provider refuses or ignores it",
+        };
         let text = format!(
-            "{} is set, and {} sells no {} apart from the capacity: {who} {what}",
+            "{} is set, and {} sells no {} apart from the capacity: {answer}",
             field.name,
             v.id(),
             dimension.name()

@@ -59,8 +59,9 @@ fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
     }
 }
 
-/// Puts the steps of preconditioning at the start of a plan whose steps are known. `folders` are those in which an earlier run may have
-/// left its Record, and `promise` names the catalogue that knows the providers. On a shared volume no earlier run counts: its Record says nothing about the parts that other machines wrote.
+/// Puts the steps of preconditioning at the start of a plan whose steps are known. `promise` names the catalogue that knows the providers, and
+/// `folders` are those in which an earlier run may have left its Record. On a shared volume no earlier run counts: its Record says nothing about
+/// the parts that other machines wrote.
 ///
 /// # Errors
 /// A preconditioning that the targets or the plan do not allow.

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use volproof::record::Record;
 
+use crate::mounted::Mounted;
 use crate::{Bench, Ran, second_places};
 
 /// Commands that measure, on simulated devices that take no time.
@@ -154,24 +155,8 @@ fn doors() -> Vec<(String, &'static str)> {
 }
 
 /// A folder that is read-only, as the root of a machine after an error of its disk.
-struct Sealed(PathBuf);
-
-impl Sealed {
-    fn new(bench: &Bench) -> Option<Sealed> {
-        let folder = bench.folder("sealed");
-        let words = ["-t", "tmpfs", "-o", "ro", "none"];
-        let made = Command::new("mount").args(words).arg(&folder).status().is_ok_and(|s| s.success());
-        if !made {
-            println!("skipped: no filesystem can be mounted here");
-        }
-        made.then_some(Sealed(folder))
-    }
-}
-
-impl Drop for Sealed {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
+fn sealed(bench: &Bench) -> Option<Mounted> {
+    Mounted::at(bench, "sealed", &["-t", "tmpfs", "-o", "ro", "none"])
 }
 
 /// `r.json`, and the same as the Record of a fleet's only machine in `machine.json`.
@@ -285,7 +270,7 @@ fn the_points_of_a_sweep_are_lost_to_no_failure() {
         assert_eq!(Bench::names(bench.path()), before, "no empty folder is left");
     }
     to("", "s.json").ended(2).says(&["cannot make the folder s.json: File exists"]);
-    let sealed = Sealed::new(&bench);
+    let sealed = sealed(&bench);
     if sealed.is_some() {
         to("", "sealed").ended(2).says(&["cannot be written: Read-only file system"]);
         to("", "sealed/new").ended(2).says(&["cannot make the folder sealed/new: Read-only file system"]);
@@ -300,7 +285,7 @@ fn no_door_loses_its_output_or_somebody_elses_file() {
     std::fs::write(bench.path().join("p.toml"), "[[step]]\nrw = 'randread'\n").unwrap();
     std::fs::write(bench.path().join("notes"), THEIRS).unwrap();
     bench.folder("records");
-    let sealed = Sealed::new(&bench);
+    let sealed = sealed(&bench);
     let before = Bench::names(bench.path());
     let path = |name: &str| bench.path().join(name);
     for (line, option) in doors() {

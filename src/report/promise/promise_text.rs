@@ -346,11 +346,14 @@ pub fn fits_text(fits: &[SmallestVolume], need: &WantedRates) -> String {
             format!("{:indent$}{buy}\n", "")
         };
         let below = format!("{:10}{}", "", v.id);
-        page.out += &match () {
-            () if fits(&whole) => whole + "\n",
-            () if fits(&alone) => alone + "\n" + &bought(35),
-            () if fits(&(below.clone() + &buy)) => format!("{figures}\n{below}{buy}\n"),
-            () => format!("{figures}\n{below}\n{}", bought(12)),
+        page.out += &if fits(&whole) {
+            whole + "\n"
+        } else if fits(&alone) {
+            alone + "\n" + &bought(35)
+        } else if fits(&(below.clone() + &buy)) {
+            format!("{figures}\n{below}{buy}\n")
+        } else {
+            format!("{figures}\n{below}\n{}", bought(12))
         };
     }
     page.out
