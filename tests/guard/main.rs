@@ -19,3 +19,5 @@ mod traced_loop;
 mod trees;
 mod uses;
 mod zram;
+#[path = "../zram_disk/mod.rs"]
+mod zram_disk;

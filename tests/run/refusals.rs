@@ -242,7 +242,7 @@ fn words_that_are_none() {
         (&["run", "f.dat", "--preset", "qick"], &["did you mean quick? The presets are standard"]),
         (&["suite", "nosuch", "f.dat"], &["there is no suite 'nosuch': the suites are essd-contract"]),
         (&["suite", "snia-iop", "f.dat"], &["did you mean snia-iops", "The suites are essd-contract"]),
-        (&["suite", "provider:aliba", "f.dat"], &["there is no procedure 'aliba': did you mean alibaba?"]),
+        (&["suite", "provider:aliba", "f.dat"], &["no procedure of 'aliba' is known: did you mean alibaba?"]),
         (&["promise", "aws:gp3", "--size", "100GiB", "--iops", "0"], &["0 IOPS are none: leave it out"]),
         (
             &["promise", "aws:gp3", "--size", "100GiB", "--iops", "20q"],

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use volproof::tune::{Places, RoomNeeded, Scope, survey};
 
 use crate::traced_loop::{Device, as_new};
+use crate::zram_disk::Zram;
 
 /// Every file of a queue that can be read, with its text.
 fn queue(folder: &Path) -> BTreeMap<PathBuf, String> {
@@ -102,16 +103,8 @@ fn a_write_changes_nothing_that_the_journal_does_not_name() {
 
 #[test]
 fn a_device_without_a_scheduler_too() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: root is needed to make a zram device");
-        return;
-    }
-    let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
-        println!("skipped: this kernel has no zram");
-        return;
-    };
-    let list = listed(&format!("zram{}", number.trim()));
-    fs::write("/sys/class/zram-control/hot_remove", number.trim()).unwrap();
+    let Some(zram) = Zram::add() else { return };
+    let list = listed(&zram.name);
     assert!(list.iter().any(|(_, _, changed)| !changed.is_empty()), "{list:?}");
 }
 

@@ -13,3 +13,5 @@ mod traced;
 #[path = "../traced_loop/mod.rs"]
 mod traced_loop;
 mod tree;
+#[path = "../zram_disk/mod.rs"]
+mod zram_disk;
