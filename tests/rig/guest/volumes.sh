@@ -136,8 +136,8 @@ limits() {
 load() {
   device=$(disk LOAD)
   volproof slo "$device" --p99 20ms --iodepth 64 --runtime 20s --confirm 90s --tune off --json out/load.json
-  jq '.answer.slo | del(.trials)' out/load.json
-  found=$(jq .answer.slo.holds_per_second out/load.json)
+  jq '.answer.load | del(.trials)' out/load.json
+  found=$(jq .answer.load.holds_per_second out/load.json)
   fio --name=target --filename="$device" --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=64 --latency_target=20ms --latency_window=5s \
     --latency_percentile=99 --time_based --runtime=60 --output-format=json >out/load-fio.json
   depth=$(jq '.jobs[0].latency_depth' out/load-fio.json)
