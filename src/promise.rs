@@ -285,7 +285,7 @@ fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> 
             bail!("no rate is known to look volumes up by:\n{}", told.trim_end());
         }
     }
-    let fits = catalogue.fits(&need, provider)?;
+    let fits = catalogue.smallest_volumes(&need, provider)?;
     if args.json {
         return json(&report::fits_json(&fits));
     }
@@ -416,7 +416,7 @@ mod tests {
         ");
         assert!(run("--list").unwrap().lines().all(|l| l.chars().count() <= 80));
         assert!(run("--list aliyun").unwrap().lines().skip(1).all(|l| l.starts_with("alibaba:")));
-        assert!(run("--list nowhere").unwrap_err().contains("there are alibaba, aws"));
+        assert!(run("--list nowhere").unwrap_err().contains("the providers are alibaba, aws"));
         assert!(run("--search nothing-at-all").unwrap_err().contains("promise --list"));
         let all: serde_json::Value = serde_json::from_str(&run("--list --json").unwrap()).unwrap();
         assert_eq!(all.as_array().unwrap().len(), Catalogue::shipped().volumes.len());

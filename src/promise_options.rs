@@ -16,7 +16,7 @@ use crate::catalogue::reverse::WantedRates;
 use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
-use crate::record::{JUDGE_SIMULATED, JudgedPromise, Record, Report, TargetRecord};
+use crate::record::{JudgedPromise, Record, Report, TargetRecord};
 use crate::seal::seal;
 use crate::stats::limit_answer::TOLERANCE;
 use crate::suggested::{Suggested, applications, instances, volume_types};
@@ -186,14 +186,19 @@ pub fn judged_promise(
         }
     }
     notes.extend(larger(&catalogue, volume, &promise));
-    Ok(Some(JudgedPromise {
+    let mut judged = JudgedPromise {
         options: options(args, &promise),
-        tolerance: args.tolerance.unwrap_or(TOLERANCE),
+        tolerance: TOLERANCE,
         promise,
         notes,
         judge_burst: args.promise_burst,
-        judge_simulated: args.judge_simulated,
-    }))
+        judge_simulated: false,
+    };
+    args.tolerance.into_iter().for_each(|share| judged.tolerate(share));
+    if args.judge_simulated {
+        judged.judge_as_volume();
+    }
+    Ok(Some(judged))
 }
 
 /// A note for a volume below the size that earns the most IOPS of its type: it must not be called slow for its size.
@@ -209,7 +214,7 @@ fn larger(
         return None;
     }
     let need = WantedRates { iops: Some(most), ..WantedRates::default() };
-    let fits = catalogue.fits(&need, Some(&volume.provider)).ok()?;
+    let fits = catalogue.smallest_volumes(&need, Some(&volume.provider)).ok()?;
     let gib = fits.iter().find(|f| f.promise.volumes[0].id == volume.id())?.promise.volumes[0].gib;
     Some(format!(
         "this size is promised {} IOPS; the {} of the type need {} GiB",
@@ -219,7 +224,7 @@ fn larger(
     ))
 }
 
-/// The options that ask for the same promise again.
+/// The options that ask for the same promise again, without those of [`JudgedPromise`] that change how it is judged.
 fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     let mut words = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -229,31 +234,15 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     };
     add("--promise", promise.volumes.first().map(|v| v.id.clone()));
     add("--volume-size", args.volume_size.map(Bytes::exact));
-    add(
-        "--iops",
-        args.iops.map(|c| match c {
-            Choice::Most => "max".into(),
-            Choice::Least => "min".into(),
-            Choice::Value(n) => n.to_string(),
-        }),
-    );
-    add(
-        "--throughput",
-        args.throughput.map(|a| match a {
-            BoughtThroughput::Most => "max".into(),
-            BoughtThroughput::Least => "min".into(),
-            BoughtThroughput::Units(n) => n.to_string(),
-            BoughtThroughput::Bytes(b) => b.exact(),
-        }),
-    );
+    add("--iops", args.iops.map(|iops| iops.to_string()));
+    add("--throughput", args.throughput.map(|throughput| throughput.to_string()));
+    args.with.iter().for_each(|volume| add("--with", Some(volume.to_string())));
     add("--instance", promise.instance.as_ref().map(|i| i.name.clone()));
     // An identity may name its edition.
     let dated = promise.volumes.first().is_some_and(|v| v.id.contains('@'));
     add("--at", args.at.clone().filter(|_| !dated));
     add("--catalog", args.catalog.as_ref().map(|p| p.display().to_string()));
-    add("--tolerance", args.tolerance.map(|t| (t * 100.0).to_string()));
-    let given = [("--promise-burst", args.promise_burst), (JUDGE_SIMULATED, args.judge_simulated)];
-    words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()));
+    words.extend(args.promise_burst.then(|| "--promise-burst".to_string()));
     words
 }
 
@@ -271,10 +260,9 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
         return Ok(());
     }
     let named = promise_of_stored(args, record)?.or_else(|| {
-        record
-            .judged_promise
-            .clone()
-            .map(|own| JudgedPromise { tolerance: args.tolerance.unwrap_or(own.tolerance), ..own })
+        let mut own = record.judged_promise.clone()?;
+        args.tolerance.into_iter().for_each(|share| own.tolerate(share));
+        Some(own)
     });
     let named = named.map(|mut named| {
         // Asked for once, it holds for the Record, however the promise is typed again.

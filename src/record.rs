@@ -227,9 +227,23 @@ impl JudgedPromise {
     /// Has a simulated device judged as if it were a volume, now and by the commands that follow from this promise.
     pub fn judge_as_volume(&mut self) {
         self.judge_simulated = true;
-        if !self.options.iter().any(|option| option == JUDGE_SIMULATED) {
-            self.options.push(JUDGE_SIMULATED.into());
+        self.set_option(JUDGE_SIMULATED, None);
+    }
+
+    /// Lets figures miss the promise by this share, now and by the commands that follow from this promise.
+    pub fn tolerate(&mut self, share: f64) {
+        self.tolerance = share;
+        // The percentage as it was typed: 7, and not 7.000000000000001.
+        let percent = (share * 1e11).round() / 1e9;
+        self.set_option("--tolerance", Some(percent.to_string()));
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<String>) {
+        if let Some(at) = self.options.iter().position(|option| option == name) {
+            let end = (at + 1 + usize::from(value.is_some())).min(self.options.len());
+            self.options.drain(at..end);
         }
+        self.options.extend([name.to_string()].into_iter().chain(value));
     }
 }
 

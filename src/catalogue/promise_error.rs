@@ -2,7 +2,7 @@
 
 use super::formula::plain;
 use super::promised_level::Range;
-use crate::misspelling::question;
+use crate::misspelling::{none_of, question};
 use crate::unit::{Bytes, grouped, significant};
 
 /// IOPS or throughput.
@@ -48,11 +48,6 @@ fn size(gib: f64) -> String {
     unit_forgotten(bytes).unwrap_or_else(|| format!("{} GiB", figure(gib)))
 }
 
-/// What was most likely meant, in a message.
-fn near(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or(String::new(), |id| format!(" (did you mean '{id}'?)"))
-}
-
 /// The instance that was most likely meant, and the command that tells the limits of one that the catalogue lacks.
 fn instance_hint(near: &[String], command: &Option<String>) -> String {
     let limits = command.as_ref().map(|c| format!(" Its limits: {c}")).unwrap_or_default();
@@ -66,14 +61,12 @@ fn instance_hint(near: &[String], command: &Option<String>) -> String {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PromiseError {
     /// No provider of this name.
-    #[error("no provider '{given}' in the catalogue{}: there are {known}", near(nearest))]
+    #[error("{}", none_of("provider", given, known))]
     UnknownProvider {
         /// As it was given.
         given: String,
-        /// The id of which it is most likely a misspelling.
-        nearest: Option<String>,
         /// All ids.
-        known: String,
+        known: Vec<String>,
     },
     /// No type of this name.
     #[error(

@@ -4,6 +4,8 @@
 //! reads and writes share, unless the type publishes them separately. [`super::volume_promise`] adds block sizes, instances and doubtful
 //! units.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +74,17 @@ pub enum Choice {
     Most,
     /// So much, in the type's own unit.
     Value(f64),
+}
+
+impl fmt::Display for Choice {
+    /// The text that the options read back to it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Least => f.write_str("min"),
+            Choice::Most => f.write_str("max"),
+            Choice::Value(n) => write!(f, "{n}"),
+        }
+    }
 }
 
 /// The amount that the user bought of each dimension.

@@ -2,6 +2,7 @@
 //!
 //! This module only reads texts. The catalogue knows whether a type exists and comes in the given size.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::promised_level::Choice;
@@ -50,6 +51,18 @@ impl BoughtThroughput {
     }
 }
 
+impl fmt::Display for BoughtThroughput {
+    /// The text that reads back to it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BoughtThroughput::Most => f.write_str("max"),
+            BoughtThroughput::Least => f.write_str("min"),
+            BoughtThroughput::Units(n) => write!(f, "{n}"),
+            BoughtThroughput::Bytes(bytes) => f.write_str(&bytes.exact()),
+        }
+    }
+}
+
 /// One volume that a promise is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AskedVolume {
@@ -84,6 +97,16 @@ impl FromStr for AskedVolume {
             }
         }
         Ok(asked)
+    }
+}
+
+impl fmt::Display for AskedVolume {
+    /// The text that reads back to it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kind)?;
+        self.size.iter().try_for_each(|size| write!(f, ":{}", size.exact()))?;
+        self.iops.iter().try_for_each(|iops| write!(f, ",iops={iops}"))?;
+        self.throughput.iter().try_for_each(|throughput| write!(f, ",throughput={throughput}"))
     }
 }
 
@@ -136,6 +159,9 @@ mod tests {
         );
         let asked: AskedVolume = "aws:io2:500GiB,iops=16000".parse().unwrap();
         assert_eq!((asked.kind.as_str(), asked.iops), ("aws:io2", Some(Choice::Value(16_000.0))));
+        assert_eq!(asked.to_string(), "aws:io2:500GiB,iops=16000");
+        let bought = "aws:gp3:1TiB,iops=max,throughput=500MiB";
+        assert_eq!(bought.parse::<AskedVolume>().unwrap().to_string(), bought);
         assert!("aws".parse::<AskedVolume>().unwrap_err().contains("TYPE:SIZE"));
         assert!("aws:io2:5G,speed=1".parse::<AskedVolume>().unwrap_err().contains("speed=1"));
     }

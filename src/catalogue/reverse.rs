@@ -50,7 +50,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// An instance for which no type has limits.
-    pub fn fits(
+    pub fn smallest_volumes(
         &self,
         need: &WantedRates,
         provider: Option<&str>,
@@ -197,7 +197,7 @@ mod tests {
 
     fn fit(need: &WantedRates, id: &str) -> Option<(f64, Option<f64>, Option<f64>)> {
         let provider = id.split(':').next();
-        let fits = Catalogue::shipped().fits(need, provider).unwrap();
+        let fits = Catalogue::shipped().smallest_volumes(need, provider).unwrap();
         let fit = fits.iter().find(|f| f.promise.volumes[0].id == id)?;
         Some((fit.promise.volumes[0].gib, fit.iops, fit.throughput))
     }
@@ -242,7 +242,7 @@ mod tests {
         let on = |size: &str| WantedRates { instance: Some(size.into()), ..iops(60_000.0) };
         assert!(fit(&on("ecs.g6.8xlarge"), "alibaba:cloud_essd.PL2").is_some());
         assert!(fit(&on("ecs.g6.6xlarge"), "alibaba:cloud_essd.PL2").is_none());
-        let unknown = Catalogue::shipped().fits(&on("ecs.nothing"), Some("alibaba"));
+        let unknown = Catalogue::shipped().smallest_volumes(&on("ecs.nothing"), Some("alibaba"));
         assert!(matches!(unknown, Err(PromiseError::UnknownInstance { .. })));
     }
 
@@ -250,7 +250,7 @@ mod tests {
     fn one_less_is_too_small() {
         let catalogue = Catalogue::shipped();
         let need = WantedRates { iops: Some(20_000.0), bytes: Some(200e6), ..WantedRates::default() };
-        let fits = catalogue.fits(&need, None).unwrap();
+        let fits = catalogue.smallest_volumes(&need, None).unwrap();
         assert!(fits.len() > 10);
         for f in fits {
             let v = &f.promise.volumes[0];

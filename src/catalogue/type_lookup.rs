@@ -6,7 +6,7 @@ use super::catalogue_check::is_date;
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
 use super::promise_error::PromiseError;
-use crate::misspelling::{any_of, nearest, nearest_few};
+use crate::misspelling::{any_of, nearest_few};
 
 /// A volume type that was found, with any doubt about its edition.
 #[derive(Debug, Clone)]
@@ -49,12 +49,8 @@ impl Catalogue {
         if let Some(p) = found.or_else(|| self.providers.iter().find(|p| named(&p.name))) {
             return Ok(&p.id);
         }
-        let ids = || self.providers.iter().map(|p| p.id.as_str());
-        Err(PromiseError::UnknownProvider {
-            given: given.into(),
-            nearest: nearest(&wanted, ids().map(|id| (id, id.to_string()))),
-            known: ids().collect::<Vec<_>>().join(", "),
-        })
+        let known = self.providers.iter().map(|p| p.id.clone()).collect();
+        Err(PromiseError::UnknownProvider { given: given.into(), known })
     }
 
     fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, PromiseError> {
@@ -222,7 +218,7 @@ mod tests {
     fn errors_name_the_nearest() {
         assert!(found("alibaba:cloud_esd.PL1", None).contains("did you mean alibaba:cloud_essd.PL1"));
         assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
-        assert!(found("alibab:gp3", None).contains("did you mean 'alibaba'?"));
+        assert!(found("alibab:gp3", None).contains("'alibab': did you mean alibaba?"));
         assert!(!found("nowhere:gp3", None).contains("did you mean"));
         assert!(found("aws", None).contains("aws is a provider: name one of its types, such as aws:"));
         assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));

@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
+use super::mounted_image::is_image;
 use super::processes::openers;
 use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
@@ -87,7 +88,8 @@ impl FileUse {
         }
         // A lease on a file of an overlay does not see who has the file of the layer open.
         if found.alone != Some(true) || target != named {
-            found.unseen.extend(stack.unseen.iter().chain(&stack.unseen_images).cloned());
+            found.unseen.extend(stack.unseen.iter().cloned());
+            found.unseen.extend(stack.hidden_images(root, target, place));
             found.unasked_loops.clone_from(&stack.unasked_loops);
             let named = [(target, facts.place.path.display().to_string())];
             let openers = openers(root, &named);
@@ -95,7 +97,19 @@ impl FileUse {
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
+        if found.held_by_kernel() && is_image(root, place) {
+            found.unseen.push(Unseen::new(
+                "whether this erofs image is mounted cannot be seen: the kernel keeps it open, and no mount names it",
+                "unmount the overlay above it, and end the programs that use its files",
+            ));
+        }
         found
+    }
+
+    /// Somebody has it open, and is neither a process nor anything that the kernel lists.
+    fn held_by_kernel(&self) -> bool {
+        let listed = self.swap || !self.loops.is_empty() || !self.mount_points.is_empty();
+        self.alone == Some(false) && !listed && self.openers.is_empty() && self.unshown.is_none()
     }
 
     /// Asks the open file itself.

@@ -14,6 +14,7 @@ mod file_use;
 mod hidden_parts;
 mod ioctl;
 mod magic;
+mod mounted_image;
 mod mounts;
 mod overlay;
 mod pools;
@@ -42,7 +43,7 @@ pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FileP
 pub use file_use::FileUse;
 pub use hidden_parts::hidden_parts;
 pub use ioctl::{block_size, disk_sequence};
-pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps, unescaped};
+pub use mounts::{Mount, Swap, own_mounts, swaps, unescaped};
 pub use overlay::held_file;
 pub use processes::Opener;
 pub use root::Root;

@@ -46,12 +46,17 @@ pub struct Swap {
 
 /// Mounts of our own namespace, in the order of mounting.
 pub fn own_mounts(root: &Root) -> Vec<Mount> {
+    own_mounts_with_options(root).into_iter().map(|(mount, _)| mount).collect()
+}
+
+/// Those mounts, each with the options of its filesystem.
+fn own_mounts_with_options(root: &Root) -> Vec<(Mount, String)> {
     parse_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default(), None)
 }
 
-/// Mounts of all visible namespaces; our own first, and each (device, folder, mount point) once.
-pub fn all_mounts(root: &Root) -> Vec<Mount> {
-    let mut mounts = own_mounts(root);
+/// Mounts of all visible namespaces, each with the options of its filesystem; our own first, and each (device, folder, mount point) once.
+pub(super) fn all_mounts(root: &Root) -> Vec<(Mount, String)> {
+    let mut mounts = own_mounts_with_options(root);
     let mut namespaces: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();
     for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
         let proc = Path::new("/proc").join(pid);
@@ -65,24 +70,22 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
         mounts.extend(parse_mountinfo(&text, Some(&format!("{pid} ({command})"))));
     }
     let mut seen = HashSet::new();
-    mounts.retain(|m| seen.insert((m.number, m.subtree.clone(), m.mount_point.clone(), m.source.clone())));
+    mounts
+        .retain(|(m, _)| seen.insert((m.number, m.subtree.clone(), m.mount_point.clone(), m.source.clone())));
     mounts
 }
 
 /// Mounts of our own namespace, each with the folders of its layers from the top; none but for overlays.
 pub(super) fn mounts_with_layers(root: &Root) -> Vec<(Mount, Vec<PathBuf>)> {
-    let text = root.text("/proc/self/mountinfo").unwrap_or_default();
-    let with_layers = |line: &str| {
-        let mount = parse_mount(line, None)?;
-        let layers = if mount.filesystem == "overlay" { layers(line) } else { Vec::new() };
-        Some((mount, layers))
+    let with_layers = |(mount, options): (Mount, String)| {
+        let layers = if mount.filesystem == "overlay" { layers(&options) } else { Vec::new() };
+        (mount, layers)
     };
-    text.lines().filter_map(with_layers).collect()
+    own_mounts_with_options(root).into_iter().map(with_layers).collect()
 }
 
 /// The layers that the options of an overlay name in full; others are named from a folder of the mounter that is not known.
-fn layers(line: &str) -> Vec<PathBuf> {
-    let options = unescaped(line.rsplit(' ').next().unwrap_or_default());
+fn layers(options: &str) -> Vec<PathBuf> {
     let option = |key: &str| options.split(',').find_map(|o| Some(o.strip_prefix(key)?.to_string()));
     let upper = option("upperdir=").into_iter().map(PathBuf::from);
     let lower = option("lowerdir=").unwrap_or_default();
@@ -95,11 +98,11 @@ pub fn swaps(root: &Root) -> Vec<Swap> {
     parse_swaps(&root.bytes("/proc/swaps").unwrap_or_default())
 }
 
-fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<Mount> {
+fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<(Mount, String)> {
     text.lines().filter_map(|line| parse_mount(line, seen_by)).collect()
 }
 
-fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<Mount> {
+fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<(Mount, String)> {
     // A variable number of optional fields ends with a lone dash.
     let (mount, filesystem) = line.split_once(" - ")?;
     let mut mount = mount.split(' ');
@@ -107,7 +110,7 @@ fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<Mount> {
     let number = mount.nth(1)?.parse().ok()?;
     let (subtree, mount_point) = (mount.next()?, mount.next()?);
     let mut filesystem = filesystem.split(' ');
-    Some(Mount {
+    let mount = Mount {
         id,
         number,
         subtree: unescaped(subtree).into(),
@@ -115,7 +118,8 @@ fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<Mount> {
         filesystem: filesystem.next()?.to_string(),
         source: unescaped(filesystem.next()?),
         seen_by: seen_by.map(str::to_string),
-    })
+    };
+    Some((mount, unescaped(filesystem.next().unwrap_or_default())))
 }
 
 fn parse_swaps(text: &[u8]) -> Vec<Swap> {
@@ -155,8 +159,9 @@ mod tests {
         let text = "36 35 254:17 /sub\\040dir /mnt/a\\134b rw,noatime master:1 shared:2 - ext4 /dev/vdb1 rw\n\
                     junk\n\
                     40 35 0:52 / / rw - overlay overlay rw,lowerdir=/a";
-        let mounts = parse_mountinfo(text, Some("7 (redis)"));
-        assert_eq!(mounts.len(), 2);
+        let (mounts, options): (Vec<_>, Vec<_>) =
+            parse_mountinfo(text, Some("7 (redis)")).into_iter().unzip();
+        assert_eq!(options, ["rw", "rw,lowerdir=/a"]);
         assert_eq!(mounts[0].subtree, Path::new("/sub dir"));
         assert_eq!(mounts[0].mount_point, Path::new("/mnt/a\\b"));
         assert_eq!(mounts[0].number.to_string(), "254:17");

@@ -28,9 +28,9 @@ pub(super) struct Overlays {
 
 impl Overlays {
     /// Reads the mounts; `all` are those of all mount namespaces. A captured tree has no files to compare.
-    pub(super) fn read(root: &Root, all: &[Mount]) -> Overlays {
+    pub(super) fn read(root: &Root, all: &[(Mount, String)]) -> Overlays {
         let (overlays, others): (Vec<&Mount>, Vec<&Mount>) =
-            all.iter().partition(|m| m.filesystem == "overlay");
+            all.iter().map(|(mount, _)| mount).partition(|m| m.filesystem == "overlay");
         let numbers = |mounts: Vec<&Mount>| mounts.into_iter().map(|m| m.number).collect();
         let mounts = if root.is_system() { mounts_with_layers(root) } else { Vec::new() };
         Overlays { mounts, numbers: numbers(overlays), ordinary: numbers(others) }

@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::mounted_image::MountedImage;
 use super::overlay::Overlays;
-use super::{DevNumber, Mount, SECTOR, Unseen};
+use super::{DevNumber, Mount, Root, SECTOR, Unseen};
 use crate::unit::Bytes;
 
 /// A regular file: all names that lead to it are one.
@@ -187,8 +188,8 @@ pub struct Stack {
     /// Attached loop devices that this user may not open: what they show is known by the path in sysfs alone, which may lead to another
     /// file where they were attached in another mount namespace.
     pub unasked_loops: Vec<String>,
-    /// Mounted images that could not be found: any file may be one of them.
-    pub unseen_images: Vec<Unseen>,
+    /// Images that the kernel shows without a loop device.
+    images: Vec<MountedImage>,
 }
 
 /// Where the search stands.
@@ -250,6 +251,14 @@ impl Stack {
             true => piece.lower.to <= length.0,
             false => piece.lower.to == length.0 / SECTOR * SECTOR,
         })
+    }
+
+    /// The mounted images of which a file, which is at a path, may be one although no mount names it.
+    pub(super) fn hidden_images(&self, root: &Root, file: StackNode, path: &Path) -> Vec<Unseen> {
+        let there = std::fs::metadata(root.path(path)).ok().and_then(|about| StackNode::of(&about));
+        let there = there.map(|thing| self.held(thing, || Some(path.to_path_buf())));
+        let path = (there == Some(file)).then_some(path);
+        self.images.iter().filter_map(move |image| image.may_show(root, file, path)).collect()
     }
 
     /// Where a device or file itself is mounted.

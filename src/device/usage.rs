@@ -91,9 +91,10 @@ impl Usage {
         unseen.extend(stack.unasked_loops.iter().map(|name| {
             Unseen::by_root(format!("what {name} shows cannot be seen: this user may not open /dev/{name}"))
         }));
-        if sharing.iter().any(|s| matches!(s.thing, StackNode::File(_))) {
-            unseen.extend(stack.unseen_images.iter().cloned());
-        }
+        let files = sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_)));
+        unseen.extend(
+            files.flat_map(|file| stack.hidden_images(root, file, Path::new(&stack.shown(file).name))),
+        );
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let openers = openers(root, &wanted);

@@ -139,8 +139,17 @@ pub fn against(v: &Verdict) -> String {
     held_against(&v.against, tolerates.then_some(v.tolerance)) + &rest
 }
 
+/// Why a verdict is what it is: the reason of the claim that is told first, with its step, or what was not tested; empty where nothing is to be said.
+pub fn why(v: &Verdict) -> String {
+    match gravest(v) {
+        Some(c) if c.reason.is_empty() => String::new(),
+        Some(c) => format!("{}: {}", c.step, c.reason),
+        None => untested(v),
+    }
+}
+
 /// Why no claim decides a verdict: the first part that was not tested.
-pub fn untested(v: &Verdict) -> String {
+fn untested(v: &Verdict) -> String {
     v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
 }
 

@@ -225,7 +225,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
     // A doubt that voids the figures is the reason itself, and tells its code beside.
     let mut all = match claim.is_some_and(|claim| groups.iter().any(|group| is_reason(claim, group.of))) {
         true => [void, next].concat(),
-        false => [reason(verdict, claim), next, void].concat(),
+        false => [reason(verdict), next, void].concat(),
     };
     let kept = all.len();
     let mut limits = limits(record, found).into_iter().map(|group| {
@@ -247,17 +247,12 @@ fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
 }
 
 /// Why the verdict is what it is.
-fn reason(verdict: Option<&Verdict>, claim: Option<&Claim>) -> Vec<String> {
-    let told = match (claim, verdict) {
-        // What a PASS does not show stands beside it.
-        (Some(c), _) if !c.reason.is_empty() => {
-            let name = if c.outcome == Outcome::Pass { "note" } else { "reason" };
-            Some(wrap(&label(name), &format!("{}: {}", c.step, c.reason)))
-        }
-        (None, Some(v)) => Some(wrap(&label("reason"), &headline::untested(v))),
-        _ => None,
-    };
-    told.into_iter().collect()
+fn reason(verdict: Option<&Verdict>) -> Vec<String> {
+    let Some(verdict) = verdict else { return Vec::new() };
+    // What a PASS does not show stands beside it.
+    let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
+    let why = headline::why(verdict);
+    if why.is_empty() { Vec::new() } else { vec![wrap(&label(name), &why)] }
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.

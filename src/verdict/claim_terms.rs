@@ -71,13 +71,13 @@ impl ClaimTerms {
     }
 
     /// The two promises that are judged, without tolerance: of the reading that asks least, and of the one that asks most.
-    pub fn judged(&self) -> (f64, f64) {
+    pub fn readings(&self) -> (f64, f64) {
         self.judged_burst().map_or((self.least, self.most), |burst| (burst.per_second, burst.per_second))
     }
 
     /// The promise that is judged, as I/Os and bytes a second: `baseline` is that without the burst.
     pub fn wanted(&self, baseline: &AtBlock) -> AtBlock {
-        let times = self.judged().0 / self.least;
+        let times = self.readings().0 / self.least;
         AtBlock { iops: baseline.iops * times, bytes: baseline.bytes * times, ..*baseline }
     }
 
@@ -112,7 +112,7 @@ impl ClaimTerms {
 }
 
 impl ReadingsAnswer {
-    /// Of the answer to the reading that asks least, `judged().0` of the terms, and to the reading that asks most, `judged().1`.
+    /// Of the answer to the reading that asks least, `readings().0` of the terms, and to the reading that asks most, `readings().1`.
     pub fn of(least: LimitAnswer, most: LimitAnswer) -> ReadingsAnswer {
         let (answer, by_most, reason) = match (least, most) {
             (LimitAnswer::Fail, _) => (LimitAnswer::Fail, false, None),

@@ -39,7 +39,7 @@ impl Judge<'_> {
         let terms = ClaimTerms::of(self.judged_promise, &rates.least, &rates.most, |at: &AtBlock| {
             pick(at.iops, at.bytes)
         });
-        let (least, most) = terms.judged();
+        let (least, most) = terms.readings();
         let bounds = s.samples.map(|(spread, n)| {
             let half = STUDENT * spread * measured / (n as f64 / DEPENDENT).max(1.0).sqrt();
             ((measured - half).max(0.0), measured + half)

@@ -2,7 +2,7 @@
 //! against their own promise and the needs of applications, by the Record of their machine; the sum stands beside them and is held against
 //! nothing.
 
-use super::{against_all, claims_of, is_judged, judged, of, to_judge};
+use super::{against_all, claims_of, judged, of, promise_to_judge, wants_verdict};
 use crate::diagnose;
 use crate::record::{Claim, Diagnosis, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks};
 use crate::unit::grouped;
@@ -27,14 +27,14 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
     let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();
     if !fleet.volumes.is_shared() {
         let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
-        return (found, is_judged(record).then(|| of_each(record, machines)));
+        return (found, wants_verdict(record).then(|| of_each(record, machines)));
     }
     let mut found = diagnose::of_record(record);
     for diagnosis in &mut found {
         // The sum does not show what held a single machine back.
         diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
     }
-    let verdict = to_judge(record).map(|_| {
+    let verdict = promise_to_judge(record).map(|_| {
         let mut verdict = of(record, &found, claims_of(record, &record.steps, &found));
         // Also where nothing was measured.
         verdict.outcome = verdict.outcome.or(record.fleet_blocker().map(|_| Outcome::Invalid));
@@ -76,7 +76,7 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
 /// Each machine's own volumes against their own promise and the needs of applications.
 fn of_each(record: &Record, machines: Vec<JudgedMachine>) -> Verdict {
     let blocker = record.fleet_blocker();
-    let judged_promise = to_judge(record);
+    let judged_promise = promise_to_judge(record);
     let known = judged_promise.map_or(&[][..], |promise| &promise.notes);
     let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), known.to_vec());
     // An application of which nothing is known keeps its machine from a PASS.

@@ -85,7 +85,7 @@ impl JudgedWindow {
             (Some(b), None) => &bins[b.baseline_from_bin..],
             _ => bins,
         };
-        let (promised, most) = terms.judged();
+        let (promised, most) = terms.readings();
         let a = steady::assess(judged)?;
         let mut w = JudgedWindow {
             answer: LimitAnswer::Inconclusive,

@@ -52,7 +52,7 @@ use crate::unit::Nanos;
 /// Findings of each step and the verdict: those that the Record holds, where this version made them; else those that the rules make now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     match record.diagnoses() {
-        Some(found) if record.verdict.is_some() == is_judged(record) => (found, record.verdict.clone()),
+        Some(found) if record.verdict.is_some() == wants_verdict(record) => (found, record.verdict.clone()),
         _ => judged_anew(record),
     }
 }
@@ -63,17 +63,17 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
         return fleet_verdict::of_fleet(record, fleet);
     }
     let found = diagnose::of_record(record);
-    let verdict = is_judged(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));
+    let verdict = wants_verdict(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));
     (found, verdict)
 }
 
 /// The promise to judge.
-fn to_judge(record: &Record) -> Option<&JudgedPromise> {
+fn promise_to_judge(record: &Record) -> Option<&JudgedPromise> {
     record.judged_promise.as_ref().filter(|_| record.tests_a_volume())
 }
 
 /// A promise or the needs of applications are there to judge.
-fn is_judged(record: &Record) -> bool {
+fn wants_verdict(record: &Record) -> bool {
     record.tests_a_volume()
         && (record.judged_promise.is_some() || record.asked.as_ref().is_some_and(AskedFits::has_needs))
 }
@@ -88,7 +88,7 @@ pub(crate) fn judge(record: &mut Record) {
 /// Judges the steps from `first` on, which were added to a judged Record: no other step is looked into again. Findings that compare steps
 /// (limits across block sizes) are not made.
 pub(crate) fn judge_steps(record: &mut Record, first: usize) {
-    let judged = record.findings.is_some() && record.verdict.is_some() == is_judged(record);
+    let judged = record.findings.is_some() && record.verdict.is_some() == wants_verdict(record);
     if first == 0 || !judged {
         return judge(record);
     }
@@ -112,7 +112,7 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
         if let Some(asked) = &record.asked {
             claims.extend(needs::claims(record, asked, step, diagnosis));
         }
-        if let Some(judged_promise) = to_judge(record) {
+        if let Some(judged_promise) = promise_to_judge(record) {
             let conditions = record.conditions(step);
             let beside = company.get(step.name.as_str()).copied();
             let judge =
@@ -153,7 +153,7 @@ fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
     let outcome = outcome_of(record, &claims, &unanswered);
     let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
     untested.extend(unanswered);
-    let judged_promise = to_judge(record);
+    let judged_promise = promise_to_judge(record);
     Verdict {
         outcome,
         against: against_all(record),
@@ -193,14 +193,15 @@ fn without_side_claims(record: &Record, mut claims: Vec<Claim>) -> Vec<Claim> {
 /// The gravest outcome. An application of which nothing is known has no PASS, whatever another one has; nor has a promise that no step tests.
 fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Option<Outcome> {
     let open = Outcome::Inconclusive;
-    let answered = unanswered.is_empty() && (to_judge(record).is_none() || claims.iter().any(is_of_promise));
+    let answered =
+        unanswered.is_empty() && (promise_to_judge(record).is_none() || claims.iter().any(is_of_promise));
     let gravest = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight())?;
     Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
 }
 
 /// What is promised and no claim is about.
 fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], passed: bool) -> Vec<Untested> {
-    let Some(judged_promise) = to_judge(record) else { return Vec::new() };
+    let Some(judged_promise) = promise_to_judge(record) else { return Vec::new() };
     let mut untested: Vec<Untested> = Metric::PROMISED
         .into_iter()
         .filter(|m| claims.iter().filter(|c| is_of_promise(c)).all(|c| c.metric != *m))
@@ -217,7 +218,7 @@ fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], pass
 
 /// What a reader of the verdict has to know beside it.
 fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
-    let judged_promise = to_judge(record);
+    let judged_promise = promise_to_judge(record);
     let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
     let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
     if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
@@ -229,7 +230,7 @@ fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
 
 /// What a Record is held against: the promise of its volumes, and the needs of applications.
 fn against_all(record: &Record) -> String {
-    let volumes = to_judge(record).map(against);
+    let volumes = promise_to_judge(record).map(against);
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
     let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and ")

@@ -87,7 +87,7 @@ pub(super) fn low_samples(
     measured: f64,
     terms: &ClaimTerms,
 ) -> Option<String> {
-    let (promised, most) = terms.judged();
+    let (promised, most) = terms.readings();
     // Directions may be lowest at the same time.
     let parts = reported.parts();
     let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();

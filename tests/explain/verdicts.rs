@@ -112,6 +112,28 @@ fn the_run_that_decides_judges_the_same_simulation() {
     assert!(command.contains("--simulate") && command.contains("800GiB --judge-simulated"), "{command}");
 }
 
+/// The promise that a command names is judged as it was here.
+#[test]
+fn the_run_that_decides_has_every_option_of_the_verdict() {
+    let folder = Folder::new("options");
+    let shallow = PLAN.replace("iodepth = 32", "iodepth = 2");
+    let command = |more: &[&str]| {
+        let (_, text) = volproof(&folder.0, &[&["verdict", "r.json", "--json"][..], more].concat());
+        let verdict: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        verdict["verdict"]["claims"][0]["command"].as_str().unwrap().to_string()
+    };
+    run(&folder.0, &shallow, &[&PROMISED[..], &["--tolerance", "5"]].concat());
+    assert!(command(&[]).contains("--tolerance 5"), "{}", command(&[]));
+    assert_eq!(command(&["--tolerance", "7"]), command(&[]).replace("--tolerance 5", "--tolerance 7"));
+    // Two volumes of one machine.
+    for name in ["a", "b"] {
+        std::fs::write(folder.0.join(name), [0; 1 << 20]).unwrap();
+    }
+    let two = ["a", "b", "--with", "alibaba:cloud_essd.PL0:40GiB"];
+    run(&folder.0, &shallow, &[&PROMISED[..], &two].concat());
+    assert!(command(&[]).contains("--with alibaba:cloud_essd.PL0:40GiB"), "{}", command(&[]));
+}
+
 #[test]
 fn a_verdict_that_a_file_says_of_itself_is_not_believed() {
     let folder = Folder::new("forged");

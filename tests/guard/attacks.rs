@@ -166,7 +166,7 @@ const MILLION: &str =
     "million TARGET 1 1 4k randwrite --overwrite=shared --runtime 50ms --tune off --json r.json --quiet";
 
 /// No door lets a write to this file through, and the bytes of `image` stay.
-fn refused(rig: &Rig, target: &Path, image: &Path, why: &str) {
+pub fn refused(rig: &Rig, target: &Path, image: &Path, why: &str) {
     refused_within(rig, &[], target, image, why);
 }
 
@@ -189,6 +189,7 @@ fn refused_within(rig: &Rig, within: &[&str], target: &Path, image: &Path, why: 
     }
     for door in doors {
         let (code, said) = volproof(rig, within, &door);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         // A Record cannot hold a name that is not UTF-8: such a target is refused before anybody looks at its use.
         let unnamed = target.to_str().is_none() && code == Some(2) && said.contains("is not UTF-8");
         assert!(unnamed || (code == Some(3) && said.contains(why)), "{door:?}: {code:?} {said}");
@@ -210,7 +211,7 @@ fn device_refused(rig: &Rig, device: &Path, image: &Path, why: &str) {
     }
 }
 
-fn written(rig: &Rig, target: &Path, destroy: bool) {
+pub fn written(rig: &Rig, target: &Path, destroy: bool) {
     let mut door = words(RUN, target.as_os_str());
     let consent = if destroy { consent(rig, target) } else { String::new() };
     if destroy {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::attacks::{Rig, consent, done, overlay, volproof};
+use crate::mounted_images::{erofs_image, mounted_directly};
 
 /// Ways to start a write, with the name of the target in place of `TARGET`. The word before a colon says where a door is tried: with the
 /// installed fio, on devices, on files, or only where it is refused, because it takes long where it is not.
@@ -108,43 +109,12 @@ fn on_system_disk(rig: &mut Rig, device: &Path) -> Vec<String> {
     words.map(String::from).into_iter().chain(folders).collect()
 }
 
-/// An image that erofs shows without a loop device (Linux 6.12): an empty folder. Nothing where the kernel does not mount it.
-fn mounted_directly(rig: &mut Rig) -> Option<PathBuf> {
-    const BLOCK: usize = 4096;
-    let mut image = vec![0; 256 * BLOCK];
-    let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
-    // The superblock: magic, blocks of 2^12 bytes, inode 36 as the root, one inode, 256 blocks.
-    put(1024, &0xe0f5_e1e2u32.to_le_bytes());
-    put(1024 + 12, &[12, 0, 36, 0, 1]);
-    put(1024 + 36, &256u32.to_le_bytes());
-    // The inode: a folder with mode 755, two links, 27 bytes in block 1.
-    put(36 * 32 + 4, &0o40755u16.to_le_bytes());
-    put(36 * 32 + 6, &[2, 0, 27]);
-    put(36 * 32 + 16, &[1, 0, 0, 0, 1]);
-    // Its entries, `.` and `..`: an inode, where the name begins, the kind of a folder.
-    put(BLOCK, &[36, 0, 0, 0, 0, 0, 0, 0, 24, 0, 2, 0]);
-    put(BLOCK + 12, &[36, 0, 0, 0, 0, 0, 0, 0, 25, 0, 2, 0]);
-    put(BLOCK + 24, b"...");
-    let (path, place) = (rig.path("erofs.img"), rig.path("erofs"));
-    fs::write(&path, image).unwrap();
-    fs::create_dir(&place).unwrap();
-    let text = |path: &Path| std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-    let (source, target, kind) = (text(&path), text(&place), c"erofs");
-    // SAFETY: the texts end with a zero and outlive the call, which takes no options.
-    let failed = unsafe {
-        libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), libc::MS_RDONLY, std::ptr::null())
-    };
-    if failed != 0 {
-        eprintln!("skipped: this kernel mounts no file as erofs: {}", std::io::Error::last_os_error());
-        return None;
-    }
-    rig.undo("umount", &[place.as_os_str()]);
-    Some(path)
-}
-
 fn targets(rig: &mut Rig) -> Vec<Target> {
     let mut all = Vec::new();
-    if let Some(image) = mounted_directly(rig) {
+    let image = rig.path("erofs.img");
+    erofs_image(&image);
+    if let Some(place) = mounted_directly(&image) {
+        rig.undo("umount", &[place.as_os_str()]);
         all.push(Target::file(
             "an image mounted without a loop device",
             image.clone(),

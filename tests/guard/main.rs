@@ -7,6 +7,7 @@ mod data;
 mod doors;
 mod files;
 mod loop_device;
+mod mounted_images;
 mod paths;
 mod program;
 mod race;

@@ -15,6 +15,7 @@ use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, StackNode, device_map
 use crate::device::SECTOR;
 use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
+use crate::device::mounted_image::MountedImage;
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
 use crate::device::{DevNumber, FilePlace, Mount, Root, Unseen, ioctl, number_at, pools};
@@ -214,15 +215,17 @@ impl Stack {
         }
     }
 
-    fn read_mounts(&mut self, root: &Root, mounts: &[Mount]) {
-        for mount in mounts {
+    fn read_mounts(&mut self, root: &Root, mounts: &[(Mount, String)]) {
+        for line in mounts {
+            let (mount, _) = line;
             let by_number = name_of(root, mount.number).map(|_| mount.number);
-            // btrfs has a number of its own, and names one of its devices.
-            let source = || mount.number.is_anonymous().then(|| number_at(root, Path::new(&mount.source)))?;
+            // btrfs has a number of its own, and names one of its devices. erofs without a device has none.
+            let pool = mount.number.is_anonymous() && mount.filesystem != "erofs";
+            let source = || pool.then(|| number_at(root, Path::new(&mount.source)))?;
             if let Some(number) = by_number.or_else(source) {
                 self.mounts.push((StackNode::Device(number), mount.clone()));
             } else if mount.number.is_anonymous() {
-                self.image_mount(root, mount);
+                self.image_mount(root, line);
             }
         }
         for (thing, _) in self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/")) {
@@ -238,7 +241,8 @@ impl Stack {
 
     /// A mount whose source is a file: an image that the kernel (erofs) or a program (FUSE) reads without a loop device. The path is that of
     /// the mounter's namespace.
-    fn image_mount(&mut self, root: &Root, mount: &Mount) {
+    fn image_mount(&mut self, root: &Root, line: &(Mount, String)) {
+        let (mount, _) = line;
         let source = Path::new(&mount.source);
         let other = mount.seen_by.as_deref().and_then(|seen_by| seen_by.split(' ').next());
         let path = match (other, source.strip_prefix("/")) {
@@ -247,19 +251,15 @@ impl Stack {
             (None, Ok(_)) => Some(source.to_path_buf()),
         };
         let about = path.as_deref().and_then(|path| std::fs::metadata(root.path(path)).ok());
-        match (path, about.as_ref().and_then(StackNode::of)) {
-            (Some(path), Some(thing @ StackNode::File(_))) => {
-                let thing = self.file_in_use(root, thing, &path, source);
-                self.mounts.push((thing, mount.clone()));
-            }
-            (_, None) if mount.filesystem == "erofs" && mount.source != "none" => {
-                self.unseen_images.push(Unseen::by_root(format!(
-                    "which file is mounted on {} cannot be seen: {} is no file here",
-                    readable(&mount.mount_point),
-                    readable(source)
-                )));
-            }
-            _ => {}
+        let thing =
+            about.as_ref().and_then(StackNode::of).filter(|thing| matches!(thing, StackNode::File(_)));
+        let file = path.as_deref().zip(thing);
+        let file = file.map(|(path, thing)| (path, self.file_in_use(root, thing, path, source)));
+        if let Some((_, thing)) = file {
+            self.mounts.push((thing, mount.clone()));
+        }
+        if self.images.iter().all(|image| image.number != mount.number) {
+            self.images.extend(MountedImage::read(root, line, file));
         }
     }
 }

@@ -104,22 +104,28 @@ fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     }
 }
 
+/// The text with a full stop.
+fn stopped(text: &str) -> String {
+    let stop = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
+    micro(text) + stop
+}
+
 /// The text as a sentence, with a capital and a full stop.
 fn sentence(text: &str) -> String {
-    let text = micro(text);
+    let text = stopped(text);
     let mut letters = text.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let stop = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
-    format!("{first}{}{stop}", letters.as_str())
+    first + letters.as_str()
 }
 
 fn status(v: &Verdict) -> VerdictLine {
     let text = headline::against(v) + ".";
+    // It begins with the name of a step, which has no capital.
+    let reason = stopped(&headline::why(v));
     match v.outcome {
-        None => VerdictLine { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
+        None => VerdictLine { class: "plain", word: "Not judged", icon: "", text, reason },
         Some(outcome) => {
             let (class, icon) = looks(outcome);
-            let reason = headline::gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
             VerdictLine { class, word: outcome.name(), icon, text, reason }
         }
     }
