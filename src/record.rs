@@ -71,7 +71,7 @@ pub use reported::{
     ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{TimedRun, company};
-pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome};
+pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

@@ -259,6 +259,9 @@ pub struct Series {
     pub in_flight_ns: Vec<u64>,
     /// I/Os of each worker over the grid, all directions together.
     pub workers: Vec<WorkerTrack>,
+    /// The longest time after the window in which no I/O ended, although at least half of those in flight at its end were still under way.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub silent_after_ns: Nanos,
 }
 
 /// The I/Os that one worker contributed to a series.

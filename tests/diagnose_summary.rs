@@ -119,6 +119,29 @@ fn without_a_promise_the_bucket_is_still_found() {
     assert!(found.find("full-bucket-at-start").is_none(), "nobody said what the cap is");
 }
 
+/// Slow I/Os of a fixed length give that length as a period by Little's law, whatever made them slow.
+#[test]
+fn single_ios_of_100_ms_are_no_likely_throttle() {
+    // A third of the I/Os takes 100 ms, the others 1 ms: 32 in flight do 943 a second.
+    let single = Summary {
+        iops: Some(943.0),
+        in_flight: Some(32.0),
+        mean_ns: Some(33.9e6),
+        min: Some(Nanos::millis(1)),
+        max: Some(Nanos::millis(100)),
+        percentiles: vec![(0.5, Nanos::millis(1)), (0.9, Nanos::millis(100))],
+        bands: bands(&[(750, 1000, 66.7), (50_000, 100_000, 33.3)]),
+        window: Some(Nanos::seconds(300)),
+        ..Summary::default()
+    };
+    let confidence = |s: Summary| of_summary(s).find("throttle").map(|f| f.confidence);
+    assert_eq!(confidence(single.clone()), Some(Confidence::Possible));
+    // Samples of half a second differ by 6 % where chance makes I/Os slow, and by next to nothing under a throttle.
+    let sampled = |spread| confidence(Summary { samples: Some((spread, 600)), ..single.clone() });
+    assert_eq!(sampled(0.06), Some(Confidence::Possible));
+    assert_eq!(sampled(0.01), Some(Confidence::Likely));
+}
+
 #[test]
 fn a_summary_without_signs_is_limited_by_nothing_visible() {
     let plain = Summary {

@@ -77,6 +77,8 @@ impl Searched {
 struct AloneSeen {
     /// One after another breaks it.
     fails: bool,
+    /// More than half of them are above it.
+    mostly_above: bool,
     /// At the rate of the first trial, more than half of the responses are above it.
     most_exceed: bool,
 }
@@ -125,6 +127,7 @@ impl SloSearch {
             figure: self.figure,
             limit_ns: self.limit,
             unloaded_ns: unloaded.value_ns,
+            unloaded_unsure: unloaded.unsure(),
             unloaded_spoilt_by: named(finished, "unloaded")?.spoilt_by.clone(),
             most_iops: most.map(|f| f.iops),
             holds_per_second: holds,
@@ -152,11 +155,18 @@ impl SloSearch {
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
         let alone = AloneSeen {
             fails: unloaded.outcome == TrialOutcome::Fails,
+            mostly_above: named(finished, "unloaded")?.median() > Some(self.limit),
             most_exceed: named(finished, "load-1").is_some_and(|first| first.median() > Some(self.limit)),
         };
         if alone.fails && holds.is_some() {
+            let why = match alone.mostly_above {
+                true => "fewer a second keep the limit: it is a limit of the rate that they wait for",
+                false => {
+                    "the load that was found keeps the limit: few I/Os are slow, and their share was nearer to the limit or changed in between"
+                }
+            };
             answer.notes.push(format!(
-                "one request after another has a {} of {}, and fewer a second keep the limit: it is a limit of the rate that they wait for",
+                "one request after another has a {} of {}, and {why}",
                 self.figure,
                 unloaded.value_ns.unwrap_or_default()
             ));
@@ -204,7 +214,8 @@ impl SloSearch {
             let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
             text += &format!("; depth {}{jobs} is the smallest that reaches it", depth.iodepth);
             // Without a rate, requests follow one another at once: more of them meet than at the same rate in open loop.
-            if let Some(value) = depth.value_ns.filter(|value| bucket(value.0) > bucket(self.limit.0)) {
+            let above = depth.value_ns.filter(|value| bucket(value.0) > bucket(self.limit.0));
+            if let Some(value) = above.filter(|_| depth.unsure.is_none()) {
                 text += &format!(", but without a rate its {} is {value}, above the limit", self.figure);
             }
         }

@@ -18,7 +18,7 @@ use super::{Course, FinishedStep, Forecast};
 use crate::codes;
 use crate::hist::{StoredHistogram, bucket};
 use crate::plan::{ResponseFigure, SloSearch, Step};
-use crate::record::{CourseAnswer, JudgedPromise, SloDepth, SloTrial, TrialOutcome};
+use crate::record::{CourseAnswer, JudgedPromise, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 use crate::sample::Direction;
 use crate::stats::limit_answer::share_bounds;
 use crate::stats::mean_latency::MeanLatency;
@@ -60,6 +60,14 @@ pub(super) struct LimitSeen {
     above: Option<(f64, f64, f64)>,
     /// Whether the limit holds.
     pub(super) outcome: TrialOutcome,
+}
+
+impl LimitSeen {
+    /// The interval of the share above the limit, where it does not decide.
+    pub(super) fn unsure(&self) -> Option<UnsureShare> {
+        let (_, low, high) = self.above.filter(|_| self.outcome == TrialOutcome::Unsure)?;
+        Some(UnsureShare { low, high })
+    }
 }
 
 /// The next action of a search.
@@ -464,11 +472,13 @@ impl SloSearch {
     pub(super) fn depth(&self, finished: &[FinishedStep], rate: f64) -> Option<SloDepth> {
         let (too_small, enough) = self.depths(finished, rate);
         let enough = enough?;
+        let held = self.held(enough);
         Some(SloDepth {
             iodepth: enough.step.iodepth,
             numjobs: enough.step.numjobs,
             iops: enough.iops,
-            value_ns: self.held(enough).value_ns,
+            value_ns: held.value_ns,
+            unsure: held.unsure(),
             too_small,
         })
     }

@@ -73,8 +73,9 @@ pub fn stalls_much(case: &DiagnosisCase<'_>) -> bool {
         if was_suspended(run.step) {
             return true;
         }
-        let lost: f64 = stalls(&run).map(|e| e.length_ns.as_seconds()).sum();
-        lost >= MUCH_STALLED * run.step.window_ns.as_seconds()
+        let window = run.step.window_ns;
+        let lost: f64 = stalls(&run).map(|e| e.length_within(window).as_seconds()).sum();
+        lost >= MUCH_STALLED * window.as_seconds()
     })
 }
 
@@ -210,7 +211,10 @@ fn of(
     let length = |e: &Event| load.length_of(e).0;
     let longest = all.iter().map(|e| length(e)).max()?;
     let lost: f64 = all.iter().map(|e| length(e).as_seconds()).sum();
-    let share = lost / step.window_ns.as_seconds().max(1e-9);
+    let window = step.window_ns;
+    let share_of_run = |ns: f64| ns / window.as_seconds().max(1e-9);
+    let within = |e: &Event| length(e).min(e.length_within(window)).as_seconds();
+    let share = share_of_run(all.iter().map(|e| within(e)).sum());
     let headline = match all.len() {
         1 => format!("For {least}{} s {words}, although requests waited.", significant(lost)),
         n => format!(
@@ -230,11 +234,19 @@ fn of(
     .number(codes::figure::LOST_SHARE, share)
     .number("longest_seconds", longest.as_seconds());
     for e in all.iter().take(TOLD) {
+        let of_run = match e.length_within(window) {
+            whole if whole == e.length_ns => {
+                format!("{} % of the run", significant(100.0 * share_of_run(within(e))))
+            }
+            part => format!(
+                "of which {} s lie after the end of the window",
+                significant((e.length_ns.0 - part.0) as f64 / 1e9)
+            ),
+        };
         finding = finding.because(format!(
-            "from {} s on, for {least}{} s, {} % of the run, with {} in flight",
+            "from {} s on, for {least}{} s, {of_run}, with {} in flight",
             significant(e.start_ns.as_seconds()),
             significant(length(e).as_seconds()),
-            significant(100.0 * length(e).as_seconds() / step.window_ns.as_seconds().max(1e-9)),
             counted(e.requests.round() as u64, "request")
         ));
     }

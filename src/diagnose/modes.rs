@@ -1,7 +1,7 @@
 //! Two speeds in one run: a latency distribution with an empty middle.
 
 use super::Summary;
-use crate::stats::held_together::{SlowIos, over_chance};
+use crate::stats::held_together::{SlowIos, over_chance, spread_over_chance};
 use crate::unit::Nanos;
 
 /// I/Os that passed at once, and I/Os that were held.
@@ -75,7 +75,18 @@ impl Modes {
 
     /// The spread of the counts over that of I/Os which are slow one by one, by chance; see [`over_chance`].
     pub(super) fn over_chance(&self, in_flight: f64, bins: &[u64]) -> Option<f64> {
-        over_chance(bins, &SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 })
+        over_chance(bins, &self.slow(in_flight))
+    }
+
+    /// The same for the samples of a report.
+    pub(super) fn samples_over_chance(&self, in_flight: f64, s: &Summary) -> Option<f64> {
+        let (spread, samples) = s.samples?;
+        let seconds = s.window?.as_seconds() / samples.max(1) as f64;
+        spread_over_chance(spread, samples, seconds, s.iops?, &self.slow(in_flight))
+    }
+
+    fn slow(&self, in_flight: f64) -> SlowIos {
+        SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 }
     }
 
     /// The middle of the latencies of held I/Os.

@@ -32,7 +32,7 @@ pub const FILLED_BY_FEW: u64 = 32;
 /// Fewer in flight are one at a time.
 pub const ALONE: f64 = 1.5;
 /// Counts that vary by less than this share of chance show that something holds the I/Os together.
-const TOGETHER: f64 = 0.5;
+pub(super) const TOGETHER: f64 = 0.5;
 /// Counts that vary by up to this multiple of chance are explained by chance. Irregular stops of all requests in flight make them vary
 /// more.
 const BY_CHANCE: f64 = 1.6;

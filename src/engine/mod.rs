@@ -268,7 +268,7 @@ pub fn run(
     if let Some(plan) = &step.simulate {
         let start = |_| 1;
         for (target, number) in load.targets.iter().zip(0u64..) {
-            target.volume.begin(plan, step.delay, load.seed ^ number);
+            target.volume.begin(plan, step, load.seed ^ number);
         }
         let outcome = drive(load, gate, watch, start, |worker| {
             let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();

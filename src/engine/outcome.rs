@@ -93,6 +93,8 @@ pub struct WorkerEnd {
     pub patience: Nanos,
     /// I/Os that completed after the window, and the longest latency among them.
     pub drained: (u64, Nanos),
+    /// How long after the window each I/O ended that was then in flight.
+    pub returned: Vec<Nanos>,
     /// Flushes at the end of the load, and the longest of them. They count in no figure of the load. Only their time counts, as part of the
     /// window, where an amount of I/O ended the load.
     pub end_flushes: (u64, Nanos),
@@ -142,10 +144,11 @@ impl WorkerEnd {
         between(sent, now, &mut self.backwards) as i64
     }
 
-    /// Counts an I/O that ended after the window.
+    /// Counts an I/O that ended so long after the window.
     #[cold]
-    pub(super) fn late(&mut self, slot: &Slot, result: i64, latency_ns: u64) {
+    pub(super) fn late(&mut self, slot: &Slot, result: i64, latency_ns: u64, after: Nanos) {
         let failure = slot.failure(result);
+        self.returned.push(after);
         if result != i64::from(failure.length) {
             return self.fail(failure);
         }

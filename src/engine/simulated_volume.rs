@@ -3,6 +3,9 @@
 //! All jobs on a target share its volume. The volume lasts as long as the target is open, so that a step finds the credits and the touched
 //! blocks as the steps before it left them. A step's own time begins at 0: stalls, dips, the rise and the random numbers begin anew with
 //! each step.
+//!
+//! Writes through the page cache wait in memory until a flush carries them out. The volume has no cache of its own, so that such a flush takes as long
+//! as these writes. A flush with nothing to write is a request like others.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,19 +14,28 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::backend::IoRequest;
-use crate::plan::{Simulated, Uneven};
+use crate::plan::{Simulated, Step, Uneven};
+use crate::sample::Direction;
 use crate::unit::Nanos;
+
+/// How long the page cache takes for a write.
+const COPY: Nanos = Nanos::micros(1);
+/// Writes behind each other leave the page cache as one request of at most this many bytes.
+const MERGED: u32 = 256 << 10;
 
 /// The simulated volume of a target; none before the first step that simulates one.
 #[derive(Clone, Default)]
 pub struct SharedVolume(Arc<Mutex<Option<SimulatedVolume>>>);
 
 impl SharedVolume {
-    /// Prepares the volume for a step, which begins `delay` after the step before it. A volume with other properties is a new one.
-    pub(super) fn begin(&self, plan: &Simulated, delay: Nanos, seed: u64) {
+    /// Prepares the volume for a step that simulates it as `plan`. A volume with other properties is a new one.
+    pub(super) fn begin(&self, plan: &Simulated, step: &Step, seed: u64) {
         let mut slot = self.lock();
         let earlier = slot.take().filter(|volume| volume.plan == *plan);
-        *slot = Some(earlier.unwrap_or_else(|| SimulatedVolume::new(plan)).begun(delay, seed));
+        let volume = earlier.unwrap_or_else(|| SimulatedVolume::new(plan)).begun(step.delay, seed);
+        // Without flushes the cache fills up, and then takes no more than the volume does.
+        let cached = !step.direct && step.fsync > 0 && step.sync.is_none();
+        *slot = Some(SimulatedVolume { cached, ..volume });
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<SimulatedVolume>> {
@@ -41,6 +53,10 @@ struct SimulatedVolume {
     plan: Simulated,
     ios: Option<Bucket>,
     bytes: Option<Bucket>,
+    /// Writes of the present step wait for a flush.
+    cached: bool,
+    /// The writes that wait, by offset and length.
+    waiting: Vec<(u64, u32)>,
     /// Regions of 1 MiB that were touched.
     touched: BTreeSet<u64>,
     /// Length of a period of the buckets.
@@ -63,6 +79,8 @@ impl SimulatedVolume {
                 .iops_cap
                 .map(|cap| Bucket::new(cap, plan.burst_iops.unwrap_or(cap), plan.burst_ios, period)),
             bytes: plan.bytes_cap.map(|cap| Bucket::new(cap.0 as f64, cap.0 as f64, 0, period)),
+            cached: false,
+            waiting: Vec::new(),
             touched: BTreeSet::new(),
             period,
             before: 0,
@@ -80,6 +98,7 @@ impl SimulatedVolume {
         let before = before.next_multiple_of(self.period);
         SimulatedVolume {
             before,
+            waiting: Vec::new(),
             last: 0,
             submitted: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -89,14 +108,41 @@ impl SimulatedVolume {
     }
 
     fn complete(&mut self, now: u64, request: &IoRequest) -> (u64, i64) {
+        let (end, failed) = match request.direction {
+            Direction::Write if self.cached => {
+                self.keep(request);
+                (now + COPY.0, false)
+            }
+            Direction::Sync if !self.waiting.is_empty() => std::mem::take(&mut self.waiting)
+                .into_iter()
+                .map(|(offset, length)| self.carry_out(now, offset, length))
+                .fold((now, false), |all, one| (all.0.max(one.0), all.1 || one.1)),
+            _ => self.carry_out(now, request.offset, request.length),
+        };
+        self.last = self.last.max(end);
+        (end, if failed { -i64::from(libc::EIO) } else { i64::from(request.length) })
+    }
+
+    /// Keeps a write in the page cache.
+    fn keep(&mut self, request: &IoRequest) {
+        match self.waiting.last_mut() {
+            Some((offset, length))
+                if *offset + u64::from(*length) == request.offset && *length + request.length <= MERGED =>
+            {
+                *length += request.length;
+            }
+            _ => self.waiting.push((request.offset, request.length)),
+        }
+    }
+
+    /// The time at which the volume has done a request that comes now, and whether the request failed.
+    fn carry_out(&mut self, now: u64, offset: u64, length: u32) -> (u64, bool) {
         let (now, speed) = (self.before + now, &mut self.speed);
         let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1, speed));
-        let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, u64::from(request.length), speed));
-        let end = self.end(by_ios.max(by_bytes) - self.before, request.offset);
-        self.last = self.last.max(end);
+        let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, u64::from(length), speed));
+        let end = self.end(by_ios.max(by_bytes) - self.before, offset);
         self.submitted += 1;
-        let fails = self.plan.error_every > 0 && self.submitted.is_multiple_of(self.plan.error_every);
-        (end, if fails { -i64::from(libc::EIO) } else { i64::from(request.length) })
+        (end, self.plan.error_every > 0 && self.submitted.is_multiple_of(self.plan.error_every))
     }
 
     /// The completion time of a request whose service begins at `start`, both in time of the step.

@@ -97,6 +97,10 @@ impl StepSums {
             }
             add_column(&mut self.sum.in_flight_ns, at * PER_SECOND as usize, &series.in_flight_ns);
         }
+        let silent = step.targets.iter().map(|t| t.series.silent_after_ns).min().unwrap_or_default();
+        let first = self.machines.is_empty();
+        // Where one machine is answered, all of them together are.
+        self.sum.silent_after_ns = if first { silent } else { silent.min(self.sum.silent_after_ns) };
         // A stored Record may name any window: it has no more than its samples.
         let sampled = step.targets.iter().map(|t| t.series.in_flight_ns.len()).max().unwrap_or(0) as u64;
         let window = step.window_ns.min(Nanos(sampled.saturating_mul(GRID.0)));
@@ -154,6 +158,9 @@ impl StepSums {
             }
         }
         cut(&mut self.sum.in_flight_ns);
+        if self.machines.iter().any(|m| common.left_out(m).1 > Nanos(0)) {
+            self.sum.silent_after_ns = Nanos(0);
+        }
         self.sum.close(common.length);
         self.sum
     }

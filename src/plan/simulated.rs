@@ -16,7 +16,8 @@ use crate::unit::{Bytes, Nanos, text};
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
 ///
 /// All jobs on a target share its device. Credits and touched blocks last from step to step, stalls and changes of the speed begin anew
-/// with each. Steps that run together have a device each.
+/// with each. Steps that run together have a device each. In a step that goes through the page cache and flushes, writes wait in memory, and their flush
+/// carries them out.
 ///
 /// Keys of earlier versions, with underscores, are still read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

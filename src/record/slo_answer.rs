@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 use crate::plan::{Pattern, ResponseFigure};
-use crate::unit::{Nanos, text};
+use crate::unit::{Nanos, significant, text};
 
 /// The highest load whose response time stays within a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct SloAnswer {
     /// The figure with one request in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unloaded_ns: Option<Nanos>,
+    /// Interval of the share of these I/Os above the limit, where it holds both sides: that figure is then shown to be on neither side of the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unloaded_unsure: Option<UnsureShare>,
     /// Codes of findings and doubts because of which the step with one request does not show what the volume can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unloaded_spoilt_by: Vec<String>,
@@ -134,6 +137,27 @@ impl TrialOutcome {
     }
 }
 
+/// Interval of a share above a limit that does not tell on which side of the limit a percentile lies: a few I/Os more or less move it across.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnsureShare {
+    /// Lower end of the 95 % interval, 0 to 1.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl UnsureShare {
+    /// What it says of a percentile, behind its value.
+    pub fn words(&self, limit: Nanos) -> String {
+        format!(
+            "too few of these I/Os to tell whether that keeps the limit: {} to {} % of such I/Os take longer than {limit}",
+            significant(100.0 * self.low),
+            significant(100.0 * self.high)
+        )
+    }
+}
+
 /// A depth in a closed loop beside a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -147,6 +171,9 @@ pub struct SloDepth {
     /// The limited figure of its service latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_ns: Option<Nanos>,
+    /// Interval of the share of its I/Os above the limit, where it holds both sides of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsure: Option<UnsureShare>,
     /// The largest tried depth that gave less, 0 where none did. Depths between it and `iodepth` were not tried, and may be enough.
     pub too_small: u32,
 }

@@ -45,10 +45,14 @@ pub(super) fn sentences(slo: &SloAnswer) -> Vec<(&'static str, String)> {
         let most = slo.most_iops.map_or(String::new(), |most| {
             format!("; the most of a closed loop is {} IOPS", significant(most))
         });
-        all.push(("range", format!("One request alone has a {} of {alone}{most}.", slo.figure)));
+        let unsure =
+            slo.unloaded_unsure.map_or(String::new(), |share| format!(" ({})", share.words(slo.limit_ns)));
+        all.push(("range", format!("One request alone has a {} of {alone}{unsure}{most}.", slo.figure)));
     }
     if let Some(depth) = &slo.depth {
-        let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", slo.figure));
+        let unsure = depth.unsure.map_or(String::new(), |share| format!(" ({})", share.words(slo.limit_ns)));
+        let value =
+            depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}{unsure}", slo.figure));
         all.push((
             "depth",
             format!("Depth {} gives {} IOPS{value}.", depth.iodepth, significant(depth.iops)),

@@ -41,6 +41,8 @@ pub fn select(
 pub fn change(step: &mut Step, runtime: Option<Nanos>, simulate: Option<&Simulated>) {
     step.runtime = runtime.unwrap_or(step.runtime);
     if let Some(device) = simulate {
-        (step.simulate, step.engine, step.direct) = (Some(device.clone()), EngineKind::Null, true);
+        (step.simulate, step.engine) = (Some(device.clone()), EngineKind::Null);
+        // Only writes that are flushed have a page cache in front of a simulated volume.
+        step.direct |= step.fsync == 0;
     }
 }

@@ -31,14 +31,39 @@ const COUNTS: usize = 30;
 const ENDS: f64 = 0.05;
 const TRIMMED: f64 = 0.789;
 
+impl SlowIos {
+    /// From one time at which a place of the queue is slow to the next, in seconds, at so many I/Os a second.
+    fn period(&self, rate: f64) -> f64 {
+        self.in_flight / (self.share * rate)
+    }
+
+    /// How much counts over so many seconds vary where chance makes the I/Os slow, as a share of their mean.
+    fn spread_by_chance(&self, rate: f64, seconds: f64) -> f64 {
+        let slow_ones = rate * self.share * seconds;
+        (self.hold / self.period(rate)).min(1.0) * ((1.0 - self.share) / slow_ones).sqrt()
+    }
+
+    fn is_known(&self, rate: f64) -> bool {
+        let period = self.period(rate);
+        period.is_finite() && period > 0.0 && self.hold > 0.0 && self.share < 1.0
+    }
+}
+
+/// The same for the samples of a report, of which only the spread is known: `spread` is their standard deviation over their mean, and each of the
+/// `samples` counts so many `seconds` at `rate` I/Os a second. `None` where samples are shorter than a period, which cuts them at different places.
+pub fn spread_over_chance(spread: f64, samples: u64, seconds: f64, rate: f64, slow: &SlowIos) -> Option<f64> {
+    let told = slow.is_known(rate) && samples >= COUNTS as u64 && seconds >= slow.period(rate);
+    told.then(|| spread / slow.spread_by_chance(rate, seconds))
+}
+
 /// The spread of the counts as a multiple of the spread for I/Os that are slow by chance, one by one. Of all lengths of time the least
 /// multiple is taken, since noise and periods that are cut at their edges add to the spread. About 1 where chance made them slow. `None`
 /// where the counts are too few to tell.
 pub fn over_chance(bins: &[u64], slow: &SlowIos) -> Option<f64> {
     let per_second = PER_SECOND as f64;
     let rate = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / per_second);
-    let period = slow.in_flight / (slow.share * rate);
-    if !(period.is_finite() && period > 0.0 && slow.hold > 0.0 && slow.share < 1.0) {
+    let period = slow.period(rate);
+    if !slow.is_known(rate) {
         return None;
     }
     let periods = (1..=LENGTHS).map(|k| ((k as f64 * period * per_second).round() as usize).max(1));
@@ -54,10 +79,8 @@ pub fn over_chance(bins: &[u64], slow: &SlowIos) -> Option<f64> {
         if counts.len() < COUNTS || seconds < period * (1.0 - 1.0 / per_second) {
             return None;
         }
-        let slow_ones = rate * slow.share * seconds;
-        let by_chance = (slow.hold / period).min(1.0) * ((1.0 - slow.share) / slow_ones).sqrt();
         let middle = &counts[ends..counts.len() - ends];
-        Some(variance(middle).sqrt() / TRIMMED / mean(&counts) / by_chance)
+        Some(variance(middle).sqrt() / TRIMMED / mean(&counts) / slow.spread_by_chance(rate, seconds))
     };
     lengths.into_iter().filter_map(of_length).reduce(f64::min)
 }

@@ -79,6 +79,11 @@ pub struct Event {
 }
 
 impl Event {
+    /// How much of the event lies before the end of a window. A stall that is under way then goes on until the requests in flight come back.
+    pub fn length_within(&self, window: Nanos) -> Nanos {
+        self.length_ns.min(Nanos(window.0.saturating_sub(self.start_ns.0)))
+    }
+
     /// The event as bins of the grid.
     pub fn bins(&self) -> Range<usize> {
         let at = |ns: u64| (ns / GRID.0) as usize;
@@ -104,6 +109,8 @@ pub struct LoadGrid {
     pub quick_ns: f64,
     /// Latencies of the I/Os of each second; empty where no bin lacks I/Os.
     pub seconds: Vec<StoredHistogram>,
+    /// Bins after the window in which none of the requests in flight came back.
+    pub silent_after: usize,
 }
 
 impl LoadGrid {
@@ -111,6 +118,8 @@ impl LoadGrid {
     pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
         let mut load = LoadGrid::default();
         let all: Vec<&Series> = series.into_iter().collect();
+        // Where one of several volumes answers, all of them together are not silent.
+        load.silent_after = all.iter().map(|s| (s.silent_after_ns.0 / GRID.0) as usize).min().unwrap_or(0);
         for s in &all {
             let streams = || Direction::ALL.into_iter().filter_map(|d| s.stream(d));
             let kept = streams()
@@ -134,7 +143,7 @@ impl LoadGrid {
                 *sum += *ns as f64 / GRID.0 as f64;
             }
         }
-        if load.ios.contains(&0) {
+        if load.ios.contains(&0) || load.silent_after > 0 {
             let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
             let all = pooled(streams.flat_map(|stream| &stream.service));
             let quantile = |share| all.quantile(share).map_or(0.0, |ns| ns.0 as f64);
@@ -152,19 +161,25 @@ impl LoadGrid {
 
     /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: the
     /// parts before and after the fall are searched separately.
+    ///
+    /// A stall that is under way when the window ends lasts until the requests in flight come back, however long after.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        let gaps = self.parts().map(|part| Gaps::of(self, part));
-        for (part, own) in self.parts().into_iter().zip(&gaps) {
+        let beyond = self.with_silence_after();
+        let whole = beyond.as_ref().unwrap_or(self);
+        let [before, after] = self.parts();
+        let searched = [before.clone(), after.start..whole.ios.len()];
+        let gaps = searched.clone().map(|part| Gaps::of(whole, part));
+        for ((part, searched), own) in [before, after].into_iter().zip(searched).zip(&gaps) {
             let usual = usual_gap(&self.ios[part.clone()]);
             // A throttle has the same period before and after a fall, whatever its quota.
             let mut stalls = own.unexplained(gaps.iter().any(|other| own.beats_as(other)));
             if stalls.is_empty() {
-                stalls = self.single_stalls(&part, usual);
+                stalls = whole.single_stalls(&searched, usual);
             }
             let first = part.start as f64;
             let stalls: Vec<Event> =
-                stalls.iter().map(|at| self.event(Lapse::Stall, first + at.0..first + at.1)).collect();
+                stalls.iter().map(|at| whole.event(Lapse::Stall, first + at.0..first + at.1)).collect();
             events.extend(self.brown_outs(part, usual, &stalls));
             events.extend(stalls);
         }
@@ -230,6 +245,17 @@ impl LoadGrid {
         };
         let as_fast = full(&self.ios[bin..]) >= AS_FAST * full(&self.ios[..bin]);
         as_fast && (return_often || short(bin..self.ios.len()) && !short(0..bin))
+    }
+
+    /// The run with the time after its window in which nothing came back; `None` where that is too short for a stall.
+    fn with_silence_after(&self) -> Option<LoadGrid> {
+        let last = *self.in_flight.last().filter(|_| self.silent_after >= SHORTEST_STALL)?;
+        let mut whole = self.clone();
+        let bins = whole.ios.len() + self.silent_after;
+        whole.ios.resize(bins, 0);
+        whole.in_flight.resize(bins, last.max(1.0));
+        whole.latency_ns.resize(bins, 0);
+        Some(whole)
     }
 
     /// The run before a fall from one level to another, and after it.

@@ -45,10 +45,13 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
     let EndedStep { step, engine, paths, started, started_after, trace_left_out, .. } = ended;
     let EndedStep { pinned_cpus, placement, outcome, evidence, .. } = ended;
     let accounting = (!outcome.clock.is_empty()).then(|| accounting(&outcome));
-    let StepOutcome { series, ends, stuck, set_up, fio, .. } = outcome;
+    let StepOutcome { mut series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
+    for (t, series) in series.iter_mut().enumerate() {
+        series.silent_after_ns = silent_after(of_target(t));
+    }
     let tails: Vec<LateResponses> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&LateResponses> = tails.iter().collect();
@@ -140,6 +143,16 @@ fn accounting(outcome: &StepOutcome) -> Accounting {
         outside_latency_ns: outcome.ends.iter().map(|e| e.outside_ns).sum(),
         patience_ns: outcome.patience,
     }
+}
+
+/// The longest time after the window in which none of the I/Os in flight at its end came back, until half of them had. The rest may be single slow
+/// ones: a load that has ended sends nothing that would go on beside them.
+fn silent_after<'a>(ends: impl Iterator<Item = &'a WorkerEnd>) -> Nanos {
+    let mut returned: Vec<u64> = ends.flat_map(|e| &e.returned).map(|after| after.0).collect();
+    returned.sort_unstable();
+    returned.truncate(returned.len().div_ceil(2));
+    let begins = std::iter::once(0).chain(returned.iter().copied());
+    Nanos(returned.iter().zip(begins).map(|(end, begin)| end - begin).max().unwrap_or(0))
 }
 
 fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a WorkerEnd>) -> LateResponses {
@@ -258,6 +271,26 @@ mod tests {
         };
         let stream = Stream { response: ms.map(second).collect(), ..Stream::default() };
         vec![Series { read: Some(stream), ..Series::default() }]
+    }
+
+    #[test]
+    fn silence_after_the_window_is_that_of_most_requests() {
+        let after = |workers: &[&[u64]]| {
+            let end = |ms: &&[u64]| WorkerEnd {
+                returned: ms.iter().map(|ms| Nanos::millis(*ms)).collect(),
+                ..WorkerEnd::default()
+            };
+            silent_after(workers.iter().map(end).collect::<Vec<_>>().iter())
+        };
+        assert_eq!(after(&[]), Nanos(0));
+        assert_eq!(after(&[&[8500, 8500], &[8501, 8502]]), Nanos::millis(8500), "all waited");
+        assert_eq!(after(&[&[1, 8501, 8501, 8502]]), Nanos::millis(8500), "one was on its way");
+        assert_eq!(after(&[&[1, 2, 2], &[9000]]), Nanos::millis(1), "a single slow one");
+        assert_eq!(
+            after(&[&[500, 1000, 1500, 2000]]),
+            Nanos::millis(500),
+            "a slow device, one after the other"
+        );
     }
 
     #[test]

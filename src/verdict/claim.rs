@@ -16,7 +16,7 @@ use crate::record::{
     Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Outcome, Record,
     StepRecord,
 };
-use crate::sample::{Direction, PER_SECOND};
+use crate::sample::{Direction, GRID, PER_SECOND};
 use crate::stats::lapses::LoadGrid;
 use crate::stats::limit_answer::{self as answer, ClaimAnswer, LimitAnswer};
 use crate::stats::mean_latency::MeanLatency;
@@ -180,7 +180,9 @@ impl Judge<'_> {
                 significant(100.0 * share)
             )
         });
-        let lacks = lost.or(stops).or_else(|| self.waited_for_the_volume(promised));
+        let window = Nanos(columns.len() as u64 * GRID.0);
+        let ended = judged_window::stopped_at_the_end(&lapses, window);
+        let lacks = lost.or(stops).or(ended).or_else(|| self.waited_for_the_volume(promised));
         let (outcome, reason) = match lacks.filter(|_| outcome == Outcome::Pass) {
             Some(words) => (Outcome::Inconclusive, format!("the mean is met, but {words}")),
             None => (outcome, reason),

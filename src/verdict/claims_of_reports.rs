@@ -4,7 +4,7 @@
 //! rate over time, where the report tells that. A run too short to quote decides nothing.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
@@ -15,7 +15,9 @@ use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
 use crate::diagnose::Summary;
-use crate::record::{Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested};
+use crate::record::{
+    Claim, Conditions, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested,
+};
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Nanos, significant};
@@ -125,17 +127,10 @@ impl Judge<'_> {
     fn tells_only_the_sum(&self) -> bool {
         let c = self.conditions;
         let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
-        // A folder is a target where each job has files of its own in it.
-        let folders = c.own_files.get() == Some(true);
-        let mut places: HashSet<&Path> = HashSet::new();
-        let mut by_job = false;
-        for path in targets {
-            let folder = path.parent().unwrap_or(path);
-            by_job |= c.jobs.get() != Some(1) && folder.to_string_lossy().contains("$jobnum");
-            places.insert(disk_of(path).map_or(if folders { path } else { folder }, Path::new));
-        }
-        places.len() > 1
-            || by_job
+        let folder_of_job =
+            |path: &PathBuf| path.parent().is_some_and(|p| p.to_string_lossy().contains("$jobnum"));
+        places(c).len() > 1
+            || c.jobs.get() != Some(1) && targets.iter().any(folder_of_job)
             || c.differing_targets.get() == Some(true)
             || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
     }
@@ -230,6 +225,21 @@ pub(super) fn too_short(window: Nanos, met: bool) -> String {
     let side = if met { "keeps" } else { "misses" };
     let seconds = significant(window.as_seconds());
     format!("the figure {side} the limit, but {seconds} s are too short to decide")
+}
+
+/// The disks and folders that the targets of a run lie on, as far as their paths tell.
+pub(super) fn places(c: &Conditions) -> HashSet<&Path> {
+    // A folder is a target where each job has files of its own in it.
+    let folders = c.own_files.get() == Some(true);
+    let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
+    targets
+        .iter()
+        .map(|path| match disk_of(path) {
+            Some(disk) => Path::new(disk),
+            None if folders => path,
+            None => path.parent().unwrap_or(path),
+        })
+        .collect()
 }
 
 /// The disk that the path of a device names, without the number of a partition.

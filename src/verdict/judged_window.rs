@@ -12,7 +12,7 @@ use crate::record::{Delivered, Outcome, WarmUpCut};
 use crate::sample::{GRID, PER_SECOND};
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::burst::{BASELINE, BurstSeen};
-use crate::stats::lapses::{Event, LoadGrid};
+use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::limit_answer::{self as answer, ClaimAnswer, LimitAnswer, TimeShare};
 use crate::stats::rate::{Estimate, TooShort};
 use crate::stats::steady::{self, Assessment};
@@ -49,8 +49,9 @@ pub struct JudgedWindow {
 
 /// Times without delivery in a window of so many seconds, in words, where they are longer than the tolerance allows.
 pub(super) fn time_lost(load: &LoadGrid, lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
-    let about: f64 = lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
-    let lost: f64 = lapses.iter().map(|e| load.length_of(e).0.as_seconds()).sum();
+    let within = |e: &Event| e.length_within(Nanos((seconds * 1e9) as u64));
+    let about: f64 = lapses.iter().map(|e| within(e).as_seconds()).sum();
+    let lost: f64 = lapses.iter().map(|e| load.length_of(e).0.min(within(e)).as_seconds()).sum();
     let known = lapses.iter().all(|e| load.length_of(e).1);
     (about > tolerance * seconds).then(|| {
         format!(
@@ -61,6 +62,22 @@ pub(super) fn time_lost(load: &LoadGrid, lapses: &[Event], seconds: f64, toleran
         )
     })
 }
+
+/// A stall that was under way when a window ended, in words: how long it lasts is part of no figure of the window, and nobody saw whether the volume
+/// went on after it.
+pub(super) fn stopped_at_the_end(lapses: &[Event], window: Nanos) -> Option<String> {
+    let beyond = |e: &&Event| e.lapse == Lapse::Stall && e.length_within(window) < e.length_ns;
+    let stall = lapses.iter().find(beyond)?;
+    Some(format!(
+        "the volume had stopped when the window ended: nothing came back for {}, of which {} lie after the window and count in no figure; a longer run \
+         tells whether it happens again",
+        stall.length_ns,
+        Nanos(stall.length_ns.0 - stall.length_within(window).0)
+    ))
+}
+
+/// A longer run after such an end, in seconds.
+pub(super) const AFTER_A_STOP: u64 = BASELINE as u64;
 
 /// An answer of the statistics as one of a claim.
 pub(super) fn outcome(answer: LimitAnswer) -> Outcome {
@@ -195,14 +212,23 @@ impl JudgedWindow {
     }
 
     /// Stalls and brown-outs. Where they take more of the time than the tolerance, there is no PASS whatever the mean, and a longer run
-    /// would not decide.
+    /// would not decide. Nor is there one where the window ended within a stall.
     fn look_at_lapses(&mut self, load: &LoadGrid, bins: usize, terms: &ClaimTerms) {
-        let lost = time_lost(load, &self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance);
-        let Some(words) = lost.filter(|_| self.answer != LimitAnswer::Fail) else { return };
+        if self.answer == LimitAnswer::Fail {
+            return;
+        }
         let mean = if self.answer == LimitAnswer::Pass { "the mean is met, but " } else { "" };
-        self.answer = LimitAnswer::Inconclusive;
-        self.finding.more_seconds = None;
-        self.reasons = vec![format!("{mean}{words}")];
+        if let Some(words) = time_lost(load, &self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance) {
+            self.answer = LimitAnswer::Inconclusive;
+            self.finding.more_seconds = None;
+            self.reasons = vec![format!("{mean}{words}")];
+        } else if let Some(words) = stopped_at_the_end(&self.lapses, Nanos(bins as u64 * GRID.0))
+            && self.answer == LimitAnswer::Pass
+        {
+            self.answer = LimitAnswer::Inconclusive;
+            self.finding.more_seconds = Some(AFTER_A_STOP);
+            self.reasons.push(format!("{mean}{words}"));
+        }
     }
 
     /// The provider's promise of time.

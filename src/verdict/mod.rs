@@ -145,11 +145,13 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
 
 /// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
 fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
+    let elsewhere = to_judge(record).and_then(|promise| unjudged::other_disk(record, promise, &claims));
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) = without_side_claims(record, claims)
         .into_iter()
         .partition(|c| needs::is_beyond(record.asked.as_ref(), c));
-    let unanswered =
+    let mut unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
+    unanswered.extend(elsewhere);
     let outcome = outcome_of(record, &claims, &unanswered);
     let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
     untested.extend(unanswered);
@@ -190,7 +192,8 @@ fn without_side_claims(record: &Record, mut claims: Vec<Claim>) -> Vec<Claim> {
     claims
 }
 
-/// The gravest outcome. An application of which nothing is known has no PASS, whatever another one has; nor has a promise that no step tests.
+/// The gravest outcome. An application or a disk of which nothing is known has no PASS, whatever another one has; nor has a promise that no step
+/// tests.
 fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Option<Outcome> {
     let open = Outcome::Inconclusive;
     let answered =

@@ -150,6 +150,12 @@ impl NeedCase<'_> {
             more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
+        let at_the_end = || judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns);
+        if let Some(words) = Some(()).filter(|()| outcome == Outcome::Pass).and_then(|()| at_the_end()) {
+            outcome = Outcome::Inconclusive;
+            more_seconds = Some(judged_window::AFTER_A_STOP);
+            reason = format!("the limit is kept, but {words}");
+        }
         let found = ClaimAnswer { more_seconds, ..finding };
         let mut claim = Claim::new(&self.step.name, metric, outcome, limit, found, reason);
         claim.binding = self.application.title();
@@ -216,6 +222,11 @@ impl NeedCase<'_> {
         streams(self.step, self.need.figure)
     }
 
+    /// All I/O of the step.
+    fn load(&self) -> LoadGrid {
+        LoadGrid::of(self.step.targets.iter().map(|t| &t.series))
+    }
+
     fn seconds(&self) -> Vec<StoredHistogram> {
         seconds(self.step, self.need.figure)
     }
@@ -228,7 +239,7 @@ impl NeedCase<'_> {
             bins.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
         }
         bins.truncate((self.step.window_ns.as_seconds() * 10.0 + 1e-6) as usize);
-        let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
+        let load = self.load();
         let terms = ClaimTerms {
             least: limit,
             most: limit,
@@ -294,7 +305,7 @@ impl NeedCase<'_> {
 
     /// Share of the time in stalls.
     fn stalled(&self) -> f64 {
-        let events = LoadGrid::of(self.step.targets.iter().map(|t| &t.series)).events();
+        let events = self.load().events();
         let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall);
         stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / self.step.window_ns.as_seconds().max(1e-9)
     }

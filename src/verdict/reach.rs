@@ -235,7 +235,7 @@ pub(super) fn each_counted(iops: f64, flushes: f64, least: f64) -> Option<String
 /// Share of the window that lies outside of stalls and brown-outs.
 fn delivering_share(step: &StepRecord) -> f64 {
     let lapses = LoadGrid::of(step.targets.iter().map(|t| &t.series)).events();
-    let lost: f64 = lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
+    let lost: f64 = lapses.iter().map(|e| e.length_within(step.window_ns).as_seconds()).sum();
     1.0 - (lost / step.window_ns.as_seconds()).clamp(0.0, 0.99)
 }
 

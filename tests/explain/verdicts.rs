@@ -271,6 +271,57 @@ fn a_report_passes_where_its_spread_and_its_longest_latency_allow_it() {
     assert_eq!(judged(1, &[("read", Reported { longest: 2_000, ..even(2400) })]).0, "pass");
 }
 
+/// Runs that went on at the same time, each with its disk: what one of them shows says nothing of the disk of another.
+#[test]
+fn a_disk_whose_run_cannot_be_judged_has_no_pass() {
+    let folder = Folder::new("disks");
+    std::fs::write(folder.0.join("lab.toml"), LAB.replace("iops = 0", "iops = 2280")).unwrap();
+    let judged = |others: &[(&str, &str)]| {
+        let job = |name: &str, options: &str| {
+            let figures = Reported { iops: 2400, longest: 20, samples: (2400, 24, 600) }.json();
+            format!(
+                r#"{{"jobname":"{name}","groupid":0,"error":0,"elapsed":301,"job options":{{"rw":"randread","direct":"1",
+                "ioengine":"libaio","iodepth":"32","numjobs":"1","time_based":"1","runtime":"300"{options}}},"read":{figures},"usr_cpu":3.0,"sys_cpu":9.0}}"#
+            )
+        };
+        let first = job("a", r#","bs":"4k","filename":"/dev/vdb""#);
+        let jobs: Vec<String> = others.iter().map(|(name, options)| job(name, options)).collect();
+        let report = [vec![first], jobs].concat().join(",");
+        std::fs::write(
+            folder.0.join("fio.json"),
+            format!(r#"{{"fio version":"fio-3.36","jobs":[{report}]}}"#),
+        )
+        .unwrap();
+        let promise =
+            ["--promise", "alibaba:lab", "--volume-size", "50GiB", "--catalog", "lab.toml", "--json"];
+        let (_, text) = volproof(&folder.0, &[&["verdict", "fio.json"][..], &promise].concat());
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let verdict = &value["verdict"];
+        let untested = verdict["untested"].as_array().unwrap().iter().map(|u| u["reason"].as_str().unwrap());
+        let untested: Vec<&str> = untested.collect();
+        (verdict["outcome"].as_str().unwrap().to_string(), untested.join("; "))
+    };
+    assert_eq!(judged(&[]).0, "pass");
+    let other = |options: &str| judged(&[("b", options)]);
+    assert_eq!(other(r#","bs":"4k","filename":"/dev/vdc""#).0, "pass", "both are judged");
+    for unjudged in [
+        r#","bssplit":"4k/50:64k/50","filename":"/dev/vdc""#,
+        r#","bsrange":"4k-64k","filename":"/dev/vdc1""#,
+        r#","bssplit":"4k/50:64k/50","filename":"/dev/vdb:/dev/vdc""#,
+        r#","bssplit":"4k/50:64k/50","filename":"/mnt/other/file""#,
+        r#","bssplit":"4k/50:64k/50""#,
+    ] {
+        let (outcome, untested) = other(unjudged);
+        assert_eq!(outcome, "inconclusive", "{unjudged}: {untested}");
+        assert!(
+            untested.contains("b may have driven another volume than the runs that were judged"),
+            "{untested}"
+        );
+    }
+    let same = r#","bssplit":"4k/50:64k/50","filename":"/dev/vdb""#;
+    assert_eq!(other(same).0, "pass", "the volume did that besides");
+}
+
 #[test]
 fn runs_that_end_early_and_runs_without_a_promise_hold_findings_too() {
     let folder = Folder::new("early");

@@ -408,6 +408,37 @@ fn a_fall_at_the_end_decides_nothing_and_the_whole_window_is_judged() {
     assert!(claim["reason"].as_str().unwrap().contains("in the last 10"), "{claim:#}");
 }
 
+/// What is in flight when a window ends counts in none of its figures, although it shows that the volume had stopped.
+#[test]
+fn a_stall_that_the_end_of_the_window_cuts_off_does_not_pass() {
+    let deep = "--rw randread --iodepth 32 --runtime 60s";
+    let one = "--rw randwrite --iodepth 1 --runtime 60s";
+    let jobs = "--rw randread --iodepth 8 --numjobs 4 --runtime 300s";
+    let open = "--rw randread --iodepth 64 --rate-iops 2820 --runtime 300s";
+    for (options, volume, metric, at) in [
+        (deep, "latency=1ms,iops-cap=3080", "iops", "59500ms"),
+        (deep, "latency=1ms,iops-cap=3080", "iops", "59950ms"),
+        (deep, "latency=1ms,iops-cap=3080", "iops", "58600ms"),
+        (jobs, "latency=1ms,iops-cap=3080,cap-period=500ms", "iops", "299500ms"),
+        (open, "latency=1ms", "iops", "299500ms"),
+        (one, "latency=150us", "latency", "59500ms"),
+    ] {
+        let of = |stall: &str| {
+            let record = simulated(&format!("{volume}{stall}"), options, PL1_OF_20);
+            let claims = record["verdict"]["claims"].as_array().unwrap().clone();
+            (claims.into_iter().find(|c| c["metric"] == metric).unwrap(), record)
+        };
+        let kept = of("").0;
+        assert_eq!(kept["outcome"], "pass", "{options}: {kept:#}");
+        let (claim, record) = of(&format!(",stall-at={at},stall-for=9s"));
+        assert_eq!(claim["outcome"], "inconclusive", "{options}: {claim:#}");
+        let reason = claim["reason"].as_str().unwrap();
+        let told = reason.contains("had stopped when the window ended: nothing came back for ");
+        assert!(told || reason.contains("% of the time"), "{options}, {at}: {reason}");
+        assert!(codes(&record).contains(&"stall"), "{:?}", codes(&record));
+    }
+}
+
 /// An open loop that its depth holds back is no better judge than the closed loop of that depth.
 #[test]
 fn a_schedule_that_a_shallow_queue_holds_up_fails_no_volume() {

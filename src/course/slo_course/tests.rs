@@ -439,6 +439,47 @@ fn less_load_is_no_way_to_decide_what_wants_time() {
     assert!(finished.len() <= 7, "{:?}", answer.trials);
 }
 
+/// A device of which so many of 100,000 I/Os take 50 ms and the others 0.2 ms: of closed loops of at most `shallow` in flight and of all others.
+fn seldom_slow(step: &Step, shallow: u64, of_shallow: u64, of_others: u64) -> FinishedStep {
+    let is_shallow = step.rate_iops.is_none() && step.depth_per_target() <= shallow;
+    let slow = if is_shallow { of_shallow } else { of_others };
+    let rate = step.rate_iops.unwrap_or(1000.0 * step.depth_per_target().min(10) as f64) as u64;
+    let due = |second: u64| second * rate * slow / 100_000;
+    let second = |s: u64| {
+        let mut all = Histogram::new();
+        let held = due(s + 1) - due(s);
+        all.record_n(Nanos::millis(50), held);
+        all.record_n(Nanos::micros(200), rate - held);
+        all.to_sparse()
+    };
+    let seconds: Vec<StoredHistogram> = (0..step.runtime.as_seconds() as u64).map(second).collect();
+    FinishedStep {
+        latencies: vec![(Direction::Read, seconds)],
+        sustained: rate <= 9000,
+        ..drawn(step, |_| vec![(200_000, 100)])
+    }
+}
+
+#[test]
+fn a_percentile_of_few_samples_contradicts_no_load_that_holds() {
+    // 0.97 % of all I/Os are slow. Of the 30,000 of one request after another, and of a shallow queue, 1.02 % happen to be.
+    let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 10, 1020, 970));
+    assert!(answer.outcome() == Outcome::Pass && answer.unloaded_ns == Some(Nanos::millis(50)), "{answer:?}");
+    assert!(!answer.sentence.contains("above the limit"), "{}", answer.sentence);
+    let told = crate::report::course_text::sentences(&CourseAnswer::Slo(answer));
+    for (label, sentence) in told.iter().filter(|(_, sentence)| sentence.contains("50.0 ms")) {
+        assert!(
+            sentence.contains("(too few of these I/Os to tell whether that keeps the limit: 0."),
+            "{label}: {sentence}"
+        );
+    }
+    assert!(told.iter().any(|(label, _)| *label == "range"), "{told:?}");
+    // A share that is clearly higher is no limit of the rate either: most of these I/Os wait for nothing.
+    let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 1, 1500, 900));
+    assert!(answer.holds_per_second.is_some(), "{answer:?}");
+    assert!(!answer.notes.iter().any(|n| n.contains("limit of the rate")), "{:?}", answer.notes);
+}
+
 #[test]
 fn a_mean_that_drifts_far_below_the_limit_keeps_it() {
     let (answer, _) = play_with(&search(ResponseFigure::Mean, 1.0), |step| {

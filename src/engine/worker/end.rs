@@ -128,7 +128,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             free[*idle] = id;
             *idle += 1;
             let slot = &slots[id as usize];
-            outcome.late(slot, result, clock.ns(now.saturating_sub(slot.sent)));
+            let after = Nanos(clock.ns(now.saturating_sub(*closed_at)));
+            outcome.late(slot, result, clock.ns(now.saturating_sub(slot.sent)), after);
             if OPEN
                 && result == i64::from(slot.length)
                 && (*origin..*closed_at).contains(&slot.intended)

@@ -244,6 +244,7 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
     let claims = verdict.into_iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name);
     let cut = claims.filter_map(|c| c.cut.as_ref()).map(|cut| cut.seconds).next();
     let warm_up = cut.map(|seconds| TimeBand { kind: "warm-up", from: 0.0, to: bins::rounded(seconds) });
+    let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let lapse = |e: Event| {
         let from = e.start_ns.as_seconds();
         let kind = match e.lapse {
@@ -251,7 +252,11 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
             Lapse::BrownOut => "brown-out",
             Lapse::SlowStart => "slow-start",
         };
-        TimeBand { kind, from: bins::rounded(from), to: bins::rounded(from + e.length_ns.as_seconds()) }
+        TimeBand {
+            kind,
+            from: bins::rounded(from),
+            to: bins::rounded(from + e.length_within(window).as_seconds()),
+        }
     };
     let lapses = LoadGrid::of(series.iter().copied()).events().into_iter().map(lapse);
     warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
