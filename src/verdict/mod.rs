@@ -145,7 +145,8 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
 
 /// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
 fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
-    let elsewhere = to_judge(record).and_then(|promise| unjudged::other_disk(record, promise, &claims));
+    let judged_promise = promise_to_judge(record);
+    let elsewhere = judged_promise.and_then(|promise| unjudged::other_disk(record, promise, &claims));
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) = without_side_claims(record, claims)
         .into_iter()
         .partition(|c| needs::is_beyond(record.asked.as_ref(), c));
@@ -155,7 +156,6 @@ fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
     let outcome = outcome_of(record, &claims, &unanswered);
     let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
     untested.extend(unanswered);
-    let judged_promise = promise_to_judge(record);
     Verdict {
         outcome,
         against: against_all(record),
