@@ -15,6 +15,8 @@ const MOSTLY_FLUSHES: f64 = 0.9;
 pub(super) const KEPT: f64 = 0.03;
 /// A rate that misses the offered rate by more than this share misses more than a schedule explains: a backlog may grow.
 const EXACT: f64 = 0.002;
+/// A load that does more than this multiple of its rate is not held back by it: no random schedule explains that.
+const ABOVE: f64 = 2.0;
 /// Samples whose spread is below this share of their mean are as even as a clock.
 const EVEN: f64 = 0.005;
 /// With at least this many samples, such evenness is no chance.
@@ -171,7 +173,7 @@ fn limited_by_rate(
     let s = &case.summary;
     let open = case.run.and_then(|r| r.step.open_loop.as_ref());
     // A growing backlog is due to the volume, even while the queue still has room.
-    if open.is_some_and(|open| !open.sustained) {
+    if done > ABOVE * offered || open.is_some_and(|open| !open.sustained) {
         return None;
     }
     let told = s.pace.clone().unwrap_or_else(|| "its rate".into());

@@ -126,6 +126,30 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
 }
 
 /// The one run of a minute of reads at depth 32 under further options, with this mean latency at 20,000 a second.
+/// A stored Record may say anything: what did more than its rate was not held back by it.
+#[test]
+fn a_rate_that_was_far_exceeded_held_nothing_back() {
+    let stored = include_bytes!("../../fuzz/records/simulated.json");
+    let told = |rate: Option<f64>| {
+        let mut record: serde_json::Value = serde_json::from_slice(stored).unwrap();
+        let step = &mut record["steps"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .find(|s| !s["open_loop"].is_null())
+            .unwrap()["open_loop"];
+        step["offered_per_second"] = rate.map_or(step["offered_per_second"].clone(), Into::into);
+        let record = serde_json::to_vec(&record).unwrap();
+        let told = explained("r.json".as_ref(), &record, &PromiseOptions::default()).unwrap();
+        serde_json::to_string(&told).unwrap()
+    };
+    assert!(told(None).contains("% of what was asked for"));
+    for rate in [0.0, 100.0] {
+        let told = told(Some(rate));
+        assert!(!told.contains("of what was asked for") && !told.contains("inf %"), "{rate}: {told}");
+    }
+}
+
 fn with_options(options: &str, mean_ns: &str) -> volproof::explain::RunExplained {
     let text = ROW
         .replace(r#""iodepth":"32""#, &format!(r#""iodepth":"32",{options}"#))
