@@ -96,7 +96,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim();
     match number.parse::<f64>() {
         Ok(pct) if (0.0..100.0).contains(&pct) => Ok(pct / 100.0),
-        _ => Err(format!("'{text}' is not a percentage from 0 to below 100: write it as 2")),
+        _ => Err(format!("'{text}' is not a percentage from 0 to below 100, such as 2")),
     }
 }
 
@@ -224,7 +224,8 @@ fn larger(
     ))
 }
 
-/// The options that ask for the same promise again, without those of [`JudgedPromise`] that change how it is judged.
+/// The options that ask for the same promise again. [`JudgedPromise::tolerate`] and [`JudgedPromise::judge_as_volume`] add those that change how it is
+/// judged.
 fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     let mut words = Vec::new();
     let mut add = |name: &str, value: Option<String>| {

@@ -13,9 +13,10 @@ pub fn shell(word: &str) -> String {
     }
 }
 
-/// A path as one word for a POSIX shell.
+/// A path as one word for a POSIX shell, which no command takes for an option.
 pub fn shell_path(path: &Path) -> String {
-    shell(&path.to_string_lossy())
+    let text = path.to_string_lossy();
+    if text.starts_with('-') { shell(&format!("./{text}")) } else { shell(&text) }
 }
 
 #[cfg(test)]
@@ -30,5 +31,6 @@ mod tests {
         assert_eq!(shell("/tmp/x;id"), "'/tmp/x;id'");
         assert_eq!(shell(""), "''");
         assert_eq!(shell_path(Path::new("sp ace/r.json")), "'sp ace/r.json'");
+        assert_eq!(shell_path(Path::new("-d.dat")), "./-d.dat");
     }
 }

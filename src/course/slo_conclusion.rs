@@ -73,14 +73,15 @@ impl Searched {
     }
 }
 
-/// How one request alone stands to the limit.
-struct AloneSeen {
-    /// One after another breaks it.
-    fails: bool,
-    /// More than half of them are above it.
-    mostly_above: bool,
+/// Deeper loops that do no more than this multiple of one request after another show that the rate is limited, and not each request slow.
+const NO_MORE: f64 = 1.05;
+
+/// How little load stands to the limit.
+struct AgainstLimit {
+    /// One request after another breaks it.
+    alone_fails: bool,
     /// At the rate of the first trial, more than half of the responses are above it.
-    most_exceed: bool,
+    first_load_mostly_above: bool,
 }
 
 impl SloSearch {
@@ -153,16 +154,17 @@ impl SloSearch {
         }));
         answer.notes.extend(answer.simulated.then(|| VOID.into()));
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
-        let alone = AloneSeen {
-            fails: unloaded.outcome == TrialOutcome::Fails,
-            mostly_above: named(finished, "unloaded")?.median() > Some(self.limit),
-            most_exceed: named(finished, "load-1").is_some_and(|first| first.median() > Some(self.limit)),
+        let alone = named(finished, "unloaded")?;
+        let seen = AgainstLimit {
+            alone_fails: unloaded.outcome == TrialOutcome::Fails,
+            first_load_mostly_above: named(finished, "load-1")
+                .is_some_and(|first| first.median() > Some(self.limit)),
         };
-        if alone.fails && holds.is_some() {
-            let why = match alone.mostly_above {
+        if seen.alone_fails && holds.is_some() {
+            let why = match most.is_some_and(|most| most.iops <= NO_MORE * alone.iops) {
                 true => "fewer a second keep the limit: it is a limit of the rate that they wait for",
                 false => {
-                    "the load that was found keeps the limit: few I/Os are slow, and their share was nearer to the limit or changed in between"
+                    "the load that was found keeps the limit: few I/Os are slow, and how many differs from step to step"
                 }
             };
             answer.notes.push(format!(
@@ -171,11 +173,17 @@ impl SloSearch {
                 unloaded.value_ns.unwrap_or_default()
             ));
         }
-        answer.sentence = self.sentence(&answer, &alone, end, fell_to);
+        answer.sentence = self.sentence(&answer, &seen, end, fell_to);
         Some(answer)
     }
 
-    fn sentence(&self, answer: &SloAnswer, seen: &AloneSeen, end: Searched, fell_to: Option<f64>) -> String {
+    fn sentence(
+        &self,
+        answer: &SloAnswer,
+        seen: &AgainstLimit,
+        end: Searched,
+        fell_to: Option<f64>,
+    ) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
         let rate = significant;
         let Some(holds) = answer.holds_per_second else { return self.sentence_without_load(answer, seen) };
@@ -226,13 +234,13 @@ impl SloSearch {
     }
 
     /// The answer where no load is known to keep the limit.
-    fn sentence_without_load(&self, answer: &SloAnswer, seen: &AloneSeen) -> String {
+    fn sentence_without_load(&self, answer: &SloAnswer, seen: &AgainstLimit) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
         let rate = significant;
         let alone = answer.unloaded_ns.unwrap_or_default();
         let first = answer.trials.first().filter(|t| t.outcome == TrialOutcome::Fails);
         match (answer.refused_per_second, first) {
-            (None, _) if seen.fails => {
+            (None, _) if seen.alone_fails => {
                 let why = match answer.unloaded_spoilt_by.as_slice() {
                     [] => "and no lower rate was tried".to_string(),
                     codes => {
@@ -244,9 +252,10 @@ impl SloSearch {
                     self.figure
                 )
             }
-            (Some(refused), Some(first)) if seen.fails && first.spoilt_by.is_empty() => {
+            (Some(refused), Some(first)) if seen.alone_fails && first.spoilt_by.is_empty() => {
                 // Where most requests keep the limit, a still lower load may.
-                let word = if seen.most_exceed { "No load has" } else { "No load was found with" };
+                let word =
+                    if seen.first_load_mostly_above { "No load has" } else { "No load was found with" };
                 let value = first.value_ns.unwrap_or(alone);
                 format!(
                     "{word} a {limit}: one request alone already has a {} of {value}, even at {} IOPS.",

@@ -74,8 +74,7 @@ pub fn stalls_much(case: &DiagnosisCase<'_>) -> bool {
             return true;
         }
         let window = run.step.window_ns;
-        let lost: f64 = stalls(&run).map(|e| e.length_within(window).as_seconds()).sum();
-        lost >= MUCH_STALLED * window.as_seconds()
+        Event::seconds_within(stalls(&run), window) >= MUCH_STALLED * window.as_seconds()
     })
 }
 
@@ -214,11 +213,16 @@ fn of(
     let window = step.window_ns;
     let share_of_run = |ns: f64| ns / window.as_seconds().max(1e-9);
     let within = |e: &Event| length(e).min(e.length_within(window)).as_seconds();
-    let share = share_of_run(all.iter().map(|e| within(e)).sum());
+    let inside: f64 = all.iter().map(|e| within(e)).sum();
+    let share = share_of_run(inside);
+    let after = match lost > inside {
+        true => format!(" ({} s of it after the window)", significant(lost - inside)),
+        false => String::new(),
+    };
     let headline = match all.len() {
-        1 => format!("For {least}{} s {words}, although requests waited.", significant(lost)),
+        1 => format!("For {least}{} s{after} {words}, although requests waited.", significant(lost)),
         n => format!(
-            "In {n} stretches, {least}{} s in all, {words}, although requests waited; the longest took {least}{} s.",
+            "In {n} stretches, {least}{} s in all{after}, {words}, although requests waited; the longest took {least}{} s.",
             significant(lost),
             significant(longest.as_seconds())
         ),

@@ -141,15 +141,17 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             s.held_together()
         }
         None => {
-            let even = b.modes.samples_over_chance(n, s).filter(|over| *over < TOGETHER);
+            let over = b.modes.samples_over_chance(n, s);
+            let even = over.filter(|over| *over < TOGETHER);
             evidence.extend(even.map(|over| {
                 format!(
                     "the samples of its rate vary by {} % of what they would if each I/O were slow by chance",
                     significant(100.0 * over)
                 )
             }));
-            // I/Os that take 100 ms each give that period by Little's law alone.
-            let no_hold = known && b.modes.hold() / 1e9 < SHORTER * b.period;
+            // I/Os that take 100 ms each give that period by Little's law alone, and samples that vary as chance has it are those of I/Os that
+            // are slow one by one.
+            let no_hold = known && over.is_none() && b.modes.hold() / 1e9 < SHORTER * b.period;
             seen_apart || flat.is_some() || even.is_some() || no_hold && n >= super::FILLED_BY_FEW as f64
         }
     };

@@ -26,7 +26,7 @@ pub struct SloAnswer {
     /// The figure with one request in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unloaded_ns: Option<Nanos>,
-    /// Interval of the share of these I/Os above the limit, where it holds both sides: that figure is then shown to be on neither side of the limit.
+    /// Interval of the share of these I/Os above the limit, where it holds both sides: that figure is then not shown to be on either side of the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unloaded_unsure: Option<UnsureShare>,
     /// Codes of findings and doubts because of which the step with one request does not show what the volume can do.

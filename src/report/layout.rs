@@ -69,17 +69,31 @@ const UNITS: [&str; 24] = [
     "KB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s", "IOPS",
 ];
 
-/// The words of a text; a number and its unit are one.
+/// The words of a text. A number and its unit are one, and so is a path in single quotes: broken, a pasted command would name another one.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ') {
+    let mut quoted = 0;
+    let pieces: Vec<&str> = text.split(' ').collect();
+    let ends_quote =
+        |word: &str| word.len() > 1 && word.trim_end_matches([',', ';', ':', '.', ')']).ends_with('\'');
+    for (i, word) in pieces.iter().enumerate() {
+        if i < quoted {
+            let last = words.last_mut().expect("the quote began with a word");
+            last.push(' ');
+            last.push_str(word);
+            continue;
+        }
+        if word.starts_with('\'') && !ends_quote(word) {
+            let end = pieces[i..].iter().position(|word| ends_quote(word)).map_or(i, |n| i + n + 1);
+            quoted = if pieces[i..end].iter().any(|word| word.contains('/')) { end } else { i };
+        }
         let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
         match words.last_mut().filter(|last| last.ends_with(|c: char| c.is_ascii_digit())) {
             Some(number) if UNITS.contains(&unit) => {
                 number.push(' ');
                 number.push_str(word);
             }
-            _ => words.push(word.into()),
+            _ => words.push((*word).into()),
         }
     }
     words
@@ -159,6 +173,12 @@ mod tests {
         assert_eq!(text.lines().nth(1), Some("(100 ms), 95 % of it"));
         let words = words("holds 99 % of 4 KiB, 3 s; 20 IOPS. in ms");
         assert_eq!(words, ["holds", "99 %", "of", "4 KiB,", "3 s;", "20 IOPS.", "in", "ms"]);
+    }
+
+    #[test]
+    fn a_path_in_quotes_is_one_word() {
+        let words = super::words("show 'my disk/r 1.json', or 'a title' of the provider's");
+        assert_eq!(words, ["show", "'my disk/r 1.json',", "or", "'a", "title'", "of", "the", "provider's"]);
     }
 
     #[test]

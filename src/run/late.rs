@@ -34,14 +34,20 @@ pub fn told_if_late(patience: Duration, late: impl FnOnce(), work: impl FnMut() 
 
 /// What is said of a file whose write waits.
 pub fn waits(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    // The folder may be a link into another filesystem. A file is replaced by its neighbour, so that its folder's is the filesystem.
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let mounts = own_mounts(&Root::system());
-    let above = mounts.iter().map(|mount| &mount.mount_point).filter(|point| path.starts_with(point));
+    let above = mounts.iter().map(|mount| &mount.mount_point).filter(|point| folder.starts_with(point));
     let frozen = above.max_by_key(|point| point.components().count());
-    let thaw =
-        frozen.map_or(String::new(), |point| format!(": if it is frozen, fsfreeze -u {}", shell_path(point)));
+    let thaw = frozen.map_or(String::new(), |point| {
+        format!(". If its filesystem is frozen: fsfreeze -u {}", shell_path(point))
+    });
     format!(
-        "{} has waited for {} s to be saved; the run waits with it, and loses nothing. Its filesystem takes no write{thaw}",
+        "{} has waited for {} s to be saved; the run waits with it, and loses nothing{thaw}",
         path.display(),
         PATIENCE.as_secs()
     )

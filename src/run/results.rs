@@ -116,7 +116,8 @@ impl SavePace {
         }
         let began = Instant::now();
         save();
-        self.last = Some((Instant::now(), began.elapsed()));
+        // A save that was held up says nothing of the next one.
+        self.last = Some((Instant::now(), began.elapsed().min(PATIENCE)));
     }
 }
 

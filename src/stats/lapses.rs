@@ -84,6 +84,11 @@ impl Event {
         self.length_ns.min(Nanos(window.0.saturating_sub(self.start_ns.0)))
     }
 
+    /// The seconds of a window that lie in these events.
+    pub fn seconds_within<'a>(events: impl IntoIterator<Item = &'a Event>, window: Nanos) -> f64 {
+        events.into_iter().map(|e| e.length_within(window).as_seconds()).sum()
+    }
+
     /// The event as bins of the grid.
     pub fn bins(&self) -> Range<usize> {
         let at = |ns: u64| (ns / GRID.0) as usize;
@@ -247,9 +252,12 @@ impl LoadGrid {
         as_fast && (return_often || short(bin..self.ios.len()) && !short(0..bin))
     }
 
-    /// The run with the time after its window in which nothing came back; `None` where that is too short for a stall.
+    /// The run with the time after its window in which nothing came back; `None` where that is too short for a stall, together with the time
+    /// before.
     fn with_silence_after(&self) -> Option<LoadGrid> {
-        let last = *self.in_flight.last().filter(|_| self.silent_after >= SHORTEST_STALL)?;
+        let before = self.ios.iter().rev().take_while(|n| **n == 0).count();
+        let silent = self.silent_after > 0 && before + self.silent_after >= SHORTEST_STALL;
+        let last = *self.in_flight.last().filter(|_| silent)?;
         let mut whole = self.clone();
         let bins = whole.ios.len() + self.silent_after;
         whole.ios.resize(bins, 0);

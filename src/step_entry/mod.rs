@@ -2,6 +2,7 @@
 
 pub mod so_far;
 
+use std::iter::repeat_n;
 use std::path::PathBuf;
 
 use crate::engine::{self, StepOutcome, WorkerEnd};
@@ -12,7 +13,7 @@ use crate::record::{
     Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, LateResponses, OpenLoopRecord, StepRecord,
     StepTarget,
 };
-use crate::sample::{CpuTime, Depth, Direction, Series};
+use crate::sample::{CpuTime, Depth, Direction, GRID, Series};
 use crate::topo::Placement;
 use crate::unit::{Bytes, Nanos, total};
 
@@ -50,7 +51,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
     for (t, series) in series.iter_mut().enumerate() {
-        series.silent_after_ns = silent_after(of_target(t));
+        series.silent_after_ns = silent_after(of_target(t), window, step.depth_per_target());
     }
     let tails: Vec<LateResponses> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();
@@ -146,9 +147,22 @@ fn accounting(outcome: &StepOutcome) -> Accounting {
 }
 
 /// The longest time after the window in which none of the I/Os in flight at its end came back, until half of them had. The rest may be single slow
-/// ones: a load that has ended sends nothing that would go on beside them.
-fn silent_after<'a>(ends: impl Iterator<Item = &'a WorkerEnd>) -> Nanos {
-    let mut returned: Vec<u64> = ends.flat_map(|e| &e.returned).map(|after| after.0).collect();
+/// ones: a load that has ended sends nothing that would go on beside them. One that never came back was waited for as long as any is.
+///
+/// Under a rate, few in flight are slow ones at any time. Only as many as a volume lets come together that answers nothing for a tenth of a
+/// second, or as the queue of `depth` holds, show that it had stopped.
+fn silent_after<'a>(ends: impl Iterator<Item = &'a WorkerEnd>, window: Nanos, depth: u64) -> Nanos {
+    let ends: Vec<&WorkerEnd> = ends.collect();
+    let arrivals: u64 = ends.iter().filter_map(|e| e.open.as_ref()).map(|open| open.arrivals).sum();
+    let together = arrivals as f64 * GRID.0 as f64 / window.0.max(1) as f64;
+    let least = if arrivals > 0 { (together.ceil() as u64).max(2).min(depth) } else { 0 };
+    let waited = |e: &&'a WorkerEnd| {
+        repeat_n(e.patience.0, e.lost as usize).chain(e.returned.iter().map(|after| after.0))
+    };
+    let mut returned: Vec<u64> = ends.iter().flat_map(waited).collect();
+    if (returned.len() as u64) < least {
+        return Nanos(0);
+    }
     returned.sort_unstable();
     returned.truncate(returned.len().div_ceil(2));
     let begins = std::iter::once(0).chain(returned.iter().copied());
@@ -259,6 +273,7 @@ fn responses_grow(series: &[Series]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::OpenEnd;
     use crate::hist::Histogram;
     use crate::sample::Stream;
 
@@ -280,17 +295,43 @@ mod tests {
                 returned: ms.iter().map(|ms| Nanos::millis(*ms)).collect(),
                 ..WorkerEnd::default()
             };
-            silent_after(workers.iter().map(end).collect::<Vec<_>>().iter())
+            silent_after(workers.iter().map(end).collect::<Vec<_>>().iter(), Nanos::millis(60_000), 4)
         };
         assert_eq!(after(&[]), Nanos(0));
         assert_eq!(after(&[&[8500, 8500], &[8501, 8502]]), Nanos::millis(8500), "all waited");
         assert_eq!(after(&[&[1, 8501, 8501, 8502]]), Nanos::millis(8500), "one was on its way");
         assert_eq!(after(&[&[1, 2, 2], &[9000]]), Nanos::millis(1), "a single slow one");
+        let stuck = |lost| WorkerEnd {
+            patience: Nanos::millis(10_000),
+            lost,
+            returned: vec![Nanos::millis(1)],
+            ..WorkerEnd::default()
+        };
+        assert_eq!(
+            silent_after(std::iter::once(&stuck(3)), Nanos::millis(60_000), 4),
+            Nanos::millis(9999),
+            "most never came back"
+        );
+        assert_eq!(
+            silent_after(std::iter::once(&stuck(1)), Nanos::millis(60_000), 4),
+            Nanos::millis(1),
+            "one never came back"
+        );
         assert_eq!(
             after(&[&[500, 1000, 1500, 2000]]),
             Nanos::millis(500),
             "a slow device, one after the other"
         );
+        // 100 arrivals a second, of which a stop keeps ten in a tenth of a second.
+        let under_rate = |in_flight: usize| WorkerEnd {
+            returned: vec![Nanos::millis(900); in_flight],
+            open: Some(OpenEnd { arrivals: 6000, ..OpenEnd::default() }),
+            ..WorkerEnd::default()
+        };
+        let after = |n, depth| silent_after(std::iter::once(&under_rate(n)), Nanos::millis(60_000), depth);
+        assert_eq!(after(9, 64), Nanos(0), "slow ones, as at any time");
+        assert_eq!(after(10, 64), Nanos::millis(900), "all that came");
+        assert_eq!(after(4, 4), Nanos::millis(900), "all that the queue holds");
     }
 
     #[test]

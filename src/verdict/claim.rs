@@ -156,7 +156,8 @@ impl Judge<'_> {
         }
         let found = MeanLatency::of(&columns)?;
         let finding = answer::mean_latency(&found, promised, self.judged_promise.tolerance);
-        let wait = self.cap_wait().filter(|_| finding.answer != LimitAnswer::Pass);
+        let missed = finding.answer != LimitAnswer::Pass && finding.value > finding.limit;
+        let wait = self.cap_wait().filter(|_| missed);
         let (outcome, reason) = match (finding.answer, &wait) {
             (_, Some(wait)) => (Outcome::Inconclusive, wait.reason.clone()),
             (LimitAnswer::Pass, _) => (Outcome::Pass, String::new()),

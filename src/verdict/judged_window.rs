@@ -49,9 +49,10 @@ pub struct JudgedWindow {
 
 /// Times without delivery in a window of so many seconds, in words, where they are longer than the tolerance allows.
 pub(super) fn time_lost(load: &LoadGrid, lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
-    let within = |e: &Event| e.length_within(Nanos((seconds * 1e9) as u64));
-    let about: f64 = lapses.iter().map(|e| within(e).as_seconds()).sum();
-    let lost: f64 = lapses.iter().map(|e| load.length_of(e).0.min(within(e)).as_seconds()).sum();
+    let window = Nanos((seconds * 1e9) as u64);
+    let about = Event::seconds_within(lapses, window);
+    let lost: f64 =
+        lapses.iter().map(|e| load.length_of(e).0.min(e.length_within(window)).as_seconds()).sum();
     let known = lapses.iter().all(|e| load.length_of(e).1);
     (about > tolerance * seconds).then(|| {
         format!(

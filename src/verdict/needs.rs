@@ -17,7 +17,7 @@ use crate::record::{
 };
 use crate::sample::{Direction, Stream};
 use crate::shell_word::shell;
-use crate::stats::lapses::{Lapse, LoadGrid};
+use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{self, effective_samples_above, pooled};
@@ -150,8 +150,9 @@ impl NeedCase<'_> {
             more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
-        let at_the_end = || judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns);
-        if let Some(words) = Some(()).filter(|()| outcome == Outcome::Pass).and_then(|()| at_the_end()) {
+        if outcome == Outcome::Pass
+            && let Some(words) = judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns)
+        {
             outcome = Outcome::Inconclusive;
             more_seconds = Some(judged_window::AFTER_A_STOP);
             reason = format!("the limit is kept, but {words}");
@@ -307,7 +308,8 @@ impl NeedCase<'_> {
     fn stalled(&self) -> f64 {
         let events = self.load().events();
         let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall);
-        stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / self.step.window_ns.as_seconds().max(1e-9)
+        let window = self.step.window_ns;
+        Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9)
     }
 
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst

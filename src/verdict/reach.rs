@@ -22,7 +22,7 @@ use crate::record::{
 use crate::sample::PER_SECOND;
 use crate::shell_word::shell;
 use crate::stats::burst::BurstSeen;
-use crate::stats::lapses::LoadGrid;
+use crate::stats::lapses::{Event, LoadGrid};
 use crate::stats::little::depth_needed;
 use crate::stats::moments::median;
 use crate::stats::percentile::pooled;
@@ -235,7 +235,7 @@ pub(super) fn each_counted(iops: f64, flushes: f64, least: f64) -> Option<String
 /// Share of the window that lies outside of stalls and brown-outs.
 fn delivering_share(step: &StepRecord) -> f64 {
     let lapses = LoadGrid::of(step.targets.iter().map(|t| &t.series)).events();
-    let lost: f64 = lapses.iter().map(|e| e.length_within(step.window_ns).as_seconds()).sum();
+    let lost = Event::seconds_within(&lapses, step.window_ns);
     1.0 - (lost / step.window_ns.as_seconds()).clamp(0.0, 0.99)
 }
 

@@ -125,7 +125,6 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
     assert!(missed.doubts.iter().any(|d| d.code == "rate-not-reached"), "{:?}", missed.doubts);
 }
 
-/// The one run of a minute of reads at depth 32 under further options, with this mean latency at 20,000 a second.
 /// A stored Record may say anything: what did more than its rate was not held back by it.
 #[test]
 fn a_rate_that_was_far_exceeded_held_nothing_back() {
@@ -150,6 +149,7 @@ fn a_rate_that_was_far_exceeded_held_nothing_back() {
     }
 }
 
+/// The one run of a minute of reads at depth 32 under further options, with this mean latency at 20,000 a second.
 fn with_options(options: &str, mean_ns: &str) -> volproof::explain::RunExplained {
     let text = ROW
         .replace(r#""iodepth":"32""#, &format!(r#""iodepth":"32",{options}"#))

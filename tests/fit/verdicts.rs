@@ -82,6 +82,29 @@ fn the_wait_for_a_limit_lies_in_the_flush() {
     assert_eq!(judged(dir.path(), "etcd", "latency=1ms,iops-cap=6000", &[]).0, Some(0));
 }
 
+/// A flush of 9 s, of which the run saw the first half second: no share of its time, and no percentile that is kept.
+#[test]
+fn a_stop_at_the_end_passes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for length in ["9s", "90s"] {
+        let device = format!("latency=1ms,stall-at=59500ms,stall-for={length}");
+        let (code, record) = judged(dir.path(), "etcd", &device, &["--runtime", "60s"]);
+        assert!(code != Some(0), "{length}: {code:?}");
+        let told = record["verdict"].to_string();
+        let shares = told.split(" % of the time").map(|before| before.rsplit(' ').next().unwrap());
+        let shares: Vec<f64> = shares.filter_map(|share| share.parse().ok()).collect();
+        assert!(
+            shares.iter().all(|share| *share < 1.0),
+            "{length}: half a second of 60: {shares:?} in {told}"
+        );
+        let p99 = &record["verdict"]["claims"][0];
+        let stopped =
+            "the limit is kept, but the volume had stopped when the window ended: nothing came back for";
+        assert!(p99["outcome"] != "pass", "{length}: {p99}");
+        assert!(length == "90s" || p99["reason"].as_str().unwrap().starts_with(stopped), "{length}: {p99}");
+    }
+}
+
 #[test]
 fn a_short_run_decides_no_percentile() {
     let dir = tempfile::tempdir().unwrap();

@@ -245,7 +245,10 @@ impl Stack {
         let (mount, _) = line;
         let source = Path::new(&mount.source);
         let other = mount.seen_by.as_deref().and_then(|seen_by| seen_by.split(' ').next());
+        // What the mounter called its own is ours where we read it.
+        let of_mounter = ["/proc/self", "/proc/thread-self"].iter().any(|own| source.starts_with(own));
         let path = match (other, source.strip_prefix("/")) {
+            _ if of_mounter => None,
             (_, Err(_)) => None,
             (Some(pid), Ok(below)) => Some(Path::new("/proc").join(pid).join("root").join(below)),
             (None, Ok(_)) => Some(source.to_path_buf()),
