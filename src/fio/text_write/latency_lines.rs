@@ -57,16 +57,11 @@ pub fn samples(stats: &Stats, scale: &Scale) -> String {
     let counted = |n: Option<u64>| n.map(|n| format!(", samples={n}")).unwrap_or_default();
     if let Some(s) = stats.bandwidth_samples.filter(|s| s.samples != Some(0)) {
         let base = if scale.binary { 1024.0 } else { 1000.0 };
-        let factor = if scale.bits { 8.0 } else { 1.0 } / 1024.0;
-        let word = match (scale.bits, scale.binary) {
-            (false, true) => "KiB",
-            (false, false) => "kB",
-            (true, true) => "Kibit",
-            (true, false) => "kbit",
-        };
+        // In bytes, also with `unit_base=1`.
+        let factor = 1.0 / 1024.0;
+        let word = if scale.binary { "KiB" } else { "kB" };
         let large = s.mean * factor > base * base;
-        let (divisor, word) =
-            if large { (base, if scale.bits { "Mibit" } else { "MiB" }) } else { (1.0, word) };
+        let (divisor, word) = if large { (base, "MiB") } else { (1.0, word) };
         // fio counts whole units of 1024 bytes before it scales them.
         let whole = |v: f64| ((v * factor).round() / divisor) as u64;
         let _ = writeln!(
