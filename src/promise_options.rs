@@ -194,7 +194,9 @@ pub fn judged_promise(
         judge_burst: args.promise_burst,
         judge_simulated: false,
     };
-    args.tolerance.into_iter().for_each(|share| judged.tolerate(share));
+    if let Some(share) = args.tolerance {
+        judged.tolerate(share);
+    }
     if args.judge_simulated {
         judged.judge_as_volume();
     }
@@ -262,7 +264,9 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
     }
     let named = promise_of_stored(args, record)?.or_else(|| {
         let mut own = record.judged_promise.clone()?;
-        args.tolerance.into_iter().for_each(|share| own.tolerate(share));
+        if let Some(share) = args.tolerance {
+            own.tolerate(share);
+        }
         Some(own)
     });
     let named = named.map(|mut named| {

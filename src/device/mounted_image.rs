@@ -8,6 +8,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use super::mounts::mount_option;
 use super::stack::{StackNode, readable};
 use super::{DevNumber, Mount, Root, Unseen};
 
@@ -41,12 +42,14 @@ impl MountedImage {
         (mount, options): &(Mount, String),
         file: Option<(&Path, StackNode)>,
     ) -> Option<MountedImage> {
-        let option = |key: &str| options.split(',').find_map(|o| o.strip_prefix(key));
         // With fsid= it reads what the cache of a daemon holds, and no file.
-        if mount.filesystem != "erofs" || !mount.number.is_anonymous() || option("fsid=").is_some() {
+        if mount.filesystem != "erofs"
+            || !mount.number.is_anonymous()
+            || mount_option(options, "fsid=").is_some()
+        {
             return None;
         }
-        let offset = option("fsoffset=").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+        let offset = mount_option(options, "fsoffset=").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
         let at = readable(&mount.mount_point);
         let source = readable(Path::new(&mount.source));
         let any_file = match file.and_then(|(path, _)| superblock(root, path, offset)) {

@@ -84,11 +84,15 @@ pub(super) fn mounts_with_layers(root: &Root) -> Vec<(Mount, Vec<PathBuf>)> {
     own_mounts_with_options(root).into_iter().map(with_layers).collect()
 }
 
+/// The value of a mount option, whose key ends with the sign.
+pub(super) fn mount_option<'a>(options: &'a str, key: &str) -> Option<&'a str> {
+    options.split(',').find_map(|option| option.strip_prefix(key))
+}
+
 /// The layers that the options of an overlay name in full; others are named from a folder of the mounter that is not known.
 fn layers(options: &str) -> Vec<PathBuf> {
-    let option = |key: &str| options.split(',').find_map(|o| Some(o.strip_prefix(key)?.to_string()));
-    let upper = option("upperdir=").into_iter().map(PathBuf::from);
-    let lower = option("lowerdir=").unwrap_or_default();
+    let upper = mount_option(options, "upperdir=").into_iter().map(PathBuf::from);
+    let lower = mount_option(options, "lowerdir=").unwrap_or_default();
     let lower = lower.split(':').filter(|folder| !folder.is_empty()).map(PathBuf::from);
     upper.chain(lower).filter(|folder| folder.is_absolute()).collect()
 }

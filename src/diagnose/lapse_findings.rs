@@ -212,7 +212,7 @@ fn of(
     let lost: f64 = all.iter().map(|e| length(e).as_seconds()).sum();
     let window = step.window_ns;
     let share_of_run = |ns: f64| ns / window.as_seconds().max(1e-9);
-    let within = |e: &Event| length(e).min(e.length_within(window)).as_seconds();
+    let within = |e: &Event| load.length_within(e, window).as_seconds();
     let inside: f64 = all.iter().map(|e| within(e)).sum();
     let share = share_of_run(inside);
     let after = match lost > inside {

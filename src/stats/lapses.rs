@@ -124,7 +124,9 @@ impl LoadGrid {
         let mut load = LoadGrid::default();
         let all: Vec<&Series> = series.into_iter().collect();
         // Where one of several volumes answers, all of them together are not silent.
-        load.silent_after = all.iter().map(|s| (s.silent_after_ns.0 / GRID.0) as usize).min().unwrap_or(0);
+        // A forged length cannot exhaust the memory.
+        load.silent_after =
+            all.iter().map(|s| (s.silent_after_ns.0 / GRID.0) as usize).min().unwrap_or(0).min(DAY);
         for s in &all {
             let streams = || Direction::ALL.into_iter().filter_map(|d| s.stream(d));
             let kept = streams()
@@ -216,6 +218,11 @@ impl LoadGrid {
         }
         let bins = event.bins().start..(event.bins().end + 1).min(self.ios.len());
         (Nanos(GRID.0 * self.ios[bins].iter().filter(|n| **n == 0).count() as u64), false)
+    }
+
+    /// How much of that length lies before the end of a window.
+    pub fn length_within(&self, event: &Event, window: Nanos) -> Nanos {
+        self.length_of(event).0.min(event.length_within(window))
     }
 
     /// Share of the time that stops take, and whether the share is known more exactly than in whole bins; if not, it is a lower bound.
@@ -403,6 +410,13 @@ mod tests {
         assert_eq!(found(&load(|_| 0)), [(Lapse::Stall, 0.0, 120.0)], "dead from end to end");
         let repeated = load(|i| if i % 200 < 10 { 0 } else { 680 });
         assert_eq!(found(&repeated).len(), 6);
+    }
+
+    #[test]
+    fn a_forged_silence_after_the_window_is_at_most_a_day() {
+        let series = |silent: Nanos| Series { silent_after_ns: silent, ..Series::default() };
+        assert_eq!(LoadGrid::of([&series(Nanos(u64::MAX))]).silent_after, DAY);
+        assert_eq!(LoadGrid::of([&series(Nanos::millis(8550))]).silent_after, 85);
     }
 
     #[test]

@@ -51,8 +51,7 @@ pub struct JudgedWindow {
 pub(super) fn time_lost(load: &LoadGrid, lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
     let window = Nanos((seconds * 1e9) as u64);
     let about = Event::seconds_within(lapses, window);
-    let lost: f64 =
-        lapses.iter().map(|e| load.length_of(e).0.min(e.length_within(window)).as_seconds()).sum();
+    let lost: f64 = lapses.iter().map(|e| load.length_within(e, window).as_seconds()).sum();
     let known = lapses.iter().all(|e| load.length_of(e).1);
     (about > tolerance * seconds).then(|| {
         format!(
