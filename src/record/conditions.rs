@@ -2,7 +2,8 @@
 //!
 //! The conditions of volproof's own steps follow from the plan; a reader of another tool's report says what the report says.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,33 @@ pub struct DrainedQueue {
     pub left: u32,
 }
 
+/// Disks whose names are followed by the number of a partition.
+const LETTERED: [&str; 4] = ["/dev/sd", "/dev/vd", "/dev/xvd", "/dev/hd"];
+
 impl Conditions {
+    /// The disks and folders that the targets lie on, as far as their paths tell.
+    pub fn places(&self) -> HashSet<&Path> {
+        // A folder is a target where each job has files of its own in it.
+        let folders = self.own_files.get() == Some(true);
+        let targets = self.targets.as_ref().map_or(&[][..], |t| t.as_slice());
+        targets
+            .iter()
+            .map(|path| match disk_of(path) {
+                Some(disk) => Path::new(disk),
+                None if folders => path,
+                None => path.parent().unwrap_or(path),
+            })
+            .collect()
+    }
+
+    /// The one disk that the load went to, where the paths tell it: a file may lie on any disk, and so may a device of the device mapper.
+    pub fn disk(&self) -> Option<&Path> {
+        let mut places = self.places().into_iter();
+        let disk = places.next().filter(|_| places.next().is_none())?;
+        let is_disk = |kind: &str| disk.to_str().is_some_and(|path| path.starts_with(kind));
+        LETTERED.into_iter().chain(["/dev/nvme"]).any(is_disk).then_some(disk)
+    }
+
     /// The share by which rate times latency may exceed the requests in flight, since requests that began in the ramp are among the latencies
     /// with their whole time. 0 where nothing was left out.
     pub fn begun_before(&self, longest: Option<Nanos>, window: Option<Nanos>) -> f64 {
@@ -247,5 +274,17 @@ impl Conditions {
             gap("direct", &self.direct),
         ];
         all.into_iter().flatten().collect()
+    }
+}
+
+/// The disk that the path of a device names, without the number of a partition.
+fn disk_of(path: &Path) -> Option<&str> {
+    let path = path.to_str().filter(|path| path.starts_with("/dev/"))?;
+    let whole = path.trim_end_matches(|c: char| c.is_ascii_digit());
+    match whole.strip_suffix('p') {
+        // nvme0n1p2 is a partition, and nvme0n1 is none.
+        Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) && whole.len() < path.len() => Some(disk),
+        _ if LETTERED.iter().any(|kind| path.starts_with(kind)) => Some(whole),
+        _ => Some(path),
     }
 }

@@ -2,6 +2,7 @@
 //! whose sum exceeds the time of the whole, or a command that says so.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::{Record, ReportedStep};
 use crate::unit::Nanos;
@@ -45,18 +46,35 @@ impl<'a> TimedRun<'a> {
     }
 }
 
-/// For each run that another run of the same report overlapped, the name of such a run; both by the names of their steps. It takes time in
-/// proportion to the number of runs.
+/// For each run that another run of the same report overlapped, the name of such a run; both by the names of their steps. Where every run
+/// tells its disk, and one volume is promised, runs on other disks are volumes of their own and do not count. It takes time in proportion to
+/// the number of runs.
 pub fn company(record: &Record) -> HashMap<&str, &str> {
-    let runs: Vec<(&str, TimedRun<'_>)> = record
-        .steps
-        .iter()
-        .filter_map(|s| Some((s.name.as_str(), TimedRun::of(s.reported.as_deref()?))))
-        .collect();
-    let timed: Vec<TimedRun<'_>> = runs.iter().map(|(_, run)| *run).collect();
-    let all_began = timed.iter().all(|t| t.run.began_ms.is_some());
-    let found = if all_began { by_start(&timed) } else { by_group(&timed) };
-    found.into_iter().enumerate().filter_map(|(i, other)| Some((runs[i].0, runs[other?].0))).collect()
+    let steps: Vec<(&str, &ReportedStep)> =
+        record.steps.iter().filter_map(|s| Some((s.name.as_str(), s.reported.as_deref()?))).collect();
+    let of_one_volume = record.judged_promise.as_ref().is_none_or(|judged| judged.promise.volumes.len() == 1);
+    let disks: Option<Vec<&Path>> = steps.iter().map(|(_, run)| run.conditions.disk()).collect();
+    let mut by_disk: HashMap<Option<&Path>, Vec<usize>> = HashMap::new();
+    for i in 0..steps.len() {
+        let disk = disks.as_ref().filter(|_| of_one_volume).map(|disks| disks[i]);
+        by_disk.entry(disk).or_default().push(i);
+    }
+    let mut company = HashMap::new();
+    for places in by_disk.values() {
+        let runs: Vec<TimedRun<'_>> = places.iter().map(|i| TimedRun::of(steps[*i].1)).collect();
+        let name = |i: usize| steps[places[i]].0;
+        let found = overlaps(&runs).into_iter().enumerate();
+        company.extend(found.filter_map(|(i, other)| Some((name(i), name(other?)))));
+    }
+    company
+}
+
+/// For each run, one that was under way at the same time.
+fn overlaps(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
+    match runs.iter().all(|t| t.run.began_ms.is_some()) {
+        true => by_start(runs),
+        false => by_group(runs),
+    }
 }
 
 /// By start times: a run is compared with those that have not ended when it begins.
@@ -151,9 +169,7 @@ mod tests {
     /// Whether each run had company, and the answer of all pairs.
     fn agree(steps: &[ReportedStep]) {
         let runs: Vec<TimedRun<'_>> = steps.iter().map(TimedRun::of).collect();
-        let began = steps.iter().all(|s| s.began_ms.is_some());
-        let found = if began { by_start(&runs) } else { by_group(&runs) };
-        for (i, other) in found.iter().enumerate() {
+        for (i, other) in overlaps(&runs).iter().enumerate() {
             let beside = |j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
             assert_eq!(other.is_some(), (0..runs.len()).any(beside), "run {i} of {steps:#?}");
             assert!(other.is_none_or(beside), "run {i} was not beside {other:?}");

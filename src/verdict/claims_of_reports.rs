@@ -3,7 +3,6 @@
 //! Promise, rule of reach and the four outcomes are those for samples. A report has no interval: bounds are made from the spread of its
 //! rate over time, where the report tells that. A run too short to quote decides nothing.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cap_wait::{self, LatencyLoad};
@@ -129,7 +128,7 @@ impl Judge<'_> {
         let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
         let folder_of_job =
             |path: &PathBuf| path.parent().is_some_and(|p| p.to_string_lossy().contains("$jobnum"));
-        places(c).len() > 1
+        c.places().len() > 1
             || c.jobs.get() != Some(1) && targets.iter().any(folder_of_job)
             || c.differing_targets.get() == Some(true)
             || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
@@ -225,34 +224,6 @@ pub(super) fn too_short(window: Nanos, met: bool) -> String {
     let side = if met { "keeps" } else { "misses" };
     let seconds = significant(window.as_seconds());
     format!("the figure {side} the limit, but {seconds} s are too short to decide")
-}
-
-/// The disks and folders that the targets of a run lie on, as far as their paths tell.
-pub(super) fn places(c: &Conditions) -> HashSet<&Path> {
-    // A folder is a target where each job has files of its own in it.
-    let folders = c.own_files.get() == Some(true);
-    let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
-    targets
-        .iter()
-        .map(|path| match disk_of(path) {
-            Some(disk) => Path::new(disk),
-            None if folders => path,
-            None => path.parent().unwrap_or(path),
-        })
-        .collect()
-}
-
-/// The disk that the path of a device names, without the number of a partition.
-fn disk_of(path: &Path) -> Option<&str> {
-    let name = path.to_str()?.strip_prefix("/dev/")?;
-    let whole = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let lettered = ["sd", "vd", "xvd", "hd"].iter().any(|kind| name.starts_with(kind));
-    match whole.strip_suffix('p') {
-        // nvme0n1p2 is a partition, and nvme0n1 is none.
-        Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) && whole.len() < name.len() => Some(disk),
-        _ if lettered => Some(whole),
-        _ => Some(name),
-    }
 }
 
 /// Why a promised metric was not judged, and the command that tests it. A rate that the report did not test is mentioned only beside a

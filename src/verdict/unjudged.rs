@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::claim::PromisedRates;
-use super::claims_of_reports::places;
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::diagnose::{direction, load_without_promise};
 use crate::record::{Claim, Conditions, JudgedPromise, Metric, Record, StepRecord, Untested, company};
@@ -35,13 +34,13 @@ pub(super) fn other_disk(
     let (judged, rest): (Vec<&StepRecord>, Vec<&StepRecord>) =
         record.steps.iter().filter(|step| step.moved()).partition(|step| is_judged(step));
     let conditions: Vec<Conditions> = judged.iter().map(|step| record.conditions(step)).collect();
-    let known: HashSet<&Path> = conditions.iter().flat_map(places).collect();
+    let known: HashSet<&Path> = conditions.iter().flat_map(Conditions::places).collect();
     if judged.is_empty() {
         return None;
     }
     rest.into_iter().find_map(|step| {
         let conditions = record.conditions(step);
-        let own = places(&conditions);
+        let own = conditions.places();
         let elsewhere = match own.is_empty() {
             true => beside.contains_key(step.name.as_str()),
             false => own.iter().any(|place| !known.contains(place)),

@@ -207,11 +207,13 @@ impl Reported {
         let Reported { iops, longest, samples: (mean, deviation, samples) } = self;
         format!(
             r#"{{"io_bytes":{},"bw_bytes":{},"iops":{iops},"runtime":300000,"total_ios":{},"short_ios":0,"drop_ios":0,
-            "lat_ns":{{"min":210000,"max":{longest}000000,"mean":14000000.0,"stddev":1000.0,"N":{}}},
+            "lat_ns":{{"min":210000,"max":{longest}000000,"mean":{}.0,"stddev":1000.0,"N":{}}},
             "bw_min":0,"bw_max":{},"bw_agg":100.0,"bw_mean":{},"bw_dev":{},"bw_samples":{samples}}}"#,
             iops * 300 * 4096,
             iops * 4096,
             iops * 300,
+            // 33.6 in flight.
+            33_600_000_000 / iops,
             iops * 300,
             mean * 8,
             mean * 4,
@@ -276,9 +278,9 @@ fn a_report_passes_where_its_spread_and_its_longest_latency_allow_it() {
 fn a_disk_whose_run_cannot_be_judged_has_no_pass() {
     let folder = Folder::new("disks");
     std::fs::write(folder.0.join("lab.toml"), LAB.replace("iops = 0", "iops = 2280")).unwrap();
-    let judged = |others: &[(&str, &str)]| {
+    let judged_at = |iops: u64, others: &[(&str, &str)]| {
         let job = |name: &str, options: &str| {
-            let figures = Reported { iops: 2400, longest: 20, samples: (2400, 24, 600) }.json();
+            let figures = Reported { iops, longest: 20, samples: (iops, 24, 600) }.json();
             format!(
                 r#"{{"jobname":"{name}","groupid":0,"error":0,"elapsed":301,"job options":{{"rw":"randread","direct":"1",
                 "ioengine":"libaio","iodepth":"32","numjobs":"1","time_based":"1","runtime":"300"{options}}},"read":{figures},"usr_cpu":3.0,"sys_cpu":9.0}}"#
@@ -297,12 +299,28 @@ fn a_disk_whose_run_cannot_be_judged_has_no_pass() {
         let (_, text) = volproof(&folder.0, &[&["verdict", "fio.json"][..], &promise].concat());
         let value: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         let verdict = &value["verdict"];
-        let untested = verdict["untested"].as_array().unwrap().iter().map(|u| u["reason"].as_str().unwrap());
+        let untested =
+            verdict["untested"].as_array().into_iter().flatten().map(|u| u["reason"].as_str().unwrap());
         let untested: Vec<&str> = untested.collect();
-        (verdict["outcome"].as_str().unwrap().to_string(), untested.join("; "))
+        let claims = verdict["claims"].as_array().into_iter().flatten();
+        let blockers: Vec<Value> = claims.map(|claim| claim["blocker"].clone()).collect();
+        (verdict["outcome"].as_str().unwrap().to_string(), blockers, untested.join("; "))
+    };
+    let judged = |others: &[(&str, &str)]| {
+        let (outcome, _, untested) = judged_at(2400, others);
+        (outcome, untested)
     };
     assert_eq!(judged(&[]).0, "pass");
     let other = |options: &str| judged(&[("b", options)]);
+    // Too little on a disk of its own is what that volume did; on the same disk it is a part of it.
+    let is_a_part = |disk: &str| {
+        let b = format!(r#","bs":"4k","filename":"{disk}""#);
+        let (outcome, blockers, _) = judged_at(1200, &[("b", &b)]);
+        assert_eq!(outcome, "invalid", "32 in flight may be too few");
+        blockers.iter().all(|b| b == "ran-together")
+    };
+    assert!(!is_a_part("/dev/vdc") && is_a_part("/dev/vdb1"));
+    assert!(is_a_part("/dev/mapper/data"), "it may lie on the same disk");
     assert_eq!(other(r#","bs":"4k","filename":"/dev/vdc""#).0, "pass", "both are judged");
     for unjudged in [
         r#","bssplit":"4k/50:64k/50","filename":"/dev/vdc""#,
