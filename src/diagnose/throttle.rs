@@ -4,8 +4,8 @@
 //! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: counts that are too even
 //! for I/Os which are slow by chance (`stats::held_together`), and a comb (requests held for one, two and three periods). A token bucket is
 //! `likely` with one of these signs, or at the rate of the promise; in a report, which has no counts, where its period shows in the rate, or the rate
-//! or its samples are too even for chance, or its period is one that throttles use and not the length of the slow I/Os: I/Os that take 100 ms each have
-//! that period by Little's law. Otherwise it is `possible`. It is never `proven`: see [`bucket`].
+//! or its samples are too even for chance. A period that throttles use is no such sign: 1 % of the I/Os at 80 ms beside 200 us have 100 ms by
+//! Little's law. Otherwise it is `possible`. It is never `proven`: see [`bucket`].
 
 use super::summary::TOGETHER;
 use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
@@ -17,8 +17,6 @@ use crate::unit::{Nanos, grouped, megabytes, significant};
 /// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
 /// as they are set.
 const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
-/// I/Os that are held for less than this share of a period have another length than the period.
-const SHORTER: f64 = 0.9;
 /// A rate within this share of the promise is at the promise.
 pub(super) const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
@@ -149,10 +147,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
                     significant(100.0 * over)
                 )
             }));
-            // I/Os that take 100 ms each give that period by Little's law alone, and samples that vary as chance has it are those of I/Os that
-            // are slow one by one.
-            let no_hold = known && over.is_none() && b.modes.hold() / 1e9 < SHORTER * b.period;
-            seen_apart || flat.is_some() || even.is_some() || no_hold && n >= super::FILLED_BY_FEW as f64
+            seen_apart || flat.is_some() || even.is_some()
         }
     };
     // Where the counts show chance, a rate near the promise is an accident.

@@ -348,10 +348,20 @@ pub fn measured(record: &Record) -> String {
             };
             let rate = most(|s| s.iops, significant);
             let bandwidth = most(|s| s.bytes_per_second, throughput);
-            let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
-            // With more in flight a latency is that of the queue.
+            // With more in flight a latency is that of the queue, and of a buffered write that of a copy into the page cache.
             let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
-            let quick = many.iter().filter(|x| alone(x.0)).filter_map(|x| Some((x, median(x.1)?)));
+            let is_copy = |step: &StepRecord| {
+                step.sync.is_none() && record.conditions(step).direct.get() == Some(false)
+            };
+            let median = |step: &StepRecord, s: &DirectionSummary| {
+                let latency =
+                    step.sync.as_ref().map_or(&s.service_latency_ns, |sync| &sync.service_latency_ns);
+                latency.percentiles.get("50").copied()
+            };
+            let quick = many
+                .iter()
+                .filter(|x| alone(x.0) && !is_copy(x.0))
+                .filter_map(|x| Some((x, median(x.0, x.1)?)));
             let mut out = format!(
                 "Up to {} IOPS ({}) and {} ({})",
                 significant(rate.1.iops),
@@ -360,7 +370,8 @@ pub fn measured(record: &Record) -> String {
                 bandwidth.0.name,
             );
             if let Some((x, p50)) = quick.min_by_key(|x| x.1) {
-                out.push_str(&format!("; the shortest median latency is {p50} ({})", x.0.name));
+                let of_flushes = if x.0.sync.is_some() { " of flushes" } else { "" };
+                out.push_str(&format!("; the shortest median latency is {p50}{of_flushes} ({})", x.0.name));
             }
             out + "."
         }

@@ -138,16 +138,15 @@ fn the_published_report_alone_names_caps_of_its_time() {
                  holds, the queue was full all the time
 
       What limited it
-        A token bucket of about 100 ms sets the rate, 20,126/s; without it the
-        volume takes 1.37 ms. [throttle, likely]
+        A token bucket of about 100 ms may set the rate, 20,126/s; without it the
+        volume takes 1.37 ms. [throttle, possible]
           - 6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.53 % lay in between, and
             the others took 1.37 ms (median)
           - 128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each
             100 ms, a period that throttles use
           - each quota is used up in about 19.0 ms, at about 106,213/s
-          -> the rate is set by a throttle outside this machine, so more depth only
-             adds waiting: buy a higher cap, or offer less than 20,126/s to keep the
-             short latencies
+          -> run it with four times as many requests in flight: a throttle gives no
+             more then
         Types with such a cap:
           - alibaba:cloud_ssd@2017 of 667 GiB or more: 20,000 IOPS (2017)
           -> name the volume with --promise TYPE --volume-size SIZE for the verdict
