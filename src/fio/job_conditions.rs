@@ -212,11 +212,13 @@ pub fn header(output: &Output, job: &OutputRow) -> Option<Header> {
 fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let asked = options(output, job);
     let there = |name: &str| asked.given(name).is_some();
-    let rw = asked.choice("rw").map(|word| match asked.suffix("rw") {
+    // A trace says what is done, and `rw` and `bs` are not looked at.
+    let replays = there("read_iolog");
+    let rw = asked.choice("rw").filter(|_| !replays).map(|word| match asked.suffix("rw") {
         Some(suffix) => format!("{word}:{suffix}"),
         None => word.to_string(),
     });
-    let split = there("bssplit") || there("bsrange");
+    let split = replays || there("bssplit") || there("bsrange");
     let blocks = asked.ints("bs").map(|n| n.and_then(|n| u64::try_from(n).ok()).map(Bytes));
     let moved: Vec<Direction> = job.moved().map(|(d, _)| d).collect();
     // Under unified_rw_reporting all directions of the load are one.

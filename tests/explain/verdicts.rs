@@ -327,6 +327,7 @@ fn a_disk_whose_run_cannot_be_judged_has_no_pass() {
         r#","bsrange":"4k-64k","filename":"/dev/vdc1""#,
         r#","bssplit":"4k/50:64k/50","filename":"/dev/vdb:/dev/vdc""#,
         r#","bssplit":"4k/50:64k/50","filename":"/mnt/other/file""#,
+        r#","bs":"4k","read_iolog":"trace.log","filename":"/dev/vdc""#,
         r#","bssplit":"4k/50:64k/50""#,
     ] {
         let (outcome, untested) = other(unjudged);
