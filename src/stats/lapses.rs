@@ -96,8 +96,10 @@ impl Event {
     }
 }
 
+/// Silence that no sample shows is laid out in at most so many bins, ten minutes: a forged length exhausts neither memory nor time.
+const UNSAMPLED: usize = 600 * PER_SECOND as usize;
 /// Bins of a day.
-const DAY: usize = (86_400_000_000_000 / GRID.0) as usize;
+const DAY: usize = 86_400 * PER_SECOND as usize;
 
 /// Completions and requests in flight over the grid, of all targets and directions together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,7 +126,6 @@ impl LoadGrid {
         let mut load = LoadGrid::default();
         let all: Vec<&Series> = series.into_iter().collect();
         // Where one of several volumes answers, all of them together are not silent.
-        // A forged length cannot exhaust the memory.
         load.silent_after =
             all.iter().map(|s| (s.silent_after_ns.0 / GRID.0) as usize).min().unwrap_or(0).min(DAY);
         for s in &all {
@@ -134,8 +135,7 @@ impl LoadGrid {
                 .chain([s.in_flight_ns.len()])
                 .max()
                 .unwrap_or(0);
-            // A window without samples is taken as at most a day of silence, so that a forged length cannot exhaust the memory.
-            let whole = ((s.window_ns.0 / GRID.0) as usize).min(kept.max(DAY));
+            let whole = ((s.window_ns.0 / GRID.0) as usize).min(kept + UNSAMPLED);
             load.ios.resize(load.ios.len().max(whole), 0);
             load.in_flight.resize(load.ios.len(), 0.0);
             load.latency_ns.resize(load.ios.len(), 0);
@@ -185,8 +185,14 @@ impl LoadGrid {
                 stalls = whole.single_stalls(&searched, usual);
             }
             let first = part.start as f64;
-            let stalls: Vec<Event> =
-                stalls.iter().map(|at| whole.event(Lapse::Stall, first + at.0..first + at.1)).collect();
+            let until = |to: f64| match to + 1.0 > whole.ios.len() as f64 {
+                true => to + self.silent_after.saturating_sub(UNSAMPLED) as f64,
+                false => to,
+            };
+            let stalls: Vec<Event> = stalls
+                .iter()
+                .map(|at| whole.event(Lapse::Stall, first + at.0..until(first + at.1)))
+                .collect();
             events.extend(self.brown_outs(part, usual, &stalls));
             events.extend(stalls);
         }
@@ -266,7 +272,7 @@ impl LoadGrid {
         let silent = self.silent_after > 0 && before + self.silent_after >= SHORTEST_STALL;
         let last = *self.in_flight.last().filter(|_| silent)?;
         let mut whole = self.clone();
-        let bins = whole.ios.len() + self.silent_after;
+        let bins = whole.ios.len() + self.silent_after.min(UNSAMPLED);
         whole.ios.resize(bins, 0);
         whole.in_flight.resize(bins, last.max(1.0));
         whole.latency_ns.resize(bins, 0);
@@ -417,6 +423,15 @@ mod tests {
         let series = |silent: Nanos| Series { silent_after_ns: silent, ..Series::default() };
         assert_eq!(LoadGrid::of([&series(Nanos(u64::MAX))]).silent_after, DAY);
         assert_eq!(LoadGrid::of([&series(Nanos::millis(8550))]).silent_after, 85);
+        let endless = Series { window_ns: Nanos(u64::MAX), ..Series::default() };
+        assert_eq!(LoadGrid::of([&endless]).ios.len(), UNSAMPLED);
+    }
+
+    #[test]
+    fn an_hour_of_silence_after_the_window_is_told_whole() {
+        let mut hung = load(|_| 680);
+        hung.silent_after = 36_000;
+        assert_eq!(found(&hung), [(Lapse::Stall, 120.0, 3600.0)]);
     }
 
     #[test]
