@@ -12,7 +12,6 @@ mod fleet_gather;
 mod fleet_run;
 mod fleet_start;
 mod fleet_work;
-mod late;
 mod leftover;
 mod measurement;
 #[cfg(feature = "mpi")]

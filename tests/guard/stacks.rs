@@ -43,6 +43,7 @@ fn once_rings_are_seen(answer: impl Fn() -> Option<String>) -> Option<String> {
 
 #[test]
 fn random_stacks_are_judged_as_a_plain_model_does() {
+    let _turn = crate::attacks::turn(false);
     let from_environment = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     let first = from_environment("VOLPROOF_SEED").unwrap_or(1);
     let disks = std::env::var("VOLPROOF_DISKS").unwrap_or_default();

@@ -195,6 +195,25 @@ fn the_state_of_a_check_replaces_no_file_of_the_user() {
     }
 }
 
+/// fio empties each file that an `--output` names, and writes to the last one. Only that one was checked.
+#[test]
+fn the_installed_fio_opens_no_report_but_the_one_that_was_checked() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let [notes, report] = ["notes.txt", "r.txt"].map(|name| bench.path().join(name));
+    for reports in [&["--output=notes.txt", "--output=r.txt"][..], &["-o", "notes.txt", "--output", "r.txt"]]
+    {
+        std::fs::write(&notes, "my notes\n").unwrap();
+        let jobs = ["--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--filename=f"];
+        bench.run(&[&["fio"], reports, &jobs].concat()).ended(0);
+        assert_eq!(std::fs::read(&notes).unwrap(), b"my notes\n", "{reports:?}");
+        let text = std::fs::read_to_string(&report).unwrap();
+        assert!(text.contains("write: IOPS=") && text.ends_with('\n'), "{reports:?}: {text}");
+    }
+}
+
 /// The installed fio gets the jobs that were checked: those of a pipe are there once, and a file may change meanwhile.
 #[test]
 fn jobs_from_a_pipe_are_handed_over_with_what_they_include() {

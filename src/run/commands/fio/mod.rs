@@ -145,16 +145,16 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let mut used = files_of(targets, &job_files);
             open_logs(&command, &mut used).map_err(as_fio)?;
             spare_by_fio(&command, &used).map_err(as_fio)?;
-            if let Some(path) = &command.output {
-                output::apart(
-                    &[&crate::run::output("--output", path, OutputKind::FioReport).map_err(as_fio)?],
-                    &used,
-                )
-                .map_err(|e| as_fio(e.into()))?;
+            let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);
+            let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
+            output::apart(&report.iter().collect::<Vec<_>>(), &used).map_err(|e| as_fio(e.into()))?;
+            let (arguments, files) =
+                hand_over::with_checked_files(&rest, &command, &job_files, report.as_mut())?;
+            if let Some(told) = report.as_ref().and_then(OutputFile::other_name) {
+                messages::say(&told);
             }
-            let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
             let ended = hand_over::to_installed(&arguments, &needs)?;
-            drop((texts, cleared));
+            drop((files, cleared));
             if ended == 0 {
                 whole_outputs::check(&command)?;
             }
