@@ -117,9 +117,21 @@ pub fn show(text: &str) -> io::Result<()> {
 
 /// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run, nor to hold it up.
 pub fn say(text: &str) {
-    let shown = visible(text);
+    let short: String = text.split_inclusive('\n').map(shortened).collect();
+    let shown = visible(&short);
     let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown.into_owned() };
     standard_error::write(&shown);
+}
+
+/// Shortens a line of more than 1000 characters to its first and last 400: a message may repeat input of any length.
+fn shortened(line: &str) -> Cow<'_, str> {
+    let count = line.chars().count();
+    if count <= 1000 {
+        return line.into();
+    }
+    let front: String = line.chars().take(400).collect();
+    let end: String = line.chars().skip(count - 400).collect();
+    format!("{front} [... {} characters ...] {end}", count - 800).into()
 }
 
 /// Whoever shows lines while standard error is not for texts: a screen that has the terminal for itself.
