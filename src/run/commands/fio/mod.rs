@@ -287,9 +287,8 @@ fn guarded(
     devices::spare_job_files(command, job_files, &files)?;
     let mut written = devices::written(command, &files);
     written.extend(devices::laid_out(command, handed_over, &files, look));
-    // The installed fio writes its logs and its report into the files that are there.
+    // The installed fio writes its logs into the files that are there.
     let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
-    written.extend(command.output.iter().filter(|path| handed_over && path.is_file()).cloned());
     let cleared = devices::clear(root, &written, &replaced, own).map_err(as_fio)?;
     if handed_over {
         devices::spare_read_files(command, &files, look)?;
