@@ -2,6 +2,8 @@
 
 /// The likeness from which on one name is told as a misspelling of another: `--iodpeth` passes, `--force` for `--rw` does not.
 const LIKENESS: f64 = 0.88;
+/// A longer word is no misspelling of any name: to compare it takes a time that grows with its length.
+const LONGEST: usize = 100;
 /// Names of so many letters that differ in one of them are alike, though their measure of Jaro and Winkler is low: `gp4` for `gp3`.
 const LETTERS: usize = 3;
 
@@ -53,6 +55,9 @@ pub fn any_of(names: &[impl AsRef<str>]) -> String {
 
 /// The entries whose names are near to the typed one, whatever the case of their letters, the nearest first.
 fn ranked<T>(typed: &str, known: impl Iterator<Item = (impl AsRef<str>, T)>) -> Vec<T> {
+    if typed.chars().nth(LONGEST).is_some() {
+        return Vec::new();
+    }
     let typed = typed.to_lowercase();
     let likely = known.map(|(name, entry)| (likeness(&name.as_ref().to_lowercase(), &typed), entry));
     let mut near: Vec<(f64, T)> = likely.filter(|(likeness, _)| *likeness > LIKENESS).collect();
@@ -92,6 +97,9 @@ mod tests {
         assert_eq!(near("rwmixreads"), Some("rwmixread"));
         assert_eq!(near("folw"), Some("flow"));
         assert_eq!(near("foo"), None);
+        // Without the limit this takes minutes.
+        let long = "iodepth".repeat(1_000_000);
+        assert!((0..1000).all(|_| near(&long).is_none()));
         assert_eq!(near("IODEPT"), Some("iodepth"));
     }
 

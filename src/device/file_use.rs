@@ -13,7 +13,6 @@ use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
-use super::mounted_image::is_image;
 use super::processes::openers;
 use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
@@ -54,7 +53,8 @@ pub struct FileUse {
 impl FileUse {
     /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
     pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
-        let named = StackNode::File(FileId { filesystem: facts.place.number, inode: facts.inode });
+        let own = FileId { filesystem: facts.place.number, inode: facts.inode };
+        let named = StackNode::File(own);
         let stack = root.stack();
         let target = stack.held(named, || Some(facts.place.path.clone()));
         let mut found = FileUse {
@@ -66,6 +66,9 @@ impl FileUse {
             ..FileUse::default()
         };
         let place = &facts.place.path;
+        // To open the file of an overlay opens that of its layer, which is therefore asked before.
+        let layer = stack.layer_path(own, place).filter(|_| held.is_none());
+        let layer_alone = layer.and_then(|layer| alone(root, &layer, target));
         found.unseen.extend(stack.may_be(target, place, facts.size_bytes).map(|name| {
             Unseen::by_root(format!(
                 "whether {name} is this file cannot be seen: one of them is in an overlay whose layers are not visible here"
@@ -73,12 +76,7 @@ impl FileUse {
         }));
         match held {
             Some(file) => found.ask(file),
-            // An open that breaks somebody's lease waits for it, unless it is told not to.
-            None => match OpenOptions::new()
-                .read(true)
-                .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC)
-                .open(root.path(&facts.place.path))
-            {
+            None => match quietly(root, place) {
                 Ok(file) => {
                     found.ask(&file);
                     found.locked = locked(&file);
@@ -87,9 +85,12 @@ impl FileUse {
             },
         }
         // A lease on a file of an overlay does not see who has the file of the layer open.
+        if layer_alone == Some(false) {
+            found.alone = layer_alone;
+        }
+        let unseen_layer = stack.lease_is_blind(own, place);
         if found.alone != Some(true) || target != named {
             found.unseen.extend(stack.unseen.iter().cloned());
-            found.unseen.extend(stack.hidden_images(root, target, place));
             found.unasked_loops.clone_from(&stack.unasked_loops);
             let named = [(target, facts.place.path.display().to_string())];
             let openers = openers(root, &named);
@@ -97,19 +98,11 @@ impl FileUse {
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
-        if found.held_by_kernel() && is_image(root, place) {
-            found.unseen.push(Unseen::new(
-                "whether this erofs image is mounted cannot be seen: the kernel keeps it open, and no mount names it",
-                "unmount the overlay above it, and end the programs that use its files",
-            ));
+        if found.alone != Some(true) || unseen_layer {
+            let any = found.alone != Some(true) && !found.openers.iter().any(|opener| opener.writes);
+            found.unseen.extend(stack.hidden_images(root, target, place, any));
         }
         found
-    }
-
-    /// Somebody has it open, and is neither a process nor anything that the kernel lists.
-    fn held_by_kernel(&self) -> bool {
-        let listed = self.swap || !self.loops.is_empty() || !self.mount_points.is_empty();
-        self.alone == Some(false) && !listed && self.openers.is_empty() && self.unshown.is_none()
     }
 
     /// Asks the open file itself.
@@ -121,6 +114,18 @@ impl FileUse {
             self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
         }
     }
+}
+
+/// Whether nobody has the file at this path open; none where it is another one, or the kernel does not say.
+fn alone(root: &Root, path: &Path, file: StackNode) -> Option<bool> {
+    let opened = quietly(root, path).ok()?;
+    (StackNode::of(&opened.metadata().ok()?)? == file).then(|| ioctl::opened_alone(opened.as_fd()).ok())?
+}
+
+/// Opens a file to ask it something. An open that breaks somebody's lease waits for it, unless it is told not to.
+fn quietly(root: &Root, path: &Path) -> io::Result<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    OpenOptions::new().read(true).custom_flags(flags).open(root.path(path))
 }
 
 /// Names of the loop devices that show a file.

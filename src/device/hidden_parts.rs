@@ -94,14 +94,16 @@ pub fn hidden_processes(root: &Root) -> Option<Unseen> {
 
 /// Whether a mount at this place covers something that the graph is read from.
 fn covers(place: &Path) -> bool {
-    let parts = ["/sys/block", "/sys/class", "/sys/dev", "/sys/devices", "/sys/fs/btrfs", "/sys/fs/bcache"];
+    let parts = ["block", "class", "dev", "devices", "fs/btrfs", "fs/bcache", "fs/erofs"];
     let process =
         |name: &std::ffi::OsStr| name == "self" || name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let of_proc = place.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next());
-    parts.iter().any(|part| place.starts_with(part))
-        || of_proc.is_some_and(|name| {
-            process(name) || ["swaps", "partitions", "mounts", "locks"].iter().any(|n| name == *n)
-        })
+    let of_sys = place.strip_prefix("/sys").ok().filter(|rest| *rest != Path::new(""));
+    of_sys.is_some_and(|rest| {
+        parts.iter().any(|part| rest.starts_with(part) || Path::new(part).starts_with(rest))
+    }) || of_proc.is_some_and(|name| {
+        process(name) || ["swaps", "partitions", "mounts", "locks"].iter().any(|n| name == *n)
+    })
 }
 
 #[cfg(test)]
@@ -112,6 +114,8 @@ mod tests {
     fn only_what_is_read_counts_as_covered() {
         for place in [
             "/sys/block",
+            "/sys/fs",
+            "/sys/fs/erofs",
             "/sys/devices/virtual/block/loop0/loop",
             "/proc/self/mountinfo",
             "/proc/1",

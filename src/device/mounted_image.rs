@@ -1,16 +1,20 @@
 //! Filesystem images that the kernel shows without a loop device: erofs reads them from files (Linux 6.12).
 //!
 //! mountinfo has the path by which the mounter named the image, and nothing else. By now the file may have another name, another file may have
-//! that name, and further files with the image's data (mount option `device=`) are not named at all. A file that may be one of these is
-//! in a part of the machine that cannot be seen. Nothing is written.
+//! that name, and further files with the image's data (mount option `device=`) are not named at all. A mount that was detached while it is
+//! used is in no mountinfo: /sys/fs/erofs alone lists it, without its file. A file that may be one of these is in a part of the machine that
+//! cannot be seen. Nothing is written.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 use super::mounts::mount_option;
 use super::stack::{StackNode, readable};
-use super::{DevNumber, Mount, Root, Unseen};
+use super::{DevNumber, Mount, Root, Unseen, ioctl};
 
 /// Where the superblock begins in an image (kernel: fs/erofs/erofs_fs.h), and the bytes read of it.
 const SUPERBLOCK: u64 = 1024;
@@ -19,6 +23,66 @@ const SUPERBLOCK_BYTES: usize = 128;
 const MAGIC: [u8; 4] = 0xe0f5_e1e2u32.to_le_bytes();
 /// Offset of the number of further files within the superblock, 16 bits.
 const EXTRA_DEVICES: usize = 86;
+/// A superblock is looked for in so much of a file where it is not known at which byte its image was mounted, at each multiple of the smallest
+/// block.
+const LOOKED_THROUGH: u64 = 1 << 20;
+const SMALLEST_BLOCK: usize = 512;
+/// The images that the kernel reads without a device.
+const SUPERBLOCKS: &str = "/sys/fs/erofs";
+/// An image that is mounted or unmounted in this moment is in one list before it is in the other.
+const LOOKS: u32 = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// A file that may be one of a mounted image.
+#[derive(Clone, Copy)]
+pub(super) struct Suspect<'a> {
+    /// The file that holds the bytes.
+    pub(super) file: StackNode,
+    /// The path at which it can be looked at.
+    pub(super) path: Option<&'a Path>,
+    /// Somebody has it open who does not show himself, as far as is known. Then it may be any file of an image; otherwise it has to look like
+    /// an image.
+    pub(super) any: bool,
+}
+
+impl Suspect<'_> {
+    /// Whether it holds an image that begins at this byte.
+    fn is_image_at(&self, root: &Root, offset: u64) -> bool {
+        self.path.is_none_or(|path| superblock(root, path, offset).is_some())
+    }
+
+    /// Whether it holds an image that begins anywhere in its first MiB.
+    fn holds_image(&self, root: &Root) -> bool {
+        self.path.is_none_or(|path| holds_image(root, path))
+    }
+}
+
+/// Whether the kernel reads more images without a device than these, which the visible mounts show.
+pub(super) fn more_than(root: &Root, shown: &[MountedImage]) -> bool {
+    let alive = || {
+        let names = root.names(SUPERBLOCKS).into_iter();
+        names.filter(|name| name == "erofs" || name.starts_with("erofs-")).count()
+    };
+    alive() > shown.len()
+}
+
+/// The same of several moments, each with the images that its mounts show.
+pub(super) fn stay_more_than(root: &Root, mut shown: impl FnMut() -> Vec<MountedImage>) -> bool {
+    (0..LOOKS).all(|_| {
+        std::thread::sleep(BETWEEN_LOOKS);
+        more_than(root, &shown())
+    })
+}
+
+/// Why a file may be of an image that no visible mount shows; none where it is not.
+pub(super) fn may_be_unlisted(root: &Root, suspect: Suspect<'_>) -> Option<Unseen> {
+    (suspect.any || suspect.holds_image(root)).then(|| {
+        Unseen::new(
+            "whether the file is that of a mounted erofs image cannot be seen: the kernel uses such an image, and no mount that is seen here names it",
+            "end the programs that use files of a detached mount, look as root, outside containers, or stop whoever has the file open and check again",
+        )
+    })
+}
 
 /// A mounted image.
 #[derive(Clone, Debug)]
@@ -59,16 +123,18 @@ impl MountedImage {
             Some(block) if block[EXTRA_DEVICES..][..2] != [0, 0] => Some(format!(
                 "further files of the image that is mounted on {at} cannot be seen: mountinfo names {source} alone"
             )),
+            Some(_) if file.is_some_and(|(path, _)| is_unused(root, path)) => Some(format!(
+                "which file is mounted on {at} cannot be seen: {source} is another file than the mounted one by now"
+            )),
             Some(_) => None,
         };
         let file = file.map(|(_, file)| file);
         Some(MountedImage { number: mount.number, file, offset, any_file, mount: mount.clone() })
     }
 
-    /// The reason why a file may be mounted with this image although mountinfo does not name it; none where it is not. Without a path the file
-    /// cannot be looked at.
-    pub(super) fn may_show(&self, root: &Root, file: StackNode, path: Option<&Path>) -> Option<Unseen> {
-        if self.file == Some(file) {
+    /// The reason why a file may be mounted with this image although mountinfo does not name it; none where it is not.
+    pub(super) fn may_show(&self, root: &Root, suspect: Suspect<'_>) -> Option<Unseen> {
+        if self.file == Some(suspect.file) {
             return None;
         }
         let at = readable(&self.mount.mount_point);
@@ -78,20 +144,35 @@ impl MountedImage {
                 "whether the file is mounted on {at} cannot be seen: {source} may be another file than the mounted one by now"
             )
         };
-        let may_be = || path.is_none_or(|path| superblock(root, path, self.offset).is_some());
-        let what = self.any_file.clone().or_else(|| may_be().then(replaced))?;
+        let what = match &self.any_file {
+            Some(any_file) if suspect.any => any_file.clone(),
+            _ if suspect.is_image_at(root, self.offset) => replaced(),
+            _ => return None,
+        };
         Some(Unseen::new(what, format!("unmount {at} first, or look as root, outside containers")))
     }
 }
 
-/// Whether the file at a path is an image that the kernel can mount without a loop device.
-pub(super) fn is_image(root: &Root, path: &Path) -> bool {
-    superblock(root, path, 0).is_some()
+/// Whether a file holds an image that begins anywhere in its first MiB.
+fn holds_image(root: &Root, path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = opened(root, path).map(|file| file.take(LOOKED_THROUGH).read_to_end(&mut start));
+    read.is_some() && start.chunks(SMALLEST_BLOCK).skip(2).any(|block| block.starts_with(&MAGIC))
+}
+
+/// Whether nobody has a file open, not even the kernel.
+fn is_unused(root: &Root, path: &Path) -> bool {
+    root.is_system()
+        && opened(root, path).is_some_and(|file| ioctl::opened_alone(file.as_fd()).unwrap_or(false))
+}
+
+fn opened(root: &Root, path: &Path) -> Option<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(root.path(path)).ok()
 }
 
 /// The superblock of the image in a file; none where there is none.
 fn superblock(root: &Root, path: &Path, offset: u64) -> Option<[u8; SUPERBLOCK_BYTES]> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(root.path(path)).ok()?;
+    let file = opened(root, path)?;
     let mut block = [0; SUPERBLOCK_BYTES];
     file.read_exact_at(&mut block, offset.checked_add(SUPERBLOCK)?).ok()?;
     block.starts_with(&MAGIC).then_some(block)
@@ -122,7 +203,8 @@ mod tests {
         }
         let root = Root::tree(dir.path());
         let target = StackNode::of(&fs::metadata(root.path("/target")).unwrap()).unwrap();
-        root.stack().hidden_images(&root, target, Path::new("/target")).into_iter().map(|u| u.what).collect()
+        let found = root.stack().hidden_images(&root, target, Path::new("/target"), true);
+        found.into_iter().map(|u| u.what).collect()
     }
 
     fn plain() -> Vec<u8> {

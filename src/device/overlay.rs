@@ -59,6 +59,11 @@ impl Overlays {
     /// The file of the layer that holds the bytes of this file, which is at a path; the same file where the path is under no overlay, or its
     /// layers are not visible here.
     pub(super) fn holder(&self, path: &Path, file: FileId) -> FileId {
+        self.holder_at(path, file).1
+    }
+
+    /// That file, with the path of the layer.
+    pub(super) fn holder_at(&self, path: &Path, file: FileId) -> (PathBuf, FileId) {
         let mut found = (path.to_path_buf(), file);
         // Numbers of devices tell an ordinary filesystem.
         for _ in 0..DEEPEST {
@@ -68,7 +73,12 @@ impl Overlays {
             let Some(below) = self.in_layer(&found.0) else { break };
             found = below;
         }
-        found.1
+        found
+    }
+
+    /// Whether a path is seen through an overlay.
+    pub(super) fn cover(&self, path: &Path) -> bool {
+        self.above(path).is_some_and(|(mount, _)| mount.filesystem == "overlay")
     }
 
     fn in_layer(&self, path: &Path) -> Option<(PathBuf, FileId)> {

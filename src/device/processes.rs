@@ -37,6 +37,9 @@ pub struct Opener {
 const LOOKS: u32 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
+/// The begin of a socket's name in `/proc/PID/fd`.
+const SOCKET: &[u8] = b"socket:";
+
 /// Who has a thing open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Openers {
@@ -105,7 +108,20 @@ impl Openers {
                     hides = true;
                     break;
                 }
-                if to.is_ok_and(|to| to == Path::new(ring::LINK)) {
+                let kind = to.unwrap_or_default();
+                if kind.as_os_str().as_encoded_bytes().starts_with(SOCKET) {
+                    let info = root.text(&info).unwrap_or_default();
+                    self.unseen.extend(in_flight(&info).map(|count| {
+                        let process = format!("process {pid} ({})", command());
+                        let files = if count == 1 { "an open file" } else { &format!("{count} open files") };
+                        Unseen::new(
+                            format!(
+                                "{files} on the way through a socket of {process} cannot be seen, nor whether the target is among them"
+                            ),
+                            format!("stop {process}, or check again once it has received them"),
+                        )
+                    }));
+                } else if kind == Path::new(ring::LINK) {
                     // The paths are those of the ring's owner, whose root may be another folder.
                     let of = |path: &PathBuf| name(&ring::in_root(&proc, path)).or_else(|| name(path));
                     let files = ring::files(root, &info);
@@ -227,6 +243,13 @@ fn thing_at(root: &Root, link: &Path) -> Option<StackNode> {
     }
 }
 
+/// How many open files somebody has sent to a socket (unix(7), `SCM_RIGHTS`) and nobody has received yet, as its fdinfo says since Linux 5.6: no
+/// table of descriptors has them meanwhile.
+fn in_flight(fdinfo: &str) -> Option<u32> {
+    let count = fdinfo.lines().find_map(|line| line.strip_prefix("scm_fds:"))?;
+    count.trim().parse().ok().filter(|count| *count > 0)
+}
+
 /// The `flags` of fdinfo are octal and hold the access mode in their two lowest bits (proc_pid_fdinfo(5)). None for a descriptor that only
 /// names the file (`O_PATH`).
 fn opened_for_writing(fdinfo: &str) -> Option<bool> {
@@ -238,6 +261,13 @@ fn opened_for_writing(fdinfo: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_on_their_way_through_a_socket_are_counted() {
+        assert_eq!(in_flight("pos:\t0\nflags:\t02\nscm_fds: 3\n"), Some(3));
+        assert_eq!(in_flight("pos:\t0\nflags:\t02\nscm_fds: 0\n"), None);
+        assert_eq!(in_flight("pos:\t0\nflags:\t02\n"), None);
+    }
 
     #[test]
     fn access_mode_is_in_the_lowest_bits() {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mounted_image::MountedImage;
+use super::mounted_image::{MountedImage, Suspect, may_be_unlisted};
 use super::overlay::Overlays;
 use super::{DevNumber, Mount, Root, SECTOR, Unseen};
 use crate::unit::Bytes;
@@ -190,6 +190,8 @@ pub struct Stack {
     pub unasked_loops: Vec<String>,
     /// Images that the kernel shows without a loop device.
     images: Vec<MountedImage>,
+    /// It shows more of them than the mounts that are visible here.
+    unlisted_images: bool,
 }
 
 /// Where the search stands.
@@ -253,12 +255,26 @@ impl Stack {
         })
     }
 
-    /// The mounted images of which a file, which is at a path, may be one although no mount names it.
-    pub(super) fn hidden_images(&self, root: &Root, file: StackNode, path: &Path) -> Vec<Unseen> {
+    /// The file of the layer that holds the bytes of this file of an overlay, as the path of that file; none for all other files.
+    pub(super) fn layer_path(&self, file: FileId, path: &Path) -> Option<PathBuf> {
+        let (layer, held) = self.overlays.holder_at(path, file);
+        (held != file).then_some(layer)
+    }
+
+    /// Whether a lease on this file, which is at a path, says nothing of who has the file open that holds its bytes: it is one of an overlay
+    /// whose layers are not visible here.
+    pub(super) fn lease_is_blind(&self, file: FileId, path: &Path) -> bool {
+        self.overlays.cover(path) && self.layer_path(file, path).is_none()
+    }
+
+    /// The mounted images of which a file, which is at a path, may be one although no mount names it; with `any` also where it does not look like
+    /// an image.
+    pub(super) fn hidden_images(&self, root: &Root, file: StackNode, path: &Path, any: bool) -> Vec<Unseen> {
         let there = std::fs::metadata(root.path(path)).ok().and_then(|about| StackNode::of(&about));
         let there = there.map(|thing| self.held(thing, || Some(path.to_path_buf())));
-        let path = (there == Some(file)).then_some(path);
-        self.images.iter().filter_map(move |image| image.may_show(root, file, path)).collect()
+        let suspect = Suspect { file, path: (there == Some(file)).then_some(path), any };
+        let unlisted = self.unlisted_images.then(|| may_be_unlisted(root, suspect)).flatten();
+        self.images.iter().filter_map(move |image| image.may_show(root, suspect)).chain(unlisted).collect()
     }
 
     /// Where a device or file itself is mounted.

@@ -92,9 +92,9 @@ impl Usage {
             Unseen::by_root(format!("what {name} shows cannot be seen: this user may not open /dev/{name}"))
         }));
         let files = sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_)));
-        unseen.extend(
-            files.flat_map(|file| stack.hidden_images(root, file, Path::new(&stack.shown(file).name))),
-        );
+        // The loop device itself has the file open, so that nothing tells who else has.
+        let hidden = |file| stack.hidden_images(root, file, Path::new(&stack.shown(file).name), true);
+        unseen.extend(files.flat_map(hidden));
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let openers = openers(root, &wanted);

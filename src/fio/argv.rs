@@ -205,6 +205,7 @@ impl CommandLine {
                 NamedWord::Option(option) if option.value_is_optional() => (option.name, Takes::Maybe),
                 NamedWord::Option(option) => (option.name, Takes::Value),
             };
+            let words = n..n + 1 + usize::from(takes == Takes::Value && value.is_none());
             let value = match (takes, value) {
                 (Takes::Nothing, Some(_)) => {
                     return Err(Mistake::value(&origin, name, "it takes no value".to_string()));
@@ -215,6 +216,9 @@ impl CommandLine {
                 },
                 (_, value) => value,
             };
+            if name == "output" {
+                self.command.output_arguments.push(words);
+            }
             match named {
                 NamedWord::Flag(flag) => self.flag(flag, value, &origin)?,
                 NamedWord::Option(option) => self.option(option, value, &origin)?,

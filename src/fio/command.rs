@@ -4,6 +4,7 @@
 //! Nothing is run here and no target is opened; job files are the only files that are read.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::unit::Nanos;
@@ -52,6 +53,8 @@ pub struct Command {
     pub files: Vec<PathBuf>,
     /// Which argument names each of them, counted from 0.
     pub file_arguments: Vec<usize>,
+    /// The arguments that name the file of the report, each time one is named.
+    pub output_arguments: Vec<Range<usize>>,
     /// Notes for the user, such as units that surprise.
     pub notes: Vec<String>,
 }
@@ -158,6 +161,7 @@ impl Command {
             noted: Vec::new(),
             files: Vec::new(),
             file_arguments: Vec::new(),
+            output_arguments: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -16,6 +16,7 @@ use super::finding::{Code, GuardFinding};
 use super::rules;
 use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
 use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
+use crate::output::late::told_if_late;
 use crate::unit::Bytes;
 
 pub use displaced::Displaced;
@@ -203,7 +204,7 @@ fn create(
         let source = io::Error::new(io::ErrorKind::InvalidInput, "a file name without folders is needed");
         return Err(GuardError::Io { what: "make", path: path.to_path_buf(), source, advice: "" });
     }
-    let file = open(root, path, true, Some(mode), 0, direct)?;
+    let file = told_if_late(path, |_| open(root, path, true, Some(mode), 0, direct))?;
     let facts = device::facts(root, path).inspect_err(|_| {
         let _ = std::fs::remove_file(root.path(path));
     })?;

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFl
 use rustix::io::Errno;
 
 use super::content::is_emptied;
+use super::late::told_if_late;
 use super::part_name::PartName;
 use super::{LONGEST_NAME, OutputError};
 use crate::standard_streams;
@@ -270,12 +271,15 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
         let why = "nothing in its folder can be renamed, as an output has to be (attribute a, chattr -a takes it off)";
         return Err(Unfit::Why(why.into()));
     }
-    let (_, part) = PartName::beside(folder, name).map_err(|e| match e.kind() {
-        // The folder is open, so that it is there: /proc and its like keep no files of others.
-        io::ErrorKind::NotFound => Unfit::Why("no file can be made in its folder".into()),
-        _ => e.into(),
-    })?;
-    Ok(part.remove()?)
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).unwrap_or_default();
+    told_if_late(&path.join(name), |_| {
+        let (_, part) = PartName::beside(folder, name).map_err(|e| match e.kind() {
+            // The folder is open, so that it is there: /proc and its like keep no files of others.
+            io::ErrorKind::NotFound => Unfit::Why("no file can be made in its folder".into()),
+            _ => e.into(),
+        })?;
+        Ok(part.remove()?)
+    })
 }
 
 /// A regular file: replaced where its folder allows that, else written as it is.

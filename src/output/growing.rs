@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::content::{Content, empty, fill, is_emptied};
 use super::destination::{FileVersion, OutputPlace};
+use super::late::told_if_late;
 use super::part_name::PartName;
 use super::{Elsewhere, OutputFile, beside, first_name, numbered};
 
@@ -23,6 +24,13 @@ impl OutputFile {
     /// # Errors
     /// The file cannot be made, or its folder went away.
     pub fn begin(&mut self) -> io::Result<File> {
+        match self.is_stream() {
+            true => self.begin_now(),
+            false => told_if_late(&self.path.clone(), |_| self.begin_now()),
+        }
+    }
+
+    fn begin_now(&mut self) -> io::Result<File> {
         match &mut self.place {
             OutputPlace::Stream(file) => {
                 empty(file)?;
@@ -38,7 +46,7 @@ impl OutputFile {
                 }
                 let free = beside(folder, name)?;
                 self.give_way(free);
-                self.begin()
+                self.begin_now()
             }
             OutputPlace::Fresh { folder, stem, extension } => {
                 let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
@@ -55,6 +63,13 @@ impl OutputFile {
     /// # Errors
     /// The content cannot be written whole.
     pub fn append(&mut self, content: Content<'_>) -> io::Result<()> {
+        match self.is_stream() {
+            true => self.append_now(content),
+            false => told_if_late(&self.path.clone(), |_| self.append_now(content)),
+        }
+    }
+
+    fn append_now(&mut self, content: Content<'_>) -> io::Result<()> {
         let file = match &self.place {
             OutputPlace::Stream(file) => file.try_clone()?,
             OutputPlace::Named { folder, name, replaceable } => match opened(folder, name, *replaceable)? {
@@ -62,10 +77,10 @@ impl OutputFile {
                 None => {
                     let free = beside(folder, name)?;
                     self.give_way(free);
-                    self.begin()?
+                    self.begin_now()?
                 }
             },
-            OutputPlace::Fresh { .. } => self.begin()?,
+            OutputPlace::Fresh { .. } => self.begin_now()?,
         };
         let written = fill(&file, content, &mut |_| Ok(()));
         if let OutputPlace::Named { replaceable, .. } = &mut self.place {
@@ -136,7 +151,8 @@ impl GrowingOutput {
             None => (self.to.begin()?, true),
         };
         let again: &[u8] = if begun { &[] } else { &self.begin };
-        let written = file.write_all(again).and_then(|()| file.write_all(piece));
+        let mut write = || file.write_all(again).and_then(|()| file.write_all(piece));
+        let written = if self.to.is_stream() { write() } else { told_if_late(&self.to.path, |_| write()) };
         let left = if is_emptied(&file).unwrap_or(false) { FileVersion::of_open(&file) } else { None };
         let (file, _) = self.file.insert((file, left));
         written?;

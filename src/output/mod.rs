@@ -12,8 +12,10 @@ mod colours;
 mod content;
 mod destination;
 mod growing;
+mod held_signals;
 mod identity;
 mod kind;
+pub mod late;
 mod part_name;
 pub mod patient_write;
 mod same_text;
@@ -41,6 +43,7 @@ pub use destination::{LINKS, holds_data};
 pub use growing::GrowingOutput;
 pub use identity::{FileIdentity, apart};
 pub use kind::{OutputKind, PLAN_MARK};
+use late::{told_if_late, until_killed};
 use part_name::PartName;
 pub use same_text::SameText;
 pub use second_place::MisplacedOutput;
@@ -219,7 +222,9 @@ impl OutputFile {
         if let OutputPlace::Named { folder, name, replaceable: Some(own) } = &self.place
             && FileVersion::of(folder, name) == Some(*own)
         {
-            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+            told_if_late(&self.path, |_| {
+                let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+            });
         }
     }
 
@@ -301,8 +306,14 @@ impl OutputFile {
     /// # Errors
     /// The new text cannot be written whole (a full disk, a folder that went away): the old one stays.
     pub fn save(&mut self, content: Content<'_>) -> io::Result<()> {
-        let kind = self.kind.filter(|_| !self.is_stream());
-        self.save_through(&|out| write_whole(kind, content, out), &mut |_| Ok(()))
+        // Who reads a stream may be slow.
+        if self.is_stream() {
+            return self.save_through(content, &mut |_| Ok(()));
+        }
+        let (kind, path) = (self.kind, self.path.clone());
+        told_if_late(&path, |held| {
+            self.save_through(&|out| write_whole(kind, content, out), &mut until_killed(held))
+        })
     }
 
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {

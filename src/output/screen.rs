@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::patient_write::PatientWriter;
 use super::{colours, standard_error};
@@ -116,9 +117,38 @@ pub fn show(text: &str) -> io::Result<()> {
 
 /// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run, nor to hold it up.
 pub fn say(text: &str) {
-    let shown = visible(text);
+    let short: String = text.split_inclusive('\n').map(shortened).collect();
+    let shown = visible(&short);
     let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown.into_owned() };
     standard_error::write(&shown);
+}
+
+/// Shortens a line of more than 1000 characters to its first and last 400: a message may repeat input of any length.
+fn shortened(line: &str) -> Cow<'_, str> {
+    let count = line.chars().count();
+    if count <= 1000 {
+        return line.into();
+    }
+    let front: String = line.chars().take(400).collect();
+    let end: String = line.chars().skip(count - 400).collect();
+    format!("{front} [... {} characters ...] {end}", count - 800).into()
+}
+
+/// Whoever shows lines while standard error is not for texts: a screen that has the terminal for itself.
+type LineTaker = Box<dyn Fn(&str) + Send>;
+static TAKER: Mutex<Option<LineTaker>> = Mutex::new(None);
+
+/// From now on this one shows the lines of [`insist`]; without one, standard error does.
+pub fn lines_go_to(taker: Option<LineTaker>) {
+    *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = taker;
+}
+
+/// Says a line that a person has to see now, whatever has the terminal.
+pub fn insist(text: &str) {
+    match &*TAKER.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(take) => take(text),
+        None => say(&format!("volproof: {text}\n")),
+    }
 }
 
 /// Waits, though not for long, until what was said is written: before the program ends.

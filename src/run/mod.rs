@@ -12,7 +12,6 @@ mod fleet_gather;
 mod fleet_run;
 mod fleet_start;
 mod fleet_work;
-mod late;
 mod leftover;
 mod measurement;
 #[cfg(feature = "mpi")]
@@ -31,7 +30,6 @@ mod targets;
 mod tests;
 mod tuning;
 
-use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,19 +71,8 @@ impl std::fmt::Display for Failure {
             return Ok(());
         }
         write!(f, "volproof: ")?;
-        self.message.lines().try_for_each(|line| writeln!(f, "{}", shortened(line)))
+        self.message.lines().try_for_each(|line| writeln!(f, "{line}"))
     }
-}
-
-/// Shortens a line of more than 1000 characters to its first and last 400: a message may repeat input of any length.
-fn shortened(line: &str) -> Cow<'_, str> {
-    let count = line.chars().count();
-    if count <= 1000 {
-        return line.into();
-    }
-    let front: String = line.chars().take(400).collect();
-    let end: String = line.chars().skip(count - 400).collect();
-    format!("{front} [... {} characters ...] {end}", count - 800).into()
 }
 
 impl From<anyhow::Error> for Failure {

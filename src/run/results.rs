@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::late::{PATIENCE, told_if_late, waits};
 use super::pipeline::{Ended, Front};
 use super::sheet::Sheet;
 use super::{Failure, leftover, output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
+use crate::output::late::PATIENCE;
 use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
@@ -121,16 +121,6 @@ impl SavePace {
     }
 }
 
-/// Saves an output. A filesystem that is frozen holds a write up until it is thawed, and with it all that follows.
-fn save(sheet: &mut Sheet, record: &Record, ui: &Ui) {
-    // Who reads a stream may be slow.
-    if sheet.file.is_stream() {
-        return sheet.save(record);
-    }
-    let path = sheet.file.path().to_path_buf();
-    told_if_late(PATIENCE, || ui.insist(&waits(&path)), || sheet.save(record));
-}
-
 impl Results {
     /// Opens all outputs; none may be one of the inputs and targets in `used`. A Record that has no name gets this stem and the time.
     ///
@@ -200,7 +190,7 @@ impl Results {
 
     /// Saves the Record alone, and tells the user where that fails.
     pub fn keep(&mut self, record: &Record) {
-        save(&mut self.record, record, &self.ui);
+        self.record.save(record);
         screen::say(&self.record.loss().unwrap_or_default());
     }
 
@@ -228,9 +218,7 @@ impl Results {
 
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.
     pub fn deliver(&mut self, record: &Record, kept: &[PathBuf], after: fn(&Record) -> String) -> bool {
-        std::iter::once(&mut self.record)
-            .chain(&mut self.others)
-            .for_each(|sheet| save(sheet, record, &self.ui));
+        std::iter::once(&mut self.record).chain(&mut self.others).for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
         // The next command reads the name that was asked for: a result under another name is lost to it.
         let elsewhere: Vec<String> = sheets().filter_map(|sheet| sheet.file.other_name()).collect();
@@ -282,7 +270,7 @@ impl Front for Results {
         }
         let Results { pace, record: sheet, ui, quiet, .. } = self;
         pace.spaced(|| {
-            save(sheet, record, ui);
+            sheet.save(record);
             // A quiet run is told at its end, on standard error.
             if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
                 ui.say(&loss);

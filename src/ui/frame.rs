@@ -184,7 +184,11 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     let doubt_lines = doubts.len().min(if rest > 12 { 4 } else { 2 }).min(rest);
     // Lines of the preparation give way to the figures.
     let said = run.stage.as_ref().map_or(&run.said[..], |stage| &run.said[stage.said_before..]);
-    let most = if run.stage.is_none() { rest } else { 2 };
+    let broken = |text: &String| broken(&foreign(text.trim()), area.width.saturating_sub(1).into());
+    let last = said.last().map_or(0, |text| broken(text).len());
+    let most = if run.stage.is_none() { rest } else { last.max(2) };
+    // More lines than the screen has rows are not seen.
+    let said: Vec<String> = said[said.len().saturating_sub(rest)..].iter().flat_map(broken).collect();
     let said_lines = said.len().min(most).min(rest - doubt_lines);
     let left = rest - doubt_lines - said_lines;
     let finished_lines = finished.len().min(left / 3);
@@ -215,10 +219,28 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
         }
         lines.push(line);
     }
-    let said = run.said[run.said.len() - said_lines..].iter();
-    lines
-        .extend(said.map(|text| Line::from(Span::styled(format!(" {}", foreign(text.trim())), paint.dim()))));
+    let said = said[said.len() - said_lines..].iter();
+    lines.extend(said.map(|text| Line::from(Span::styled(format!(" {text}"), paint.dim()))));
     Text::from(fitted(paint.signs(lines), area.width as usize)).render(area, buffer);
+}
+
+/// A text in lines of at most so many characters; a word that is longer is broken too, so that a command can be read whole.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("it has one");
+        let room = width.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
+        if word.chars().count() <= room {
+            let blank = if line.is_empty() { "" } else { " " };
+            *line += &format!("{blank}{word}");
+            continue;
+        }
+        let letters: Vec<char> = word.chars().collect();
+        let pieces = letters.chunks(width.max(1)).map(|piece| piece.iter().collect::<String>());
+        lines.extend(pieces);
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
 }
 
 /// The strip with its title and edges.

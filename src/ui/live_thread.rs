@@ -19,7 +19,7 @@ use super::live_run::{LiveNews, LiveRun, Panel};
 use super::outlook::OutlookPace;
 use super::terminal;
 use super::user_orders::{EndOrder, UserOrders};
-use crate::output::screen::has_micro;
+use crate::output::screen::{self, has_micro};
 
 /// Time between frames.
 const FRAME: Duration = Duration::from_millis(250);
@@ -50,10 +50,10 @@ impl LiveThread {
         let closed = Arc::new(AtomicBool::new(false));
         let signals = ScreenSignals::catch(&closed)?;
         let taken = terminal::take().and_then(|_| Terminal::new(terminal::backend()?));
-        let screen = taken.inspect_err(|_| terminal::give_back())?;
+        let drawn = taken.inspect_err(|_| terminal::give_back())?;
         let mut drawing = Drawing {
             inbox,
-            screen,
+            screen: drawn,
             orders: orders.clone(),
             interrupts,
             signals,
@@ -73,8 +73,14 @@ impl LiveThread {
             closed.store(true, Ordering::Relaxed);
             let _ = keep.send(said);
         };
-        let thread =
-            Builder::new().name(terminal::DRAWS.into()).spawn(body).inspect_err(|_| terminal::give_back())?;
+        let line = news.clone();
+        screen::lines_go_to(Some(Box::new(move |text| {
+            let _ = line.send(LiveNews::Said(text.into()));
+        })));
+        let thread = Builder::new().name(terminal::DRAWS.into()).spawn(body).inspect_err(|_| {
+            screen::lines_go_to(None);
+            terminal::give_back();
+        })?;
         Ok(LiveThread { news, orders, kept, thread: Some(thread) })
     }
 
@@ -91,6 +97,7 @@ impl LiveThread {
     /// Gives the terminal back, and returns the lines that stay.
     pub fn close(&mut self) -> Vec<String> {
         let Some(thread) = self.thread.take() else { return Vec::new() };
+        screen::lines_go_to(None);
         self.tell(LiveNews::Close);
         let kept = self.kept.recv_timeout(PATIENCE);
         // A thread that has said its last ends at once; one that has not waits for a terminal, and is left behind.

@@ -284,6 +284,16 @@ fn a_file_is_filled() {
     insta::assert_snapshot!(shown(&run, 80, 24));
 }
 
+/// Its end is a command, which nobody can use in part.
+#[test]
+fn a_long_line_that_is_said_during_a_step_is_shown_whole() {
+    let mut run = middle();
+    let thaw = format!("fsfreeze -u /mnt/{}", "x".repeat(100));
+    run.take(LiveNews::Said(format!("r.json has waited for 5 s to be written; {thaw}")));
+    let text: String = shown(&run, 80, 24).lines().map(|line| line.trim_matches([' ', '"'])).collect();
+    assert!(text.replace(' ', "").contains(&thaw.replace(' ', "")), "{text}");
+}
+
 #[test]
 fn nothing_is_coloured_without_colours() {
     let mut run = middle();

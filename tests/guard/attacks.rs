@@ -16,16 +16,38 @@ pub struct Rig {
     pub dir: TempDir,
     undo: Vec<(&'static str, Vec<OsString>)>,
     children: Vec<Child>,
+    _turn: File,
+}
+
+/// A turn together with all other tests, or alone: what no mount names may be any file of the machine that is in use.
+pub fn turn(alone: bool) -> File {
+    let program = File::open(env!("CARGO_BIN_EXE_volproof")).unwrap();
+    let lock = if alone {
+        rustix::fs::FlockOperation::LockExclusive
+    } else {
+        rustix::fs::FlockOperation::LockShared
+    };
+    rustix::fs::flock(&program, lock).unwrap();
+    program
 }
 
 impl Rig {
     /// Nothing, said aloud, without root.
     pub fn new() -> Option<Rig> {
+        Rig::with(false)
+    }
+
+    /// While no other test runs that has a file in use.
+    pub fn alone() -> Option<Rig> {
+        Rig::with(true)
+    }
+
+    fn with(alone: bool) -> Option<Rig> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: attaching a loop device needs root");
             return None;
         }
-        Some(Rig { dir: TempDir::new().unwrap(), undo: Vec::new(), children: Vec::new() })
+        Some(Rig { dir: TempDir::new().unwrap(), undo: Vec::new(), children: Vec::new(), _turn: turn(alone) })
     }
 
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -198,7 +220,7 @@ fn refused_within(rig: &Rig, within: &[&str], target: &Path, image: &Path, why: 
 }
 
 /// No consent gets a write to this device through.
-fn device_refused(rig: &Rig, device: &Path, image: &Path, why: &str) {
+pub fn device_refused(rig: &Rig, device: &Path, image: &Path, why: &str) {
     let before = fs::read(image).unwrap();
     let consent = consent(rig, device);
     for line in [RUN, MILLION] {

@@ -143,6 +143,7 @@ fn each_access_fits_one_kind_of_target() {
 
 /// The codes that stand in the way of writing over a file, without and with `--overwrite=shared`.
 fn in_the_way(path: &Path) -> [Vec<Code>; 2] {
+    let _turn = crate::attacks::turn(false);
     [false, true].map(|shared| {
         let found = match clear(&Root::system(), path, Access::Overwrite { shared }, false) {
             Ok(mut clearance) => return clearance.confirm().err().map(codes).unwrap_or_default(),

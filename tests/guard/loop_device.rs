@@ -15,6 +15,7 @@ pub const SIZE: u64 = 320 << 20;
 pub struct Loop {
     pub device: PathBuf,
     pub dir: TempDir,
+    _turn: File,
 }
 
 impl Loop {
@@ -29,11 +30,12 @@ impl Loop {
             eprintln!("skipped: root is needed to attach a loop device");
             return None;
         }
+        let _turn = crate::attacks::turn(false);
         let out =
             Command::new("losetup").args(["--partscan", "--find", "--show"]).arg(file).output().unwrap();
         assert!(out.status.success(), "losetup: {}", String::from_utf8_lossy(&out.stderr));
         let device = PathBuf::from(String::from_utf8(out.stdout).unwrap().trim());
-        Some(Loop { device, dir })
+        Some(Loop { device, dir, _turn })
     }
 
     pub fn name(&self) -> &str {

@@ -6,6 +6,7 @@ mod clearance;
 mod data;
 mod doors;
 mod files;
+mod frozen;
 mod loop_device;
 mod mounted_images;
 mod paths;

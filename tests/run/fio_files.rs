@@ -140,7 +140,8 @@ fn a_file_larger_than_its_filesystem_grows_until_it_ends() {
     }
 }
 
-/// The installed fio writes reports and logs into the files that are there, and their other names would show them too.
+/// The installed fio writes logs into the files that are there, and their other names would show them too. Its report is a new file under the
+/// name, as all files are that volproof writes itself.
 #[test]
 fn the_installed_fio_is_not_given_files_with_other_names() {
     if tools().len() < 2 {
@@ -156,8 +157,14 @@ fn the_installed_fio_is_not_given_files_with_other_names() {
         std::fs::write(&precious, held).unwrap();
         std::fs::hard_link(&precious, bench.path().join(name)).unwrap();
         let job = ["fio", "--name=a", "--size=64k", "--rw=read", option];
-        bench.run(&[&job[..], &["--iodepth_low=1"]].concat()).ended(3).says(&["the file has 2 names"]);
-        assert_eq!(Bench::names(bench.path()), ["precious", name]);
+        let handed_over = [&job[..], &["--iodepth_low=1"]].concat();
+        if name == "report" {
+            bench.run(&handed_over).ended(0);
+        } else {
+            bench.run(&handed_over).ended(3).says(&["the file has 2 names"]);
+            assert_eq!(Bench::names(bench.path()), ["precious", name]);
+        }
+        assert_eq!(std::fs::read(&precious).unwrap(), held.as_bytes());
         // Without it the job runs here, and the file gets a new one under its name.
         bench.run(&job).ended(0);
         assert_eq!(std::fs::read(&precious).unwrap(), held.as_bytes());
@@ -193,6 +200,32 @@ fn the_state_of_a_check_replaces_no_file_of_the_user() {
             assert!(state.exists());
         }
     }
+}
+
+/// fio empties each file that an `--output` names, and writes to the last one. Only that one was checked.
+#[test]
+fn the_installed_fio_opens_no_report_but_the_one_that_was_checked() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let [notes, report] = ["notes.txt", "r.txt"].map(|name| bench.path().join(name));
+    for reports in [&["--output=notes.txt", "--output=r.txt"][..], &["-o", "notes.txt", "--output", "r.txt"]]
+    {
+        std::fs::write(&notes, "my notes\n").unwrap();
+        let jobs = ["--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--filename=f"];
+        bench.run(&[&["fio"], reports, &jobs].concat()).ended(0);
+        assert_eq!(std::fs::read(&notes).unwrap(), b"my notes\n", "{reports:?}");
+        let text = std::fs::read_to_string(&report).unwrap();
+        assert!(text.contains("write: IOPS=") && text.ends_with('\n'), "{reports:?}: {text}");
+    }
+    // Whoever started the program has the file behind standard output open too.
+    let line =
+        "fio --output=/dev/stdout --verify=crc32c --size=64k --rw=write --name=a --filename=f > out.txt";
+    let script = format!("{} {line}; exit $?", env!("CARGO_BIN_EXE_volproof"));
+    Ran::of(bench.program("bash").args(["-c", &format!("exec 5>>out.txt; {script}")]).output().unwrap())
+        .ended(0);
+    assert!(std::fs::read_to_string(bench.path().join("out.txt")).unwrap().contains("write: IOPS="));
 }
 
 /// The installed fio gets the jobs that were checked: those of a pipe are there once, and a file may change meanwhile.

@@ -19,3 +19,23 @@ fn more_rings_than_open_files_are_refused_and_a_soft_limit_is_raised() {
     limited("-n 256", &format!("plan {load} --engine psync")).ended(0);
     assert_eq!(Bench::names(&bench.path().join("data")), [""; 0]);
 }
+
+/// A message repeats no input of any length, and no word of any length is compared with all names.
+#[test]
+fn a_message_is_short_whatever_it_repeats() {
+    let bench = Bench::new();
+    let long = "z".repeat(100_000);
+    std::fs::write(bench.path().join("section.fio"), "[".repeat(1_000_000)).unwrap();
+    std::fs::write(bench.path().join("option.fio"), "[a]\n".to_string() + &long + "=1\n").unwrap();
+    for (words, code) in [
+        (vec!["run", ".", "--rw", &long], 2),
+        (vec!["run", ".", &("--".to_string() + &long)], 2),
+        (vec!["promise", &long], 2),
+        (vec!["fio", "--parse-only", "section.fio"], 1),
+        (vec!["fio", "--parse-only", "option.fio"], 1),
+    ] {
+        let ran = bench.run(&words);
+        assert_eq!(ran.code, Some(code), "{:.50?}", words);
+        assert!(ran.err.len() < 10_000, "{:.50?}: {} bytes", words, ran.err.len());
+    }
+}

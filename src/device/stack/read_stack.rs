@@ -15,7 +15,7 @@ use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, StackNode, device_map
 use crate::device::SECTOR;
 use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
-use crate::device::mounted_image::MountedImage;
+use crate::device::mounted_image::{MountedImage, more_than, stay_more_than};
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
 use crate::device::{DevNumber, FilePlace, Mount, Root, Unseen, ioctl, number_at, pools};
@@ -55,6 +55,12 @@ impl Stack {
         stack.pools = pools::members(root).iter().filter_map(|n| stack.named(root, n)).collect();
         stack.read_swaps(root);
         stack.read_mounts(root, &mounts);
+        stack.unlisted_images = more_than(root, &stack.images)
+            && stay_more_than(root, || {
+                let mut now = Stack::default();
+                now.read_mounts(root, &all_mounts(root));
+                now.images
+            });
         stack
     }
 

@@ -16,6 +16,7 @@ use super::{Failure, messages};
 use crate::fio::command::Command;
 use crate::fio::plan::Obstacle;
 use crate::fio::{installed, jobfile};
+use crate::output::OutputFile;
 use crate::run::end_signals;
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
@@ -56,14 +57,16 @@ pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<u8, Fa
 }
 
 /// The arguments with the texts of the job files as they were read and checked: a file may change until fio reads it, and a pipe is read once.
-/// The files live in memory, and fio inherits them.
+/// These files live in memory. The report goes to the file that was checked, whatever takes its name until fio opens it; names of other
+/// reports, which fio would empty, are left out. fio inherits the files.
 ///
 /// # Errors
-/// When there is no room for them.
-pub fn with_texts(
+/// When there is no room for them, or the report cannot be made.
+pub fn with_checked_files(
     arguments: &[OsString],
     command: &Command,
     texts: &[(String, String)],
+    report: Option<&mut OutputFile>,
 ) -> Result<(Vec<OsString>, Vec<File>), Failure> {
     let mut arguments = arguments.to_vec();
     let mut files = Vec::new();
@@ -80,6 +83,24 @@ pub fn with_texts(
             .map_err(|e| Failure { code: 1, message: format!("{name} cannot be handed to fio: {e}") })?;
         arguments[*argument] = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
         files.push(file);
+    }
+    let given = |n: &usize| command.output_arguments.iter().any(|words| words.contains(n));
+    let words = arguments.into_iter().enumerate().filter(|(n, _)| !given(n));
+    let mut arguments: Vec<OsString> = words.map(|(_, word)| word).collect();
+    if let Some(report) = report {
+        let mut output = OsString::from("--output=");
+        output.push(match report.is_stream() {
+            true => report.path().into(),
+            false => {
+                let opened = report.begin().and_then(|file| Ok(File::from(rustix::io::dup(file)?)));
+                let file = opened
+                    .map_err(|e| Failure { code: 1, message: format!("{}: {e}", report.path().display()) })?;
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                files.push(file);
+                OsString::from(path)
+            }
+        });
+        arguments.insert(0, output);
     }
     Ok((arguments, files))
 }

@@ -145,16 +145,16 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let mut used = files_of(targets, &job_files);
             open_logs(&command, &mut used).map_err(as_fio)?;
             spare_by_fio(&command, &used).map_err(as_fio)?;
-            if let Some(path) = &command.output {
-                output::apart(
-                    &[&crate::run::output("--output", path, OutputKind::FioReport).map_err(as_fio)?],
-                    &used,
-                )
-                .map_err(|e| as_fio(e.into()))?;
+            let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);
+            let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
+            output::apart(&report.iter().collect::<Vec<_>>(), &used).map_err(|e| as_fio(e.into()))?;
+            let (arguments, files) =
+                hand_over::with_checked_files(&rest, &command, &job_files, report.as_mut())?;
+            if let Some(told) = report.as_ref().and_then(OutputFile::other_name) {
+                messages::say(&told);
             }
-            let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
             let ended = hand_over::to_installed(&arguments, &needs)?;
-            drop((texts, cleared));
+            drop((files, cleared));
             if ended == 0 {
                 whole_outputs::check(&command)?;
             }
@@ -287,9 +287,8 @@ fn guarded(
     devices::spare_job_files(command, job_files, &files)?;
     let mut written = devices::written(command, &files);
     written.extend(devices::laid_out(command, handed_over, &files, look));
-    // The installed fio writes its logs and its report into the files that are there.
+    // The installed fio writes its logs into the files that are there.
     let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
-    written.extend(command.output.iter().filter(|path| handed_over && path.is_file()).cloned());
     let cleared = devices::clear(root, &written, &replaced, own).map_err(as_fio)?;
     if handed_over {
         devices::spare_read_files(command, &files, look)?;
