@@ -140,6 +140,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             evidence.extend(beside_chance(s, over, flat.is_some()));
             s.held_together()
         }
+        // Samples of our own that are too few for that: I/Os that hang for a fixed time give the rate a period as well.
+        None if case.run.is_some() => flat.is_some(),
         None => {
             let over = b.modes.samples_over_chance(n, s);
             let even = over.filter(|over| *over < TOGETHER);
@@ -218,13 +220,17 @@ fn beside_chance(s: &Summary, over_chance: f64, flat: bool) -> Option<String> {
 /// The advice for a rate below the promise.
 pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; then open a ticket";
 
-/// The advice for a rate that a throttle holds. Nobody is advised to buy more while the promise is not kept.
+/// The advice for a rate above the promise.
+const MORE_THAN_PROMISED: &str = "this is more than is promised of what was named, a burst or another volume: check type, size and what was bought before you buy more";
+
+/// The advice for a rate that a throttle holds. Nobody is advised to buy more while the promise is not kept, or is another volume's.
 fn advice(case: &DiagnosisCase<'_>, otherwise: String) -> String {
     let s = &case.summary;
-    let short = s.promised.zip(s.iops).is_some_and(|(p, x)| p.is_missed(x, s.bytes_per_second));
-    match short && !case.own_cgroup() {
-        true => LESS_THAN_BOUGHT.into(),
-        false => otherwise,
+    let promised = s.promised.zip(s.iops).filter(|_| !case.own_cgroup());
+    match promised {
+        Some((p, x)) if p.is_missed(x, s.bytes_per_second) => LESS_THAN_BOUGHT.into(),
+        Some((p, x)) if p.is_exceeded(x, s.bytes_per_second) => MORE_THAN_PROMISED.into(),
+        _ => otherwise,
     }
 }
 
