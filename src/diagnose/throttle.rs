@@ -3,7 +3,8 @@
 //! Other explanations of two speeds are a cache that hits and misses, a tier, and a device that collects garbage: Little's law
 //! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: counts that are too even
 //! for I/Os which are slow by chance (`stats::held_together`), and a comb (requests held for one, two and three periods). A token bucket is
-//! `likely` with one of these signs, or at the rate of the promise; in a report, which has no counts, where its period shows in the rate, or the rate
+//! `likely` with one of these signs, or at the rate of the promise. A run of too few periods to count shows neither chance nor its absence, unless its
+//! rate does not move; in a report, which has no counts, where its period shows in the rate, or the rate
 //! or its samples are too even for chance, or its period is one that throttles use and not the length of the slow I/Os: I/Os that take 100 ms each have
 //! that period by Little's law. Otherwise it is `possible`. It is never `proven`: see [`bucket`].
 
