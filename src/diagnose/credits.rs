@@ -3,7 +3,7 @@
 use super::summary::bins;
 use super::{Confidence, DiagnosisCase, Finding};
 use crate::codes;
-use crate::stats::burst::BurstSeen;
+use crate::stats::burst::{BurstSeen, FEWEST};
 use crate::unit::significant;
 
 fn found(case: &DiagnosisCase<'_>) -> Option<(BurstSeen, f64)> {
@@ -109,7 +109,7 @@ fn of_surplus(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (x, p, seconds) = (s.iops?, s.promised?.iops, s.window?.as_seconds());
     let quota = super::throttle::TokenBucket::of(s)?.quota;
     let surplus = (x - p) * seconds;
-    (case.run.is_none() && surplus > 0.05 * quota && surplus <= 1.1 * quota).then(|| {
+    (case.run.is_none() && surplus > (0.05 * quota).max(FEWEST) && surplus <= 1.1 * quota).then(|| {
         Finding::new(
             codes::FULL_BUCKET_AT_START,
             Confidence::Possible,

@@ -255,8 +255,8 @@ impl Summary {
     }
 
     /// The mean latency, where slow I/Os hold most of the requests in flight and more depth would let the other I/Os go on beside them. So
-    /// it is for a shallow queue, and below `plenty` for a queue whose I/Os are slow one by one, or whose report without samples does not
-    /// exclude that. With one request at a time the mean is the only latency.
+    /// it is for a shallow queue, and below `plenty` for a queue whose I/Os are slow one by one, or where too few counts or a report without
+    /// samples do not exclude that. With one request at a time the mean is the only latency.
     pub fn mean_where_slow_ios_fill(&self, plenty: u64) -> Option<Nanos> {
         let (depth, mean) = (self.in_flight?, self.mean_ns?);
         let modes = Modes::of(self);
@@ -266,7 +266,10 @@ impl Summary {
             modes.filter(|_| !together).map(|modes| modes.passed).or_else(|| self.near_quantile(0.5))?;
         let times = mean / (quick.0 as f64).max(1.0);
         let unseen = self.cv_of_seconds.is_none() && self.offered.is_none();
-        let deepest = match self.slow_one_by_one() || unseen && (modes.is_some() || times >= TWO_SPEEDS) {
+        // Two speeds, and too few of their periods to tell whether the slow I/Os come one by one.
+        let untold = modes.is_some() && self.over_chance.is_none() && self.offered.is_none();
+        let open = untold || unseen && times >= TWO_SPEEDS;
+        let deepest = match self.slow_one_by_one() || open {
             true => plenty,
             false => FILLED_BY_FEW,
         };
@@ -427,11 +430,20 @@ impl Promised {
 impl Promised {
     /// Whether a rate is below the promise, in the unit of the limit that decides; bytes per second in the reading that they are nearer to.
     pub fn is_missed(&self, iops: f64, bytes_per_second: Option<f64>) -> bool {
-        let ratio = match bytes_per_second.filter(|_| !self.binding.counts_ios()) {
+        self.kept(iops, bytes_per_second) < 1.0 - AT_PROMISE
+    }
+
+    /// Whether a rate is above the promise, likewise: a burst, or a volume that another promise is made for.
+    pub fn is_exceeded(&self, iops: f64, bytes_per_second: Option<f64>) -> bool {
+        self.kept(iops, bytes_per_second) > 1.0 + AT_PROMISE
+    }
+
+    /// The rate as a multiple of the promise.
+    fn kept(&self, iops: f64, bytes_per_second: Option<f64>) -> f64 {
+        match bytes_per_second.filter(|_| !self.binding.counts_ios()) {
             Some(bytes) => bytes / self.nearest_bytes(bytes),
             None => iops / self.iops,
-        };
-        ratio < 1.0 - AT_PROMISE
+        }
     }
 
     /// The promised bytes per second; where their unit is in doubt, the reading that a measured rate is nearer to.

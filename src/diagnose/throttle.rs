@@ -3,9 +3,10 @@
 //! Other explanations of two speeds are a cache that hits and misses, a tier, and a device that collects garbage: Little's law
 //! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: counts that are too even
 //! for I/Os which are slow by chance (`stats::held_together`), and a comb (requests held for one, two and three periods). A token bucket is
-//! `likely` with one of these signs, or at the rate of the promise; in a report, which has no counts, where its period shows in the rate, or the rate
-//! or its samples are too even for chance. A period that throttles use is no such sign: 1 % of the I/Os at 80 ms beside 200 us have 100 ms by
-//! Little's law. Otherwise it is `possible`. It is never `proven`: see [`bucket`].
+//! `likely` with one of these signs, or at the rate of the promise. A run of too few periods to count shows neither chance nor its absence, unless its
+//! rate does not move. In a report, which has no counts, a bucket is `likely` where its period shows in the rate, or the rate or its samples are too
+//! even for chance. A period that throttles use is no such sign: 1 % of the I/Os at 80 ms beside 200 us have 100 ms by Little's law. Otherwise it is
+//! `possible`. It is never `proven`: see [`bucket`].
 
 use super::summary::TOGETHER;
 use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
@@ -138,6 +139,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             evidence.extend(beside_chance(s, over, flat.is_some()));
             s.held_together()
         }
+        // Samples of our own that are too few for that: I/Os that hang for a fixed time give the rate a period as well.
+        None if case.run.is_some() => flat.is_some(),
         None => {
             let over = b.modes.samples_over_chance(n, s);
             let even = over.filter(|over| *over < TOGETHER);
@@ -213,13 +216,17 @@ fn beside_chance(s: &Summary, over_chance: f64, flat: bool) -> Option<String> {
 /// The advice for a rate below the promise.
 pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; then open a ticket";
 
-/// The advice for a rate that a throttle holds. Nobody is advised to buy more while the promise is not kept.
+/// The advice for a rate above the promise.
+const MORE_THAN_PROMISED: &str = "this is more than is promised of what was named, a burst or another volume: check type, size and what was bought before you buy more";
+
+/// The advice for a rate that a throttle holds. Nobody is advised to buy more while the promise is not kept, or is another volume's.
 fn advice(case: &DiagnosisCase<'_>, otherwise: String) -> String {
     let s = &case.summary;
-    let short = s.promised.zip(s.iops).is_some_and(|(p, x)| p.is_missed(x, s.bytes_per_second));
-    match short && !case.own_cgroup() {
-        true => LESS_THAN_BOUGHT.into(),
-        false => otherwise,
+    let promised = s.promised.zip(s.iops).filter(|_| !case.own_cgroup());
+    match promised {
+        Some((p, x)) if p.is_missed(x, s.bytes_per_second) => LESS_THAN_BOUGHT.into(),
+        Some((p, x)) if p.is_exceeded(x, s.bytes_per_second) => MORE_THAN_PROMISED.into(),
+        _ => otherwise,
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct DirectionSum {
     pub(super) bytes: u64,
     pub(super) runtime_ms: u64,
     pub(super) latencies: Histogram,
+    /// The longest I/O that came back after the window.
+    pub(super) longest_after: Nanos,
     pub(super) bandwidth: Sampled,
     pub(super) iops: Sampled,
 }
@@ -100,6 +102,10 @@ pub(super) fn add(
         sum.bytes = sum.bytes.saturating_add(moved.bytes.0);
         stream.service.iter().for_each(|second| sum.latencies.merge_sparse(second));
     }
+    // fio waits for the I/Os in flight at the end, and its longest latency is of those as well. Which direction they had is not kept.
+    if step.rw.directions().first() == Some(&d) {
+        sum.longest_after = sum.longest_after.max(record.drained_max_ns);
+    }
     // fio counts microseconds, and begun milliseconds of them.
     sum.runtime_ms = sum.runtime_ms.max((record.window_ns.0 / 1000).div_ceil(1000));
     let per_second = 1_000_000_000 / SAMPLED_EVERY;
@@ -150,7 +156,9 @@ pub(super) fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
         if disabled {
             return none();
         }
-        percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] })
+        let told = percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] });
+        let max = if sum.ios > 0 { told.max.max(sum.longest_after) } else { told.max };
+        Latency { max, ..told }
     };
     let ms = sum.runtime_ms;
     let per_second = |n: u64| (u128::from(n) * 1000).checked_div(u128::from(ms)).unwrap_or(0) as f64;

@@ -175,6 +175,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
             all.bytes = all.bytes.saturating_add(sum.bytes);
             all.runtime_ms = all.runtime_ms.max(sum.runtime_ms);
             all.latencies.merge(&sum.latencies);
+            all.longest_after = all.longest_after.max(sum.longest_after);
             all.bandwidth.add(&sum.bandwidth);
             all.iops.add(&sum.iops);
         }

@@ -24,6 +24,8 @@ pub struct MachineWindow {
     pub late_ns: i64,
     /// The length of its window.
     pub window: Nanos,
+    /// The time after its window in which none of its requests in flight came back.
+    pub silent_after: Nanos,
 }
 
 impl MachineWindow {
@@ -97,14 +99,11 @@ impl StepSums {
             }
             add_column(&mut self.sum.in_flight_ns, at * PER_SECOND as usize, &series.in_flight_ns);
         }
-        let silent = step.targets.iter().map(|t| t.series.silent_after_ns).min().unwrap_or_default();
-        let first = self.machines.is_empty();
-        // Where one machine is answered, all of them together are.
-        self.sum.silent_after_ns = if first { silent } else { silent.min(self.sum.silent_after_ns) };
+        let silent_after = step.targets.iter().map(|t| t.series.silent_after_ns).min().unwrap_or_default();
         // A stored Record may name any window: it has no more than its samples.
         let sampled = step.targets.iter().map(|t| t.series.in_flight_ns.len()).max().unwrap_or(0) as u64;
         let window = step.window_ns.min(Nanos(sampled.saturating_mul(GRID.0)));
-        self.machines.push(MachineWindow { rank, second, late_ns, window });
+        self.machines.push(MachineWindow { rank, second, late_ns, window, silent_after });
     }
 
     /// Moves what was added so far behind so many seconds of nothing.
@@ -143,8 +142,26 @@ impl StepSums {
         Some((*first, *self.machines.iter().max_by_key(|m| m.second)?))
     }
 
+    /// How long after the common window nothing came back to any machine. Where one of them is answered, all of them together are. A machine whose
+    /// window goes on shows that as far as it goes, and then by its own requests in flight.
+    fn silence_after(&self, common: &CommonWindow) -> Nanos {
+        let starts = (common.second - self.base).max(0) as usize * PER_SECOND as usize;
+        let ends = starts + (common.length.0 / GRID.0) as usize;
+        let columns = || Direction::ALL.into_iter().filter_map(|d| Some(&self.sum.stream(d)?.track.ios));
+        let answered = |i: &usize| columns().any(|ios| ios.get(*i).is_some_and(|n| *n > 0));
+        let longest = columns().map(Vec::len).max().unwrap_or(0);
+        let quiet = (ends..longest).take_while(|i| !answered(i)).count() as u64 * GRID.0;
+        let silent = |m: &MachineWindow| match common.left_out(m).1.0 {
+            // Its last interval may be cut short.
+            rest if rest < quiet + GRID.0 => rest.saturating_add(m.silent_after.0),
+            _ => quiet,
+        };
+        Nanos(self.machines.iter().map(silent).min().unwrap_or(0))
+    }
+
     /// The sums within the common window.
     pub fn within(mut self, common: &CommonWindow) -> Series {
+        self.sum.silent_after_ns = self.silence_after(common);
         let skip = (common.second - self.base).max(0) as usize;
         let grid = skip * PER_SECOND as usize;
         let cut = |column: &mut Vec<u64>| drop(column.drain(..grid.min(column.len())));
@@ -158,9 +175,6 @@ impl StepSums {
             }
         }
         cut(&mut self.sum.in_flight_ns);
-        if self.machines.iter().any(|m| common.left_out(m).1 > Nanos(0)) {
-            self.sum.silent_after_ns = Nanos(0);
-        }
         self.sum.close(common.length);
         self.sum
     }
@@ -262,6 +276,31 @@ mod tests {
         sums.add(0, 0, &step(0, 5));
         sums.add(1, 0, &short);
         assert_eq!(sums.common().unwrap().length, Nanos::seconds(4));
+    }
+
+    #[test]
+    fn a_stop_at_the_end_lasts_as_long_as_no_machine_is_answered() {
+        let stopped = |seconds, dead: usize, after: u64| {
+            let mut step = step(0, seconds);
+            let series = &mut step.targets[0].series;
+            let ios = &mut series.read.as_mut().unwrap().track.ios;
+            let alive = ios.len() - dead;
+            ios[alive..].fill(0);
+            series.silent_after_ns = Nanos::seconds(after);
+            step
+        };
+        let silence = |machines: &[(i64, StepRecord)]| {
+            let mut sums = StepSums::default();
+            machines.iter().for_each(|(late, step)| sums.add(0, late * SECOND, step));
+            let common = sums.common().unwrap();
+            sums.within(&common).silent_after_ns
+        };
+        assert_eq!(silence(&[(0, stopped(10, 5, 8)), (0, stopped(10, 5, 7))]), Nanos::seconds(7));
+        assert_eq!(silence(&[(0, stopped(10, 5, 8)), (0, step(0, 10))]), Nanos(0), "one is answered");
+        // The second machine began two seconds later, and its window goes on.
+        assert_eq!(silence(&[(0, stopped(10, 5, 8)), (2, stopped(10, 30, 5))]), Nanos::seconds(7));
+        // The volume came back within that time.
+        assert_eq!(silence(&[(0, stopped(10, 5, 1)), (2, step(0, 10))]), Nanos::millis(900));
     }
 
     proptest! {

@@ -224,6 +224,11 @@ impl Claim {
         if self.metric.less_is_better() { 1.0 / self.ratio } else { self.ratio }
     }
 
+    /// Whether the figure lies on the wrong side of its limit, however surely.
+    pub fn misses_limit(&self) -> bool {
+        if self.metric.less_is_better() { self.measured > self.limit } else { self.measured < self.limit }
+    }
+
     /// The row of its step in which a claim stands: for a need that of its own I/Os, for a promise that of the step as a whole, which
     /// is the total of a mix. `None` where the step only flushed.
     pub fn row(&self, step: &StepRecord) -> Option<&'static str> {

@@ -153,12 +153,14 @@ fn untested(v: &Verdict) -> String {
     v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
 }
 
-/// The claim that is told first: of the gravest outcome the one that more time does not decide, and then the one furthest from its promise.
+/// The claim that is told first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
+/// decide, and then the one nearest to its limit.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
     let first = |a: &&Claim, b: &&Claim| {
+        let missed = |c: &Claim| if c.misses_limit() { c.room() } else { 1.0 };
         let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
-        by_time.then_with(|| a.room().total_cmp(&b.room()))
+        missed(a).total_cmp(&missed(b)).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
     };
     of_outcome.min_by(first)
 }
@@ -397,5 +399,37 @@ fn ios(step: &StepRecord) -> String {
     match &step.reported {
         Some(reported) if names.is_empty() => reported.mixed_name().into(),
         _ => names.join(" and "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::limit_answer::ClaimAnswer;
+
+    #[test]
+    fn the_claim_that_misses_its_promise_by_most_is_told_first() {
+        let open = |step: &str, metric, promised: f64, measured: f64, more: Option<u64>| {
+            let found = ClaimAnswer::open(measured, promised, None, more);
+            Claim::new(step, metric, Outcome::Inconclusive, promised, found, "a reason".into())
+        };
+        let verdict = |claims| Verdict {
+            outcome: Some(Outcome::Inconclusive),
+            against: String::new(),
+            tolerance: 0.02,
+            claims,
+            beyond: Vec::new(),
+            untested: Vec::new(),
+            notes: Vec::new(),
+        };
+        let first = |claims| gravest(&verdict(claims)).map(|c| c.step.clone());
+        let rate = open("rate", Metric::Iops, 3000.0, 200.0, Some(52));
+        let latency = open("latency", Metric::Latency, 1e6, 5e6, None);
+        assert_eq!(first(vec![latency.clone(), rate.clone()]).as_deref(), Some("rate"));
+        // More than is promised misses nothing, whatever decides it.
+        let excess = open("excess", Metric::Throughput, 125e6, 200e6, None);
+        assert_eq!(first(vec![excess.clone(), rate]).as_deref(), Some("rate"));
+        let short = open("short", Metric::Iops, 3000.0, 3010.0, Some(52));
+        assert_eq!(first(vec![short, excess]).as_deref(), Some("excess"), "more time does not decide it");
     }
 }

@@ -22,6 +22,8 @@ const CHANCE: f64 = 1e-5;
 const LEVEL: f64 = 0.25;
 /// A first window that adds less than this share to the rate is ignored.
 const WORTH: f64 = 0.001;
+/// A quota adds at least so many events. Fewer are chance, or the requests that all begin at once.
+pub const FEWEST: f64 = 4.0;
 
 /// A level that lasted for so many seconds, or for this share of the run and [`LEAST_SEEN`], is a baseline.
 pub const BASELINE: f64 = 60.0;
@@ -114,7 +116,7 @@ impl BurstSeen {
         let length = bins.iter().take_while(|n| stands_out(**n)).count();
         let surplus: f64 = bins[..length].iter().map(|&n| n as f64 - base).sum();
         let total: f64 = bins.iter().map(|&n| n as f64).sum();
-        (length > 0 && length <= bins.len() / 4 && surplus > WORTH * total).then(|| BurstSeen {
+        (length > 0 && length <= bins.len() / 4 && surplus > (WORTH * total).max(FEWEST)).then(|| BurstSeen {
             seconds: length as f64 / PER_SECOND as f64,
             level_per_second: mean(&bins[..length].iter().map(|&n| n as f64).collect::<Vec<_>>())
                 * PER_SECOND as f64,
@@ -205,6 +207,10 @@ mod tests {
         bins[0] += 1644;
         let b = BurstSeen::of(&bins).unwrap();
         assert_eq!((b.surplus, b.seconds, b.baseline_per_second), (1644.0, 0.1, 20_000.0));
+        // One I/O more is no quota.
+        let mut few = vec![1; 600];
+        few[0] += 1;
+        assert_eq!(BurstSeen::of(&few), None);
         assert!((20_000.0 + b.adds_per_second(13.0) - 20_126.5).abs() < 0.1);
     }
 

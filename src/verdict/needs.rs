@@ -9,14 +9,15 @@ use super::needs_of_reports;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
-use crate::diagnose::Summary;
+use crate::diagnose::{self, Summary};
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
     Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, Untested,
 };
-use crate::sample::{Direction, Stream};
+use crate::sample::{Direction, PER_SECOND, Stream};
 use crate::shell_word::shell;
+use crate::stats::burst::BurstSeen;
 use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::mean_latency::MeanLatency;
@@ -26,6 +27,9 @@ use crate::unit::{Nanos, significant, total};
 
 /// Seconds of an hour.
 const HOUR: usize = 3600;
+
+/// A figure with its answer, and the reasons of that.
+type Figure = (Metric, ClaimAnswer, Vec<String>);
 
 /// A need with the application that has it, and the step that shows it.
 struct NeedCase<'a> {
@@ -173,16 +177,41 @@ impl NeedCase<'_> {
     }
 
     /// The figure of the need by the step's own samples, with its answer.
-    fn measured(&self, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    fn measured(&self, limit: f64) -> Option<Figure> {
         match self.need.figure.kind {
             FigureKind::Iops => self.rate(Metric::Iops, limit),
             FigureKind::Throughput => self.rate(Metric::Throughput, limit),
-            FigureKind::Latency(figure) => match figure.share() {
-                None => self.mean(limit),
-                Some(share) => self.percentile(&figure.to_string(), share, Nanos(limit as u64)),
-            },
-            FigureKind::Over(latency) => self.slow_share(latency, limit),
+            FigureKind::Latency(_) | FigureKind::Over(_) => {
+                let seconds = self.seconds();
+                let whole = self.of_latencies(&seconds, limit)?;
+                Some(
+                    self.in_baseline(&seconds, limit)
+                        .filter(|_| whole.1.answer == LimitAnswer::Pass)
+                        .unwrap_or(whole),
+                )
+            }
         }
+    }
+
+    /// The figure of these seconds, where it is one of latencies.
+    fn of_latencies(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
+        match self.need.figure.kind {
+            FigureKind::Iops | FigureKind::Throughput => None,
+            FigureKind::Over(latency) => self.slow_share(seconds, latency, limit),
+            FigureKind::Latency(figure) => match figure.share() {
+                None => self.mean(seconds, limit),
+                Some(share) => self.percentile(seconds, &figure.to_string(), share, Nanos(limit as u64)),
+            },
+        }
+    }
+
+    /// The figure of the baseline after a burst, where it does not keep the limit: the many quick I/Os of the burst hide it in the whole.
+    fn in_baseline(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
+        let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(|b| b.seconds >= 1.0)?;
+        let from = burst.baseline_from_bin.div_ceil(PER_SECOND as usize);
+        let (metric, finding, mut reasons) = self.of_latencies(seconds.get(from..)?, limit)?;
+        reasons.push(format!("this is the figure after a burst of {} s", significant(burst.seconds)));
+        (finding.answer != LimitAnswer::Pass).then_some((metric, finding, reasons))
     }
 
     /// The claim, or INVALID where something else than the volume made its figures.
@@ -232,7 +261,7 @@ impl NeedCase<'_> {
         seconds(self.step, self.need.figure)
     }
 
-    fn rate(&self, metric: Metric, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    fn rate(&self, metric: Metric, limit: f64) -> Option<Figure> {
         let mut bins: Vec<u64> = Vec::new();
         for stream in self.streams() {
             let column = if metric == Metric::Iops { &stream.track.ios } else { &stream.track.bytes };
@@ -259,9 +288,9 @@ impl NeedCase<'_> {
         Some((metric, ClaimAnswer { answer: judged.answer, bounds, ..judged.finding }, judged.reasons))
     }
 
-    fn mean(&self, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    fn mean(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
         let mut columns: Vec<(u64, Nanos)> = Vec::new();
-        for second in self.seconds() {
+        for second in seconds {
             // The latencies are those of whole seconds: one of ten bins has them, nine are empty.
             columns.extend([(second.count(), second.sum)].into_iter().chain([(0, Nanos(0)); 9]));
         }
@@ -269,10 +298,15 @@ impl NeedCase<'_> {
         Some((Metric::Latency, finding, undecided(&finding)))
     }
 
-    fn percentile(&self, name: &str, share: f64, limit: Nanos) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
-        let seconds = self.seconds();
-        let found = percentile::measure(&seconds, &[(name, share)]).into_iter().next()?;
-        let (_, low, high) = slow(&seconds, limit)?;
+    fn percentile(
+        &self,
+        seconds: &[StoredHistogram],
+        name: &str,
+        share: f64,
+        limit: Nanos,
+    ) -> Option<Figure> {
+        let found = percentile::measure(seconds, &[(name, share)]).into_iter().next()?;
+        let (_, low, high) = slow(seconds, limit)?;
         let mut finding =
             limit_answer::percentile(&found, (low, high), limit, self.step.window_ns.as_seconds());
         let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
@@ -314,8 +348,7 @@ impl NeedCase<'_> {
 
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst
     /// decides.
-    fn slow_share(&self, latency: Nanos, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
-        let seconds = self.seconds();
+    fn slow_share(&self, seconds: &[StoredHistogram], latency: Nanos, limit: f64) -> Option<Figure> {
         let hours = seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency));
         let worst = hours.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.need.hourly);
         let (value, bounds, answer, reason) = match worst {
@@ -324,7 +357,7 @@ impl NeedCase<'_> {
                 (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
             }
             None => {
-                let (share, low, high) = slow(&seconds, latency)?;
+                let (share, low, high) = slow(seconds, latency)?;
                 let (answer, reason) = match (low > limit, high < limit) {
                     (true, _) => (LimitAnswer::Fail, ""),
                     (_, true) => (LimitAnswer::Pass, ""),

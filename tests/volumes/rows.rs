@@ -192,6 +192,18 @@ fn slow_by_chance() -> Vec<Row> {
             May::Invalid,
         ));
     }
+    // The same beside a loud neighbour, and where a run has only a few of the slow times, so that its counts tell nothing.
+    for (depth, seconds, latency, slow, noise) in [
+        (40, 120, 20, "slow-share=0.3,slow-latency=398ms", "noise=0.2,noise-memory=0.8"),
+        (64, 120, 32, "slow-share=0.3,slow-latency=636ms", "noise=0.15,noise-memory=0.8"),
+        (100, 120, 50, "slow-share=0.3,slow-latency=994ms", "noise=0.1,noise-memory=0.8"),
+        (32, 60, 16, "slow-share=0.02,slow-latency=4549ms", ""),
+    ] {
+        let device = format!("latency={latency}ms,jitter={}ms,{slow},{noise}", latency / 4);
+        let name = format!("{slow} {noise} at depth {depth}");
+        let volume = Volume::new(name, "plain", seconds, &format!("iodepth={depth}"), &device);
+        rows.push(Row { volume, may: May::Invalid });
+    }
     for (depth, period, noise) in [
         (4, "100ms", 0.0),
         (4, "100ms", 0.05),
@@ -203,6 +215,7 @@ fn slow_by_chance() -> Vec<Row> {
         (16, "500ms", 0.03),
         (31, "100ms", 0.04),
         (31, "300ms", 0.02),
+        (32, "500ms", 0.08),
     ] {
         let uneven = if noise > 0.0 { format!(",noise={noise},noise-memory=0.5") } else { String::new() };
         let device = format!("{},cap-period={period}{uneven}", cap(0.85));

@@ -99,6 +99,10 @@ pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
             "more time for another type",
         ),
         (
+            reason.contains("right type") && words.contains("buy a higher"),
+            "more to buy of what may be another type",
+        ),
+        (
             find("drift").is_some() && find("throttle").is_some(),
             "a rate that moved, and a rate that was held",
         ),
