@@ -3,7 +3,7 @@
 //! Promise, rule of reach and the four outcomes are those for samples. A report has no interval: bounds are made from the spread of its
 //! rate over time, where the report tells that. A run too short to quote decides nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
@@ -14,9 +14,7 @@ use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
 use crate::diagnose::Summary;
-use crate::record::{
-    Claim, Conditions, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested,
-};
+use crate::record::{Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Nanos, significant};
