@@ -66,7 +66,7 @@ pub(super) fn more_than(root: &Root, shown: &[MountedImage]) -> bool {
     alive() > shown.len()
 }
 
-/// The same of several moments, each with the images that its mounts show.
+/// Whether that stays so over several looks, each with the images that the mounts show then.
 pub(super) fn stay_more_than(root: &Root, mut shown: impl FnMut() -> Vec<MountedImage>) -> bool {
     (0..LOOKS).all(|_| {
         std::thread::sleep(BETWEEN_LOOKS);

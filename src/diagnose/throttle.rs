@@ -22,6 +22,8 @@ const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
 pub(super) const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
+/// Rates of seconds show nothing of longer periods.
+const HALF_SECOND: f64 = 0.5;
 
 /// Requests waited where their mean latency is this multiple of the shortest.
 const WAITED: f64 = 1.5;
@@ -124,7 +126,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         evidence
             .push(format!("requests are held for {teeth} periods, and next to none for anything in between"));
     }
-    let flat = s.cv_of_seconds.filter(|cv| *cv < FLAT);
+    // Seconds do not differ by a quota that comes about once in each.
+    let flat = s.cv_of_seconds.filter(|cv| *cv < FLAT && b.period < HALF_SECOND);
     if let Some(cv) = flat {
         evidence.push(format!("one-second rates differ by {} %", significant(cv * 100.0)));
     }

@@ -51,7 +51,7 @@ pub fn until_killed(held: &HeldSignals) -> impl FnMut(Call) -> io::Result<()> {
 
 /// What is said of a file whose write waits.
 fn waits(path: &Path) -> String {
-    let thaw = frozen(path).map_or(String::new(), |point| {
+    let thaw = mount_point_of(path).map_or(String::new(), |point| {
         format!(". If its filesystem is frozen: fsfreeze -u {}", shell_path(&point))
     });
     format!(
@@ -62,7 +62,7 @@ fn waits(path: &Path) -> String {
 }
 
 /// Where the filesystem of a file is mounted.
-fn frozen(path: &Path) -> Option<PathBuf> {
+fn mount_point_of(path: &Path) -> Option<PathBuf> {
     // The folder may be a link into another filesystem. A file is replaced by its neighbour, so that its folder's is the filesystem.
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -117,9 +117,9 @@ pub fn show(text: &str) -> io::Result<()> {
 
 /// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run, nor to hold it up.
 pub fn say(text: &str) {
-    let short: String = text.split_inclusive('\n').map(shortened).collect();
-    let shown = visible(&short);
-    let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown.into_owned() };
+    // Shortened once signs take the place of control characters, which are longer.
+    let shown: String = visible(text).split_inclusive('\n').map(shortened).collect();
+    let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown };
     standard_error::write(&shown);
 }
 

@@ -25,12 +25,12 @@ fn time(forecast: &Forecast) -> String {
     format!("likely {}; {most} at most", of(forecast.likely_steps, forecast.likely))
 }
 
-/// Bytes that a course writes to a volume of 100 MiB/s, for the reader to scale.
-fn writes(forecast: &Forecast) -> String {
+/// Bytes that the steps of a course write to a volume of 100 MiB/s, for the reader to scale; `whose` says that these are all, or the steps' own.
+fn writes(forecast: &Forecast, whose: &str) -> String {
     let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
     let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
     let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
-    format!("{amount} at 100 MiB/s in all; a faster volume is written more")
+    format!("{amount} at 100 MiB/s {whose}; a faster volume is written more")
 }
 
 /// A course before any I/O.
@@ -51,12 +51,17 @@ pub fn plan(
         out += &format!("fill     {fill} of incompressible data first\n");
     }
     let writes = match fill {
-        _ if plan.changes_data() => writes(forecast),
+        Some(fill) if plan.changes_data() => {
+            format!("{fill} to fill, and {}", writes(forecast, "by the steps"))
+        }
+        None if plan.changes_data() => writes(forecast, "in all"),
         Some(_) => "nothing after the fill".into(),
         None => "nothing".into(),
     };
+    let to_fill =
+        fill.map(|fill| format!("{} to fill at 100 MiB/s, and ", plan_text::fill_time(fill).clock()));
     out += &wrap("writes   ", &writes);
-    out + &wrap("time     ", &time(forecast))
+    out + &wrap("time     ", &(to_fill.unwrap_or_default() + &time(forecast)))
 }
 
 /// The line that is printed before the first step.

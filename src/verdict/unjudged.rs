@@ -68,7 +68,7 @@ fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Me
 pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
     let Some(pattern) = conditions.pattern() else {
         return match step.directions().next() {
-            Some(_) => "it is not known whether its I/Os were random or sequential".into(),
+            Some(_) => "it is not known whether its I/Os were random or sequential (rw and bs say nothing where a trace is replayed)".into(),
             None => "it is not known whether it read or wrote".into(),
         };
     };
