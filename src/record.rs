@@ -70,7 +70,7 @@ pub use reported::{
     Band, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency,
     ReportedRequests, ReportedStep, ReportedSync,
 };
-pub use runs_at_one_time::{TimedRun, company};
+pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;

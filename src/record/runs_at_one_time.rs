@@ -2,7 +2,6 @@
 //! whose sum exceeds the time of the whole, or a command that says so.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use super::{Record, ReportedStep};
 use crate::unit::Nanos;
@@ -46,27 +45,28 @@ impl<'a> TimedRun<'a> {
     }
 }
 
-/// For each run that another run of the same report overlapped, the name of such a run; both by the names of their steps. Where every run
-/// tells its disk, and one volume is promised, runs on other disks are volumes of their own and do not count. It takes time in proportion to
-/// the number of runs.
-pub fn company(record: &Record) -> HashMap<&str, &str> {
+/// A run that was under way at the same time as another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour<'a> {
+    /// The name of its step.
+    pub name: &'a str,
+    /// Each of the two tells its disk, and these are different ones.
+    pub on_another_disk: bool,
+}
+
+/// For each run that another run of the same report overlapped, such a run, by the name of its own step. It takes time in proportion to the
+/// number of runs.
+pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
     let steps: Vec<(&str, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s.name.as_str(), s.reported.as_deref()?))).collect();
-    let of_one_volume = record.judged_promise.as_ref().is_none_or(|judged| judged.promise.volumes.len() == 1);
-    let disks: Option<Vec<&Path>> = steps.iter().map(|(_, run)| run.conditions.disk()).collect();
-    let mut by_disk: HashMap<Option<&Path>, Vec<usize>> = HashMap::new();
-    for i in 0..steps.len() {
-        let disk = disks.as_ref().filter(|_| of_one_volume).map(|disks| disks[i]);
-        by_disk.entry(disk).or_default().push(i);
-    }
-    let mut company = HashMap::new();
-    for places in by_disk.values() {
-        let runs: Vec<TimedRun<'_>> = places.iter().map(|i| TimedRun::of(steps[*i].1)).collect();
-        let name = |i: usize| steps[places[i]].0;
-        let found = overlaps(&runs).into_iter().enumerate();
-        company.extend(found.filter_map(|(i, other)| Some((name(i), name(other?)))));
-    }
-    company
+    let runs: Vec<TimedRun<'_>> = steps.iter().map(|(_, run)| TimedRun::of(run)).collect();
+    let disk = |i: usize| steps[i].1.conditions.disk();
+    let neighbour = |i: usize, other: usize| Neighbour {
+        name: steps[other].0,
+        on_another_disk: disk(i).zip(disk(other)).is_some_and(|(a, b)| a != b),
+    };
+    let found = overlaps(&runs).into_iter().enumerate();
+    found.filter_map(|(i, other)| Some((steps[i].0, neighbour(i, other?)))).collect()
 }
 
 /// For each run, one that was under way at the same time.

@@ -13,8 +13,8 @@ use crate::codes;
 use crate::diagnose::{Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
-    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Outcome, Record,
-    StepRecord,
+    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome,
+    Record, StepRecord,
 };
 use crate::sample::{Direction, GRID, PER_SECOND};
 use crate::stats::lapses::LoadGrid;
@@ -45,7 +45,7 @@ pub struct Judge<'a> {
     /// The findings of the step.
     pub diagnosis: &'a Diagnosis,
     /// Another run of the same report that was under way at the same time.
-    pub beside: Option<&'a str>,
+    pub beside: Option<Neighbour<'a>>,
 }
 
 /// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
@@ -302,9 +302,15 @@ impl Judge<'_> {
             ));
         }
         if let Some(other) = self.beside {
+            let name = other.name;
             why.push((
                 codes::RAN_TOGETHER,
-                format!("it ran together with {other}, so its rate is a part of what the volume did"),
+                match other.on_another_disk {
+                    true => format!(
+                        "it ran together with {name} on another disk: a limit of the instance for all its volumes may have held both"
+                    ),
+                    false => format!("it ran together with {name}, so its rate is a part of what the volume did"),
+                },
                 "run one job after another (stonewall), or make them one job with numjobs",
             ));
         }
