@@ -77,18 +77,22 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(finding.number("credits_ios", b.surplus))
 }
 
-/// The first quota let more through than any later one: the bucket was full.
+/// The first quota let more through than any later one: the bucket was full. I/Os that are slow one by one begin with quick ones as well.
 pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = match found(case) {
         Some(found) => found,
         None => return of_surplus(case),
     };
     (b.seconds < 1.0).then(|| {
+        let (confidence, added) = match case.summary.may_be_slow_one_by_one() {
+            true => (Confidence::Possible, "may have added"),
+            false => (Confidence::Likely, "added"),
+        };
         Finding::new(
             codes::FULL_BUCKET_AT_START,
-            Confidence::Likely,
+            confidence,
             format!(
-                "A full bucket at the start added {}/s to the rate.",
+                "A full bucket at the start {added} {}/s to the rate.",
                 significant(b.adds_per_second(seconds))
             ),
             "a longer run, or a ramp (--ramp 2s), leaves it out",

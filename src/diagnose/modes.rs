@@ -74,19 +74,21 @@ impl Modes {
     }
 
     /// The spread of the counts over that of I/Os which are slow one by one, by chance; see [`over_chance`].
-    pub(super) fn over_chance(&self, in_flight: f64, bins: &[u64]) -> Option<f64> {
-        over_chance(bins, &self.slow(in_flight))
+    pub(super) fn over_chance(&self, in_flight: f64, bins: &[u64], s: &Summary) -> Option<f64> {
+        over_chance(bins, &self.slow(in_flight, s)?)
     }
 
     /// The same for the samples of a report.
     pub(super) fn samples_over_chance(&self, in_flight: f64, s: &Summary) -> Option<f64> {
         let (spread, samples) = s.samples?;
         let seconds = s.window?.as_seconds() / samples.max(1) as f64;
-        spread_over_chance(spread, samples, seconds, s.iops?, &self.slow(in_flight))
+        spread_over_chance(spread, samples, seconds, s.iops?, &self.slow(in_flight, s)?)
     }
 
-    fn slow(&self, in_flight: f64) -> SlowIos {
-        SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 }
+    /// The slow I/Os of random access. Of blocks in a row every n-th may be slow, as where each MiB is used for the first time: counts are
+    /// even then without a quota, and tell nothing.
+    fn slow(&self, in_flight: f64, s: &Summary) -> Option<SlowIos> {
+        (s.random == Some(true)).then(|| SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 })
     }
 
     /// The middle of the latencies of held I/Os.

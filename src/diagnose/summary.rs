@@ -290,6 +290,11 @@ impl Summary {
         self.over_chance.is_some_and(|over| over < TOGETHER)
     }
 
+    /// Two speeds, and nothing shows that the slow I/Os are held together.
+    pub fn may_be_slow_one_by_one(&self) -> bool {
+        !self.held_together() && Modes::of(self).is_some()
+    }
+
     /// Whether the counts vary as they do where I/Os are slow by chance, one by one.
     pub fn slow_one_by_one(&self) -> bool {
         self.over_chance.is_some_and(|over| (TOGETHER..BY_CHANCE).contains(&over))
@@ -398,7 +403,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
     };
     if summary.offered.is_none() {
         let ios = summary.ios_in_flight().unwrap_or(step.in_flight_mean);
-        let over_chance = |modes: Modes| modes.over_chance(ios, &counts);
+        let over_chance = |modes: Modes| modes.over_chance(ios, &counts, &summary);
         summary.over_chance = Modes::of(&summary).and_then(over_chance);
     }
     summary

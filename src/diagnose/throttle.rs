@@ -142,6 +142,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             evidence.extend(beside_chance(s, over, flat.is_some()));
             s.held_together()
         }
+        // Slow I/Os at equal distances, as of blocks in a row, make no rate move.
+        None if s.random != Some(true) => false,
         // Samples of our own that are too few for that: I/Os that hang for a fixed time give the rate a period as well.
         None if case.run.is_some() => flat.is_some(),
         None => {

@@ -90,7 +90,7 @@ impl Judge<'_> {
         } else if answer == LimitAnswer::Fail {
             let owner = rates.least.binding.owner();
             // The mean of a burst that ended lies anywhere between baseline and burst.
-            let slow = || slow_samples(reported, &s, measured, limit);
+            let slow = || slow_samples(reported, &s, measured, limit, self.judged_promise.tolerance);
             match terms.few_credits(measured, limit).or_else(slow) {
                 Some(reason) => (Outcome::Inconclusive, reason),
                 None => (Outcome::Fail, format!("less than the {owner} cap")),

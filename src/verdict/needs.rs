@@ -184,11 +184,11 @@ impl NeedCase<'_> {
             FigureKind::Latency(_) | FigureKind::Over(_) => {
                 let seconds = self.seconds();
                 let whole = self.of_latencies(&seconds, limit)?;
-                Some(
-                    self.in_baseline(&seconds, limit)
-                        .filter(|_| whole.1.answer == LimitAnswer::Pass)
-                        .unwrap_or(whole),
-                )
+                let decides = self
+                    .in_baseline(&seconds, limit)
+                    .filter(|_| whole.1.answer == LimitAnswer::Pass)
+                    .unwrap_or(whole);
+                Some(self.unless_silent(decides, limit))
             }
         }
     }
@@ -327,23 +327,43 @@ impl NeedCase<'_> {
                 "the figure is at the limit, closer than the 1.6 % to which latencies are counted".into(),
             ];
         }
-        let stalled = self.stalled();
-        if finding.answer == LimitAnswer::Pass && stalled > 1.0 - share {
-            finding.answer = LimitAnswer::Inconclusive;
-            reasons = vec![format!(
-                "nothing completed for {} % of the time, and a load that waits sends nothing meanwhile: the percentile does not show that",
-                significant(stalled * 100.0)
-            )];
-        }
         Some((Metric::Percentile, finding, reasons))
     }
 
-    /// Share of the time in stalls.
-    fn stalled(&self) -> f64 {
-        let events = self.load().events();
-        let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall);
-        let window = self.step.window_ns;
-        Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9)
+    /// The figure of latencies, which is no PASS where the volume did nothing for more of the time than the figure leaves for slow I/Os: a
+    /// load that waits sends nothing meanwhile. Silence that is no longer than the latency of the limit makes no I/O too slow.
+    fn unless_silent(&self, (metric, mut finding, mut reasons): Figure, limit: f64) -> Figure {
+        let (latency, left) = match self.need.figure.kind {
+            FigureKind::Over(latency) => (latency, limit),
+            FigureKind::Latency(figure) => {
+                (Nanos(limit as u64), figure.share().map_or(limit_answer::TOLERANCE, |share| 1.0 - share))
+            }
+            FigureKind::Iops | FigureKind::Throughput => return (metric, finding, reasons),
+        };
+        let silent = if finding.answer == LimitAnswer::Pass { self.silent_beyond(latency) } else { 0.0 };
+        if silent > left {
+            finding.answer = LimitAnswer::Inconclusive;
+            reasons = vec![format!(
+                "nothing completed for {} % of the time, and a load that waits sends nothing meanwhile: the {} does not show that",
+                significant(silent * 100.0),
+                match metric {
+                    Metric::Percentile => "percentile",
+                    Metric::SlowShare => "share",
+                    _ => "mean",
+                }
+            )];
+        }
+        (metric, finding, reasons)
+    }
+
+    /// Share of the time in which nothing completed for longer than a latency: in stalls, or in stops in nearly each second.
+    fn silent_beyond(&self, latency: Nanos) -> f64 {
+        let (load, window) = (self.load(), self.step.window_ns);
+        let events = load.events();
+        let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall && e.length_ns > latency);
+        let stalled = Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9);
+        let stops = load.stops().filter(|s| s.silent_share * s.period_seconds > latency.as_seconds());
+        stops.map_or(0.0, |stops| load.share_of(&stops).0).max(stalled)
     }
 
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst

@@ -5,6 +5,7 @@
 //! block size. A run too short to quote decides nothing.
 
 use super::claims_of_reports::{DEPENDENT, STUDENT, too_short};
+use super::pass_of_reports::slow_samples;
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
@@ -77,7 +78,7 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
             (None, true) => {
                 Some("the report does not show that the load ran without a limit of its own".into())
             }
-            (None, false) => None,
+            (None, false) => slow_samples(reported, s, value, limit, HOLE),
         }
     };
     let compared = Compared { met: value >= limit, kept: low >= limit, broken: high < limit, window };

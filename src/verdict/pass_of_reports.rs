@@ -56,25 +56,51 @@ impl Judge<'_> {
                 format!("the report is not whole ({why}), and what is missing may fall short: take it again");
             return (Outcome::Inconclusive, reason);
         }
-        let seconds = s.window.unwrap_or_default().as_seconds();
         let allowed = self.judged_promise.tolerance;
-        // Where requests wait in a queue, all of them take long.
-        let beyond = |max: &Nanos| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9 > allowed * seconds;
-        let hole = if let Some(longest) = s.max.filter(beyond) {
-            let share = significant(100.0 * longest.as_seconds() / seconds);
-            format!(
-                "the longest I/O took {longest}, {share} % of the run, in which the volume may have delivered nothing"
-            )
-        } else if let Some(share) = reported.unsampled_share().filter(|share| *share > allowed) {
-            let share = significant(100.0 * share);
-            format!(
-                "for {share} % of the time the report has no sample of the rate, as where nothing completed"
-            )
-        } else {
+        let hole = Hole::of_longest(s, allowed).or_else(|| Hole::without_samples(reported, allowed));
+        let Some(Hole { words: hole, .. }) = hole else {
             return (Outcome::Pass, String::new());
         };
         let advice = "find out why, or run it again to see whether it happens again";
         (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
+    }
+}
+
+/// A part of the run in which the volume may have delivered nothing.
+struct Hole {
+    /// Share of the run, 0 to 1.
+    share: f64,
+    /// How the report shows it.
+    words: String,
+}
+
+impl Hole {
+    /// Of the longest I/O, where it waited for more than the `allowed` share of the run. Where requests wait in a queue, all of them take long.
+    fn of_longest(s: &Summary, allowed: f64) -> Option<Hole> {
+        let (longest, seconds) = (s.max?, s.window.unwrap_or_default().as_seconds());
+        let waited = longest.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9;
+        (waited > allowed * seconds).then(|| Hole {
+            share: waited / seconds,
+            words: format!(
+                "the longest I/O took {longest}, {} % of the run, in which the volume may have delivered nothing",
+                significant(100.0 * longest.as_seconds() / seconds)
+            ),
+        })
+    }
+
+    /// Of samples that are missing for more than the `allowed` share of the run.
+    fn without_samples(reported: &ReportedStep, allowed: f64) -> Option<Hole> {
+        let share = reported.unsampled_share().filter(|share| *share > allowed)?;
+        let words = format!(
+            "for {} % of the time the report has no sample of the rate, as where nothing completed",
+            significant(100.0 * share)
+        );
+        Some(Hole { share, words })
+    }
+
+    /// A rate of the whole run as that of the time outside.
+    fn outside(&self, measured: f64) -> f64 {
+        measured / (1.0 - self.share).max(f64::MIN_POSITIVE)
     }
 }
 
@@ -124,30 +150,42 @@ pub(super) fn low_samples(
     })
 }
 
-/// Why a mean below the limit is no FAIL: by the spread of the samples the limit was kept for much of the time, and some samples are as low as those of
-/// a slow start or a stall, which makes no FAIL of a Record either.
+/// Why a mean below the limit is no FAIL: the limit was kept for much of the time, and a slow start or a stall took the rest, which makes no FAIL of a
+/// Record either. Such a time shows in samples as low as that, in missing samples, or without any samples in the longest I/O. `allowed` is the share of
+/// the time that a hole may have.
 pub(super) fn slow_samples(
     reported: &ReportedStep,
     s: &Summary,
     measured: f64,
     limit: f64,
+    allowed: f64,
 ) -> Option<String> {
+    if !reported.tells_spread() {
+        let hole = Hole::of_longest(s, allowed).filter(|hole| hole.outside(measured) >= limit)?;
+        return Some(format!(
+            "the mean is missed, but {}, and without that time the limit is kept: measure it with volproof, which tells when it was slow",
+            hole.words
+        ));
+    }
     let parts = reported.parts();
     let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
     let spreads = spreads?;
     let mean: f64 = spreads.iter().map(|spread| spread.mean).sum();
     let (spread, _) = s.samples.filter(|_| mean > 0.0)?;
-    let of = |sum: f64| sum / mean * measured;
+    let hole = Hole::without_samples(reported, allowed);
+    let sampled = hole.as_ref().map_or(measured, |hole| hole.outside(measured));
+    let of = |sum: f64| sum / mean * sampled;
     let lowest = of(spreads.iter().map(|spread| spread.min).sum());
     let highest = of(spreads.iter().map(|spread| spread.max).sum());
     // Cantelli: half of the samples may lie so far above the mean.
-    let kept = spread * measured >= limit - measured && (limit..=QUOTA * limit).contains(&highest);
-    (kept && lowest <= SLOW * limit).then(|| {
+    let kept = spread * sampled >= limit - sampled && (limit..=QUOTA * limit).contains(&highest);
+    (kept && (lowest <= SLOW * limit || hole.is_some())).then(|| {
         format!(
-            "the mean is missed, and the samples go from {} to {} % of the limit: a slow start or a stall makes such a mean of a volume that keeps its \
-             promise otherwise; measure it with volproof, which tells when it was slow",
+            "the mean is missed, and the samples go from {} to {} % of the limit{}: a slow start or a stall makes such a mean of a volume that keeps \
+             the limit otherwise; measure it with volproof, which tells when it was slow",
             significant(100.0 * lowest / limit),
-            significant(100.0 * highest / limit)
+            significant(100.0 * highest / limit),
+            hole.map_or(String::new(), |hole| format!("; {}", hole.words))
         )
     })
 }
@@ -187,7 +225,7 @@ mod tests {
                 ReportedFigures { bytes: Bytes(1), rate_spread: Some(spread), ..ReportedFigures::default() };
             let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
             let s = Summary { samples: Some((deviation / 900.0, 240)), ..Summary::default() };
-            slow_samples(&reported, &s, 900.0, 980.0)
+            slow_samples(&reported, &s, 900.0, 980.0, 0.02)
         };
         let told = of(200.0, 1010.0, 240.0).unwrap();
         assert!(told.contains("from 20.4 to 103 % of the limit"), "{told}");
@@ -195,5 +233,39 @@ mod tests {
         assert_eq!(of(700.0, 1100.0, 90.0), None, "noise");
         assert_eq!(of(200.0, 1010.0, 40.0), None, "too few samples can be low");
         assert_eq!(of(0.0, 1800.0, 900.0), None, "a quota in every other sample");
+    }
+
+    /// A volume at its cap that stops for a part of the run, of which no sample is taken.
+    #[test]
+    fn a_stall_that_has_no_sample_makes_no_fail() {
+        let of = |sampled: f64, measured: f64| {
+            let spread =
+                RateSpread { min: sampled, max: sampled, mean: sampled, deviation: 0.0, samples: 146.into() };
+            let read = ReportedFigures {
+                ios: 200_000.into(),
+                bytes: Bytes(1),
+                bytes_per_second: measured.into(),
+                rate_spread: Some(spread),
+                ..ReportedFigures::default()
+            };
+            let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
+            let s = Summary { samples: Some((0.0, 146)), ..Summary::default() };
+            slow_samples(&reported, &s, measured, 2744.0, 0.02)
+        };
+        let told = of(2800.0, 2555.0).unwrap();
+        assert!(told.contains("from 102 to 102 % of the limit; for 8.75 % of the time"), "{told}");
+        assert_eq!(of(2600.0, 2400.0), None, "too little, also while it delivers");
+        assert_eq!(of(2600.0, 2599.0), None);
+        assert_eq!(of(5110.0, 2555.0), None, "a quota in every other sample");
+        let longest = |seconds: u64| {
+            let s = Summary {
+                max: Some(Nanos::millis(seconds * 1000)),
+                window: Some(Nanos::millis(80_000)),
+                ..Summary::default()
+            };
+            slow_samples(&ReportedStep::default(), &s, 2555.0, 2744.0, 0.02)
+        };
+        assert!(longest(7).is_some_and(|told| told.contains("8.75 % of the run")), "{:?}", longest(7));
+        assert_eq!(longest(2), None, "without these 2 s the limit is missed as well");
     }
 }

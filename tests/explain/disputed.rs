@@ -66,6 +66,25 @@ fn a_mix_whose_samples_fall_low_does_not_pass() {
     }
 }
 
+/// A stall without samples, and blocks in a row of which every 64th is slow: the Record fails neither volume, nor does its report.
+#[test]
+fn what_fails_no_record_fails_no_report_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let stall = "latency = '1ms', jitter = '500us', iops-cap = 2800, stall-at = '275s', stall-for = '40s'";
+    let slow = "latency = '1ms', jitter = '500us', first-touch = '400ms'";
+    for (load, device, words) in [
+        ("rw = \"randread\"\niodepth = 32", stall, "the report has no sample of the rate"),
+        ("rw = \"read\"\niodepth = 12", slow, "by Little's law"),
+    ] {
+        let plan = step("one", load, device);
+        let plan = if device == slow { plan.replace("4k", "16k") } else { plan };
+        let (code, report) = report_of(dir.path(), &plan, &PL1, "json");
+        assert_ne!(code, Some(1), "{device}");
+        let (code, told) = verdict(dir.path(), &report, &PL1);
+        assert!(code != Some(1) && code != Some(0) && told.contains(words), "{device}: {told}");
+    }
+}
+
 #[test]
 fn flushes_that_a_volume_may_count_are_no_failure() {
     let dir = tempfile::tempdir().unwrap();

@@ -105,6 +105,32 @@ fn a_stop_at_the_end_passes_nothing() {
     }
 }
 
+/// What a load that waits does not send is in no figure of its latencies: neither a mean nor a percentile passes beside such a time.
+#[test]
+fn silence_that_latencies_hide_passes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (stalls, quota) =
+        ("stall-at=500ms,stall-for=4s,stall-every=5s", "stall-at=100ms,stall-for=900ms,stall-every=1s");
+    for (application, stops, words) in [
+        ("sqlserver", stalls, "the mean does not show that"),
+        ("sqlserver", quota, "the mean does not show that"),
+        ("etcd", stalls, "the percentile does not show that"),
+        ("etcd", quota, "the percentile does not show that"),
+    ] {
+        let device = format!("latency=200us,jitter=50us,{stops}");
+        let (code, record) = judged(dir.path(), application, &device, &[]);
+        assert_ne!(code, Some(0), "{application}, {stops}: {:#}", record["verdict"]);
+        let claims = record["verdict"]["claims"].as_array().unwrap();
+        let latencies = || claims.iter().filter(|c| c["metric"] == "latency" || c["metric"] == "percentile");
+        assert!(latencies().count() > 0 && latencies().all(|c| c["outcome"] != "pass"), "{claims:#?}");
+        let told = |c: &Value| c["reason"].as_str().is_some_and(|reason| reason.contains(words));
+        assert!(latencies().any(told), "{application}, {stops}: {claims:#?}");
+    }
+    // Stops within the limit of 10 ms make no flush too slow.
+    let short = "latency=200us,jitter=50us,stall-at=100ms,stall-for=8ms,stall-every=100ms";
+    assert_eq!(judged(dir.path(), "etcd", short, &[]).0, Some(0));
+}
+
 #[test]
 fn a_latency_is_that_of_the_baseline_after_a_burst() {
     let dir = tempfile::tempdir().unwrap();

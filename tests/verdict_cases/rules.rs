@@ -408,6 +408,21 @@ fn a_fall_at_the_end_decides_nothing_and_the_whole_window_is_judged() {
     assert!(claim["reason"].as_str().unwrap().contains("in the last 10"), "{claim:#}");
 }
 
+/// The first use of each MiB makes every 64th block in a row slow: counts are as even as those of a quota, and more in flight give more.
+#[test]
+fn slow_blocks_at_equal_distances_are_no_throttle() {
+    let load = "rw = \"read\"\nbs = \"16k\"\niodepth = 12\nruntime = \"120s\"";
+    let device = "latency = \"1ms\"\njitter = \"500us\"\nfirst-touch = \"400ms\"";
+    let record = serde_json::to_value(Lab::new().run(&[("read", load, device)], &PL0).record()).unwrap();
+    assert_eq!(record["verdict"]["outcome"], "invalid", "{:#}", record["verdict"]);
+    let likely = |f: &&Value| {
+        let code = f["code"].as_str().unwrap();
+        f["confidence"] != "possible" && (code == "throttle" || code.starts_with("full-bucket"))
+    };
+    let found = record["findings"].as_array().unwrap();
+    assert_eq!(found.iter().find(likely), None);
+}
+
 /// What is in flight when a window ends counts in none of its figures, although it shows that the volume had stopped.
 #[test]
 fn a_stall_that_the_end_of_the_window_cuts_off_does_not_pass() {
