@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
+use super::kernel_files::holds_settings;
 use super::processes::openers;
 use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
@@ -39,6 +40,9 @@ pub struct FileUse {
     pub unshown: Option<Unseen>,
     /// Somebody holds a lock or a lease on it.
     pub locked: bool,
+    /// It is one through which the kernel or the firmware is set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub setting: bool,
     /// It has the attribute that forbids all changes.
     pub immutable: bool,
     /// It has the attribute that allows only to append.
@@ -62,6 +66,7 @@ impl FileUse {
             mount_points: stack.mount_points(target).map(Path::to_path_buf).collect(),
             swap: stack.swaps.contains(&target),
             names: 1,
+            setting: root.is_system() && holds_settings(&facts.place.path),
             unseen: hidden_parts::hidden_parts(root),
             ..FileUse::default()
         };
@@ -98,6 +103,9 @@ impl FileUse {
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
+        if unseen_layer {
+            found.unseen.extend(layer_openers(root, own));
+        }
         if found.alone != Some(true) || unseen_layer {
             let any = found.alone != Some(true) && !found.openers.iter().any(|opener| opener.writes);
             found.unseen.extend(stack.hidden_images(root, target, place, any));
@@ -114,6 +122,21 @@ impl FileUse {
             self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
         }
     }
+}
+
+/// Processes that may write to this file of an overlay whose layers are not visible here: they have a file of its inode number open.
+fn layer_openers(root: &Root, file: FileId) -> Vec<Unseen> {
+    let wanted: Vec<_> = root.stack().namesakes(file).map(|thing| (thing, String::new())).collect();
+    let writers = openers(root, &wanted).seen.into_iter().filter(|opener| opener.writes);
+    let told = writers.map(|Opener { pid, command, .. }| {
+        Unseen::new(
+            format!(
+                "whether process {pid} ({command}) has this file open for writing cannot be seen: it is in an overlay whose layers are not visible here"
+            ),
+            format!("stop process {pid}, or name the file of the layer"),
+        )
+    });
+    told.collect()
 }
 
 /// Whether nobody has the file at this path open; none where it is another one, or the kernel does not say.

@@ -13,6 +13,7 @@ mod file_facts;
 mod file_use;
 mod hidden_parts;
 mod ioctl;
+pub mod kernel_files;
 mod magic;
 mod mounted_image;
 mod mounts;

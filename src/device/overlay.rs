@@ -76,6 +76,12 @@ impl Overlays {
         found
     }
 
+    /// The files of all filesystems that have the inode number of this file of an overlay: one of them may be that of its layer.
+    pub(super) fn namesakes(&self, file: FileId) -> impl Iterator<Item = FileId> {
+        let inode = u64::from(file.inode as u32);
+        self.ordinary.iter().map(move |filesystem| FileId { filesystem: *filesystem, inode })
+    }
+
     /// Whether a path is seen through an overlay.
     pub(super) fn cover(&self, path: &Path) -> bool {
         self.above(path).is_some_and(|(mount, _)| mount.filesystem == "overlay")

@@ -127,7 +127,8 @@ impl Openers {
                     let files = ring::files(root, &info);
                     // How a ring has its files open is not shown: it may write.
                     files.paths.iter().filter_map(of).for_each(|device| add(device, true));
-                    self.unseen.extend(files.unseen.map(|why| {
+                    let unseen = files.unseen.or_else(|| ring::lost(root, &proc, &files.paths));
+                    self.unseen.extend(unseen.map(|why| {
                         let process = format!("process {pid} ({})", command());
                         Unseen::new(
                             format!(
@@ -202,6 +203,13 @@ fn descriptor_tables(root: &Root, proc: &Path, pid: &str) -> Vec<PathBuf> {
     [proc.to_path_buf()].into_iter().chain(own).collect()
 }
 
+/// The memory of a process as the kernel lists it. A process whose first thread has ended shows it by the others alone.
+fn maps(root: &Root, proc: &Path) -> String {
+    let text = |of: PathBuf| root.text(of.join("maps")).filter(|text| !text.is_empty());
+    let threads = || root.names(proc.join("task")).into_iter().map(|thread| proc.join("task").join(thread));
+    text(proc.to_path_buf()).or_else(|| threads().find_map(text)).unwrap_or_default()
+}
+
 /// The ranges of a process's memory that may be of one of these, with the path of what is there (proc_pid_maps(5)): of a file, those with its inode;
 /// of a device all that are shared, since they have the inode of one of its nodes.
 fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Vec<(String, PathBuf)> {
@@ -211,7 +219,7 @@ fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Ve
     };
     let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
     let devices = inodes.len() < wanted.len();
-    let maps = root.text(proc.join("maps")).unwrap_or_default();
+    let maps = maps(root, proc);
     let of_line = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let (range, rights, of) = (words.next()?, words.next()?, words.nth(2)?);

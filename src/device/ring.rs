@@ -58,6 +58,13 @@ fn registered(fdinfo: &str) -> RingFiles {
     RingFiles { paths, unseen }
 }
 
+/// Why one of these files of a process may be the target although its path leads nowhere: its filesystem was detached, or lies under another one.
+pub(super) fn lost(root: &Root, proc: &Path, paths: &[PathBuf]) -> Option<String> {
+    let leads = |path: &Path| std::fs::symlink_metadata(root.path(path)).is_ok();
+    let lost = paths.iter().find(|path| root.is_system() && !leads(path) && !leads(&in_root(proc, path)))?;
+    Some(format!("the path of one of them, {}, leads to no file", lost.display()))
+}
+
 /// A path as a process sees it whose root may be another folder.
 pub(super) fn in_root(proc: &Path, path: &Path) -> PathBuf {
     proc.join("root").join(path.strip_prefix("/").unwrap_or(path))

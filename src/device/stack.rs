@@ -267,6 +267,11 @@ impl Stack {
         self.overlays.cover(path) && self.layer_path(file, path).is_none()
     }
 
+    /// The files of which one may hold the bytes of this file of an overlay, by their inode number.
+    pub(super) fn namesakes(&self, file: FileId) -> impl Iterator<Item = StackNode> {
+        self.overlays.namesakes(file).map(StackNode::File)
+    }
+
     /// The mounted images of which a file, which is at a path, may be one although no mount names it; with `any` also where it does not look like
     /// an image.
     pub(super) fn hidden_images(&self, root: &Root, file: StackNode, path: &Path, any: bool) -> Vec<Unseen> {

@@ -305,6 +305,7 @@ impl CommandLine {
         if option.name == "name" {
             self.close();
             let name = value.as_deref().unwrap_or_default();
+            jobfile::whole_name(name, origin)?;
             if self.command.skips(name) {
                 return Ok(());
             }

@@ -98,7 +98,7 @@ pub enum InfoRequest {
 
 /// The facts of the machine that the text of a job file may refer to.
 pub struct Surroundings<'a> {
-    /// A variable of the environment.
+    /// A variable of the environment; what is not UTF-8 in it is replaced by U+FFFD.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The text of a job file; `-` is standard input.
     pub file: &'a dyn Fn(&str) -> io::Result<String>,
@@ -116,7 +116,7 @@ impl Surroundings<'static> {
         let page = rustix::param::page_size() as u64;
         let memory = rustix::system::sysinfo();
         Surroundings {
-            variable: &|name| std::env::var(name).ok(),
+            variable: &|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()),
             file: &read_file,
             cpus: online(),
             page,

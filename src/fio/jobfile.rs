@@ -17,6 +17,12 @@ use crate::shell_word::shell_path;
 /// How many files one job file may include, all together: one that includes itself never ends.
 const INCLUDES: usize = 200;
 
+/// Bytes of a line, with its end, that fio reads at once: it takes what is behind them for another line.
+const LINE: usize = 8191;
+
+/// Bytes of a section's name from which on fio cuts it.
+const NAME: usize = 255;
+
 /// An option line with its place.
 struct OptionLine {
     text: String,
@@ -91,13 +97,55 @@ fn unreadable(origin: &Origin, file: &str, why: &str) -> Mistake {
     Mistake::at(origin, What::Unreadable { file: file.to_string(), why: why.to_string() })
 }
 
-/// A line without comment and blanks; nothing when that was all.
+/// The text of a line as fio trims it: no blanks around it, nothing from a `;` or `#` on. Only those of ASCII are blanks.
+pub fn stripped(text: &str) -> &str {
+    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
+    let text = text.trim_start_matches(blank);
+    let text = text.split([';', '#']).next().unwrap_or_default();
+    text.trim_end_matches(|c: char| blank(c) || c.is_ascii_control())
+}
+
+/// A line without comment and blanks, with the column where it begins; nothing when that was all.
 fn content(line: &str) -> Option<(usize, &str)> {
-    let end = line.find([';', '#']).unwrap_or(line.len());
-    let blank = |c: char| c.is_whitespace() || c.is_control();
-    let text = line[..end].trim_end_matches(blank);
-    let start = text.trim_start_matches(blank);
-    (!start.is_empty()).then(|| (line[..text.len() - start.len()].chars().count() + 1, start))
+    let text = stripped(line);
+    let begin = text.as_ptr().addr() - line.as_ptr().addr();
+    (!text.is_empty()).then(|| (line[..begin].chars().count() + 1, text))
+}
+
+/// The lines of a file that say something, each with its place and column.
+///
+/// # Errors
+/// A line of which fio would read another text.
+fn lines<'a>(file: &str, text: &'a str) -> Result<Vec<(Origin, usize, &'a str)>, Mistake> {
+    let mut lines = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let origin = Origin::Line { file: file.into(), line: n + 1 };
+        whole(line, &origin)?;
+        lines.extend(content(line).map(|(column, text)| (origin, column, text)));
+    }
+    Ok(lines)
+}
+
+/// Refuses a line of which fio reads a part only.
+fn whole(line: &str, origin: &Origin) -> Result<(), Mistake> {
+    if line.contains('\0') {
+        return Err(Mistake::form(origin, "a NUL byte stands in this line: fio's text ends there"));
+    }
+    if line.len() >= LINE {
+        let why =
+            format!("{} bytes: fio reads {LINE} bytes of a line, and the rest as another line", line.len());
+        return Err(Mistake::form(origin, why));
+    }
+    Ok(())
+}
+
+/// Refuses a name of a job that fio cuts.
+pub(super) fn whole_name(name: &str, origin: &Origin) -> Result<(), Mistake> {
+    if name.len() < NAME {
+        return Ok(());
+    }
+    let why = format!("the name of a job has {} bytes: fio cuts it after {}", name.len(), NAME - 1);
+    Err(Mistake::form(origin, why))
 }
 
 /// The name that stands behind `include`. fio skips the one character behind the word, whatever it is.
@@ -153,9 +201,7 @@ impl JobFileReader<'_> {
     fn sections(&mut self, command: &mut Command, name: &str, text: &str) -> Result<Vec<Section>, Mistake> {
         let mut sections: Vec<Section> = Vec::new();
         let mut skipping = false;
-        for (n, line) in text.lines().enumerate() {
-            let Some((column, text)) = content(line) else { continue };
-            let origin = Origin::Line { file: name.into(), line: n + 1 };
+        for (origin, column, text) in lines(name, text)? {
             if let Some(rest) = text.strip_prefix('[').filter(|rest| !rest.is_empty()) {
                 // fio drops the last character, whatever it is.
                 let title = &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)];
@@ -163,6 +209,7 @@ impl JobFileReader<'_> {
                     let note = format!("{origin}: no ']' ends '{text}': fio calls this section '{title}'");
                     command.notes.push(note);
                 }
+                whole_name(title, &origin)?;
                 skipping = command.skips(title);
                 if !skipping {
                     sections.push(Section { name: title.to_string(), origin, lines: Vec::new() });
@@ -184,9 +231,9 @@ impl JobFileReader<'_> {
     }
 
     /// One line inside a section of `file`: an option, or the lines of another file.
-    fn line(&mut self, lines: &mut Vec<OptionLine>, file: &str, line: OptionLine) -> Result<(), Mistake> {
+    fn line(&mut self, into: &mut Vec<OptionLine>, file: &str, line: OptionLine) -> Result<(), Mistake> {
         let Some(rest) = line.text.strip_prefix("include") else {
-            lines.push(line);
+            into.push(line);
             return Ok(());
         };
         let Some(left) = self.left.checked_sub(1) else {
@@ -200,13 +247,11 @@ impl JobFileReader<'_> {
             (read, _) => read.map(|text| (wanted.to_string(), text)),
         };
         let (file, text) = found.map_err(|e| unreadable(&line.origin, wanted, &e.to_string()))?;
-        for (n, line) in text.lines().enumerate() {
-            let Some((column, text)) = content(line) else { continue };
-            let origin = Origin::Line { file: file.clone().into(), line: n + 1 };
+        for (origin, column, text) in lines(&file, &text)? {
             if text.starts_with('[') {
                 return Err(Mistake::form(&origin, "an included file may not begin a section"));
             }
-            self.line(lines, &file, OptionLine { text: text.into(), origin, column })?;
+            self.line(into, &file, OptionLine { text: text.into(), origin, column })?;
         }
         Ok(())
     }
@@ -230,7 +275,9 @@ fn options(
 ) -> Result<Vec<Given>, Vec<Mistake>> {
     let mut own: Vec<Given> = Vec::new();
     let mut mistakes = Vec::new();
-    let mut lines: Vec<_> = section.lines.iter().map(|line| (replaced(&line.text, around), line)).collect();
+    let with_values = |line| Ok((replaced(line, around)?, line));
+    let mut lines: Vec<(String, &OptionLine)> =
+        section.lines.iter().map(with_values).collect::<Result<_, Mistake>>().map_err(|e| vec![e])?;
     let named = |text: &str| text.split_once('=').map_or(text, |(name, _)| name.trim_end()).to_string();
     let canonical = |name: &str| option::find(name, "").map_or(0, |o| rank(o.name));
     lines.sort_by_key(|(text, _)| canonical(&named(text)));
@@ -291,27 +338,42 @@ pub(super) fn unknown(name: &str, engine: &str) -> What {
 }
 
 /// An option line with its variables and keywords replaced. Arithmetic with a keyword is put in brackets, as fio's expressions stand.
-fn replaced(line: &str, around: &Surroundings) -> String {
+///
+/// # Errors
+/// fio would make another text of it.
+fn replaced(line: &OptionLine, around: &Surroundings) -> Result<String, Mistake> {
     let mut text = String::new();
-    let mut rest = line;
+    let mut rest = line.text.as_str();
     while let Some((before, behind)) = rest.split_once("${") {
         let Some((name, after)) = behind.split_once('}') else { break };
         text.push_str(before);
-        text.push_str(&(around.variable)(name).unwrap_or_default());
+        let value = (around.variable)(name).unwrap_or_default();
+        if value.contains(char::REPLACEMENT_CHARACTER) {
+            return Err(Mistake::form(&line.origin, format!("the variable {name} is not UTF-8")));
+        }
+        text.push_str(&value);
         rest = after;
     }
     text.push_str(rest);
+    whole(&text, &line.origin)?;
     let keywords = [("$pagesize", around.page), ("$mb_memory", around.memory), ("$ncpus", around.cpus)];
     if !keywords.iter().any(|(keyword, _)| text.contains(keyword)) {
-        return text;
+        return Ok(text);
     }
     for (keyword, value) in keywords {
         text = text.replace(keyword, &value.to_string());
     }
     match text.split_once('=') {
         Some((name, value)) if value.contains(['+', '-', '*', '/']) && !value.starts_with('(') => {
-            format!("{name}=({value})")
+            let name = name.trim_end();
+            if option::find_any(name).is_some_and(|option| !option.is_number()) {
+                let why = format!(
+                    "'{value}' is arithmetic for fio, as a word like $ncpus stood in it: write the result"
+                );
+                return Err(Mistake::value(&line.origin, name, why));
+            }
+            Ok(format!("{name}=({value})"))
         }
-        _ => text,
+        _ => Ok(text),
     }
 }

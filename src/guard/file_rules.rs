@@ -3,7 +3,7 @@
 use std::io;
 
 use super::finding::{Code, GuardFinding, GuardSeverity};
-use super::rules::unseen;
+use super::rules::{not_that_kind, unseen};
 use crate::device::{FileFacts, FilePlace, FileUse, Unseen};
 use crate::shell_word::shell_path;
 use crate::unit::Bytes;
@@ -30,6 +30,13 @@ impl Agreed {
 pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
     let path = shell_path(&facts.place.path);
     let mut found = Vec::new();
+    if used.setting {
+        found.push(not_that_kind(
+            &facts.place.path,
+            "a setting of the kernel",
+            "a file of a disk or a device",
+        ));
+    }
     if used.swap {
         found.push(GuardFinding::refused(
             Code::SwapFile,

@@ -14,33 +14,11 @@ use super::content::is_emptied;
 use super::late::told_if_late;
 use super::part_name::PartName;
 use super::{LONGEST_NAME, OutputError};
+use crate::device::kernel_files;
 use crate::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
-/// The type that `statfs` reports for /proc (`linux/magic.h`).
-const PROC: i64 = 0x9fa0;
-/// The types of the other filesystems whose files are settings of the kernel or of the firmware: sysfs, debugfs, tracefs, configfs, securityfs,
-/// selinuxfs, smackfs, cgroup and cgroup2, resctrl, efivarfs, pstore, bpf, binfmt_misc, fusectl, nfsd (`linux/magic.h` and each one's source).
-const OF_THE_KERNEL: [i64; 16] = [
-    0x6265_6572,
-    0x6462_6720,
-    0x7472_6163,
-    0x6265_6570,
-    0x7363_6673,
-    0xf97c_ff8c,
-    0x4341_5d53,
-    0x0027_e0eb,
-    0x6367_7270,
-    0x0765_5821,
-    0xde5e_81e4,
-    0x6165_676c,
-    0xcafe_4a11,
-    0x4249_4e4d,
-    0x6573_5543,
-    0x6e66_7364,
-];
-
 /// A file and its content: another file under the name, or another content, is another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileVersion {
@@ -173,10 +151,10 @@ impl OutputPlace {
                 Err(e) => return Err(e.into()),
             };
             let filesystem = rustix::fs::fstatfs(&folder)?.f_type as i64;
-            if filesystem == PROC {
+            if filesystem == kernel_files::PROC {
                 return descriptor(&path, &folder).map(OutputPlace::Stream);
             }
-            if OF_THE_KERNEL.contains(&filesystem) {
+            if kernel_files::is_of_the_kernel(filesystem) {
                 return Err(Unfit::Setting);
             }
             match kind {

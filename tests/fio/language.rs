@@ -16,13 +16,18 @@ use volproof::fio::{argv, cmdhelp, table};
 use crate::compat;
 use volproof::unit::{Bytes, Nanos};
 
-/// Two job files, two variables, and a machine with 4 CPUs, pages of 4096 bytes and 8000 MiB.
+/// Job files, some variables, and a machine with 4 CPUs, pages of 4096 bytes and 8000 MiB.
 fn read(line: &str, files: &[(&str, &str)]) -> Result<Command, Vec<Mistake>> {
     let file = |name: &str| match files.iter().find(|(n, _)| *n == name) {
         Some((_, text)) => Ok(text.to_string()),
         None => Err(io::Error::from(io::ErrorKind::NotFound)),
     };
-    let variable = |name: &str| (name == "SIZE").then(|| "4".to_string());
+    let variable = |name: &str| match name {
+        "SIZE" => Some("4".to_string()),
+        "LONG" => Some("x".repeat(9000)),
+        "ODD" => Some(String::from_utf8_lossy(b"a:/dev/loop0:\xff").into_owned()),
+        _ => None,
+    };
     let around = Surroundings { variable: &variable, file: &file, cpus: 4, page: 4096, memory: 8000 };
     let words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
     argv::parse(&words, &around)
@@ -392,6 +397,40 @@ fn idle_options_limit_nothing() {
     let command = jobs("--name=a --startdelay=1-5 --ioengine=pvsync2 --hipri --startdelay=3-3");
     let limits: Vec<_> = command.jobs[0].limits().into_iter().map(|l| l.text).collect();
     assert_eq!(limits, ["hipri"]);
+}
+
+/// fio reads another text than what stands there: the guard would look at another file than the one that is written.
+#[test]
+fn what_fio_reads_in_part_is_refused_with_its_place() {
+    let file = |line: &str| mistakes("a.fio", &format!("[a]\nrw=write\n{line}\n"));
+    let nul = "a.fio:3: a NUL byte stands in this line: fio's text ends there";
+    assert_eq!(file("filename=/dev/loop0\0.x"), nul);
+    let long = "a.fio:3: 8206 bytes: fio reads 8191 bytes of a line, and the rest as another line";
+    for of in ["; description=", "description=; "] {
+        let pad = "x".repeat(8187 - of.len());
+        assert_eq!(file(&format!("{of}{pad}filename=/dev/loop0")), long);
+    }
+    assert!(file("description=${LONG}").starts_with("a.fio:3: 9012 bytes"));
+    assert_eq!(file("filename=${ODD}"), "a.fio:3: the variable ODD is not UTF-8");
+    assert!(file("filename=4096/$pagesize").contains("'4096/4096' is arithmetic for fio"));
+    assert!(file(&format!("[{}]", "n".repeat(255))).starts_with("a.fio:3: the name of a job has 255 bytes"));
+    let name = format!("--name={} --rw=write --size=4k", "n".repeat(255));
+    assert!(mistakes(&name, "").contains("fio cuts it after 254"));
+    let included = read("a.fio", &[("a.fio", "[a]\ninclude b\n"), ("b", "rw=read\nfilename=c\0d\n")]);
+    assert!(included.unwrap_err()[0].to_string().starts_with("b:2: a NUL byte"));
+}
+
+#[test]
+fn only_blanks_of_ascii_end_a_value() {
+    let target = |line: &str| file(&format!("[a]\n{line}\n")).jobs[0].text("filename");
+    for odd in ["\u{a0}", "\u{2003}", "\u{85}", "\u{9f}"] {
+        let name = format!("victim{odd}");
+        assert_eq!(target(&format!("filename={name}")), Some(name));
+    }
+    assert_eq!(target("\t\x0bfilename=victim \x0b\x01\r ; c"), Some("victim".into()));
+    assert!(mistakes("a.fio", "[a]\n\x01filename=victim\n").starts_with("a.fio:2:1: fio has no option"));
+    let most = format!("[a]\ndescription={}", "x".repeat(8190 - "description=".len()));
+    assert_eq!(file(&most).jobs.len(), 1);
 }
 
 fn option_text() -> impl Strategy<Value = String> {

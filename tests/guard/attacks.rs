@@ -338,7 +338,49 @@ fn layers_that_are_not_visible_refuse_a_file_that_may_be_in_use() {
     rig.mount(&device);
     Command::new("sync").status().unwrap();
     refused(&rig, &seen.join("a.img"), &image, "overlay");
+    let opened = upper.join("opened.img");
+    File::create(&opened).unwrap().set_len(1 << 20).unwrap();
+    rig.open(&opened);
+    refused(&rig, &seen.join("opened.img"), &opened, "has this file open for writing cannot be seen");
     written(&rig, &free, false);
+}
+
+#[test]
+fn a_setting_of_the_kernel_is_no_target() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 1);
+    let device = rig.loop_over(&image, &[]);
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let setting = PathBuf::from(format!("/sys/block/{name}/queue/read_ahead_kb"));
+    refused(&rig, &setting, &setting, "a setting of the kernel");
+    let (code, said) = volproof(&rig, &[], &words("check TARGET", setting.as_os_str()));
+    assert!(code == Some(3) && said.contains("not-that-kind"), "{code:?} {said}");
+}
+
+/// A ring shows the paths of its files, and this one leads nowhere.
+#[test]
+fn a_device_that_a_ring_has_open_by_a_node_of_a_detached_filesystem_is_refused() {
+    let Some(mut rig) = Rig::alone() else { return };
+    let image = rig.image("a.img", 1);
+    let (device, memory) = (rig.loop_over(&image, &[]), rig.path("memory"));
+    fs::create_dir(&memory).unwrap();
+    let mount = ["mount", "-t", "tmpfs", "none"].map(OsStr::new);
+    rig.make(&[&mount[..], &[memory.as_os_str()]].concat(), None);
+    let node = memory.join("node");
+    rig.make(&[OsStr::new("cp"), OsStr::new("-a"), device.as_os_str(), node.as_os_str()], None);
+    let ring = io_uring::IoUring::new(2).inspect(|ring| {
+        let file = File::options().read(true).write(true).open(&node).unwrap();
+        ring.submitter().register_files(&[std::os::fd::AsRawFd::as_raw_fd(&file)]).unwrap();
+    });
+    rig.make(
+        &["umount", "--lazy"].map(OsStr::new).into_iter().chain([memory.as_os_str()]).collect::<Vec<_>>(),
+        None,
+    );
+    if ring.is_err() {
+        return eprintln!("skipped: io_uring cannot be used here");
+    }
+    device_refused(&rig, &device, &image, "leads to no file");
+    drop(ring);
 }
 
 /// Over two filesystems an overlay gives its files numbers that no layer has. Its layer is hidden, as in a container.

@@ -306,6 +306,47 @@ fn a_device_that_one_thread_alone_has_open_is_refused() {
     assert_eq!(refused, [Code::OpenForWriting]);
 }
 
+/// Names the device that a started copy of this test maps before its first thread ends.
+const ORPHANED: &str = "VOLPROOF_TEST_ORPHANED";
+
+#[test]
+fn a_device_mapped_by_a_process_whose_first_thread_has_ended_is_refused() {
+    use rustix::mm::{MapFlags, ProtFlags, mmap};
+    extern "C" fn end_thread(_: libc::c_int) {
+        // SAFETY: only the thread that gets the signal ends, and it holds nothing that the others wait for.
+        unsafe { libc::syscall(libc::SYS_exit, 0) };
+    }
+    if let Some(device) = std::env::var_os(ORPHANED) {
+        let map = move || {
+            let file = OpenOptions::new().read(true).write(true).open(device).unwrap();
+            let rights = ProtFlags::READ | ProtFlags::WRITE;
+            // SAFETY: nothing else is at the address that the kernel chooses, and nobody reads or writes there.
+            unsafe { mmap(std::ptr::null_mut(), 4096, rights, MapFlags::SHARED, &file, 0) }.unwrap();
+            drop(file);
+            // SAFETY: the handler makes one system call; the signal goes to the first thread of this process.
+            unsafe {
+                libc::signal(libc::SIGUSR1, end_thread as *const () as libc::sighandler_t);
+                libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::getpid(), libc::SIGUSR1);
+            }
+            let first = format!("/proc/{}/maps", std::process::id());
+            while std::fs::read(&first).is_ok_and(|maps| !maps.is_empty()) {
+                std::thread::yield_now();
+            }
+            println!("\nopen");
+            std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+            std::process::exit(0);
+        };
+        return std::thread::spawn(map).join().unwrap();
+    }
+    let Some(disk) = Loop::attach() else { return };
+    let refused = refused_beside_a_copy(
+        &disk,
+        "uses::a_device_mapped_by_a_process_whose_first_thread_has_ended_is_refused",
+        (ORPHANED, &disk.device),
+    );
+    assert_eq!(refused, [Code::OpenForWriting]);
+}
+
 #[test]
 fn the_system_disk_is_refused() {
     let root = Root::system();

@@ -225,7 +225,13 @@ fn the_installed_fio_opens_no_report_but_the_one_that_was_checked() {
     let script = format!("{} {line}; exit $?", env!("CARGO_BIN_EXE_volproof"));
     Ran::of(bench.program("bash").args(["-c", &format!("exec 5>>out.txt; {script}")]).output().unwrap())
         .ended(0);
-    assert!(std::fs::read_to_string(bench.path().join("out.txt")).unwrap().contains("write: IOPS="));
+    let out = bench.path().join("out.txt");
+    assert!(std::fs::read_to_string(&out).unwrap().contains("write: IOPS="));
+    std::fs::write(&out, "before\n").unwrap();
+    let script = script.replace(" > out.txt", " >> out.txt");
+    Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap()).ended(0);
+    let text = std::fs::read_to_string(&out).unwrap();
+    assert!(text.starts_with("before\n") && text.contains("write: IOPS="), "{text}");
 }
 
 /// The installed fio gets the jobs that were checked: those of a pipe are there once, and a file may change meanwhile.

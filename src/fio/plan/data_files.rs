@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::super::job::Job;
+use super::super::jobfile::stripped;
 use super::Obstacles;
 use crate::unit::Bytes;
 
@@ -206,14 +207,6 @@ fn made_up(job: &Job, number: u32, file: u32) -> String {
         .replace("$jobnum", &number.to_string())
         .replace("$filenum", &file.to_string())
         .replace("$clientuid", "localhost")
-}
-
-/// A list of names as fio trims it: no blanks around it, nothing from a `;` or `#` on.
-pub fn stripped(text: &str) -> &str {
-    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
-    let text = text.trim_start_matches(blank);
-    let text = text.split([';', '#']).next().unwrap_or_default();
-    text.trim_end_matches(|c: char| blank(c) || c.is_ascii_control())
 }
 
 /// Parts between colons; a colon behind a backslash belongs to its part.

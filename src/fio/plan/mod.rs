@@ -28,7 +28,7 @@ mod written_data;
 use std::path::{Path, PathBuf};
 
 pub use block_sizes::block_ranges;
-pub use data_files::{JobDataFile, Layout, PathKind, split, stripped, targets};
+pub use data_files::{JobDataFile, Layout, PathKind, split, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;

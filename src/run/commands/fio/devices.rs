@@ -15,6 +15,7 @@ use crate::device::{self, DeviceError, Facts, Root};
 use crate::exit::Exit;
 use crate::fio::command::Command;
 use crate::fio::job::Job;
+use crate::fio::jobfile;
 use crate::fio::option_value::{OptionValue, TargetAmount};
 use crate::fio::plan::{self, Obstacle, PathKind};
 use crate::fio::table;
@@ -61,6 +62,9 @@ const UNKNOWN_LENGTH: [&str; 6] =
 const LENGTHENING: [&str; 2] = ["fill_device", "file_append"];
 /// Engines that run what is no part of fio.
 const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
+
+/// Bytes from which on a path is none (`PATH_MAX`); fio keeps what is before them.
+const LONGEST_PATH: usize = libc::PATH_MAX as usize;
 
 /// The kind of file at a path of this machine.
 pub fn look(root: &Root, path: &Path) -> PathKind {
@@ -109,7 +113,7 @@ fn looked_up(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Pat
     all
 }
 
-/// Refuses a command with a path that will lead elsewhere than now: what it will lead to cannot be cleared.
+/// Refuses a command with a path that fio cuts, or one that will lead elsewhere than now: what it will lead to cannot be cleared.
 ///
 /// # Errors
 /// With the path and the way out.
@@ -118,6 +122,12 @@ pub fn decided(
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
     handed_over: bool,
 ) -> Result<(), Failure> {
+    let mut named = command.jobs.iter().flat_map(files).chain(log_files::names(command));
+    if let Some(path) = named.find(|path| path.as_os_str().len() >= LONGEST_PATH) {
+        let why =
+            format!("the path has {} bytes, and fio cuts it: name a shorter one", path.as_os_str().len());
+        return Err(Failure::new(Exit::Refused, format!("refused to write to {}:\n  {why}", path.display())));
+    }
     let bent = |path: PathBuf| Some((path_of_later::undecided(&path, handed_over)?, path));
     match looked_up(command, files).into_iter().find_map(bent) {
         Some((why, path)) => {
@@ -354,10 +364,10 @@ fn words(job: &Job, writes: bool, aux: &[String]) -> Vec<PathBuf> {
 
 /// The paths that a text may stand for: whole, as fio trims it, and each of its parts; alone and below each folder.
 fn paths(text: &str, folders: &[String]) -> Vec<PathBuf> {
-    let mut forms = vec![text, plan::stripped(text)];
+    let mut forms = vec![text, jobfile::stripped(text)];
     forms.extend(text.split([':', ',', '=', ' ', ';', '#']).map(str::trim));
     let mut forms: Vec<String> = forms.into_iter().map(str::to_string).collect();
-    forms.extend(plan::split(plan::stripped(text)));
+    forms.extend(plan::split(jobfile::stripped(text)));
     forms.retain(|form| !form.is_empty());
     forms.sort();
     forms.dedup();

@@ -87,7 +87,8 @@ pub fn with_checked_files(
     let given = |n: &usize| command.output_arguments.iter().any(|words| words.contains(n));
     let words = arguments.into_iter().enumerate().filter(|(n, _)| !given(n));
     let mut arguments: Vec<OsString> = words.map(|(_, word)| word).collect();
-    if let Some(report) = report {
+    // fio would empty the file behind standard output, to which it writes by itself.
+    if let Some(report) = report.filter(|report| !report.is_stdout()) {
         let mut output = OsString::from("--output=");
         output.push(match report.is_stream() {
             true => report.path().into(),
