@@ -33,7 +33,7 @@ pub fn is_of_the_kernel(filesystem: i64) -> bool {
 /// Whether a path leads to such a file, those of /proc among them.
 pub(super) fn holds_settings(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|about| {
-        let filesystem = about.f_type as i64;
+        let filesystem: i64 = about.f_type as _;
         filesystem == PROC || is_of_the_kernel(filesystem)
     })
 }
