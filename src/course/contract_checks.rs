@@ -383,6 +383,16 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
             Outcome::Inconclusive,
             format!("no credits ended within {length}, but the type has a burst: load it for longer"),
         ),
+        // A quota leaves a part of each second without I/Os, and no second slow.
+        None if let Some(dead) = step.dead_time.as_ref().filter(|dead| dead.finding != codes::ON_OFF) => (
+            Outcome::Inconclusive,
+            format!(
+                "{} IOPS for {length}, {} % of it lost ({}): no credits ended, and the rate was not steady",
+                significant(step.iops),
+                significant(100.0 * dead.share),
+                dead.finding
+            ),
+        ),
         None => (Outcome::Pass, format!("{} IOPS for {length}, without a fall", significant(step.iops))),
     })
 }

@@ -5,7 +5,7 @@ use crate::course::Course;
 use crate::course::essd_contract::suite;
 use crate::hist::Histogram;
 use crate::plan::{ReferenceLatency, Step};
-use crate::record::CourseAnswer;
+use crate::record::{CourseAnswer, DeadTime};
 
 const PART: Bytes = Bytes::gib(64);
 
@@ -203,6 +203,22 @@ fn credits_and_cold_blocks_are_found() {
 fn a_budget_is_called_promised_only_where_a_promise_is_given() {
     let c5 = &SOUND.checks(&volume())[4];
     assert!(c5.code == "C5" && !c5.tests.contains("promised"), "{c5:?}");
+}
+
+#[test]
+fn a_volume_that_stops_for_a_time_has_no_steady_rate() {
+    let suite = volume();
+    let found = |finding: &str| {
+        let mut finished: Vec<FinishedStep> = suite.possible().iter().map(|s| SOUND.step(s)).collect();
+        for f in finished.iter_mut().filter(|f| f.step.name == "credits-load") {
+            f.dead_time = Some(DeadTime { finding: finding.into(), share: 0.025 });
+        }
+        let Some(CourseAnswer::Suite(answer)) = suite.answer(&finished, None) else { panic!("no answer") };
+        let c6 = answer.checks.into_iter().find(|check| check.code == "C6").unwrap();
+        (c6.outcome, c6.observed.contains("2.50 % of it lost (stall)"))
+    };
+    assert_eq!(found("stall"), (Outcome::Inconclusive, true));
+    assert_eq!(found("on-off"), (Outcome::Pass, false));
 }
 
 #[test]
