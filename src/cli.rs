@@ -13,6 +13,7 @@ pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
@@ -329,6 +330,7 @@ pub struct OutputArgs {
     #[arg(
         long,
         value_name = "DIR",
+        value_parser = OsStringValueParser::new().map(PathBuf::from),
         env = "VOLPROOF_RECORDS",
         hide_env_values = true,
         help_heading = "Output"
@@ -370,9 +372,14 @@ impl OutputArgs {
         files.into_iter().find_map(|(file, option)| file.as_ref().map(|_| option))
     }
 
+    /// The folder of Records that no option names. A variable without a value is as one that is not there.
+    pub fn records_folder(&self) -> &Path {
+        self.records.as_deref().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
     /// The folders in which this run, and an earlier one of the same words, leaves its Record.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let records = self.records.clone().unwrap_or(PathBuf::from("."));
+        let records = self.records_folder().to_path_buf();
         let here =
             |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() };
         let named = self.json.as_deref().filter(|json| *json != Path::new("-")).and_then(Path::parent);

@@ -86,8 +86,7 @@ impl StoredSheets {
 /// A new file for a Record, in the folder of Records.
 fn fresh(args: &OutputArgs, stem: &str) -> Result<Sheet, Failure> {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let folder = args.records.as_deref().unwrap_or(Path::new("."));
-    let file = OutputFile::fresh("--records", folder, format!("{stem}-{now}"), "json")?;
+    let file = OutputFile::fresh("--records", args.records_folder(), format!("{stem}-{now}"), "json")?;
     Ok(Sheet::of_record(file))
 }
 

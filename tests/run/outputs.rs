@@ -160,6 +160,9 @@ fn records_of_one_second_have_names_of_their_own() {
     let ran = Ran::of(command.env("VOLPROOF_RECORDS", "records").output().unwrap()).ended(0);
     assert_eq!(Bench::names(&folder).len(), 5);
     assert!(ran.err.contains("volproof show records/volproof-"), "{}", ran.err);
+    let mut without_value = bench.command(&planned(&["-q"]));
+    Ran::of(without_value.env("VOLPROOF_RECORDS", "").output().unwrap()).ended(0);
+    assert_eq!(Bench::names(&folder).len(), 5);
     bench.run(&planned(&["--records", "none"])).ended(2).says(&["none", "no folder", "--records"]);
 }
 
