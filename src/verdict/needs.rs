@@ -356,14 +356,18 @@ impl NeedCase<'_> {
         (metric, finding, reasons)
     }
 
-    /// Share of the time in which nothing completed for longer than a latency: in stalls, or in stops in nearly each second.
+    /// Share of the time in which nothing completed for longer than a latency: in stalls, or in the stops that a finding tells.
     fn silent_beyond(&self, latency: Nanos) -> f64 {
-        let (load, window) = (self.load(), self.step.window_ns);
-        let events = load.events();
+        let window = self.step.window_ns;
+        let events = self.load().events();
         let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall && e.length_ns > latency);
         let stalled = Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9);
-        let stops = load.stops().filter(|s| s.silent_share * s.period_seconds > latency.as_seconds());
-        stops.map_or(0.0, |stops| load.share_of(&stops).0).max(stalled)
+        let on_off = self.diagnosis.find(codes::ON_OFF).map_or((0.0, 0.0), |f| {
+            let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
+            (figure(codes::figure::SILENT_SHARE), figure(codes::figure::PERIOD_SECONDS))
+        });
+        let stops = if on_off.0 * on_off.1 > latency.as_seconds() { on_off.0 } else { 0.0 };
+        stops.max(stalled)
     }
 
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst

@@ -61,7 +61,9 @@ fn slow_flushes_decide_and_not_the_mean() {
         let device = format!("latency=1ms,slow-share={share},slow-latency=30ms");
         judged(dir.path(), "etcd", &device, &[]).1["verdict"]["claims"][0]["outcome"].clone()
     };
-    assert_eq!(outcome("0.002"), "pass", "one in five hundred is slow");
+    assert_eq!(outcome("0.0002"), "pass", "one in five thousand is slow");
+    // They take 6 % of the time, in which a load that waits sends nothing: a p99 leaves 1 %.
+    assert_eq!(outcome("0.002"), "inconclusive", "one in five hundred is slow");
     assert_eq!(outcome("0.05"), "fail", "one in twenty is slow");
 }
 
