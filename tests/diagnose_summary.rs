@@ -131,6 +131,7 @@ fn single_ios_that_give_a_period_of_100_ms_are_no_likely_throttle() {
         max: Some(Nanos::millis(100)),
         percentiles: vec![(0.5, Nanos::millis(1)), (0.9, Nanos::millis(100))],
         bands: bands(&[(750, 1000, 66.7), (50_000, 100_000, 33.3)]),
+        random: Some(true),
         window: Some(Nanos::seconds(300)),
         ..Summary::default()
     };
