@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-/// The type that `statfs` reports for /proc (`linux/magic.h`).
-pub const PROC: i64 = 0x9fa0;
-/// The types of the other filesystems whose files are settings of the kernel or of the firmware: sysfs, debugfs, tracefs, configfs, securityfs,
+use rustix::fs::{PROC_SUPER_MAGIC, statfs};
+
+/// The types that `statfs` reports for the filesystems other than /proc whose files are settings of the kernel or of the firmware: sysfs, debugfs, tracefs, configfs, securityfs,
 /// selinuxfs, smackfs, cgroup and cgroup2, resctrl, efivarfs, pstore, bpf, binfmt_misc, fusectl, nfsd (`linux/magic.h` and each one's source).
 const OF_THE_KERNEL: [i64; 16] = [
     0x6265_6572,
@@ -32,8 +32,5 @@ pub fn is_of_the_kernel(filesystem: i64) -> bool {
 
 /// Whether a path leads to such a file, those of /proc among them.
 pub(super) fn holds_settings(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|about| {
-        let filesystem: i64 = about.f_type as _;
-        filesystem == PROC || is_of_the_kernel(filesystem)
-    })
+    statfs(path).is_ok_and(|about| about.f_type == PROC_SUPER_MAGIC || is_of_the_kernel(about.f_type as _))
 }

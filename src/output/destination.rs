@@ -150,11 +150,11 @@ impl OutputPlace {
                 }
                 Err(e) => return Err(e.into()),
             };
-            let filesystem = rustix::fs::fstatfs(&folder)?.f_type as i64;
-            if filesystem == kernel_files::PROC {
+            let filesystem = rustix::fs::fstatfs(&folder)?.f_type;
+            if filesystem == rustix::fs::PROC_SUPER_MAGIC {
                 return descriptor(&path, &folder).map(OutputPlace::Stream);
             }
-            if kernel_files::is_of_the_kernel(filesystem) {
+            if kernel_files::is_of_the_kernel(filesystem as _) {
                 return Err(Unfit::Setting);
             }
             match kind {

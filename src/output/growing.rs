@@ -24,9 +24,14 @@ impl OutputFile {
     /// # Errors
     /// The file cannot be made, or its folder went away.
     pub fn begin(&mut self) -> io::Result<File> {
+        self.patiently(Self::begin_now)
+    }
+
+    /// Does work that may be held up, which is told where the output is a file; nobody has to be told of a stream whose reader takes his time.
+    fn patiently<T>(&mut self, work: impl FnOnce(&mut OutputFile) -> T) -> T {
         match self.is_stream() {
-            true => self.begin_now(),
-            false => told_if_late(&self.path.clone(), |_| self.begin_now()),
+            true => work(self),
+            false => told_if_late(&self.path.clone(), |_| work(self)),
         }
     }
 
@@ -63,10 +68,7 @@ impl OutputFile {
     /// # Errors
     /// The content cannot be written whole.
     pub fn append(&mut self, content: Content<'_>) -> io::Result<()> {
-        match self.is_stream() {
-            true => self.append_now(content),
-            false => told_if_late(&self.path.clone(), |_| self.append_now(content)),
-        }
+        self.patiently(|output| output.append_now(content))
     }
 
     fn append_now(&mut self, content: Content<'_>) -> io::Result<()> {
@@ -152,7 +154,7 @@ impl GrowingOutput {
         };
         let again: &[u8] = if begun { &[] } else { &self.begin };
         let mut write = || file.write_all(again).and_then(|()| file.write_all(piece));
-        let written = if self.to.is_stream() { write() } else { told_if_late(&self.to.path, |_| write()) };
+        let written = self.to.patiently(|_| write());
         let left = if is_emptied(&file).unwrap_or(false) { FileVersion::of_open(&file) } else { None };
         let (file, _) = self.file.insert((file, left));
         written?;
