@@ -12,7 +12,7 @@ use volproof::device::{Facts, Root, facts};
 use volproof::guard::{Access, Code, check, clear};
 use volproof::unit::Bytes;
 
-use crate::attacks::{Rig, consent, done, volproof, words};
+use crate::rig::{Rig, consent, done, volproof, words};
 
 const READ: &str =
     "run TARGET --size 1m --rw randread --bs 4k --runtime 20ms --tune off --json r.json --quiet";

@@ -7,8 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::attacks::{Rig, consent, done, overlay, volproof};
 use crate::mounted_images::{erofs_image, mounted_directly};
+use crate::rig::{Rig, consent, done, overlay, volproof};
 
 /// Ways to start a write, with the name of the target in place of `TARGET`. The word before a colon says where a door is tried: with the
 /// installed fio, on devices, on files, or only where it is refused, because it takes long where it is not.

@@ -11,7 +11,7 @@ use volproof::device::{Facts, Root};
 use volproof::guard::{Access, Clearance, Code, GuardError, GuardSeverity, check, clear};
 use volproof::unit::Bytes;
 
-use crate::attacks::Rig;
+use crate::rig::Rig;
 
 fn create(folder: &Path, name: &str) -> Result<Clearance, GuardError> {
     clear(&Root::system(), folder, Access::Create { name, size: Bytes::mib(1), mode: 0o600 }, false)
@@ -143,7 +143,7 @@ fn each_access_fits_one_kind_of_target() {
 
 /// The codes that stand in the way of writing over a file, without and with `--overwrite=shared`.
 fn in_the_way(path: &Path) -> [Vec<Code>; 2] {
-    let _turn = crate::attacks::turn(false);
+    let _turn = crate::rig::turn(false);
     [false, true].map(|shared| {
         let found = match clear(&Root::system(), path, Access::Overwrite { shared }, false) {
             Ok(mut clearance) => return clearance.confirm().err().map(codes).unwrap_or_default(),

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::attacks::{Rig, volproof, words};
+use crate::rig::{Rig, volproof, words};
 
 #[test]
 fn every_output_that_a_frozen_filesystem_holds_up_is_told_and_kept() {

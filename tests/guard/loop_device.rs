@@ -30,7 +30,7 @@ impl Loop {
             eprintln!("skipped: root is needed to attach a loop device");
             return None;
         }
-        let _turn = crate::attacks::turn(false);
+        let _turn = crate::rig::turn(false);
         let out =
             Command::new("losetup").args(["--partscan", "--find", "--show"]).arg(file).output().unwrap();
         assert!(out.status.success(), "losetup: {}", String::from_utf8_lossy(&out.stderr));

@@ -12,6 +12,7 @@ mod mounted_images;
 mod paths;
 mod program;
 mod race;
+mod rig;
 mod stack_builder;
 mod stack_layers;
 mod stack_model;

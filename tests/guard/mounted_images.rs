@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::attacks::{Rig, device_refused, overlay, refused, volproof, words, written};
+use crate::rig::{Rig, device_refused, overlay, refused, volproof, words, written};
 
 /// An image with an empty folder.
 pub fn erofs_image(path: &Path) {
@@ -155,7 +155,7 @@ fn a_detached_image_is_refused_through_an_overlay() {
     assert!(code == Some(3) && said.contains("cannot be seen"), "{code:?} {said}");
     assert!(fs::read(&image).unwrap() == before);
     let (code, said) = volproof(&rig, &[], &words(line, seen.join("free.img").as_os_str()));
-    assert!(crate::attacks::done(&(code, said.clone())), "{code:?} {said}");
+    assert!(crate::rig::done(&(code, said.clone())), "{code:?} {said}");
 }
 
 #[test]

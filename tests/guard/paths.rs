@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::attacks::{Rig, consent, done, started, volproof};
+use crate::rig::{Rig, consent, done, started, volproof};
 
 /// The options of fio with which it writes to an existing file of 16 MiB: by our own engine, by the installed fio, and where it only reads.
 const OWN: [&str; 2] = ["--rw=randwrite --io_size=64k", "--rw=randread --size=40m --io_size=64k"];

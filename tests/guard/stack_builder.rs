@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::attacks::{Rig, started};
+use crate::rig::{Rig, started};
 use crate::stack_model::{Bytes, Device, Made, Model, slice};
 
 pub const MIB: u64 = 1 << 20;

@@ -54,7 +54,7 @@ fn random_stacks_are_judged_as_a_plain_model_does() {
     };
     let (mut allowed, mut denied, mut kinds) = (0, 0, BTreeSet::new());
     for seed in first..first + from_environment("VOLPROOF_STACKS").unwrap_or(200) {
-        let _turn = crate::attacks::turn(false);
+        let _turn = crate::rig::turn(false);
         let Some(b) = Builder::build(seed, &machine) else { return };
         if seed.is_multiple_of(10) {
             println!("seed {seed}");

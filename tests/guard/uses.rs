@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use volproof::device::Root;
 use volproof::guard::{Access, Code, check, clear};
 
-use crate::attacks::{Rig, device_refused, started};
 use crate::loop_device::{Loop, Undo, codes, run};
+use crate::rig::{Rig, device_refused, started};
 
 #[test]
 fn a_mounted_disk_is_refused_with_consent() {
