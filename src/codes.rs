@@ -111,4 +111,6 @@ pub mod figure {
     pub const RATE_PER_SECOND: &str = "rate_per_second";
     /// Share of the time without any I/O.
     pub const SILENT_SHARE: &str = "silent_share";
+    /// How long each stop lasts.
+    pub const STOP_SECONDS: &str = "stop_seconds";
 }

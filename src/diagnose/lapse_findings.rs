@@ -24,6 +24,8 @@ const UNEVEN: f64 = 0.1;
 
 /// Stalls that take this share of the run are what its slow I/Os waited for.
 const MUCH_STALLED: f64 = 0.05;
+/// Stops with less than this share of the time that they would have all the time fill a part of the run.
+const MOST: f64 = 0.8;
 /// So many of the distances between stalls differ from the usual one by a tenth at most.
 const REGULAR: f64 = 0.8;
 
@@ -116,8 +118,12 @@ fn period(run: &MeasuredStep<'_>) -> Option<f64> {
 fn stalls_of_each_second(run: &MeasuredStep<'_>) -> Option<Stops> {
     let period_seconds = period(run).filter(|p| *p <= SECOND)?;
     let lengths = stalls(run).map(|e| e.length_ns.as_seconds());
-    let lost: f64 = lengths.filter(|length| *length <= period_seconds).sum();
-    Some(Stops { period_seconds, silent_share: lost / run.step.window_ns.as_seconds().max(1e-9) })
+    let lengths: Vec<f64> = lengths.filter(|length| *length <= period_seconds).collect();
+    Some(Stops {
+        period_seconds: Some(period_seconds),
+        stop_seconds: median(&lengths)?,
+        silent_share: lengths.iter().sum::<f64>() / run.step.window_ns.as_seconds().max(1e-9),
+    })
 }
 
 /// The advice for a run that tells a quota from a volume that stops.
@@ -136,13 +142,12 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|run| !was_suspended(run.step))?;
     let MeasuredStep { step, load, .. } = run;
     let stops = load.stops().or_else(|| stalls_of_each_second(&run))?;
-    let Stops { silent_share: silent, period_seconds: period } = stops;
     let (told, sure) = load.share_of(&stops);
     // I/Os that are slow one by one, all of which began with the run, come back together for a minute or two at any depth. A few of them may fill a
     // shallow queue now and then: each lasts longer than such a pause, and the seconds differ.
     let s = &case.summary;
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
-    let shorter = s.outlasts(silent * period);
+    let shorter = s.outlasts(stops.stop_seconds);
     let filled_now_and_then = uneven && shorter && s.mean_where_slow_ios_fill(FILLED_BY_FEW).is_some();
     if s.slow_one_by_one() || filled_now_and_then {
         return None;
@@ -150,24 +155,43 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // What others have done meanwhile is no stop of the volume, and a few in a short run may be chance.
     let others = super::validity::other_traffic(case).is_some();
     let seen = !others && step.window_ns >= LEAST_SEEN;
+    let finding = Finding::new(
+        codes::ON_OFF,
+        if seen { Confidence::Likely } else { Confidence::Possible },
+        format!(
+            "The volume does nothing {}for {}{} % of the time: {}.",
+            if others { "of this load " } else { "" },
+            if sure { "" } else { "at least " },
+            significant(100.0 * told),
+            how_often(&stops, told, sure)
+        ),
+        lower_rate(case),
+    )
+    .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
+    .number(codes::figure::SILENT_SHARE, stops.silent_share);
+    let Some(period) = stops.period_seconds else {
+        return Some(finding.because(
+            "the requests waited for longer than that in all: other stops follow each other too closely to be told one by one",
+        ));
+    };
     Some(
-        Finding::new(
-            codes::ON_OFF,
-            if seen { Confidence::Likely } else { Confidence::Possible },
-            format!(
-                "The volume does nothing {}for {}{} % of the time: it stops for {} {} in every {} s.",
-                if others { "of this load " } else { "" },
-                if sure { "" } else { "at least " },
-                significant(100.0 * told),
-                if sure { "about" } else { "at least" },
-                Nanos((told * period * 1e9) as u64),
-                significant(period)
-            ),
-            lower_rate(case),
-        )
-        .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
-        .number(codes::figure::SILENT_SHARE, silent)
-        .number(codes::figure::PERIOD_SECONDS, period),
+        finding
+            .number(codes::figure::STOP_SECONDS, stops.stop_seconds)
+            .number(codes::figure::PERIOD_SECONDS, period),
+    )
+}
+
+/// The length and distance of stops that take this share of the run, in words.
+fn how_often(stops: &Stops, share: f64, sure: bool) -> String {
+    let Some(period) = stops.period_seconds else { return "it stops again and again".into() };
+    let in_part = stops.silent_share < MOST * stops.stop_seconds / period;
+    let length = stops.stop_seconds * share / stops.silent_share;
+    format!(
+        "{}it stops for {} {} in every {} s",
+        if in_part { "in a part of the run " } else { "" },
+        if sure { "about" } else { "at least" },
+        Nanos((length * 1e9) as u64),
+        significant(period)
     )
 }
 

@@ -25,6 +25,8 @@ const FLAT: f64 = 0.01;
 /// Rates of seconds show nothing of longer periods.
 const HALF_SECOND: f64 = 0.5;
 
+/// Two periods are the same where they differ by less than this share.
+const SAME_PERIOD: f64 = 0.1;
 /// Requests waited where their mean latency is this multiple of the shortest.
 const WAITED: f64 = 1.5;
 /// This multiple of the requests in flight may find the queue empty, since the queue fills once.
@@ -172,6 +174,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             significant(100.0 * share)
         ));
     }
+    let period = shown_period(case, b.period);
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
     let finding = Finding::new(
@@ -179,7 +182,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         confidence,
         format!(
             "A token bucket of about {} ms{} {} the rate, {}/s; without it the volume takes {}.",
-            significant(b.period * 1e3),
+            significant(period * 1e3),
             if stops.is_some() { ", or a volume that stops as often," } else { "" },
             if confidence == Confidence::Possible && stops.is_none() { "may set" } else { "sets" },
             significant(x),
@@ -195,11 +198,18 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         },
     )
     .number(codes::figure::RATE_PER_SECOND, x)
-    .number("period_ms", b.period * 1e3)
+    .number("period_ms", period * 1e3)
     .number(codes::figure::QUOTA_IOS, b.quota)
     .number("held_share", b.modes.held)
     .number(codes::figure::DEVICE_LATENCY_MS, b.modes.passed.0 as f64 / 1e6);
     Some(evidence.into_iter().fold(finding, Finding::because))
+}
+
+/// The period of a bucket in seconds: the one that the pauses of the run show, where the period that follows from the latencies is as long.
+/// That one rests on the number of I/Os that were held, and is the less exact.
+fn shown_period(case: &DiagnosisCase<'_>, period: f64) -> f64 {
+    let shown = case.run.and_then(|run| run.load.stops()).and_then(|stops| stops.period_seconds);
+    shown.filter(|shown| (shown / period - 1.0).abs() < SAME_PERIOD).unwrap_or(period)
 }
 
 /// How counts of whole periods vary in comparison with chance, in words; none where the rate of each second is the same anyway.

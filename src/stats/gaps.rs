@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::OFTEN;
-use super::lapses::{LoadGrid, runs, waits};
+use super::lapses::{LoadGrid, SHORT_NS, runs, waits};
 use super::moments::{mean, median};
 use crate::sample::{GRID, PER_SECOND};
 
@@ -59,6 +59,9 @@ const NEARLY_ALL: f64 = 0.97;
 const QUOTAS: usize = 10;
 /// A period of less than two bins differs at least so much from one bin, in bins.
 const BESIDE_GRID: f64 = 0.02;
+/// Requests in flight are alike where bins have this share of the most, and nearly all bins do.
+const ALIKE: f64 = 0.8;
+const NEARLY_ALL_BINS: f64 = 0.95;
 /// A quota is handed out at once: its completions touch no more bins than it fills, and those that it begins and ends within.
 const STRADDLED: f64 = 2.0;
 
@@ -97,10 +100,36 @@ impl Cycle {
 /// Times without completions that return so often that each second has its I/Os.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stops {
-    /// From one stop to the next, in seconds.
-    pub period_seconds: f64,
-    /// Share of the time without completions, 0 to 1.
+    /// From one stop to the next, in seconds; `None` where the grid shows only some of the stops.
+    pub period_seconds: Option<f64>,
+    /// How long each stop lasts, in seconds.
+    pub stop_seconds: f64,
+    /// Share of the run without completions, 0 to 1; a lower bound where the grid shows only some of the stops.
     pub silent_share: f64,
+}
+
+impl Stops {
+    /// Stops of so many bins in each period of so many bins.
+    fn of(period: f64, silent: f64) -> Stops {
+        let seconds = |bins: f64| bins / PER_SECOND as f64;
+        Stops {
+            period_seconds: Some(seconds(period)),
+            stop_seconds: seconds(silent),
+            silent_share: silent / period,
+        }
+    }
+
+    /// Stops that fill a part of a run, as stops of the whole run.
+    pub(super) fn within(self, share_of_run: f64) -> Stops {
+        Stops { silent_share: self.silent_share * share_of_run, ..self }
+    }
+}
+
+/// Whether requests are sent as soon as others complete: the number in flight is then nearly the same at any time.
+pub(super) fn is_closed_loop(in_flight: &[f64]) -> bool {
+    let most = in_flight.iter().copied().fold(0.0, f64::max);
+    let fewer = in_flight.iter().filter(|n| **n < ALIKE * most).count() as f64;
+    most > 0.0 && fewer <= (1.0 - NEARLY_ALL_BINS) * in_flight.len() as f64
 }
 
 /// The usual distance, from distances of whole bins: a period of two and a half bins shows as two and three in turn.
@@ -117,6 +146,8 @@ pub struct Gaps {
     bins: usize,
     in_flight: f64,
     quick_ns: f64,
+    /// How long an I/O takes outside of the gaps; `None` where the latencies and the requests in flight do not tell.
+    own_ns: Option<f64>,
     beats_with_grid: Option<Stops>,
 }
 
@@ -127,8 +158,10 @@ impl Gaps {
         let Edges { ios, in_flight, full, .. } = edges;
         let in_flight = in_flight.iter().sum::<f64>() / in_flight.len().max(1) as f64;
         let quick_ns = load.quick_ns;
+        let told = |own: &f64| *own > 0.0 && *own < SHORT_NS && !load.open_loop;
+        let own_ns = Some(load.own_ns).filter(told);
         let mut whole =
-            Gaps { cycles: Vec::new(), bins: ios.len(), in_flight, quick_ns, beats_with_grid: None };
+            Gaps { cycles: Vec::new(), bins: ios.len(), in_flight, quick_ns, own_ns, beats_with_grid: None };
         whole.beats_with_grid = beat_with_grid(ios, full).and_then(|period| whole.used_up(period, full));
         let above = |least| Gaps { cycles: edges.cycles(least), ..whole.clone() };
         let least = (FAINT * full) as u64;
@@ -139,9 +172,20 @@ impl Gaps {
 
     /// The stops of a quota of so many I/Os in each period, in bins, where the requests in flight use it up in a part of that time.
     fn used_up(&self, period: f64, quota: f64) -> Option<Stops> {
-        let busy = quota * self.quick_ns / self.in_flight.max(1.0) / GRID.0 as f64;
-        let stops = Stops { period_seconds: period / PER_SECOND as f64, silent_share: 1.0 - busy / period };
-        (busy > 0.0 && busy <= OPEN * period).then_some(stops)
+        let busy = |each_ns: f64| quota * each_ns / self.in_flight.max(1.0) / GRID.0 as f64;
+        let quick = busy(self.quick_ns);
+        let silent = period - busy(self.own_ns.unwrap_or(self.quick_ns)).min(period);
+        (quick > 0.0 && quick <= OPEN * period).then(|| Stops::of(period, silent))
+    }
+
+    /// How long nothing completes in each period, in bins: what the requests in flight need for the I/Os of a period leaves the rest of it.
+    /// Without latencies that tell, it is what the grid shows.
+    fn silent_in(&self, period: f64) -> f64 {
+        let shown = self.silent_share() * period;
+        let ios = self.cycles.iter().fold(0u64, |sum, c| sum.saturating_add(c.ios)) as f64;
+        let quota = ios * period / self.bins.max(1) as f64;
+        let busy = |own: f64| quota * own / self.in_flight.max(1.0) / GRID.0 as f64;
+        self.own_ns.map_or(shown, |own| (period - busy(own)).max(shown))
     }
 
     fn long(&self) -> impl Iterator<Item = &Cycle> {
@@ -210,7 +254,7 @@ impl Gaps {
         // Batches that spread over time leave gaps only at the start of the run.
         let always = |period: &f64| *period * self.cycles.len() as f64 >= ALWAYS * self.bins as f64;
         let period = beat(&self.distances()).filter(|_| often).filter(always)?;
-        Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share: self.silent_share() })
+        Some(Stops::of(period, self.silent_in(period)))
     }
 
     /// Whether in at least half of the cycles the device completed, at once, the requests in flight.
@@ -285,8 +329,9 @@ pub(super) struct Edges<'a> {
     latency_ns: &'a [u64],
     /// I/Os of a bin without silence.
     full: f64,
-    /// Median latency, in bins.
-    median: f64,
+    /// How long an I/O takes that does not wait for the end of a gap, in bins.
+    own: f64,
+    open_loop: bool,
 }
 
 impl Edges<'_> {
@@ -298,7 +343,14 @@ impl Edges<'_> {
         let mut counts: Vec<u64> = busy().map(|(_, n)| *n).collect();
         counts.sort_unstable();
         let full = counts.get((counts.len() as f64 * FULL_PARTS) as usize).map_or(0.0, |n| *n as f64);
-        Edges { ios, in_flight, latency_ns, full, median: load.median_ns / GRID.0 as f64 }
+        Edges {
+            ios,
+            in_flight,
+            latency_ns,
+            full,
+            own: load.own_ns / GRID.0 as f64,
+            open_loop: load.open_loop,
+        }
     }
 
     /// Bins with more I/Os than `least`, and the gaps after them.
@@ -340,11 +392,14 @@ impl Edges<'_> {
         (gap.start as f64 - before, gap.end as f64 + after)
     }
 
-    /// How much longer than the median the first I/Os of a bin waited, as many as were in flight, in bins.
+    /// How much longer than usual the first I/Os of a bin waited, as many as were in flight, in bins.
     fn waited(&self, bin: usize) -> Option<f64> {
+        if self.open_loop {
+            return None;
+        }
         let (n, sum) = (*self.ios.get(bin)? as f64, *self.latency_ns.get(bin)? as f64 / GRID.0 as f64);
         let waiting = self.in_flight.get(bin)?.clamp(1.0, n.max(1.0));
-        Some((sum - (n - waiting) * self.median) / waiting - self.median)
+        Some((sum - (n - waiting) * self.own) / waiting - self.own)
     }
 }
 
@@ -360,6 +415,7 @@ mod tests {
             in_flight: vec![32.0; ios.len()],
             ios,
             median_ns: 1.6e9,
+            own_ns: 1.6e9,
             quick_ns: 1.2e9,
             ..LoadGrid::default()
         };
@@ -385,6 +441,7 @@ mod tests {
             in_flight: vec![64.0; BINS],
             ios,
             median_ns: 0.5e6,
+            own_ns: 0.5e6,
             quick_ns: 0.5e6,
             ..LoadGrid::default()
         }
@@ -396,7 +453,8 @@ mod tests {
             let load = quota_every(ms);
             assert_eq!(load.events(), [], "{ms} ms");
             let stops = load.stops().unwrap_or_else(|| panic!("{ms} ms"));
-            assert!((stops.period_seconds * 1e3 - ms as f64).abs() < 2.0, "{ms} ms: {stops:?}");
+            let period = stops.period_seconds.unwrap();
+            assert!((period * 1e3 - ms as f64).abs() < 2.0, "{ms} ms: {stops:?}");
             assert!((0.96..0.99).contains(&stops.silent_share), "{ms} ms: {stops:?}");
         }
         assert!([200, 250, 333, 500, 1000].iter().all(|ms| quota_every(*ms).events().is_empty()));
@@ -448,6 +506,7 @@ mod tests {
             in_flight: vec![256.0; BINS],
             ios: (0..BINS).map(|i| cycle[i % cycle.len()]).collect(),
             median_ns: 620e6,
+            own_ns: 620e6,
             quick_ns: 500e6,
             ..LoadGrid::default()
         };

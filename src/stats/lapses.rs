@@ -19,11 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::burst::BurstSeen;
-use super::gaps::{Edges, Gaps, Stops};
-use super::percentile::pooled;
+use super::gaps::{Edges, Gaps, Stops, is_closed_loop};
+use super::percentile::{mean_below, pooled};
 use super::rate::per_second;
 use super::short_stops::{FEWEST, has_dips, short_stops};
-use crate::hist::StoredHistogram;
+use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
@@ -96,6 +96,8 @@ impl Event {
     }
 }
 
+/// An I/O that takes less than half a bin, in nanoseconds, waits for the end of no gap.
+pub(super) const SHORT_NS: f64 = GRID.0 as f64 / 2.0;
 /// Silence that no sample shows is laid out in at most so many bins, ten minutes: a forged length exhausts neither memory nor time.
 const UNSAMPLED: usize = 600 * PER_SECOND as usize;
 /// Bins of a day.
@@ -112,8 +114,12 @@ pub struct LoadGrid {
     pub latency_ns: Vec<u64>,
     /// Median latency of the I/Os, in nanoseconds; 0 where it is not known, or where no bin is empty.
     pub median_ns: f64,
-    /// The latency of the shortest hundredth of the I/Os, likewise.
+    /// Mean latency of the I/Os that take less than [`SHORT_NS`], which wait for the end of no gap; the median where that is longer.
+    pub own_ns: f64,
+    /// The latency of the shortest hundredth of the I/Os of each direction, on average.
     pub quick_ns: f64,
+    /// Requests do not wait for others to complete before they are sent, so that any number may be in flight at the end of a gap.
+    pub open_loop: bool,
     /// Latencies of the I/Os of each second; empty where no bin lacks I/Os.
     pub seconds: Vec<StoredHistogram>,
     /// Bins after the window in which none of the requests in flight came back.
@@ -150,11 +156,9 @@ impl LoadGrid {
                 *sum += *ns as f64 / GRID.0 as f64;
             }
         }
+        load.open_loop = !is_closed_loop(&load.in_flight);
         if load.ios.contains(&0) || load.silent_after > 0 {
-            let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
-            let all = pooled(streams.flat_map(|stream| &stream.service));
-            let quantile = |share| all.quantile(share).map_or(0.0, |ns| ns.0 as f64);
-            (load.median_ns, load.quick_ns) = (quantile(0.5), quantile(0.01));
+            load.look_at_latencies(&all);
         }
         if has_dips(&load.ios, &load.in_flight) {
             let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
@@ -164,6 +168,20 @@ impl LoadGrid {
             }
         }
         load
+    }
+
+    /// The usual latencies of series that ran together.
+    fn look_at_latencies(&mut self, series: &[&Series]) {
+        let of = |d| pooled(series.iter().filter_map(|s| s.stream(d)).flat_map(|stream| &stream.service));
+        let (mut all, mut quick) = (Histogram::new(), 0.0);
+        for each in Direction::ALL.map(of) {
+            quick += each.quantile(0.01).map_or(0.0, |ns| ns.0 as f64 * each.count() as f64);
+            all.merge(&each);
+        }
+        self.median_ns = all.quantile(0.5).map_or(0.0, |ns| ns.0 as f64);
+        self.quick_ns = quick / all.count().max(1) as f64;
+        let short = mean_below(&all, SHORT_NS).filter(|_| self.median_ns < SHORT_NS);
+        self.own_ns = short.unwrap_or(self.median_ns);
     }
 
     /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: the
@@ -205,7 +223,8 @@ impl LoadGrid {
     pub fn stops(&self) -> Option<Stops> {
         let parts =
             self.parts().into_iter().filter_map(|part| Some((part.len(), Gaps::of(self, part).quota()?)));
-        let quota = parts.max_by_key(|(bins, _)| *bins).map(|(_, quota)| quota);
+        let longest = parts.max_by_key(|(bins, _)| *bins);
+        let quota = longest.map(|(bins, quota)| quota.within(bins as f64 / self.ios.len() as f64));
         // Stalls that return are told one by one, and some of them may be shorter than others.
         let return_often = || self.events().iter().filter(|e| e.lapse == Lapse::Stall).count() >= FEWEST;
         let may_stop = || !self.seconds.is_empty() && !return_often();
@@ -214,7 +233,7 @@ impl LoadGrid {
 
     /// Whether the length of such a gap is known more exactly than in whole bins.
     fn tells_ends(&self, gap: Nanos) -> bool {
-        self.median_ns <= TELLS_ENDS * gap.0 as f64
+        !self.open_loop && self.median_ns <= TELLS_ENDS * gap.0 as f64
     }
 
     /// The length of an event, and whether the length is known more exactly than in whole bins; if not, it is a lower bound.
@@ -233,7 +252,10 @@ impl LoadGrid {
 
     /// Share of the time that stops take, and whether the share is known more exactly than in whole bins; if not, it is a lower bound.
     pub fn share_of(&self, stops: &Stops) -> (f64, bool) {
-        if self.tells_ends(Nanos((stops.silent_share * stops.period_seconds * 1e9) as u64)) {
+        if stops.period_seconds.is_none() {
+            return (stops.silent_share, false);
+        }
+        if self.tells_ends(Nanos((stops.stop_seconds * 1e9) as u64)) {
             return (stops.silent_share, true);
         }
         let silent = self.ios.iter().zip(&self.in_flight).filter(|(n, in_flight)| waits(**n, **in_flight));
@@ -505,7 +527,7 @@ mod tests {
         let mut l = load(|i| [80, 40, 0, 80][(i % 20).min(3)]);
         let waited = |i: usize| if i % 20 == 3 { 32 * 250_000_000 } else { 0 };
         l.latency_ns = (0..1200).map(|i| waited(i) + l.ios[i] * 1_000_000).collect();
-        (l.median_ns, l.quick_ns) = (1e6, 1e6);
+        (l.median_ns, l.own_ns, l.quick_ns) = (1e6, 1e6, 1e6);
         let stalls = found(&l);
         assert_eq!(stalls.len(), 60, "{stalls:?}");
         assert!(stalls.iter().all(|(_, _, length)| (0.23..0.27).contains(length)), "{stalls:?}");
@@ -534,11 +556,12 @@ mod tests {
     fn a_quota_is_one_where_nothing_else_holds_the_volume() {
         let quota = |busy: usize, rate: u64, quick_ns: f64| {
             let mut l = load(|i| if i % 10 < busy { rate } else { 0 });
-            (l.median_ns, l.quick_ns) = (quick_ns, quick_ns);
-            (l.stops().map(|q| (q.period_seconds, (q.silent_share * 10.0).round())), l.events().len())
+            (l.median_ns, l.own_ns, l.quick_ns) = (quick_ns, quick_ns, quick_ns);
+            let told = |q: Stops| (q.period_seconds.unwrap(), (q.silent_share * 10.0).round());
+            (l.stops().map(told), l.events().len())
         };
         // 32 in flight at 1 ms do 3,200 in a bin.
-        assert_eq!(quota(1, 400, 1e6), (Some((1.0, 9.0)), 0));
+        assert_eq!(quota(1, 400, 1e6), (Some((1.0, 10.0)), 0), "used up in 12.5 ms");
         assert_eq!(quota(3, 3000, 1e6), (Some((1.0, 7.0)), 0));
         assert_eq!(
             quota(3, 150, 1e6),

@@ -362,11 +362,13 @@ impl NeedCase<'_> {
         let events = self.load().events();
         let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall && e.length_ns > latency);
         let stalled = Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9);
-        let on_off = self.diagnosis.find(codes::ON_OFF).map_or((0.0, 0.0), |f| {
-            let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
-            (figure(codes::figure::SILENT_SHARE), figure(codes::figure::PERIOD_SECONDS))
+        let stops = self.diagnosis.find(codes::ON_OFF).map_or(0.0, |f| {
+            let figure = |name| f.numbers.get(name).copied();
+            // Stops of an unknown length may be longer.
+            let longer =
+                figure(codes::figure::STOP_SECONDS).is_none_or(|length| length > latency.as_seconds());
+            figure(codes::figure::SILENT_SHARE).filter(|_| longer).unwrap_or(0.0)
         });
-        let stops = if on_off.0 * on_off.1 > latency.as_seconds() { on_off.0 } else { 0.0 };
         stops.max(stalled)
     }
 

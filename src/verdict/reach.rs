@@ -356,7 +356,7 @@ fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos>
     let of_slow = |f: &Finding| {
         let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
         let length = match f.code.as_str() {
-            codes::ON_OFF => figure(codes::figure::SILENT_SHARE) * figure(codes::figure::PERIOD_SECONDS),
+            codes::ON_OFF => f.numbers.get(codes::figure::STOP_SECONDS).copied().unwrap_or(f64::INFINITY),
             codes::STALL => figure(codes::figure::LOST_SECONDS) / figure(codes::figure::EVENTS),
             _ => f64::INFINITY,
         };

@@ -3,6 +3,7 @@
 
 mod lab;
 mod rules;
+mod stops;
 
 use std::path::PathBuf;
 

@@ -92,6 +92,9 @@ fn a_quota_of_a_second_is_named_and_marks_its_percentiles() {
     assert_eq!(claim(&v)["outcome"], "pass", "{v:#}");
     let share = super::lab::number(finding(&v, "on-off"), "silent_share");
     assert!(share > 0.9, "{share}");
+    // One cause has one period.
+    let period = super::lab::number(finding(&v, "throttle"), "period_ms");
+    assert_eq!(period, 1e3 * super::lab::number(finding(&v, "on-off"), "period_seconds"));
     assert!(ran.stdout.contains("~") && !has(&v, "stall"), "{}", ran.stdout);
 }
 
