@@ -186,7 +186,7 @@ impl NeedCase<'_> {
                 let whole = self.of_latencies(&seconds, limit)?;
                 let decides = self
                     .in_baseline(&seconds, limit)
-                    .filter(|_| whole.1.answer == LimitAnswer::Pass)
+                    .filter(|_| whole.1.answer != LimitAnswer::Fail)
                     .unwrap_or(whole);
                 Some(self.unless_silent(decides, limit))
             }
