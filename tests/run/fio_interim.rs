@@ -202,7 +202,7 @@ fn others_may_take_the_names_of_outputs_while_a_job_runs() {
         let read = |name: &std::path::Path| std::fs::read_to_string(name).unwrap();
         assert_eq!((read(&notes), read(&path("o"))), ("notes\n".into(), "other notes\n".into()));
         assert_eq!(read(&path("precious")), "a Record\n");
-        assert_eq!(err.matches("meanwhile, and stays").count(), 3, "{err}");
+        assert_eq!(err.matches("another program, and stays").count(), 3, "{err}");
         for log in [format!("x_bw{number}-2.log"), format!("y_iops{number}-2.log")] {
             assert!(read(&path(&log)).contains(", 0, 4096, 0\n"), "{log}");
         }
