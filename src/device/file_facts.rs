@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, StatxFlags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kernel_files::holds_settings;
 use super::mounts::own_mounts;
 use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, overlay, pools};
 use crate::unit::Bytes;
@@ -159,6 +160,11 @@ impl FilePlace {
     /// Its files lie on another machine.
     pub fn is_remote(&self) -> bool {
         self.is_on(&REMOTE)
+    }
+
+    /// Its files are settings of the kernel.
+    pub fn holds_settings(&self, root: &Root) -> bool {
+        root.is_system() && holds_settings(&self.path)
     }
 
     /// It is in an overlay, and the layer that is written to is not visible here.

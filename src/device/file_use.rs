@@ -9,14 +9,15 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
-use rustix::process::{Flock, FlockType};
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use super::kernel_files::holds_settings;
-use super::processes::openers;
+use super::mounted_image::UsedBy;
+use super::processes::{Wanted, openers};
 use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
+use crate::file_lock::is_locked;
 
 /// Who uses a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ impl FileUse {
         let layer_alone = layer.and_then(|layer| alone(root, &layer, target));
         found.unseen.extend(stack.may_be(target, place, facts.size_bytes).map(|name| {
             Unseen::by_root(format!(
-                "whether {name} is this file cannot be seen: one of them is in an overlay whose layers are not visible here"
+                "whether {name} is this file cannot be seen: one of them is in an overlay whose layers are not visible here, or in a filesystem that passes on files of others"
             ))
         }));
         match held {
@@ -84,7 +85,7 @@ impl FileUse {
             None => match quietly(root, place) {
                 Ok(file) => {
                     found.ask(&file);
-                    found.locked = locked(&file);
+                    found.locked = is_locked(&file);
                 }
                 Err(e) => found.locked = e.kind() == io::ErrorKind::WouldBlock,
             },
@@ -98,17 +99,18 @@ impl FileUse {
             found.unseen.extend(stack.unseen.iter().cloned());
             found.unasked_loops.clone_from(&stack.unasked_loops);
             let named = [(target, facts.place.path.display().to_string())];
-            let openers = openers(root, &named);
+            let openers = openers(root, &Wanted { things: &named, overlaid: None });
             found.unshown = hidden_parts::hidden_processes(root).or_else(|| openers.unshown());
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
         if unseen_layer {
-            found.unseen.extend(layer_openers(root, own));
+            found.unseen.extend(layer_openers(root, own, place));
         }
         if found.alone != Some(true) || unseen_layer {
-            let any = found.alone != Some(true) && !found.openers.iter().any(|opener| opener.writes);
-            found.unseen.extend(stack.hidden_images(root, target, place, any));
+            let explained = found.alone == Some(true) || found.openers.iter().any(|opener| opener.writes);
+            let used_by = if explained { UsedBy::Writers } else { UsedBy::Somebody };
+            found.unseen.extend(stack.hidden_images(root, target, place, used_by));
         }
         found
     }
@@ -124,10 +126,12 @@ impl FileUse {
     }
 }
 
-/// Processes that may write to this file of an overlay whose layers are not visible here: they have a file of its inode number open.
-fn layer_openers(root: &Root, file: FileId) -> Vec<Unseen> {
-    let wanted: Vec<_> = root.stack().namesakes(file).map(|thing| (thing, String::new())).collect();
-    let writers = openers(root, &wanted).seen.into_iter().filter(|opener| opener.writes);
+/// Processes that may write to this file of an overlay whose layers are not visible here: they have a file of its inode number open, or one
+/// that looks like it.
+fn layer_openers(root: &Root, file: FileId, path: &Path) -> Vec<Unseen> {
+    let things: Vec<_> = root.stack().namesakes(file).map(|thing| (thing, String::new())).collect();
+    let found = openers(root, &Wanted { things: &things, overlaid: Some(path) });
+    let writers = found.seen.into_iter().filter(|opener| opener.writes);
     let told = writers.map(|Opener { pid, command, .. }| {
         Unseen::new(
             format!(
@@ -155,15 +159,4 @@ fn quietly(root: &Root, path: &Path) -> io::Result<File> {
 fn loops_over(stack: &Stack, file: StackNode) -> impl Iterator<Item = String> {
     let above = |s: &Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
     stack.sharing(file).into_iter().filter(above).map(|s| stack.shown(s.thing).name)
-}
-
-/// Whether somebody holds a lock, of either kind (flock(2), fcntl(2)).
-fn locked(file: &File) -> bool {
-    let whole = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
-    if whole.is_ok() {
-        // Closing the file gives it back as well.
-        let _ = rustix::fs::flock(file, FlockOperation::Unlock);
-    }
-    let parts = rustix::process::fcntl_getlk(file, &Flock::from(FlockType::WriteLock));
-    whole == Err(rustix::io::Errno::WOULDBLOCK) || matches!(parts, Ok(Some(_)))
 }

@@ -24,6 +24,7 @@ mod ring;
 mod root;
 mod signature;
 mod stack;
+mod under_mounts;
 mod unseen;
 mod usage;
 
@@ -53,6 +54,7 @@ pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, StackNod
 pub use unseen::Unseen;
 pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
 
+use kernel_files::holds_settings;
 use usage::number_at;
 
 use crate::unit::Bytes;
@@ -87,6 +89,12 @@ pub enum DeviceError {
         /// As it was given.
         path: PathBuf,
     },
+    /// A file or folder that would be made where the kernel keeps its settings.
+    #[error("{} would be a setting of the kernel, not a file of a disk: name a block device, or a file or folder on a disk", path.display())]
+    Setting {
+        /// As it was given.
+        path: PathBuf,
+    },
     /// A block device that sysfs does not show.
     #[error("{} is a block device, but /sys/dev/block does not show it: mount sysfs and try again", path.display())]
     Sysfs {
@@ -96,9 +104,10 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// The target is there, and what has to be known of it is hidden: a refusal, and not a mistake in its name.
-    pub fn is_hidden(&self) -> bool {
-        matches!(self, DeviceError::NoPath { .. } | DeviceError::Sysfs { .. })
+    /// The target is there, and what has to be known of it is hidden, or it is nothing that may be made: a refusal, and not a mistake in its
+    /// name.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, DeviceError::NoPath { .. } | DeviceError::Sysfs { .. } | DeviceError::Setting { .. })
     }
 }
 
@@ -230,7 +239,12 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         let extents = file_facts::extents_behind(root, &device);
         return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage, extents })));
     }
-    let about = std::fs::metadata(root.path(&named)).map_err(failed)?;
+    let about = match std::fs::metadata(root.path(&named)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound && root.is_system() && holds_settings(&named) => {
+            return Err(DeviceError::Setting { path: path.to_path_buf() });
+        }
+        about => about.map_err(failed)?,
+    };
     let kind = match about.file_type() {
         k if k.is_dir() || k.is_file() => {
             let real = real_path(root, &named, &about).map_err(failed)?;

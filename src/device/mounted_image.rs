@@ -23,10 +23,11 @@ const SUPERBLOCK_BYTES: usize = 128;
 const MAGIC: [u8; 4] = 0xe0f5_e1e2u32.to_le_bytes();
 /// Offset of the number of further files within the superblock, 16 bits.
 const EXTRA_DEVICES: usize = 86;
-/// A superblock is looked for in so much of a file where it is not known at which byte its image was mounted, at each multiple of the smallest
-/// block.
+/// Where it is not known at which byte of a file its image was mounted, a superblock is looked for at each multiple of the smallest block in so much
+/// of the file, and at so many multiples of that behind it, where partitions begin.
 const LOOKED_THROUGH: u64 = 1 << 20;
 const SMALLEST_BLOCK: usize = 512;
+const PARTITIONS_LOOKED_AT: u64 = 1 << 14;
 /// The images that the kernel reads without a device.
 const SUPERBLOCKS: &str = "/sys/fs/erofs";
 /// An image that is mounted or unmounted in this moment is in one list before it is in the other.
@@ -40,9 +41,19 @@ pub(super) struct Suspect<'a> {
     pub(super) file: StackNode,
     /// The path at which it can be looked at.
     pub(super) path: Option<&'a Path>,
-    /// Somebody has it open who does not show himself, as far as is known. Then it may be any file of an image; otherwise it has to look like
-    /// an image.
-    pub(super) any: bool,
+    /// Who has it open.
+    pub(super) used_by: UsedBy,
+}
+
+/// Who has a file open, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UsedBy {
+    /// Somebody who does not show himself: the file may be any one of an image.
+    Somebody,
+    /// A loop device. That explains the use, and a part of an image that is known to have further ones may be a disk beside.
+    Loop,
+    /// Processes that may write, or nobody: it has to look like an image.
+    Writers,
 }
 
 impl Suspect<'_> {
@@ -51,7 +62,7 @@ impl Suspect<'_> {
         self.path.is_none_or(|path| superblock(root, path, offset).is_some())
     }
 
-    /// Whether it holds an image that begins anywhere in its first MiB.
+    /// Whether it holds an image that begins at one of the places where one is looked for.
     fn holds_image(&self, root: &Root) -> bool {
         self.path.is_none_or(|path| holds_image(root, path))
     }
@@ -74,9 +85,10 @@ pub(super) fn stay_more_than(root: &Root, mut shown: impl FnMut() -> Vec<Mounted
     })
 }
 
-/// Why a file may be of an image that no visible mount shows; none where it is not.
+/// Why a file may be of an image that no visible mount shows; none where it is not. Some systems have such an image as long as they run (composefs
+/// mounts one for the root), so that it does not make every loop device one that may not be written: a file behind one has to look like an image.
 pub(super) fn may_be_unlisted(root: &Root, suspect: Suspect<'_>) -> Option<Unseen> {
-    (suspect.any || suspect.holds_image(root)).then(|| {
+    (suspect.used_by == UsedBy::Somebody || suspect.holds_image(root)).then(|| {
         Unseen::new(
             "whether the file is that of a mounted erofs image cannot be seen: the kernel uses such an image, and no mount that is seen here names it",
             "end the programs that use files of a detached mount, look as root, outside containers, or stop whoever has the file open and check again",
@@ -145,7 +157,7 @@ impl MountedImage {
             )
         };
         let what = match &self.any_file {
-            Some(any_file) if suspect.any => any_file.clone(),
+            Some(any_file) if suspect.used_by != UsedBy::Writers => any_file.clone(),
             _ if suspect.is_image_at(root, self.offset) => replaced(),
             _ => return None,
         };
@@ -153,11 +165,19 @@ impl MountedImage {
     }
 }
 
-/// Whether a file holds an image that begins anywhere in its first MiB.
+/// Whether a file holds an image that begins at one of the places where one is looked for.
 fn holds_image(root: &Root, path: &Path) -> bool {
+    let Some(file) = opened(root, path) else { return true };
     let mut start = Vec::new();
-    let read = opened(root, path).map(|file| file.take(LOOKED_THROUGH).read_to_end(&mut start));
-    read.is_some() && start.chunks(SMALLEST_BLOCK).skip(2).any(|block| block.starts_with(&MAGIC))
+    let read = (&file).take(LOOKED_THROUGH + SUPERBLOCK).read_to_end(&mut start);
+    let blocks = start.chunks(SMALLEST_BLOCK).skip(SUPERBLOCK as usize / SMALLEST_BLOCK);
+    let length = file.metadata().map_or(0, |about| about.len());
+    let partitions = (1..=(length / LOOKED_THROUGH).min(PARTITIONS_LOOKED_AT)).map(|n| n * LOOKED_THROUGH);
+    let mut magic = [0; MAGIC.len()];
+    read.is_ok_and(|_| blocks.into_iter().any(|block| block.starts_with(&MAGIC)))
+        || partitions
+            .into_iter()
+            .any(|begin| file.read_exact_at(&mut magic, begin + SUPERBLOCK).is_ok() && magic == MAGIC)
 }
 
 /// Whether nobody has a file open, not even the kernel.
@@ -195,6 +215,10 @@ mod tests {
 
     /// A machine with this mount and these files, of which `/target` is asked.
     fn hidden(mountinfo: &str, files: &[(&str, Vec<u8>)]) -> Vec<String> {
+        hidden_from(UsedBy::Somebody, mountinfo, files)
+    }
+
+    fn hidden_from(used_by: UsedBy, mountinfo: &str, files: &[(&str, Vec<u8>)]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for (path, bytes) in files.iter().chain([&("proc/self/mountinfo", mountinfo.into())]) {
             let path = dir.path().join(path);
@@ -203,7 +227,7 @@ mod tests {
         }
         let root = Root::tree(dir.path());
         let target = StackNode::of(&fs::metadata(root.path("/target")).unwrap()).unwrap();
-        let found = root.stack().hidden_images(&root, target, Path::new("/target"), true);
+        let found = root.stack().hidden_images(&root, target, Path::new("/target"), used_by);
         found.into_iter().map(|u| u.what).collect()
     }
 
@@ -259,5 +283,28 @@ mod tests {
         ] {
             assert_eq!(hidden(&line, &[("target", image(0))]), [""; 0], "{line}");
         }
+    }
+
+    /// As on a system whose root is mounted by composefs.
+    #[test]
+    fn a_loop_device_over_what_is_no_image_stays_free_beside_an_image_that_no_mount_names() {
+        let look = |used_by, target: Vec<u8>| {
+            hidden_from(
+                used_by,
+                "",
+                &[("sys/fs/erofs/erofs/sync_decompress", Vec::new()), ("target", target)],
+            )
+        };
+        let later = |begin: usize| [vec![0; begin], image(0)].concat();
+        for used_by in [UsedBy::Loop, UsedBy::Writers] {
+            assert_eq!(look(used_by, plain()), [""; 0]);
+            assert_eq!(look(used_by, vec![0; 3 << 20]), [""; 0]);
+            for image in [later(0), later(512), later(1 << 20), later(5 << 20)] {
+                assert_eq!(look(used_by, image).len(), 1);
+            }
+        }
+        assert_eq!(look(UsedBy::Somebody, plain()).len(), 1);
+        let further = [("app.img", image(1)), ("target", plain())];
+        assert_eq!(hidden_from(UsedBy::Loop, LINE, &further).len(), 1, "it may be a further file");
     }
 }

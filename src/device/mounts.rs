@@ -102,7 +102,8 @@ pub fn swaps(root: &Root) -> Vec<Swap> {
     parse_swaps(&root.bytes("/proc/swaps").unwrap_or_default())
 }
 
-fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<(Mount, String)> {
+/// The mounts in a text of mountinfo, each with the options of its filesystem.
+pub(super) fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<(Mount, String)> {
     text.lines().filter_map(|line| parse_mount(line, seen_by)).collect()
 }
 

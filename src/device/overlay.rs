@@ -9,8 +9,17 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
 use super::mounts::{Mount, mounts_with_layers};
 use super::{DevNumber, FileId, Root};
+
+/// Whether files of such a filesystem may hold the bytes of other files of this machine: those of an overlay, of a program (bindfs, mergerfs,
+/// fuse-overlayfs), of the host of a virtual machine, or of a server, which may be this machine itself.
+fn passes_on(filesystem: &str) -> bool {
+    matches!(filesystem, "overlay" | "fuse" | "virtiofs" | "9p" | "nfs" | "nfs4")
+        || filesystem.starts_with("fuse.")
+}
 
 /// Overlays on overlays are followed this far; the kernel stacks two.
 const DEEPEST: usize = 4;
@@ -20,34 +29,25 @@ const DEEPEST: usize = 4;
 pub(super) struct Overlays {
     /// All mounts, those of overlays with their layers.
     mounts: Vec<(Mount, Vec<PathBuf>)>,
-    /// Device numbers of overlays, in all mount namespaces.
-    numbers: BTreeSet<DevNumber>,
-    /// Those of all other filesystems.
+    /// Device numbers of the filesystems whose files hold their own bytes, in all mount namespaces.
     ordinary: BTreeSet<DevNumber>,
 }
 
 impl Overlays {
     /// Reads the mounts; `all` are those of all mount namespaces. A captured tree has no files to compare.
     pub(super) fn read(root: &Root, all: &[(Mount, String)]) -> Overlays {
-        let (overlays, others): (Vec<&Mount>, Vec<&Mount>) =
-            all.iter().map(|(mount, _)| mount).partition(|m| m.filesystem == "overlay");
-        let numbers = |mounts: Vec<&Mount>| mounts.into_iter().map(|m| m.number).collect();
+        let others = all.iter().map(|(mount, _)| mount).filter(|m| !passes_on(&m.filesystem));
         let mounts = if root.is_system() { mounts_with_layers(root) } else { Vec::new() };
-        Overlays { mounts, numbers: numbers(overlays), ordinary: numbers(others) }
+        Overlays { mounts, ordinary: others.map(|m| m.number).collect() }
     }
 
-    /// Whether a file, which is at a path, may be one of an overlay whose layers are not visible here: then its bytes may be those of any file.
+    /// Whether a file, which is at a path, may be one of an overlay whose layers are not visible here, or of another filesystem that
+    /// passes on files: then its bytes may be those of any file.
     /// The files of an overlay over two filesystems have device numbers that no mount shows. Those of btrfs have such numbers too.
     pub(super) fn may_hide(&self, path: &Path, file: FileId) -> bool {
         file.filesystem.is_anonymous()
             && !self.ordinary.contains(&file.filesystem)
             && self.above(path).is_none_or(|(mount, _)| mount.filesystem != "btrfs")
-    }
-
-    /// Whether a file of an overlay may have another inode number than that of its layer: the overlay lies over several filesystems. Then the file
-    /// has a device number of its own, or bits above that of the layer (xino).
-    pub(super) fn renumbers(&self, file: FileId) -> bool {
-        !self.numbers.contains(&file.filesystem) || file.inode > u64::from(u32::MAX)
     }
 
     /// The mount that a path is seen through. Of mounts at one point the last one is seen.
@@ -91,12 +91,16 @@ impl Overlays {
         let (mount, layers) = self.above(path)?;
         // Only a path under an overlay is asked for its attributes: a dead network mount would hang.
         let layers = Some(layers).filter(|_| mount.filesystem == "overlay")?;
-        let about = std::fs::metadata(path).ok()?;
+        let about = told(path)?;
         let subtree = mount.subtree.strip_prefix("/").unwrap_or(&mount.subtree);
         let inside = subtree.join(path.strip_prefix(&mount.mount_point).ok()?);
         layers.iter().find_map(|layer| {
             let below = layer.join(&inside);
-            let there = std::fs::symlink_metadata(&below).ok().filter(|there| same(&about, there))?;
+            // The layers of another mount namespace may be names of other files here.
+            let there = std::fs::symlink_metadata(&below).ok().filter(Metadata::is_file)?;
+            if told(&below)? != about {
+                return None;
+            }
             Some((below, FileId { filesystem: DevNumber::from_raw(there.dev()), inode: there.ino() }))
         })
     }
@@ -124,8 +128,62 @@ pub fn held_file(path: &Path, file: FileId) -> FileId {
     Overlays::read(&Root::system(), &[]).holder(&path, file)
 }
 
-/// Whether two names show one file: an overlay passes on size and times. The layers of another mount namespace may be names of other files here.
-fn same(above: &Metadata, below: &Metadata) -> bool {
-    let told = |m: &Metadata| (m.len(), m.mtime(), m.mtime_nsec(), m.ctime(), m.ctime_nsec());
-    below.is_file() && told(above) == told(below)
+/// What an overlay tells of a file as its layer does.
+#[derive(PartialEq)]
+struct FileStamp {
+    length: u64,
+    /// When its content was changed last, in seconds and nanoseconds, and when anything of it.
+    changed: [(i64, u32); 2],
+}
+
+/// Of the file at a path. No filesystem is asked to refresh it, so that a dead network mount hangs nobody.
+fn told(path: &Path) -> Option<FileStamp> {
+    let asked = StatxFlags::SIZE | StatxFlags::MTIME | StatxFlags::CTIME;
+    let about = statx(CWD, path, AtFlags::STATX_DONT_SYNC, asked).ok()?;
+    let changed = [about.stx_mtime, about.stx_ctime].map(|time| (time.tv_sec, time.tv_nsec));
+    Some(FileStamp { length: about.stx_size, changed })
+}
+
+/// How often two files are compared that change meanwhile.
+const LOOKS: u32 = 5;
+
+/// Whether a file at one path may be that at another one, of which one is in an overlay. Of a file that was copied up the overlay tells the inode
+/// number that it had in the lower layer, so that numbers say nothing. None where a file cannot be looked at.
+pub(super) fn may_be_same(one: &Path, other: &Path) -> Option<bool> {
+    let mut before = told(one)?;
+    for _ in 0..LOOKS {
+        let between = told(other)?;
+        let after = told(one)?;
+        if before == after {
+            return Some(between == after);
+        }
+        if before.length == after.length && between.length != after.length {
+            return Some(false);
+        }
+        before = after;
+    }
+    Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::mounts::parse_mountinfo;
+
+    #[test]
+    fn files_of_programs_and_overlays_may_hold_the_bytes_of_others() {
+        let of = |kind: &str| format!("65 44 0:39 / /mnt/app rw - {kind} source rw\n");
+        let may_hide = |mounts: &str| {
+            let overlays = Overlays::read(&Root::tree("/nowhere"), &parse_mountinfo(mounts, None));
+            let file = FileId { filesystem: DevNumber { major: 0, minor: 39 }, inode: 7 };
+            overlays.may_hide(Path::new("/mnt/app/file"), file)
+        };
+        for kind in ["overlay", "fuse.mergerfs", "fuse", "nfs4", "9p"] {
+            assert!(may_hide(&of(kind)), "{kind}");
+        }
+        for kind in ["tmpfs", "btrfs", "zfs", "fuseblk", "fusectl"] {
+            assert!(!may_hide(&of(kind)), "{kind}");
+        }
+        assert!(may_hide(""), "a number that no mount shows, as over two filesystems");
+    }
 }

@@ -4,6 +4,7 @@
 //! names and other mount namespaces make no difference. No filesystem is asked to refresh attributes (`AT_STATX_DONT_SYNC`), so that a
 //! dead network mount cannot hang the search.
 
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ioctl::same_files;
+use super::overlay::may_be_same;
 use super::ring;
 use super::stack::FileId;
 use super::{DevNumber, Root, StackNode, Unseen, number_at};
@@ -49,6 +51,10 @@ pub(super) struct Openers {
     pub(super) unseen: Vec<Unseen>,
     /// Processes whose open files the kernel refuses to show: number and name.
     refused: Vec<(u32, String)>,
+    /// Rings of io_uring in tables of descriptors, by their inode.
+    rings: BTreeSet<u64>,
+    /// Rings in the memory of processes: the inode, and the process.
+    mapped_rings: Vec<(u64, String)>,
 }
 
 impl Openers {
@@ -68,19 +74,35 @@ impl Openers {
         ))
     }
 
-    fn look(root: &Root, pids: &[String], wanted: &[(StackNode, String)]) -> Openers {
+    fn look(root: &Root, pids: &[String], wanted: &Wanted<'_>) -> Openers {
         let mut found = Openers::default();
         pids.iter().for_each(|pid| found.add_process(root, pid, wanted));
+        let mut lost: Vec<&str> = Vec::new();
+        for (ring, process) in &found.mapped_rings {
+            if !found.rings.contains(ring) && !lost.contains(&process.as_str()) {
+                lost.push(process);
+            }
+        }
+        found.unseen.extend(lost.into_iter().map(|process| {
+            let why = "whose descriptor it has closed: whether the target is among its files cannot be seen";
+            Unseen::new(
+                format!("{process} keeps a ring of io_uring in its memory, {why}"),
+                format!("stop {process}, or check again once it has ended"),
+            )
+        }));
         found
     }
 
-    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(StackNode, String)]) {
+    fn add_process(&mut self, root: &Root, pid: &str, wanted: &Wanted<'_>) {
         let proc = Path::new("/proc").join(pid);
         let command = || root.text(proc.join("comm")).unwrap_or_default();
+        let named = |thing: StackNode| wanted.named(thing);
         let name = |link: &Path| {
-            let thing = root.stack().held(thing_at(root, link)?, || std::fs::read_link(link).ok());
-            wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
+            let thing = thing_at(root, link)?;
+            let held = root.stack().held(thing, || std::fs::read_link(link).ok());
+            named(held).or_else(|| wanted.likeness(root, thing, link))
         };
+        let process = || format!("process {pid} ({})", command());
         let mut seen: Vec<Opener> = Vec::new();
         let mut add = |device, writes| match seen.iter_mut().find(|o| o.device == device) {
             Some(known) => known.writes |= writes,
@@ -112,7 +134,7 @@ impl Openers {
                 if kind.as_os_str().as_encoded_bytes().starts_with(SOCKET) {
                     let info = root.text(&info).unwrap_or_default();
                     self.unseen.extend(in_flight(&info).map(|count| {
-                        let process = format!("process {pid} ({})", command());
+                        let process = process();
                         let files = if count == 1 { "an open file" } else { &format!("{count} open files") };
                         Unseen::new(
                             format!(
@@ -122,14 +144,17 @@ impl Openers {
                         )
                     }));
                 } else if kind == Path::new(ring::LINK) {
-                    // The paths are those of the ring's owner, whose root may be another folder.
-                    let of = |path: &PathBuf| name(&ring::in_root(&proc, path)).or_else(|| name(path));
+                    let about = std::fs::metadata(root.path(&link)).ok();
+                    self.rings.extend(about.map(|about| about.ino()));
                     let files = ring::files(root, &info);
+                    let (things, lost) = ring::things(root, &proc, &files.paths);
                     // How a ring has its files open is not shown: it may write.
-                    files.paths.iter().filter_map(of).for_each(|device| add(device, true));
-                    let unseen = files.unseen.or_else(|| ring::lost(root, &proc, &files.paths));
-                    self.unseen.extend(unseen.map(|why| {
-                        let process = format!("process {pid} ({})", command());
+                    let held = |(thing, path): (StackNode, &PathBuf)| {
+                        root.stack().held(thing, || Some(path.clone()))
+                    };
+                    things.into_iter().map(held).filter_map(named).for_each(|device| add(device, true));
+                    self.unseen.extend(files.unseen.or(lost).map(|why| {
+                        let process = process();
                         Unseen::new(
                             format!(
                                 "{process} keeps files open in a ring of io_uring, and {why}: whether the target is among them cannot be seen"
@@ -140,7 +165,9 @@ impl Openers {
                 }
             }
         }
-        for (range, path) in mapped_ranges(root, &proc, wanted) {
+        let maps = maps(root, &proc);
+        self.mapped_rings.extend(ring::mapped(&maps).map(|ring| (ring, process())));
+        for (range, path) in mapped_ranges(&maps, wanted) {
             let link = proc.join("map_files").join(&range);
             // An ordinary user may not follow the links of ranges.
             if let Some(device) = name(&link).or_else(|| name(&path)) {
@@ -157,9 +184,42 @@ impl Openers {
     }
 }
 
-/// Other processes that have one of these open and keep it so, and those that have closed it and keep it in memory. Each thing comes with the
-/// name by which it is shown.
-pub(super) fn openers(root: &Root, wanted: &[(StackNode, String)]) -> Openers {
+/// The things whose openers are looked for.
+pub(super) struct Wanted<'a> {
+    /// Each with the name by which it is shown.
+    pub(super) things: &'a [(StackNode, String)],
+    /// The path of a file of an overlay whose layers are not visible here: whatever looks like it may be the file of its layer.
+    pub(super) overlaid: Option<&'a Path>,
+}
+
+impl Wanted<'_> {
+    fn named(&self, thing: StackNode) -> Option<String> {
+        self.things.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
+    }
+
+    /// The name of a file that may be the one to which a link in /proc leads, where one of the two is of an overlay whose layers are not visible here.
+    fn likeness(&self, root: &Root, thing: StackNode, link: &Path) -> Option<String> {
+        let StackNode::File(file) = thing else { return None };
+        if !root.is_system() {
+            return None;
+        }
+        if let Some(overlaid) = self.overlaid {
+            return may_be_same(link, overlaid).unwrap_or(false).then(String::new);
+        }
+        let files = self.things.iter().filter(|(thing, _)| matches!(thing, StackNode::File(_)));
+        let mut files = files.peekable();
+        if files.peek().is_none() || !root.stack().may_hide(file, &std::fs::read_link(link).ok()?) {
+            return None;
+        }
+        let alike = |thing: &StackNode| {
+            root.stack().place(*thing).and_then(|place| may_be_same(link, place)).unwrap_or(false)
+        };
+        files.find(|(thing, _)| alike(thing)).map(|(_, name)| name.clone())
+    }
+}
+
+/// Other processes that have one of these open and keep it so, and those that have closed it and keep it in memory.
+pub(super) fn openers(root: &Root, wanted: &Wanted<'_>) -> Openers {
     let own = std::process::id().to_string();
     let pids: Vec<String> = root
         .names("/proc")
@@ -211,20 +271,19 @@ fn maps(root: &Root, proc: &Path) -> String {
 }
 
 /// The ranges of a process's memory that may be of one of these, with the path of what is there (proc_pid_maps(5)): of a file, those with its inode;
-/// of a device all that are shared, since they have the inode of one of its nodes.
-fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Vec<(String, PathBuf)> {
+/// of a device all that are shared, since they have the inode of one of its nodes, and so of a file of an overlay.
+fn mapped_ranges(maps: &str, wanted: &Wanted<'_>) -> Vec<(String, PathBuf)> {
     let inode = |thing: &StackNode| match thing {
         StackNode::File(file) => Some(file.inode.to_string()),
         StackNode::Device(_) => None,
     };
-    let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
-    let devices = inodes.len() < wanted.len();
-    let maps = maps(root, proc);
+    let inodes: Vec<String> = wanted.things.iter().filter_map(|(thing, _)| inode(thing)).collect();
+    let any_shared = inodes.len() < wanted.things.len() || wanted.overlaid.is_some();
     let of_line = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let (range, rights, of) = (words.next()?, words.next()?, words.nth(2)?);
         let path = PathBuf::from(words.next()?);
-        let shared = devices && of != "0" && rights.ends_with('s');
+        let shared = any_shared && of != "0" && rights.ends_with('s');
         (shared || inodes.iter().any(|inode| inode == of)).then(|| (range.to_string(), path))
     };
     maps.lines().filter_map(of_line).collect()

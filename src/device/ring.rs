@@ -7,8 +7,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Root;
 use super::mounts::unescape;
+use super::stack::{StackNode, readable};
+use super::under_mounts::{AtPath, at_paths};
+use super::{Root, number_at};
 
 /// A ring, as a link in `/proc/PID/fd` names it.
 pub(super) const LINK: &str = "anon_inode:[io_uring]";
@@ -58,16 +60,37 @@ fn registered(fdinfo: &str) -> RingFiles {
     RingFiles { paths, unseen }
 }
 
-/// Why one of these files of a process may be the target although its path leads nowhere: its filesystem was detached, or lies under another one.
-pub(super) fn lost(root: &Root, proc: &Path, paths: &[PathBuf]) -> Option<String> {
-    let leads = |path: &Path| std::fs::symlink_metadata(root.path(path)).is_ok();
-    let lost = paths.iter().find(|path| root.is_system() && !leads(path) && !leads(&in_root(proc, path)))?;
-    Some(format!("the path of one of them, {}, leads to no file", lost.display()))
+/// What the paths of registered files lead to, in the mount namespace of their owner, whose folder in /proc is given, each with its path; and why
+/// one of the files may be another one, as a clause.
+pub(super) fn things<'p>(
+    root: &Root,
+    proc: &Path,
+    paths: &'p [PathBuf],
+) -> (Vec<(StackNode, &'p PathBuf)>, Option<String>) {
+    if !root.is_system() {
+        let device = |path: &'p PathBuf| Some((StackNode::Device(number_at(root, path)?), path));
+        return (paths.iter().filter_map(device).collect(), None);
+    }
+    let places = match at_paths(proc, paths) {
+        Ok(places) => places,
+        Err(e) => return (Vec::new(), Some(format!("its mounts cannot be looked at ({e})"))),
+    };
+    let lost = |(path, at): (&PathBuf, &AtPath)| {
+        let nothing = at.found.is_empty().then_some("leads to no file");
+        let why = nothing.or(at.unused.then_some("leads to a file that nobody has open"));
+        let why = why.map(|why| format!("the path of one of them, {}, {why}", readable(path)));
+        at.unseen.clone().or(why)
+    };
+    let lost = paths.iter().zip(&places).find_map(lost);
+    let found =
+        places.iter().zip(paths).flat_map(|(at, path)| at.found.iter().map(move |thing| (*thing, path)));
+    (found.collect(), lost)
 }
 
-/// A path as a process sees it whose root may be another folder.
-pub(super) fn in_root(proc: &Path, path: &Path) -> PathBuf {
-    proc.join("root").join(path.strip_prefix("/").unwrap_or(path))
+/// The numbers of the rings that a process maps into its memory, by the text of its maps: a ring stays although its descriptor was closed.
+pub(super) fn mapped(maps: &str) -> impl Iterator<Item = u64> {
+    let rings = maps.lines().filter(|line| line.ends_with(LINK));
+    rings.filter_map(|line| line.split_ascii_whitespace().nth(4)?.parse().ok())
 }
 
 #[cfg(test)]
@@ -82,6 +105,9 @@ mod tests {
         assert_eq!(files.unseen, None);
         assert_eq!(registered("UserFiles:\t1\n    0: <none>\n"), RingFiles::default());
         assert_eq!(registered("SqMask:\t0x7\n"), RingFiles::default());
+        let maps =
+            "7f0-7f1 rw-s 00000000 00:10 2639 anon_inode:[io_uring]\n7f1-7f2 rw-p 00000000 00:00 0 [heap]\n";
+        assert_eq!(mapped(maps).collect::<Vec<_>>(), [2639]);
         let deleted = registered("UserFiles:\t1\n    0: /run/node\\040(deleted)\n").unseen.unwrap();
         assert!(deleted == "one of them, /run/node, was deleted", "{deleted}");
     }

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mounted_image::{MountedImage, Suspect, may_be_unlisted};
-use super::overlay::Overlays;
+use super::mounted_image::{MountedImage, Suspect, UsedBy, may_be_unlisted};
+use super::overlay::{Overlays, may_be_same};
 use super::{DevNumber, Mount, Root, SECTOR, Unseen};
 use crate::unit::Bytes;
 
@@ -168,6 +168,8 @@ pub struct Sharing {
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     shown: BTreeMap<StackNode, Shown>,
+    /// Paths of the files in use.
+    places: BTreeMap<StackNode, PathBuf>,
     steps: Vec<StackEdge>,
     /// Mounts by the device that they are of, or by the file where the kernel mounts an image without a loop device (erofs).
     pub mounts: Vec<(StackNode, Mount)>,
@@ -230,20 +232,31 @@ impl Stack {
     }
 
     /// Names of files behind loop devices and swap areas that may be this file, which is at a path: one of the two is in an overlay whose layers
-    /// are not visible here, and they have one inode number or, where the overlay gives numbers of its own, lengths that allow it.
+    /// are not visible here, and what the overlay tells of its file fits. Where the other file is at no path here, its number or length tells.
     pub fn may_be(&self, file: StackNode, path: &Path, length: Bytes) -> impl Iterator<Item = &str> {
         let hidden = matches!(file, StackNode::File(file) if self.overlays.may_hide(path, file));
         self.shown.iter().filter_map(move |(thing, shown)| match (*thing, file) {
             (StackNode::File(other), StackNode::File(own)) if other != own => {
-                let overlaid = self.overlaid.contains(thing);
-                let renumbered =
-                    (hidden && self.overlays.renumbers(own)) || (overlaid && self.overlays.renumbers(other));
-                let likely = other.inode as u32 == own.inode as u32
-                    || (renumbered && self.shows_as_many(*thing, length));
-                ((hidden || overlaid) && likely).then_some(shown.name.as_str())
+                let numbered =
+                    || other.inode as u32 == own.inode as u32 || self.shows_as_many(*thing, length);
+                let likely =
+                    || self.place(*thing).and_then(|place| may_be_same(path, place)).unwrap_or_else(numbered);
+                ((hidden || self.overlaid.contains(thing)) && likely()).then_some(shown.name.as_str())
             }
             _ => None,
         })
+    }
+
+    /// The path of a file in use, where it leads to the file.
+    pub(super) fn place(&self, file: StackNode) -> Option<&Path> {
+        let place = self.places.get(&file)?;
+        let there = StackNode::of(&std::fs::metadata(place).ok()?)?;
+        (self.held(there, || Some(place.clone())) == file).then_some(place)
+    }
+
+    /// Whether a file, which is at a path, may be of an overlay whose layers are not visible here.
+    pub(super) fn may_hide(&self, file: FileId, path: &Path) -> bool {
+        self.overlays.may_hide(path, file)
     }
 
     /// Whether a loop device over this file shows what it would of a file of this length, be it all of it or a part with a limit of its own.
@@ -272,12 +285,17 @@ impl Stack {
         self.overlays.namesakes(file).map(StackNode::File)
     }
 
-    /// The mounted images of which a file, which is at a path, may be one although no mount names it; with `any` also where it does not look like
-    /// an image.
-    pub(super) fn hidden_images(&self, root: &Root, file: StackNode, path: &Path, any: bool) -> Vec<Unseen> {
+    /// The mounted images of which a file, which is at a path and in use, may be one although no mount names it.
+    pub(super) fn hidden_images(
+        &self,
+        root: &Root,
+        file: StackNode,
+        path: &Path,
+        used_by: UsedBy,
+    ) -> Vec<Unseen> {
         let there = std::fs::metadata(root.path(path)).ok().and_then(|about| StackNode::of(&about));
         let there = there.map(|thing| self.held(thing, || Some(path.to_path_buf())));
-        let suspect = Suspect { file, path: (there == Some(file)).then_some(path), any };
+        let suspect = Suspect { file, path: (there == Some(file)).then_some(path), used_by };
         let unlisted = self.unlisted_images.then(|| may_be_unlisted(root, suspect)).flatten();
         self.images.iter().filter_map(move |image| image.may_show(root, suspect)).chain(unlisted).collect()
     }

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{node, partition_names};
 use super::disk_identity::{DiskIdentity, word};
+use super::mounted_image::UsedBy;
 use super::mounts::Mount;
-use super::processes::openers;
+use super::processes::{Wanted, openers};
 use super::stack::{Layer, Relation, Sharing, Stack, StackNode, open_device};
 use super::{Block, DevNumber, Node, Opener, Root, Unseen, hidden_parts};
 
@@ -92,12 +93,14 @@ impl Usage {
             Unseen::by_root(format!("what {name} shows cannot be seen: this user may not open /dev/{name}"))
         }));
         let files = sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_)));
-        // The loop device itself has the file open, so that nothing tells who else has.
-        let hidden = |file| stack.hidden_images(root, file, Path::new(&stack.shown(file).name), true);
+        let hidden = |file| {
+            let name = stack.shown(file).name;
+            stack.hidden_images(root, file, Path::new(&name), UsedBy::Loop)
+        };
         unseen.extend(files.flat_map(hidden));
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
-        let openers = openers(root, &wanted);
+        let openers = openers(root, &Wanted { things: &wanted, overlaid: None });
         unseen.extend(hidden_parts::hidden_processes(root).or_else(|| openers.unshown()));
         unseen.extend(openers.unseen);
         let mounts = stack.mounts.iter();

@@ -83,7 +83,7 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
     match (access, facts) {
         (Access::Read, facts @ (Facts::Block(_) | Facts::File(_))) => read(root, facts, direct),
         (Access::Create { name, size, mode }, Facts::Folder(place)) => {
-            let findings = file_rules::folder(&place, size);
+            let findings = file_rules::folder(&place, size, place.holds_settings(root));
             let path = place.path.join(name);
             let check =
                 refuse_unless_ready(with_notes(root, outcome(target, Facts::Folder(place), findings)))?;

@@ -198,8 +198,11 @@ pub(super) fn new_file(place: &FilePlace, writable: io::Result<()>) -> Vec<Guard
     refused.into_iter().chain(memory).collect()
 }
 
-/// Whether a file of this size can be made in a folder.
-pub(super) fn folder(place: &FilePlace, size: Bytes) -> Vec<GuardFinding> {
+/// Whether a file of this size can be made in a folder; `settings` says that its files are settings of the kernel.
+pub(super) fn folder(place: &FilePlace, size: Bytes, settings: bool) -> Vec<GuardFinding> {
+    if settings {
+        return vec![not_that_kind(&place.path, "a folder of the kernel's settings", "a folder on a disk")];
+    }
     if size <= place.free_bytes {
         return Vec::new();
     }

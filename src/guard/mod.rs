@@ -278,7 +278,7 @@ pub fn check(
         Facts::Folder(place) => {
             let writable = rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK);
             let mut findings = file_rules::new_file(&place, writable.map_err(io::Error::from));
-            findings.extend(file_rules::folder(&place, SMALLEST_FILE));
+            findings.extend(file_rules::folder(&place, SMALLEST_FILE, place.holds_settings(root)));
             with_notes(root, outcome(target, Facts::Folder(place), findings))
         }
     })

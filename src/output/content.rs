@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::{identity, patient_write};
+use crate::file_lock::is_locked;
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -50,6 +51,7 @@ fn make_room(mut file: &File, content: Content<'_>) -> io::Result<()> {
     if getrlimit(Resource::Fsize).current.is_some_and(|most| length.0 > most) {
         return Err(Errno::FBIG.into());
     }
+    unlocked(file)?;
     let held = file.metadata()?.len();
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length.0.max(1)) {
         Ok(()) => {}
@@ -89,9 +91,17 @@ impl Write for Length {
 /// `{ date; volproof ... --csv -; } > file`.
 ///
 /// # Errors
-/// The file cannot be made shorter.
+/// The file cannot be made shorter, or somebody has locked it.
 pub fn empty(file: &File) -> io::Result<()> {
-    if is_emptied(file)? { file.set_len(0) } else { Ok(()) }
+    if is_emptied(file)? {
+        unlocked(file)?;
+        file.set_len(0)?;
+    }
+    Ok(())
+}
+
+fn unlocked(file: &File) -> io::Result<()> {
+    if is_locked(file) { Err(io::Error::other("another program has locked it")) } else { Ok(()) }
 }
 
 /// Whether [`empty`] takes away what the file holds.

@@ -5,10 +5,10 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::content::{Content, empty, fill, is_emptied};
@@ -18,7 +18,7 @@ use super::part_name::PartName;
 use super::{Elsewhere, OutputFile, beside, first_name, numbered};
 
 impl OutputFile {
-    /// Empties the output and opens it for a text that grows while a run goes on. A file of that name that another program writes now, or has
+    /// Empties the output and opens it for a text that grows while a run goes on. A file of that name that another program has locked, or has
     /// written since this output was opened, stays, as with [`save`](Self::save). The file is locked until it is closed.
     ///
     /// # Errors
@@ -42,12 +42,10 @@ impl OutputFile {
                 file.try_clone()
             }
             OutputPlace::Named { folder, name, replaceable } => {
-                if !is_growing(&*folder, name) {
-                    let (file, part) = PartName::beside(folder, name)?;
-                    if part.put_over(name, *replaceable)? {
-                        *replaceable = FileVersion::of(folder, name);
-                        return Ok(file);
-                    }
+                let (file, part) = PartName::beside(folder, name)?;
+                if part.put_over(name, *replaceable)? {
+                    *replaceable = FileVersion::of(folder, name);
+                    return Ok(file);
                 }
                 let free = beside(folder, name)?;
                 self.give_way(free);
@@ -164,12 +162,4 @@ impl GrowingOutput {
         }
         self.to.found_again()
     }
-}
-
-/// Another program has [begun](OutputFile::begin) a text in this file and has not ended it.
-fn is_growing(folder: impl AsFd, name: &OsStr) -> bool {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, Mode::empty()).is_ok_and(|file| {
-        rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
-    })
 }

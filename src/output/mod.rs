@@ -125,7 +125,7 @@ impl OutputError {
 /// Why an output is not where it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Elsewhere {
-    /// Somebody else wrote a file of that name meanwhile.
+    /// Somebody else wrote a file of that name meanwhile, or has locked it.
     Taken,
     /// Its folder was renamed meanwhile.
     Moved,
@@ -283,7 +283,7 @@ impl OutputFile {
         let (asked, own) = (self.asked.as_ref()?.display(), self.path.display());
         Some(match self.elsewhere? {
             Elsewhere::Taken => {
-                format!("{asked} was written by another program meanwhile, and stays; this result is {own}")
+                format!("{asked} was written or locked by another program, and stays; this result is {own}")
             }
             Elsewhere::Moved => format!("the folder of {asked} was renamed meanwhile; this result is {own}"),
         })

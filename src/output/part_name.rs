@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::destination::FileVersion;
 use super::unfinished;
-use crate::file_lock::locked_until;
+use crate::file_lock::{is_locked, locked_until};
 
 /// How long another program of ours is waited for: an exchange of names takes some microseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -74,8 +74,8 @@ impl<'f> PartName<'f> {
         Ok((file, part))
     }
 
-    /// Gives the file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, which stays:
-    /// two programs that save at one instant must not replace each other's file, so that the change of names itself decides.
+    /// Gives the file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, or one that
+    /// somebody has locked, which stays: two programs that save at one instant must not replace each other's file, so that the change of names itself decides.
     ///
     /// # Errors
     /// The file cannot be given the name.
@@ -84,6 +84,11 @@ impl<'f> PartName<'f> {
             return self.take(name);
         }
         let folder = self.folder;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let there = rustix::fs::openat(folder, name, flags, Mode::empty());
+        if there.is_ok_and(|file| is_locked(&file.into())) {
+            return Ok(false);
+        }
         let put = self.exchange_for(name, replaceable)?;
         if put {
             settle(folder);

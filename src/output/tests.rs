@@ -354,7 +354,10 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     assert_eq!(std::fs::read(&path).unwrap(), b"one two", "the first of all still writes");
     let found = open.each_ref().map(|output| std::fs::read_to_string(output.path()).unwrap());
     assert_eq!(found, ["a", "b", "c"]);
-    assert!(open.iter().all(|output| output.other_name().unwrap().contains("/out was written by another")));
+    assert!(
+        open.iter()
+            .all(|output| output.other_name().unwrap().contains("/out was written or locked by another"))
+    );
     drop(file);
     let mut late = OutputFile::open("--output", &path).unwrap();
     late.begin().unwrap();

@@ -101,7 +101,7 @@ impl From<TuneError> for Failure {
 
 impl From<DeviceError> for Failure {
     fn from(e: DeviceError) -> Failure {
-        Failure::new(if e.is_hidden() { Exit::Refused } else { Exit::WrongInput }, e)
+        Failure::new(if e.is_refusal() { Exit::Refused } else { Exit::WrongInput }, e)
     }
 }
 
@@ -115,8 +115,8 @@ fn chain(e: &anyhow::Error) -> String {
 /// Why a command about targets has no answer. A device that another run holds is refused like one in use, and so is a target that cannot be
 /// looked at.
 fn unanswered(e: &anyhow::Error) -> Failure {
-    let hidden = e.downcast_ref().is_some_and(DeviceError::is_hidden);
-    let exit = if hidden { Exit::Refused } else { Exit::WrongInput };
+    let refused = e.downcast_ref().is_some_and(DeviceError::is_refusal);
+    let exit = if refused { Exit::Refused } else { Exit::WrongInput };
     Failure::new(e.downcast_ref().map_or(exit, tuning::exit_of), chain(e))
 }
 

@@ -226,6 +226,13 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
         });
     }
     let Facts::Folder(place) = &facts else { unreachable!("a file and a device have a size") };
+    if place.holds_settings(root) {
+        let why = "its files are settings of the kernel; name a folder on a disk";
+        return Err(Failure::new(
+            Exit::Refused,
+            format!("no test file can be made in {}: {why}", named.display()),
+        ));
+    }
     rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK).map_err(|e| {
         Failure::new(
             Exit::Refused,

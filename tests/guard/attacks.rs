@@ -101,32 +101,86 @@ fn a_setting_of_the_kernel_is_no_target() {
     refused(&rig, &setting, &setting, "a setting of the kernel");
     let (code, said) = volproof(&rig, &[], &words("check TARGET", setting.as_os_str()));
     assert!(code == Some(3) && said.contains("not-that-kind"), "{code:?} {said}");
+    // Nor is one made, by whatever name.
+    let link = rig.path("link");
+    std::os::unix::fs::symlink("/sys/kernel/volproof-new", &link).unwrap();
+    for new in [Path::new("/sys/kernel/volproof-new"), Path::new("/proc/volproof-new"), &link] {
+        refused_new(&rig, new);
+    }
+    for line in [
+        "run TARGET --rw write --size 1m --bs 4k --runtime 50ms --tune off --quiet --json r.json",
+        "check TARGET",
+    ] {
+        let (code, said) = volproof(&rig, &[], &words(line, OsStr::new("/sys/kernel")));
+        assert!(code == Some(3) && said.contains("settings"), "{line}: {code:?} {said}");
+    }
 }
 
-/// A ring shows the paths of its files, and this one leads nowhere.
-#[test]
-fn a_device_that_a_ring_has_open_by_a_node_of_a_detached_filesystem_is_refused() {
-    let Some(mut rig) = Rig::alone() else { return };
-    let image = rig.image("a.img", 1);
-    let (device, memory) = (rig.loop_over(&image, &[]), rig.path("memory"));
-    fs::create_dir(&memory).unwrap();
-    let mount = ["mount", "-t", "tmpfs", "none"].map(OsStr::new);
-    rig.make(&[&mount[..], &[memory.as_os_str()]].concat(), None);
-    let node = memory.join("node");
-    rig.make(&[OsStr::new("cp"), OsStr::new("-a"), device.as_os_str(), node.as_os_str()], None);
-    let ring = io_uring::IoUring::new(2).inspect(|ring| {
-        let file = File::options().read(true).write(true).open(&node).unwrap();
-        ring.submitter().register_files(&[std::os::fd::AsRawFd::as_raw_fd(&file)]).unwrap();
-    });
-    rig.make(
-        &["umount", "--lazy"].map(OsStr::new).into_iter().chain([memory.as_os_str()]).collect::<Vec<_>>(),
-        None,
-    );
-    if ring.is_err() {
-        return eprintln!("skipped: io_uring cannot be used here");
+/// No door makes a file under this name, which leads to the settings of the kernel.
+fn refused_new(rig: &Rig, new: &Path) {
+    let fio = format!("fio --name=a --size=64k --rw=randwrite --filename={}", new.display());
+    let logged =
+        format!("fio --name=a --size=64k --rw=randwrite --filename=free --write_bw_log={}/x", new.display());
+    let verified = fio.clone() + " --verify=crc32c";
+    for door in [RUN, "check TARGET", &fio, &verified, &logged] {
+        let (code, said) = volproof(rig, &[], &words(door, new.as_os_str()));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = said.contains("setting of the kernel") || said.contains("what a process has open");
+        assert!(code == Some(3) && told, "{door}: {code:?} {said}");
     }
-    device_refused(&rig, &device, &image, "leads to no file");
-    drop(ring);
+    assert!(!new.exists() && !rig.path("free").exists());
+}
+
+/// Once copied up, a file of an overlay keeps the inode number of the lower layer, which nothing else has then.
+#[test]
+fn a_file_that_was_copied_up_is_known_though_its_layer_is_hidden() {
+    let Some(mut rig) = Rig::new() else { return };
+    let folder = rig.path("");
+    let Some([lower, upper, seen]) = overlay(&mut rig, "copied", &folder) else { return };
+    let names = ["a.img", "opened.img"];
+    for (name, length) in names.iter().zip([(17 << 20) + 512, 1 << 20]) {
+        File::create(lower.join(name)).unwrap().set_len(length).unwrap();
+        File::options().write(true).open(seen.join(name)).unwrap();
+    }
+    let [image, opened] = names.map(|name| rig.path(format!("kept-{name}")));
+    fs::hard_link(upper.join("a.img"), &image).unwrap();
+    fs::hard_link(upper.join("opened.img"), &opened).unwrap();
+    let device = rig.loop_over(&upper.join("a.img"), &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    rig.open(&upper.join("opened.img"));
+    Command::new("sync").status().unwrap();
+    let tmpfs = ["mount", "-t", "tmpfs", "none"].map(OsStr::new);
+    rig.make(&[&tmpfs[..], &[upper.as_os_str()]].concat(), Some(("umount", &[upper.as_os_str()])));
+    refused(&rig, &seen.join("a.img"), &image, "overlay");
+    refused(&rig, &seen.join("opened.img"), &opened, "has this file open for writing cannot be seen");
+}
+
+/// As in a container: its overlay is mounted where nobody else sees it.
+#[test]
+fn a_process_that_writes_through_an_overlay_of_its_own_is_seen() {
+    let Some(mut rig) = Rig::new() else { return };
+    for part in ["low", "up", "work", "seen"] {
+        fs::create_dir(rig.path(part)).unwrap();
+    }
+    File::create(rig.path("low/a.img")).unwrap().set_len(3 << 20).unwrap();
+    let script = "mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work seen &&
+        exec 5<>seen/a.img && echo open && exec cat";
+    let within = ["--mount", "--propagation", "private", "sh", "-c", script];
+    let mut command = Command::new("unshare");
+    let mut child = command.args(within).current_dir(rig.dir.path());
+    child = child.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut said = String::new();
+    let lines = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(lines), &mut said).unwrap();
+    rig.keep(child);
+    if said != "open\n" {
+        return eprintln!("skipped: this kernel has no overlay that lies here");
+    }
+    let image = rig.path("up/a.img");
+    let device = rig.loop_over(&image, &[]);
+    device_refused(&rig, &device, &image, "open-for-writing");
 }
 
 /// Over two filesystems an overlay gives its files numbers that no layer has. Its layer is hidden, as in a container.

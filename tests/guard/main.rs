@@ -13,6 +13,7 @@ mod paths;
 mod program;
 mod race;
 mod rig;
+mod rings;
 mod stack_builder;
 mod stack_layers;
 mod stack_model;

@@ -130,6 +130,10 @@ fn an_image_whose_mount_was_detached_is_refused_while_it_is_used() {
     written(&rig, &free, false);
     rig.open(&free);
     written(&rig, &free, false);
+    // What is no image may be a disk meanwhile.
+    let disk = rig.image("disk.img", 3);
+    let device = rig.loop_over(&disk, &[]);
+    written(&rig, &device, true);
     drop(used);
     let image = rig.path("unused.img");
     erofs_image(&image);

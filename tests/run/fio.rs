@@ -1,5 +1,6 @@
 //! `volproof fio`: fio's command lines and job files, its reports, its exit codes; the guard before it; the real fio behind it.
 
+use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
@@ -378,8 +379,10 @@ fn no_way_of_naming_a_device_passes_the_guard() {
     let write = ["fio", "--name=w", "--rw=write", "--bs=64k", "--size=1m"];
     for form in [" NODE", "NODE ", "\tNODE", "NODE#x", "NODE ; x", "NODE\u{1}", "olnk", " olnk:NODE "] {
         let name = format!("--filename={}", named(form));
-        for engine in ["--ioengine=mmap", "--ioengine=psync"] {
-            bench.run(&[&write[..], &[&name, engine]].concat()).ended(3);
+        // The installed fio is handed no control character at all.
+        let handed = if form.contains('\u{1}') { 1 } else { 3 };
+        for (engine, code) in [("--ioengine=mmap", handed), ("--ioengine=psync", 3)] {
+            bench.run(&[&write[..], &[&name, engine]].concat()).ended(code);
         }
     }
     for more in [
@@ -470,6 +473,71 @@ fn the_installed_fio_replaces_no_text_by_a_trace_or_by_buffers() {
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious notes\n");
     bench.run(&[&job[..], &["--write_iolog=new"]].concat()).ended(0);
     bench.run(&[&job[..], &["--write_iolog=new"]].concat()).ended(0);
+}
+
+/// fio notices no failed write, and opens a stream by its name anew.
+#[test]
+fn the_report_of_the_installed_fio_arrives_whole_or_is_told() {
+    if !installed() {
+        return println!("skipped: fio is not installed");
+    }
+    let bench = Bench::new();
+    let log = bench.path().join("log");
+    let job = ["fio", "--name=j", "--rw=write", "--size=64k", "--filename=a", "--iodepth_low=1"];
+    let appended =
+        |name: &str| File::options().append(true).create(true).open(bench.path().join(name)).unwrap();
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let ran = Ran::of(bench.command(&job).stdout(full()).output().unwrap());
+    ran.ended(1).says(&["standard output: fio's report is cut", "--output=FILE"]);
+    let to_full = [&job[..], &["--output=/dev/full"]].concat();
+    bench.run(&to_full).ended(1).says(&["/dev/full: fio's report is cut"]);
+    let to_file = [&job[..], &["--output=report"]].concat();
+    Ran::of(bench.command(&to_file).stdout(full()).output().unwrap()).ended(0);
+    let to_error = [&job[..], &["--output=/dev/stderr"]].concat();
+    for from_start in [true, false] {
+        std::fs::write(&log, "before\n").unwrap();
+        let stderr = if from_start { File::create(&log).unwrap() } else { appended("log") };
+        let ran = bench.command(&to_error).stderr(stderr).output().unwrap();
+        let told = std::fs::read_to_string(&log).unwrap();
+        assert!(ran.status.success() && told.starts_with("before") != from_start, "{told}");
+        let parts = ["runs this: iodepth_low=1", "j: (groupid=0, jobs=1): err= 0", "Run status group 0"];
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    }
+    let ran = bench.run(&job).ended(0);
+    assert!(ran.out.contains("Run status group 0"), "{}", ran.out);
+}
+
+/// Such as one that hides lines of a terminal or changes its title.
+#[test]
+fn control_characters_in_jobs_reach_no_text_of_the_installed_fio() {
+    let bench = Bench::new();
+    for text in ["--name=a\u{1b}[2Ka", "--name=a\rb", "--description=\u{1b}]0;title"] {
+        for more in ["--iodepth_low=1", "--output=report --iodepth_low=1"] {
+            let job = ["fio", "--name=j", "--filename=a", "--size=64k", "--rw=write", text];
+            let mut job = [&job[..], &more.split(' ').collect::<Vec<_>>()].concat();
+            if text.starts_with("--name") {
+                job.remove(1);
+                job.swap(1, 4);
+            }
+            let ran = bench.run(&job).ended(1).says(&["control character"]);
+            assert!(!(ran.out + &ran.err).contains(['\u{1b}', '\r']));
+            assert_eq!(Bench::names(bench.path()), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn the_name_of_a_job_is_no_file_where_it_has_another() {
+    let bench = Bench::new();
+    let own = bench.path().join("own");
+    std::fs::write(&own, "precious").unwrap();
+    std::fs::hard_link(&own, bench.path().join("second")).unwrap();
+    let job = ["fio", "--name=own", "--filename=other", "--rw=write", "--size=64k"];
+    bench.run(&job).ended(0);
+    if installed() {
+        bench.run(&[&job[..], &["--iodepth_low=1"]].concat()).ended(0);
+    }
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "precious");
 }
 
 #[test]

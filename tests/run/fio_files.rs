@@ -270,6 +270,23 @@ fn outputs_of_the_installed_fio_are_no_target_and_no_job_file() {
     }
 }
 
+#[test]
+fn the_installed_fio_empties_no_file_that_another_program_has_locked() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let job = ["fio", "--name=j", "--size=64k", "--rw=write", "--filename=data", "--iodepth_low=1"];
+    for (more, name) in [("--write_bw_log=j", "j_bw.1.log"), ("--write_iolog=trace", "trace")] {
+        let file = std::fs::File::create(bench.path().join(name)).unwrap();
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        bench.run(&[&job[..], &[more]].concat()).ended(3).says(&[name, "somebody has locked the file"]);
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        drop(file);
+        bench.run(&[&job[..], &[more]].concat()).ended(0);
+    }
+}
+
 /// The installed fio opens what its path leads to once it has made the folders on the way, and what only a descriptor leads to.
 #[test]
 fn a_file_that_needs_consent_needs_it_behind_every_path() {

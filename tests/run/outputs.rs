@@ -322,6 +322,39 @@ fn two_runs_into_one_file_keep_both_results() {
     assert_eq!(both, [Nanos::millis(300), Nanos::seconds(3)]);
 }
 
+/// Whoever locks a file means to write it.
+#[test]
+fn a_file_that_another_program_has_locked_stays() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let [whole, part] = ["whole", "part"].map(|name| bench.path().join(name));
+    let open = |path: &std::path::Path| std::fs::File::create(path).unwrap();
+    let (flocked, locked) = (open(&whole), open(&part));
+    rustix::fs::flock(&flocked, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    rustix::fs::fcntl_lock(&locked, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    for (name, other) in [("whole", "whole-2"), ("part", "part-2")] {
+        let line =
+            ["run", "f.dat", "--rw", "randread", "--runtime", "100ms", "--tune", "off", "-q", "--json", name];
+        let told =
+            format!("{name} was written or locked by another program, and stays; this result is {other}");
+        bench.run(&line).ended(1).says(&[&told]);
+        let fio = format!("--output={name}");
+        let line = ["fio", "--name=j", "--filename=f.dat", "--rw=read", "--size=64k", &fio];
+        bench
+            .run(&line)
+            .ended(1)
+            .says(&[&format!("{name} was written or locked by another program, and stays")]);
+        assert_eq!(std::fs::metadata(bench.path().join(name)).unwrap().len(), 0, "{name}");
+        assert!(Record::load(&bench.path().join(other)).is_ok());
+    }
+    drop((flocked, locked));
+    // The lock that the program was started with is its own.
+    let line = "exec flock whole \"$0\" run f.dat --rw randread --runtime 100ms --tune off -q --json whole";
+    let volproof = env!("CARGO_BIN_EXE_volproof");
+    Ran::of(bench.program("sh").args(["-c", line, volproof]).output().unwrap()).ended(0);
+    assert!(Record::load(&whole).is_ok());
+}
+
 #[test]
 fn two_folders_on_one_disk_are_one_volume() {
     let bench = Bench::new();

@@ -162,6 +162,7 @@ impl Stack {
             }
             let name = readable(named);
             self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
+            self.places.entry(thing).or_insert_with(|| path.to_path_buf());
             self.file_on_device(root, file, path);
         }
         thing

@@ -137,6 +137,24 @@ pub fn decided(
     }
 }
 
+/// Refuses a command for which files would be made among the settings of the kernel.
+///
+/// # Errors
+/// With the file.
+pub fn spare_settings(
+    root: &Root,
+    command: &Command,
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+) -> Result<(), Failure> {
+    let named = command.jobs.iter().flat_map(files).chain(log_files::names(command));
+    for path in named.filter(|path| !path.exists()) {
+        if let Err(e @ DeviceError::Setting { .. }) = device::facts(root, &path) {
+            return Err(e.into());
+        }
+    }
+    Ok(())
+}
+
 /// Existing files that change although their jobs only read: a file that is shorter than what is to be read is made longer (the installed
 /// fio writes all of it anew, or replaces it), and files are removed on request. With `handed_over` these are also the files of which the
 /// options do not tell what length the installed fio gives them.
@@ -352,13 +370,15 @@ pub fn states(command: &Command) -> Vec<PathBuf> {
 
 /// Everything in the texts of a job that may be a path.
 fn words(job: &Job, writes: bool, aux: &[String]) -> Vec<PathBuf> {
-    let target = |name: &str| matches!(name, "filename" | "directory" | "name" | "opendir");
-    let asked = |name: &str| name != "description" && (writes || !target(name));
+    // The name of a job is that of its file only where it has no other.
+    let named = job.text("filename").is_some_and(|name| !name.is_empty());
+    let target = |name: &str| matches!(name, "filename" | "directory" | "opendir");
+    let asked = |name: &str| !matches!(name, "description" | "name") && (writes || !target(name));
     let directories = job.options().filter(|g| g.option.name == "directory");
     let directories = directories.flat_map(|g| plan::split(g.text.as_deref().unwrap_or_default()));
     let folders: Vec<String> = directories.chain(aux.iter().cloned()).collect();
     let texts = job.options().filter(|g| asked(g.option.name)).filter_map(|g| g.text.clone());
-    let name = writes.then(|| job.name.clone());
+    let name = (writes && !named).then(|| job.name.clone());
     texts.chain(name).flat_map(|text| paths(&text, &folders)).collect()
 }
 

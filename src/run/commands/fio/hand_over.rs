@@ -2,29 +2,52 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, IsTerminal, PipeReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use super::passed_on::PassedOn;
 use super::{Failure, messages};
 use crate::fio::command::Command;
 use crate::fio::plan::Obstacle;
 use crate::fio::{installed, jobfile};
-use crate::output::OutputFile;
+use crate::output::{OutputFile, screen};
 use crate::run::end_signals;
+use crate::standard_streams;
+
+/// How long the last texts of an fio that a signal has ended are waited for: its jobs may go on and hold the pipe.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What the installed fio gets.
+pub struct HandedCommand {
+    arguments: Vec<OsString>,
+    /// Files that it inherits.
+    files: Vec<File>,
+    /// The stream that takes its report, where that is not standard output: its name, the pipe that fio writes to, and the stream.
+    report: Option<(String, PipeReader, File)>,
+}
+
+/// How the installed fio ended.
+pub struct FioEnd {
+    /// Its exit code.
+    pub code: u8,
+    /// What of its texts was lost on the way to a stream.
+    pub lost: Vec<String>,
+}
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
-/// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running.
+/// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running. On a terminal fio shows its status line, and writes to it itself.
 ///
 /// # Errors
 /// When fio is not installed, or cannot be started.
-pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<u8, Failure> {
+pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd, Failure> {
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let mut signals = Signals::new(end_signals::all().chain([SIGCHLD]))
@@ -33,13 +56,26 @@ pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<u8, Fa
         code: 1,
         message: format!("{} could not be {what}: {e}", fio.display()),
     };
-    let mut child = installed::command(&fio).args(arguments).spawn().map_err(|e| lost("started", e))?;
+    let mut command = installed::command(&fio);
+    command.args(&handed.arguments);
+    let mut streams = Vec::new();
+    if !io::stdout().is_terminal() {
+        let (from, into) = io::pipe().map_err(|e| lost("listened to", e))?;
+        command.stdout(into);
+        streams.push(PassedOn::begin("standard output", from, standard_streams::output()));
+    }
+    let mut child = command.spawn().map_err(|e| lost("started", e))?;
+    // The ends of the pipes that fio writes to are its own from now on.
+    drop((command, handed.files));
+    streams.extend(handed.report.map(|(name, from, to)| PassedOn::begin(name, from, Ok(to))));
     let mut hung_up = false;
     loop {
         // fio may have ended before the first signal is waited for.
         if let Some(status) = child.try_wait().map_err(|e| lost("waited for", e))? {
             let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-            return Ok(if hung_up { super::HUNG_UP } else { code as u8 });
+            let patience = status.signal().map(|_| PATIENCE);
+            let lost = streams.into_iter().filter_map(|stream| stream.loss(patience)).collect();
+            return Ok(FioEnd { code: if hung_up { super::HUNG_UP } else { code as u8 }, lost });
         }
         for signal in signals.wait() {
             let told = match signal {
@@ -58,7 +94,7 @@ pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<u8, Fa
 
 /// The arguments with the texts of the job files as they were read and checked: a file may change until fio reads it, and a pipe is read once.
 /// These files live in memory. The report goes to the file that was checked, whatever takes its name until fio opens it; names of other
-/// reports, which fio would empty, are left out. fio inherits the files.
+/// reports, which fio would empty, are left out. fio inherits the files, and a pipe for a report that goes to a stream.
 ///
 /// # Errors
 /// When there is no room for them, or the report cannot be made.
@@ -67,7 +103,7 @@ pub fn with_checked_files(
     command: &Command,
     texts: &[(String, String)],
     report: Option<&mut OutputFile>,
-) -> Result<(Vec<OsString>, Vec<File>), Failure> {
+) -> Result<HandedCommand, Failure> {
     let mut arguments = arguments.to_vec();
     let mut files = Vec::new();
     let read = |name: &str| texts.iter().find(|(read, _)| read == name).map(|(_, text)| text.clone());
@@ -88,22 +124,42 @@ pub fn with_checked_files(
     let words = arguments.into_iter().enumerate().filter(|(n, _)| !given(n));
     let mut arguments: Vec<OsString> = words.map(|(_, word)| word).collect();
     // fio would empty the file behind standard output, to which it writes by itself.
+    let mut stream = None;
     if let Some(report) = report.filter(|report| !report.is_stdout()) {
-        let mut output = OsString::from("--output=");
-        output.push(match report.is_stream() {
-            true => report.path().into(),
-            false => {
-                let opened = report.begin().and_then(|file| Ok(File::from(rustix::io::dup(file)?)));
-                let file = opened
-                    .map_err(|e| Failure { code: 1, message: format!("{}: {e}", report.path().display()) })?;
-                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-                files.push(file);
-                OsString::from(path)
+        let opened = report.begin();
+        let failed = |e: io::Error| Failure { code: 1, message: format!("{}: {e}", report.path().display()) };
+        let opened = opened.map_err(failed)?;
+        let own = match report.is_stream() {
+            true => {
+                let (from, into) = io::pipe().map_err(failed)?;
+                stream = Some((report.path().display().to_string(), from, opened));
+                rustix::io::dup(into)
             }
-        });
-        arguments.insert(0, output);
+            false => rustix::io::dup(opened),
+        };
+        let file = File::from(own.map_err(|e| failed(e.into()))?);
+        arguments.insert(0, format!("--output=/proc/self/fd/{}", file.as_raw_fd()).into());
+        files.push(file);
     }
-    Ok((arguments, files))
+    Ok(HandedCommand { arguments, files, report: stream })
+}
+
+/// Texts of the jobs with characters that a terminal obeys: fio prints them as they are, in its reports and messages.
+pub fn unprintable(command: &Command) -> Vec<Obstacle> {
+    let why = "it holds a control character, which fio prints as it is: name it without";
+    let mut found = Vec::new();
+    for job in &command.jobs {
+        let texts = job.options().map(|given| (given.option.name, given.text.as_deref().unwrap_or_default()));
+        let named = [("name", job.name.as_str())].into_iter().chain(texts);
+        let obeyed = named.filter(|(_, text)| screen::visible(text) != *text);
+        found.extend(obeyed.map(|(option, text)| Obstacle {
+            job: job.name.clone(),
+            option: format!("{option}={text}"),
+            fio_can: false,
+            why: why.into(),
+        }));
+    }
+    found
 }
 
 /// The installed fio.

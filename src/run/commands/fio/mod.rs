@@ -17,6 +17,7 @@ mod interim;
 mod live;
 mod log_files;
 mod messages;
+mod passed_on;
 mod path_of_later;
 mod print_report;
 mod room_for_files;
@@ -148,19 +149,32 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);
             let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
             output::apart(&report.iter().collect::<Vec<_>>(), &used).map_err(|e| as_fio(e.into()))?;
-            let (arguments, files) =
-                hand_over::with_checked_files(&rest, &command, &job_files, report.as_mut())?;
+            let handed = hand_over::with_checked_files(&rest, &command, &job_files, report.as_mut())?;
             if let Some(told) = report.as_ref().and_then(OutputFile::other_name) {
                 messages::say(&told);
             }
-            let ended = hand_over::to_installed(&arguments, &needs)?;
-            drop((files, cleared));
-            if ended == 0 {
-                whole_outputs::check(&command)?;
-            }
-            Ok(ended.into())
+            let ended = hand_over::to_installed(handed, &needs)?;
+            drop(cleared);
+            ended_whole(&command, report.as_ref(), ended)
         }
     }
+}
+
+/// The exit code of the installed fio; 1 where it ended well and what it wrote did not all arrive.
+fn ended_whole(
+    command: &Command,
+    report: Option<&OutputFile>,
+    ended: hand_over::FioEnd,
+) -> Result<ExitCode, Failure> {
+    if ended.code != 0 {
+        ended.lost.iter().for_each(|lost| messages::say(lost));
+        return Ok(ended.code.into());
+    }
+    if !ended.lost.is_empty() {
+        return Err(Failure { code: 1, message: ended.lost.join("\n") });
+    }
+    whole_outputs::check(command, report.is_some_and(OutputFile::is_stream))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The same jobs on a simulated device: no file is made and no device is opened.
@@ -195,7 +209,8 @@ fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> PathKi
         let code = jobs.len().min(255) as u8;
         return Err(Failure { code, ..hand_over::refusal("this cannot be run", &never) });
     }
-    let unseen = devices::unseen(command, &|job| plan::targets(job, look));
+    let mut unseen = devices::unseen(command, &|job| plan::targets(job, look));
+    unseen.extend(hand_over::unprintable(command));
     if unseen.is_empty() { Ok(()) } else { Err(hand_over::refusal("this is not handed to fio", &unseen)) }
 }
 
@@ -284,6 +299,7 @@ fn guarded(
 ) -> Result<Vec<Clearance>, Failure> {
     let files = |job: &Job| plan::targets(job, look);
     devices::decided(command, &files, handed_over)?;
+    devices::spare_settings(root, command, &files)?;
     devices::spare_job_files(command, job_files, &files)?;
     let mut written = devices::written(command, &files);
     written.extend(devices::laid_out(command, handed_over, &files, look));

@@ -10,14 +10,15 @@ use super::{Failure, log_files};
 use crate::fio::command::{Command, Format};
 use crate::unit::Bytes;
 
-/// Refuses to call a run done whose report or log is cut. What is no regular file keeps nothing to look at.
+/// Refuses to call a run done whose report or log is cut. What is no regular file keeps nothing to look at; a report that went to a stream was
+/// looked at on its way.
 ///
 /// # Errors
 /// With the file that is cut, the space that its filesystem has, and the way out.
-pub fn check(command: &Command) -> Result<(), Failure> {
+pub fn check(command: &Command, streamed: bool) -> Result<(), Failure> {
     let json = command.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
-    let report =
-        command.output.iter().filter(|path| is_cut(path, true, json)).map(|path| ("report", path.clone()));
+    let report = command.output.iter().filter(|path| !streamed && is_cut(path, true, json));
+    let report = report.map(|path| ("report", path.clone()));
     let logs = log_files::names(command).into_iter().filter(|path| is_cut(path, false, false));
     let mut cut = report.chain(logs.map(|path| ("log", path)));
     let Some((what, path)) = cut.next() else { return Ok(()) };
