@@ -43,7 +43,7 @@ fn ended() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(failure) => {
-            screen::say(&failure.to_string());
+            failure.tell();
             failure.code()
         }
     }

@@ -86,6 +86,8 @@ pub struct Flushes {
     pub count: Option<f64>,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
+    /// The longest latency, where it is known.
+    pub max: Option<Nanos>,
 }
 
 /// The figures of one run.
@@ -396,7 +398,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         flushes: step
             .sync
             .as_ref()
-            .map(|s| Flushes { count: Some(s.ios as f64), mean_ns: s.service_latency_ns.mean }),
+            .map(|s| (Some(s.ios as f64), &s.service_latency_ns))
+            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: l.known_max() }),
         samples: None,
         over_chance: None,
         promised: None,

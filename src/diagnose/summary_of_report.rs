@@ -71,7 +71,8 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         flushes: reported
             .sync
             .as_ref()
-            .map(|s| Flushes { count: s.count.get().map(|n| n as f64), mean_ns: s.latency.mean }),
+            .map(|s| (s.count.get().map(|n| n as f64), &s.latency))
+            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: Some(l.max).filter(|max| max.0 > 0) }),
         samples: reported.spread_of_rate(),
         over_chance: None,
         promised: None,

@@ -378,6 +378,8 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
         true => (None, None),
         false => sentences::little(&conditions, &summary, counted),
     };
+    let applications = record.asked.iter().flat_map(|asked| &asked.applications);
+    let asks_for_etcd = applications.into_iter().any(|application| application.id == "etcd");
     RunExplained {
         name: reported.map_or(&step.name, |t| &t.name).clone(),
         host: reported.and_then(|t| t.host.clone()),
@@ -387,7 +389,7 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
         latency: sentences::latencies(step),
         little,
         little_holds,
-        etcd: sentences::etcd(step, &summary, &diagnosis),
+        etcd: sentences::etcd(step, &summary, &diagnosis, asks_for_etcd),
         diagnosis,
         caps,
         doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),

@@ -308,8 +308,8 @@ fn etcd_rule() -> Option<(Nanos, [f64; 2])> {
     Some((Nanos(latency as u64), [rates.0, rates.1]))
 }
 
-/// The rule of etcd, for a run with flushes.
-pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String> {
+/// The rule of etcd, for a run with flushes; `judged`: the verdict beside it is about etcd.
+pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> Option<String> {
     let (limit, [least, heavy]) = etcd_rule()?;
     let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
     if let Some((latency, a_second)) = step.reported.as_deref().and_then(durable_writes) {
@@ -333,10 +333,8 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
     };
     // Whether that is enough is the verdict's to say: it has the bounds of both.
-    Some(format!(
-        "asks for {rule}; here 99 % within {p99}, {} a second: `volproof verdict --fit etcd` on the result judges it",
-        significant(x)
-    ))
+    let advice = if judged { "" } else { ": `volproof verdict --fit etcd` on the result judges it" };
+    Some(format!("asks for {rule}; here 99 % within {p99}, {} a second{advice}", significant(x)))
 }
 
 /// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.

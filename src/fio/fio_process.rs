@@ -5,20 +5,21 @@
 //! It runs in a process group of its own, is asked to stop by SIGINT, and does not outlive us.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::increments::{Increments, window};
 use super::installed;
 use super::json_read;
 use super::output::{Output, OutputRow};
 use super::write_jobs::{self, Inexpressible, JobTarget};
+use crate::device::Root;
 use crate::engine::{DRAIN, Load, StepOutcome, Watch, WorkerEnd};
 use crate::record::FioRun;
 use crate::sample::{CpuTime, Series};
@@ -110,10 +111,11 @@ impl Fio {
             set_up: Nanos(began.elapsed().as_nanos() as u64),
             ..StepOutcome::default()
         };
-        let last = attend(load, &mut child, reports_out, &inbox, &mut outcome, watch);
+        let attended = attend(load, &mut child, reports_out, &inbox, &mut outcome, watch);
         let status = child.wait().map_err(|e| FioError::Failed(e.to_string()))?;
-        let said = said.join().unwrap_or_default();
-        let Some(last) = last else {
+        // A job that cannot be ended holds the streams of messages open.
+        let said = if attended.hung { String::new() } else { said.join().unwrap_or_default() };
+        let Some(last) = attended.last else {
             if outcome.interrupted {
                 // The signal came before fio had measured anything.
                 return Ok(outcome);
@@ -256,7 +258,49 @@ fn listen(stream: PipeReader) -> Receiver<Output> {
     inbox
 }
 
-/// Watches fio to its end. Returns its last report.
+/// The processes that fio forked, one for each job. Each leads a session of its own, where no signal to fio's group reaches it: it would go on
+/// with its I/O, and hold the stream of reports open, after fio is gone.
+#[derive(Default)]
+struct ForkedJobs {
+    known: Vec<(i32, OwnedFd)>,
+}
+
+impl ForkedJobs {
+    /// Looks for jobs that fio has forked meanwhile.
+    fn look(&mut self, fio: u32) {
+        // The main thread forks all of them. Linux without CONFIG_PROC_CHILDREN has no such file.
+        let list = Root::system().path(format!("/proc/{fio}/task/{fio}/children"));
+        let children = std::fs::read_to_string(list).unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()) {
+            let new = self.known.iter().all(|(pid, _)| *pid != child);
+            if let Some(pid) = Pid::from_raw(child).filter(|_| new)
+                && let Ok(open) = pidfd_open(pid, PidfdFlags::empty())
+            {
+                self.known.push((child, open));
+            }
+        }
+    }
+
+    /// Ends those that still run.
+    fn kill(&self) {
+        for (_, job) in &self.known {
+            // It may have ended, which is what is wanted.
+            let _ = pidfd_send_signal(job, Signal::KILL);
+        }
+    }
+}
+
+/// The end of a fio that was watched.
+struct Attended {
+    last: Option<Output>,
+    /// A job of fio did not end, not even when it was killed: the kernel holds it.
+    hung: bool,
+}
+
+/// A fio that has ended leaves its stream of reports to be read for so long, before its jobs are killed: it gives up jobs that do not end.
+const LEFT_TO_READ: Duration = Duration::from_secs(2);
+
+/// Watches fio to its end, and to that of the jobs that it forked.
 fn attend(
     load: &Load<'_>,
     child: &mut Child,
@@ -264,12 +308,13 @@ fn attend(
     inbox: &Receiver<Output>,
     outcome: &mut StepOutcome,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
-) -> Option<Output> {
+) -> Attended {
     let began = Instant::now();
     let mut reports_out = Some(reports_out);
     let mut increments = Increments::new(rows(load), load.step.numjobs);
     let (mut last, mut told, mut ticked): (Option<Output>, Option<Instant>, _) = (None, None, began);
     let mut fresh = Vec::new();
+    let (mut jobs, mut gone, mut hung): (_, Option<Instant>, _) = (ForkedJobs::default(), None, false);
     loop {
         match inbox.recv_timeout(EVERY / 2) {
             Ok(report) => {
@@ -282,9 +327,18 @@ fn attend(
         if reports_out.is_some() && !matches!(child.try_wait(), Ok(None)) {
             // The stream ends when nobody can write to it any more.
             reports_out = None;
+            gone = Some(Instant::now());
+        }
+        if let Some(since) = gone.map(|at| at.elapsed()).filter(|since| *since > LEFT_TO_READ) {
+            jobs.kill();
+            if since > LEFT_TO_READ + Duration::from(DRAIN) {
+                hung = true;
+                break;
+            }
         }
         if ticked.elapsed() >= EVERY {
             ticked = Instant::now();
+            jobs.look(child.id());
             let elapsed = Nanos(began.elapsed().as_nanos() as u64);
             let go_on = watch(Watch { elapsed: Some(elapsed), fresh: &fresh });
             keep(&mut fresh, load.step.numjobs, outcome);
@@ -294,6 +348,7 @@ fn attend(
                 signal(child, Signal::INT);
             } else if told.is_some_and(|t| t.elapsed() > Duration::from(DRAIN)) {
                 signal(child, Signal::KILL);
+                jobs.kill();
             }
         }
     }
@@ -301,7 +356,7 @@ fn attend(
         fresh.extend(increments.finish(last));
     }
     keep(&mut fresh, load.step.numjobs, outcome);
-    last
+    Attended { last, hung }
 }
 
 fn keep(fresh: &mut Vec<crate::sample::Interval>, jobs: u32, outcome: &mut StepOutcome) {
@@ -310,7 +365,7 @@ fn keep(fresh: &mut Vec<crate::sample::Interval>, jobs: u32, outcome: &mut StepO
     }
 }
 
-/// To fio and the jobs it forked. It may be gone already, which is what was wanted.
+/// To fio, which tells its jobs. It may be gone already, which is what was wanted.
 fn signal(child: &Child, signal: Signal) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, signal);

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::direction_sum::{DirectionSum, add, stats};
+use super::direction_sum::{DirectionSum, add, silence_after, stats};
 use super::output::{
     DiskCounters, DiskCounts, Header, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu, Stats,
     depth_share, latency_share,
@@ -115,6 +115,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
             0 => record.window_ns.0 / 1_000_000 * workers,
             all => all / 1_000_000,
         };
+        runtime_ms = runtime_ms.saturating_add((silence_after(record).0 / 1_000_000).saturating_mul(workers));
         user_ms += record.cpu.user_ns.0 / 1_000_000;
         system_ms += record.cpu.system_ns.0 / 1_000_000;
         cpu.switches += record.cpu.context_switches;
@@ -345,7 +346,7 @@ pub fn of_record(record: &Record) -> Output {
     let evidence: Vec<_> =
         steps.iter().map(|(_, s)| &s.evidence).chain(stages.clone().map(|t| &t.evidence)).collect();
     let load = |(step, s): &(&Step, &StepRecord)| {
-        total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0])
+        total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0, silence_after(s).0])
     };
     let within = |t: &Together, s: &StepRecord| t.steps.contains(&s.name);
     let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load);

@@ -37,9 +37,13 @@ struct IometerFile {
     /// Column by name; empty outside of results.
     columns: HashMap<String, usize>,
     run: Option<ReportedStep>,
+    /// Disks of all workers that the row `ALL` counts.
+    disks: Option<u64>,
     depth: u64,
     queues: u64,
     targets: Vec<String>,
+    /// Some rows of the disks of a run are missing.
+    lacks_disks: bool,
     runs: Vec<ReportedStep>,
     more: usize,
 }
@@ -81,6 +85,8 @@ impl LineReader for IometerReader {
         report.written = file.written;
         if file.runs.is_empty() {
             report.partial = Some("it breaks off before the row ALL of its results".into());
+        } else if file.lacks_disks {
+            report.partial = Some("rows of its disks are missing".into());
         }
         report.more_runs = file.more;
         file.runs.into_iter().for_each(|run| report.add(run));
@@ -140,9 +146,9 @@ impl IometerFile {
         let cell = |name: &str| self.columns.get(name).and_then(|i| cells.get(*i)).copied();
         match cells[0] {
             "ALL" => {
-                let run = run(&cell);
+                let (run, disks) = (run(&cell), cell("# Disks").and_then(printed::whole));
                 self.close();
-                self.run = Some(run);
+                (self.run, self.disks) = (Some(run), disks);
             }
             "DISK" if self.run.is_some() => {
                 self.queues += 1;
@@ -162,7 +168,11 @@ impl IometerFile {
     /// The run of the row `ALL` that was seen last, with what the rows of disks after it said.
     fn close(&mut self) {
         let (depth, queues) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.queues));
-        let targets = std::mem::take(&mut self.targets);
+        let (targets, disks) = (std::mem::take(&mut self.targets), self.disks.take());
+        // A part of the disks says nothing of the jobs and queues of all.
+        let lacks_disks = queues > 0 && disks.is_some_and(|disks| disks > queues);
+        self.lacks_disks |= lacks_disks;
+        let (depth, queues) = if lacks_disks { (0, 0) } else { (depth, queues) };
         let Some(mut run) = self.run.take() else { return };
         let specification = self.specifications.get(&run.name).cloned().unwrap_or_default();
         run.conditions = self.conditions(&specification, depth, queues, targets);

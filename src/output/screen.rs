@@ -41,6 +41,11 @@ pub fn has_micro(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && (named.contains("utf-8") || named.contains("utf8"))
 }
 
+/// Whether a person reads standard error as it is written.
+pub fn errors_are_read() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Whether a terminal would obey a character, or show the text around it in another order.
 fn is_obeyed(c: char) -> bool {
     match c {

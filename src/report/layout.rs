@@ -101,11 +101,16 @@ fn words(text: &str) -> Vec<String> {
 
 /// Breaks a line at blanks to the width of the screen; later lines are indented like the text of the first.
 pub fn wrap(lead: &str, text: &str) -> String {
+    fill(lead, &words(text))
+}
+
+/// Words behind a lead, in lines of the width of the screen.
+fn fill(lead: &str, words: &[String]) -> String {
     let indent = lead.chars().count();
     let width = screen::width().min(LONGEST_LINE);
     let mut out = String::from(lead);
     let mut column = indent;
-    for (i, word) in words(text).iter().enumerate() {
+    for (i, word) in words.iter().enumerate() {
         let n = word.chars().count();
         if i > 0 && column + 1 + n > width {
             out.push('\n');
@@ -121,6 +126,44 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// The beginning of our messages.
+pub const LEAD: &str = "volproof: ";
+
+/// A message in lines that fit: the first begins with [`LEAD`], and whatever continues it is indented. A command in backquotes stays whole, so that it can
+/// be copied.
+pub fn wrap_message(message: &str) -> String {
+    let mut out = String::new();
+    for (n, line) in message.lines().enumerate() {
+        let body = line.trim_start();
+        let blanks = " ".repeat((line.len() - body.len()).max(2));
+        let (lead, body) = match (n, body.strip_prefix(LEAD)) {
+            (0, None) => (LEAD, body),
+            (_, Some(body)) => (LEAD, body),
+            (_, None) => (blanks.as_str(), body),
+        };
+        out += &fill(lead, &with_whole_commands(words(body)));
+    }
+    out
+}
+
+/// The words of a text, those of each command in backquotes as one.
+fn with_whole_commands(words: Vec<String>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::new();
+    let mut inside = false;
+    for word in words {
+        let quotes = word.matches('`').count();
+        match whole.last_mut().filter(|_| inside) {
+            Some(command) => {
+                command.push(' ');
+                command.push_str(&word);
+            }
+            None => whole.push(word),
+        }
+        inside ^= quotes % 2 == 1;
+    }
+    whole
 }
 
 /// The lines of a text, each broken to the width of the screen where it is longer, behind the blanks that it begins with.
@@ -165,6 +208,22 @@ mod tests {
         assert!(text.lines().all(|l| l.chars().count() <= screen::WIDTH));
         assert!(text.lines().nth(1).unwrap().starts_with("         word"));
         assert_eq!(wrap("- ", "a b"), "- a b\n");
+    }
+
+    #[test]
+    fn a_message_is_broken_and_its_commands_are_not() {
+        let command = format!("`volproof check /dev/vdb {}`", "--with x ".repeat(4).trim_end());
+        let told = wrap_message(&format!(
+            "{} {command}, {}\nmore",
+            "word ".repeat(10).trim_end(),
+            "word ".repeat(20)
+        ));
+        assert!(told.contains(&command), "{told}");
+        assert!(told.lines().all(|line| line.chars().count() <= screen::WIDTH), "{told}");
+        assert!(told.starts_with("volproof: word") && told.contains("\n          `volproof"), "{told}");
+        assert!(told.ends_with("\n  more\n"), "{told}");
+        let path = format!("/mnt/{}", "x".repeat(screen::WIDTH));
+        assert!(wrap_message(&format!("cannot read {path}: no such file")).contains(&path));
     }
 
     #[test]

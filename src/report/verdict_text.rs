@@ -121,14 +121,19 @@ fn claim(c: &Claim) -> String {
             Some(p) => format!("; the provider promises {} %", significant(p * 100.0)),
             None => "; the provider promises no share of time".into(),
         };
-        // What a refuted promise rests on is the most that the share can be.
-        let bound = if d.answer == Some(Outcome::Fail) { d.high } else { d.low };
+        // What a refuted promise rests on is the most that the share can be. Neighbouring seconds count as one, so that a small share by itself says
+        // next to nothing of all seconds.
+        let bound = match d.answer == Some(Outcome::Fail) {
+            true => Some(format!("at most {}", percent_up(d.high))),
+            false => (d.share >= 0.5).then(|| format!("at least {}", percent(d.low))),
+        };
+        let bound = bound
+            .map_or(String::new(), |bound| format!(" (with 95 % confidence, {bound} % of all seconds do)"));
         out.push_str(&wrap(
             &lead,
             &format!(
-                "{} % of the seconds delivered at least 90 % of the promise (95 % bound: {} %){of_it}",
-                percent(d.share),
-                percent(bound)
+                "{} % of the seconds delivered at least 90 % of the promise{bound}{of_it}",
+                percent(d.share)
             ),
         ));
     }
@@ -151,6 +156,11 @@ fn command(line: Option<&str>) -> String {
 /// A share as percent that never rounds up to all of it.
 fn percent(share: f64) -> String {
     if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).floor() / 10.0) }
+}
+
+/// A share as percent that is never rounded down.
+fn percent_up(share: f64) -> String {
+    if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).ceil() / 10.0) }
 }
 
 /// The limits of each step and what is wrong with the test, without what a doubt tells already.

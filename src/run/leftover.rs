@@ -25,7 +25,7 @@ use crate::output::{LeftOutput, left_in, screen};
 use crate::record::{KEPT_FILE, TEST_FILE};
 use crate::shell_word::shell_path;
 use crate::tune;
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use crate::unit::Bytes;
 
 /// The kernel lets go of the locks of a killed process once it has taken its ring apart: some 50 ms after its end. A lock that is held for
@@ -78,11 +78,11 @@ pub fn remove(root: &Root, folder: &Path, ui: &Ui) {
     for path in of_dead_runs(folder) {
         let (shown, word) = (path.display(), shell_path(&path));
         match left(root, &path, until).and_then(|left| left.map_or(Ok(false), |left| removed(&left))) {
-            Ok(true) => ui.insist(&format!("Removed {shown}, the test file of a run that was killed")),
+            Ok(true) => ui.say_always(&format!("Removed {shown}, the test file of a run that was killed")),
             Ok(false) => {}
             // Another run has removed it.
             Err(_) if path.symlink_metadata().is_err() => {}
-            Err(why) => ui.insist(&format!(
+            Err(why) => ui.say_always(&format!(
                 "{shown} stays, though it is named as a test file of a run that was killed: {why}; if nobody needs it: rm {word}"
             )),
         }
@@ -185,7 +185,7 @@ fn left_output(left: &LeftOutput) -> String {
 /// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.
 pub fn say_if_displaced(clearance: &Clearance) {
     if let Some(displaced) = clearance.displaced().filter(Displaced::is_left) {
-        screen::say(&format!("volproof: the test file {displaced}: remove it by hand\n"));
+        ui::tell(&format!("the test file {displaced}: remove it by hand"));
     }
 }
 

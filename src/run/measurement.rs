@@ -12,11 +12,12 @@ use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::exit::Exit;
-use crate::output::{FileIdentity, screen};
+use crate::output::FileIdentity;
 use crate::plan::{Plan, Question};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{JudgedPromise, Record};
 use crate::seal::seal;
+use crate::ui;
 
 /// A plan, the way to run it, and the places of its results.
 pub struct Measurement<'a> {
@@ -143,7 +144,7 @@ impl Measurement<'_> {
             results.ui().say(&format!("The device is simulated: no I/O goes to {named}."));
         }
         if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
-            screen::say(&format!("volproof: {words}\n"));
+            ui::tell(&words);
         }
         let interrupts = end_signals::counted(end_signals::all())?;
         let mut ended = job.promised(judged_promise).run(&timer, &interrupts, &mut results);

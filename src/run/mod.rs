@@ -42,6 +42,7 @@ use crate::guard::{self, GuardError};
 use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::result_file::is_unchanged;
 use crate::tune::TuneError;
+use crate::ui;
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Clone, Debug)]
@@ -56,6 +57,13 @@ impl Failure {
         ExitCode::from(self.code)
     }
 
+    /// Says on standard error what went wrong.
+    pub fn tell(&self) {
+        if !self.message.is_empty() {
+            ui::tell(&self.to_string());
+        }
+    }
+
     fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
         Failure { code: exit.code(), message: message.to_string() }
     }
@@ -67,11 +75,7 @@ impl Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.message.is_empty() {
-            return Ok(());
-        }
-        write!(f, "volproof: ")?;
-        self.message.lines().try_for_each(|line| writeln!(f, "{line}"))
+        f.write_str(self.message.trim_end())
     }
 }
 
@@ -137,7 +141,7 @@ fn code_after_outputs(
         (true, exit) => Ok(exit),
         (false, Exit::Done) => Err(Failure::new(Exit::Failed, lost.join("\n"))),
         (false, exit) => {
-            lost.iter().for_each(|message| screen::say(&format!("volproof: {message}\n")));
+            lost.iter().for_each(|message| ui::tell(message));
             Ok(exit)
         }
     }

@@ -18,11 +18,10 @@ use crate::device::{self, Facts, Root};
 use crate::engine::{SharedVolume, Target, Timer, begin_file};
 use crate::fio::plan::JobDataFile;
 use crate::guard::{self, Access, Clearance};
-use crate::output::screen;
 use crate::plan::{FileState, Plan, Step};
 use crate::prepare;
 use crate::record::TargetRecord;
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use crate::unit::Bytes;
 
 /// Size of the pretended target of the null engine.
@@ -384,9 +383,7 @@ impl Drop for Ready {
             leftover::say_if_displaced(&own.clearance);
             if let Err(e) = own.clearance.remove_created() {
                 let path = own.clearance.path().display();
-                screen::say(&format!(
-                    "volproof: the test file {path} could not be removed: {e}; remove it by hand\n"
-                ));
+                ui::tell(&format!("the test file {path} could not be removed: {e}; remove it by hand"));
             }
         }
         for (held, first) in self.open.iter().filter_map(|held| Some((held, held.first.as_ref()?))) {
@@ -409,7 +406,7 @@ impl Drop for Ready {
                 }
                 (Err(e), _) => format!("the test file {path} could not be removed: {e}; remove it by hand"),
             };
-            screen::say(&format!("volproof: {said}\n"));
+            ui::tell(&said);
         }
     }
 }

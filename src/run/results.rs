@@ -18,7 +18,7 @@ use crate::record::{Record, State};
 use crate::report::headline::Headline;
 use crate::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use crate::shell_word::shell_path;
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {
@@ -239,7 +239,7 @@ impl Results {
         match &record.state {
             _ if self.talks() => {}
             _ if lost => screen::say(&summary_text::shown(record, true)),
-            State::Failed(why) => screen::say(&format!("volproof: {why}\n")),
+            State::Failed(why) => ui::tell(why),
             _ => {}
         }
         for file in kept {

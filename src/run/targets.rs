@@ -13,7 +13,7 @@ use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
 use crate::fio::plan::JobDataFile;
-use crate::plan::{EngineKind, FileState, Plan, Step};
+use crate::plan::{EngineKind, FileState, Plan, Question, Step};
 use crate::prepare;
 use crate::promise_options;
 use crate::sample::Direction;
@@ -263,7 +263,12 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
                     "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
                 )));
             }
-            (size, format!("{size}, as file-size says"))
+            // A suite keeps the size that its first look at the targets gave, whoever named it.
+            let why = match plan.question {
+                Some(Question::Suite(_)) => "for all steps of the suite",
+                _ => "as file-size says",
+            };
+            (size, format!("{size}, {why}"))
         }
         None => prepare::file_size(plan, free, memory)
             .map(|(size, why)| (size, format!("{size}, {why}")))

@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicUsize;
 use crate::observe::KernelCounters;
 use crate::output::screen;
 use crate::record::{Record, StepRecord};
-use crate::report::layout::{wrap_figures, wrap_lines};
+use crate::report::layout::{LEAD, wrap_figures, wrap_lines, wrap_message};
 use crate::sample::Interval;
 use crate::unit::Nanos;
 use live_run::LiveNews;
@@ -35,6 +35,13 @@ use step_result::StepResult;
 
 pub use live_run::StagedStep;
 pub use user_orders::EndOrder;
+
+/// Says a message of the program, which begins with its name, on standard error. On a terminal its lines are broken to the width; in a log each stays
+/// whole, for tools that search it.
+pub fn tell(message: &str) {
+    let text = if screen::errors_are_read() { wrap_message(message) } else { format!("{LEAD}{message}\n") };
+    screen::say(&text);
+}
 
 /// Progress of a run.
 pub struct Ui {
@@ -83,7 +90,7 @@ impl Ui {
     }
 
     /// A line that stays, also where no progress is shown.
-    pub fn insist(&self, text: &str) {
+    pub fn say_always(&self, text: &str) {
         match &self.way {
             Way::Silent => screen::say(&wrap_lines(&format!("volproof: {}", text.trim_end()))),
             _ => self.say(text),

@@ -4,6 +4,7 @@ use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
 use super::flattered;
 use super::judged_window::{self, JudgedWindow};
+use super::overrun::stopped_past_the_end;
 use super::reach::{self, Reach};
 use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
@@ -278,10 +279,14 @@ impl Judge<'_> {
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }
-            None if passed => match flattered::reason(&summary, self.conditions) {
-                Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
-                None => claim,
-            },
+            None if passed => {
+                let stopped = || stopped_past_the_end(self.conditions, &summary);
+                let stopped = || stopped().map(|words| format!("the mean is met, but {words}"));
+                match flattered::reason(&summary, self.conditions).or_else(stopped) {
+                    Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
+                    None => claim,
+                }
+            }
             None => claim,
         }
     }
@@ -311,7 +316,11 @@ impl Judge<'_> {
                     ),
                     false => format!("it ran together with {name}, so its rate is a part of what the volume did"),
                 },
-                "run one job after another (stonewall), or make them one job with numjobs",
+                match other.on_another_disk {
+                    // One job over two disks has one rate for both, which says nothing of either.
+                    true => "run one job after another (stonewall)",
+                    false => "run one job after another (stonewall), or make them one job with numjobs",
+                },
             ));
         }
         let sold = Bytes(

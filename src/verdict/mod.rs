@@ -22,6 +22,7 @@ mod judged_window;
 mod levels;
 mod needs;
 mod needs_of_reports;
+mod overrun;
 mod pass_of_reports;
 mod reach;
 mod reach_of_reports;

@@ -6,6 +6,7 @@ use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
 use super::judged_window::{self, JudgedWindow};
 use super::needs_of_reports;
+use super::overrun::stopped_past_the_end;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
@@ -154,8 +155,13 @@ impl NeedCase<'_> {
             more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
+        let stopped = || judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns);
+        let beyond = || {
+            let conditions = self.record.conditions(self.step);
+            stopped_past_the_end(&conditions, &Summary::of(self.record, self.step))
+        };
         if outcome == Outcome::Pass
-            && let Some(words) = judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns)
+            && let Some(words) = stopped().or_else(beyond)
         {
             outcome = Outcome::Inconclusive;
             more_seconds = Some(judged_window::AFTER_A_STOP);

@@ -20,6 +20,10 @@ const SLOW: f64 = 0.5;
 /// and no sample above this multiple of it, as a quota has that is handed out once in several samples.
 const QUOTA: f64 = 1.5;
 
+/// A start that may be left out of a judgement: this share of the run, and no longer than this.
+const START: f64 = 0.1;
+const LONGEST_START: Nanos = Nanos::seconds(60);
+
 impl Judge<'_> {
     /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
     fn as_in_memory(&self, s: &Summary) -> Option<String> {
@@ -66,6 +70,12 @@ impl Judge<'_> {
     }
 }
 
+/// The share of the run for which the longest I/O took longer than the mean; 0 where the report does not tell it.
+pub(super) fn longest_share(s: &Summary) -> f64 {
+    let waited = s.max.unwrap_or_default().as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9;
+    s.window.filter(|w| w.0 > 0).map_or(0.0, |window| (waited / window.as_seconds()).clamp(0.0, 1.0))
+}
+
 /// A part of the run in which the volume may have delivered nothing.
 struct Hole {
     /// Share of the run, 0 to 1.
@@ -78,9 +88,9 @@ impl Hole {
     /// Of the longest I/O, where it waited for more than the `allowed` share of the run. Where requests wait in a queue, all of them take long.
     fn of_longest(s: &Summary, allowed: f64) -> Option<Hole> {
         let (longest, seconds) = (s.max?, s.window.unwrap_or_default().as_seconds());
-        let waited = longest.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9;
-        (waited > allowed * seconds).then(|| Hole {
-            share: waited / seconds,
+        let share = longest_share(s);
+        (share > allowed).then(|| Hole {
+            share,
             words: format!(
                 "the longest I/O took {longest}, {} % of the run, in which the volume may have delivered nothing",
                 significant(100.0 * longest.as_seconds() / seconds)
@@ -161,10 +171,11 @@ pub(super) fn slow_samples(
     allowed: f64,
 ) -> Option<String> {
     if !reported.tells_spread() {
-        let hole = Hole::of_longest(s, allowed).filter(|hole| hole.outside(measured) >= limit)?;
+        let hole = Hole::of_longest(s, allowed).filter(|hole| hole.outside(measured) >= limit);
+        let told = hole.map(|hole| format!("{}, and without that time the limit is kept", hole.words));
+        let told = told.or_else(|| may_have_begun_slowly(reported, s, measured, limit))?;
         return Some(format!(
-            "the mean is missed, but {}, and without that time the limit is kept: measure it with volproof, which tells when it was slow",
-            hole.words
+            "the mean is missed, but {told}: measure it with volproof, which tells when it was slow"
         ));
     }
     let parts = reported.parts();
@@ -190,10 +201,26 @@ pub(super) fn slow_samples(
     })
 }
 
+/// How a slow start explains a missed mean of a report that does not tell how the rate moved, in words: the limit was kept, if nothing came for at most
+/// [`START`] of the run and [`LONGEST_START`]. What the load left out as its ramp was no part of the mean. A larger miss lies in the rest of the run as well.
+fn may_have_begun_slowly(reported: &ReportedStep, s: &Summary, measured: f64, limit: f64) -> Option<String> {
+    let window = s.window?.as_seconds();
+    let ramp = reported.conditions.ramp.get().unwrap_or_default().as_seconds();
+    let start = (START * window).min(LONGEST_START.as_seconds()) - ramp;
+    let missing = 1.0 - measured / limit;
+    (start > 0.0 && measured * window / (window - start) >= limit).then(|| {
+        format!(
+            "the report does not tell how the rate moved, and a slow start explains a miss of {} %: nothing for the first {} s has that mean",
+            significant(100.0 * missing),
+            significant(missing * window)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{RateSpread, ReportedFigures};
+    use crate::record::{Conditions, RateSpread, ReportedFigures};
     use crate::unit::Bytes;
 
     #[test]
@@ -266,6 +293,28 @@ mod tests {
             slow_samples(&ReportedStep::default(), &s, 2555.0, 2744.0, 0.02)
         };
         assert!(longest(7).is_some_and(|told| told.contains("8.75 % of the run")), "{:?}", longest(7));
-        assert_eq!(longest(2), None, "without these 2 s the limit is missed as well");
+        let told = longest(2).unwrap();
+        assert!(
+            told.contains("a slow start explains a miss of 6.89 %"),
+            "without these 2 s alone it is missed: {told}"
+        );
+    }
+
+    #[test]
+    fn a_slow_start_that_no_sample_shows_makes_no_fail() {
+        let of = |measured: f64, seconds: u64, ramp: u64| {
+            let conditions = Conditions { ramp: Nanos::seconds(ramp).into(), ..Conditions::default() };
+            let s = Summary { window: Some(Nanos::seconds(seconds)), ..Summary::default() };
+            let reported = ReportedStep { conditions, ..ReportedStep::default() };
+            slow_samples(&reported, &s, measured, 1000.0, 0.02)
+        };
+        let told = of(950.0, 600, 0).unwrap();
+        assert!(told.contains("a miss of 5.00 %: nothing for the first 30.0 s"), "{told}");
+        assert_eq!(of(890.0, 600, 0), None, "more than a tenth of the run");
+        assert_eq!(of(960.0, 3600, 0), None, "more than a minute");
+        assert!(of(990.0, 3600, 0).is_some());
+        assert_eq!(of(950.0, 600, 60), None, "the start was left out");
+        assert_eq!(of(950.0, 600, 31), None, "the rest of a start cannot explain it");
+        assert!(of(950.0, 600, 29).is_some());
     }
 }

@@ -22,7 +22,7 @@ use crate::record::{
 use crate::sample::PER_SECOND;
 use crate::shell_word::shell;
 use crate::stats::burst::BurstSeen;
-use crate::stats::lapses::{Event, LoadGrid};
+use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::little::depth_needed;
 use crate::stats::moments::median;
 use crate::stats::percentile::pooled;
@@ -43,6 +43,8 @@ pub(super) const PLENTY_DEPTH: u64 = 256;
 const PLENTY_DEPTH_OF_BYTES: u64 = 32;
 /// Stalls and brown-outs below this share of the time do not explain why a step falls short.
 const MUCH_DEAD_TIME: f64 = 0.05;
+/// A volume that completes nothing for this long has stopped: I/Os that are slow one by one take less.
+const NO_SLOW_IO: Nanos = Nanos::seconds(5);
 /// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
 const FIRST_RUNG: u64 = FILLED_BY_FEW;
 /// Bytes of a sector.
@@ -102,6 +104,9 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         });
     }
     if one_ceiling(judge).is_some() {
+        return None;
+    }
+    if reached_between_stalls(step, least) {
         return None;
     }
     let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
@@ -230,6 +235,16 @@ pub(super) fn each_counted(iops: f64, flushes: f64, least: f64) -> Option<String
             told(iops + flushes)
         )
     })
+}
+
+/// Long stalls explain all that is missing: in the rest of the window the step reached `least`. No I/O is slow by itself for so long, so that
+/// the volume had stopped for any depth.
+fn reached_between_stalls(step: &StepRecord, least: f64) -> bool {
+    let lapses = LoadGrid::of(step.targets.iter().map(|t| &t.series)).events();
+    let long = |e: &&Event| e.lapse == Lapse::Stall && e.length_ns >= NO_SLOW_IO;
+    let lost = Event::seconds_within(lapses.iter().filter(long), step.window_ns);
+    let rest = 1.0 - lost / step.window_ns.as_seconds();
+    lost > 0.0 && step.iops() >= least * rest
 }
 
 /// Share of the window that lies outside of stalls and brown-outs.

@@ -85,6 +85,27 @@ fn what_fails_no_record_fails_no_report_of_it() {
     }
 }
 
+/// fio goes on until the requests in flight came back, and its report tells that by its time alone. One that never came back is a wait as long as any.
+#[test]
+fn a_silence_at_the_end_passes_in_no_report() {
+    let dir = tempfile::tempdir().unwrap();
+    for (stall, words) in [
+        ("stall-at = '297s', stall-for = '5s'", "the volume had stopped when the run should have ended"),
+        ("stall-at = '299s', stall-for = '3s'", "300 s were asked for, the run took 2.00 s longer"),
+        ("stall-at = '298s', stall-for = '1000s'", "the longest I/O took 10"),
+    ] {
+        let plan = step(
+            "one",
+            "rw = \"randread\"\niodepth = 32",
+            &format!("latency = '1ms', iops-cap = 2900, {stall}"),
+        );
+        let (code, report) = report_of(dir.path(), &plan, &PL1, "json");
+        assert!(code != Some(0) && code != Some(1), "{stall}");
+        let (code, told) = verdict(dir.path(), &report, &PL1);
+        assert!(code == Some(5) && told.contains(words), "{stall}: {told}");
+    }
+}
+
 #[test]
 fn flushes_that_a_volume_may_count_are_no_failure() {
     let dir = tempfile::tempdir().unwrap();
@@ -154,4 +175,18 @@ fn a_report_tells_no_zone_and_dd_each_side() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("one side of the copy did: iflag=direct was not given"), "{text}");
     assert!(!text.contains("writes end in memory"), "{text}");
+}
+
+#[test]
+fn what_is_judged_beside_it_is_not_advised() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = format!("{}/tests/fixtures/fio/3.33-groups.txt", env!("CARGO_MANIFEST_DIR"));
+    let advice = |more: &[&str]| {
+        let (_, text) = volproof(dir.path(), &[&["explain", &fixture][..], more].concat());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("asks for 99 % of flushes within 10.0 ms"), "{words}");
+        words.contains("verdict --fit etcd` on the result")
+    };
+    assert!(advice(&[]));
+    assert!(!advice(&["--fit", "etcd"]), "the verdict is there");
 }

@@ -134,7 +134,7 @@ fn flushes_beside_other_requests_take_no_share_of_the_time_alone() {
             window: Some(Nanos::seconds(60)),
             jobs: Some(1.0),
             asked: Some(asked),
-            flushes: Some(Flushes { count: Some(42_000.0), mean_ns: 1_400_000.0 }),
+            flushes: Some(Flushes { count: Some(42_000.0), mean_ns: 1_400_000.0, max: None }),
             ..Summary::default()
         };
         of_summary(s).find("flushes").unwrap().confidence

@@ -319,7 +319,12 @@ fn a_disk_whose_run_cannot_be_judged_has_no_pass() {
         assert_eq!(outcome, "invalid");
         reasons
     };
-    assert!(beside("/dev/vdc").contains("b on another disk: a limit of the instance"));
+    let apart = beside("/dev/vdc");
+    assert!(apart.contains("b on another disk: a limit of the instance"), "{apart}");
+    assert!(
+        apart.contains("stonewall") && !apart.contains("make them one job"),
+        "one rate for both: {apart}"
+    );
     for disk in ["/dev/vdb1", "/dev/mapper/data"] {
         assert!(beside(disk).contains("a part of what the volume did"), "{disk}");
     }

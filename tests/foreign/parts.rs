@@ -25,6 +25,7 @@ fn a_report_that_breaks_off_is_a_part() {
         ("diskspd-mix.txt", 54, 1),
         ("diskspd.xml", 80, 0),
         ("iometer.csv", 20, 0),
+        ("iometer.csv", 25, 1),
     ] {
         let mut found = foreign::reports(&head(name, lines)).reports;
         assert_eq!(found.len(), 1, "{name} to line {lines}");
@@ -32,6 +33,15 @@ fn a_report_that_breaks_off_is_a_part() {
         assert!(report.partial.is_some(), "{name} to line {lines}");
         assert_eq!(report.runs.len(), runs, "{name} to line {lines}");
     }
+}
+
+#[test]
+fn a_part_of_the_disks_tells_no_queue_of_all() {
+    let conditions =
+        |lines| foreign::reports(&head("iometer.csv", lines)).reports.remove(0).runs.remove(0).conditions;
+    let (part, whole) = (conditions(25), conditions(27));
+    assert_eq!((part.jobs.get(), part.iodepth.get()), (None, None), "{part:?}");
+    assert_eq!((whole.jobs.get(), whole.iodepth.get()), (Some(2), Some(16)), "{whole:?}");
 }
 
 #[test]

@@ -318,3 +318,12 @@ fn a_result_that_cannot_be_read_hides_no_other() {
     let shown = shown.says(&["cut.json is a part of a volproof Record", "none.json"]);
     assert_eq!(shown.out.matches("r.json: ").count(), 2, "{}", shown.out);
 }
+
+/// A suite keeps one size for all its steps, which is nobody's `--file-size`.
+#[test]
+fn a_suite_names_no_option_that_was_not_given() {
+    let bench = Bench::new();
+    bench.folder("here");
+    let told = bench.run(&["suite", "snia-iops", "here", "--dry-run"]).ended(0).out;
+    assert!(told.contains("for all steps of the suite") && !told.contains("file-size"), "{told}");
+}

@@ -26,7 +26,8 @@ fn exactly_at_the_promise_passes() {
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
                     one-sided 95 % bounds 2,280 and 2,280; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise
-                    (95 % bound: 97.5 %); the provider promises no share of time
+                    (with 95 % confidence, at least 97.5 % of all seconds do); the
+                    provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
@@ -69,7 +70,8 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)
                     one-sided 95 % bounds 2,052 and 2,052; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise
-                    (95 % bound: 97.5 %); the provider promises no share of time
+                    (with 95 % confidence, at least 97.5 % of all seconds do); the
+                    provider promises no share of time
                     volume cap: a throttle holds it at 2,052 IOPS (likely), which is
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
@@ -176,7 +178,8 @@ fn large_blocks_are_judged_by_bytes() {
                     one-sided 95 % bounds 110 MiB/s and 110 MiB/s; the limit is
                     108 MiB/s
                     100 % of the seconds delivered at least 90 % of the promise
-                    (95 % bound: 97.5 %); the provider promises no share of time
+                    (with 95 % confidence, at least 97.5 % of all seconds do); the
+                    provider promises no share of time
       not tested    IOPS: it shows below 49.4 KiB a block, and the steps used
                     256 KiB
                     -> volproof run --rw randread --bs 4KiB --iodepth 32 --numjobs 1
@@ -217,7 +220,8 @@ fn a_burst_is_told_apart_from_its_baseline() {
                     without the first 20.0 s, which brought 45,600 I/Os on top; the
                     whole window did 2,660
                     100 % of the seconds delivered at least 90 % of the promise
-                    (95 % bound: 97.0 %); the provider promises no share of time
+                    (with 95 % confidence, at least 97.0 % of all seconds do); the
+                    provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
@@ -392,8 +396,8 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     Verdict  INVALID against alibaba:cloud_essd.PL1, 800 GiB, tolerance 2 %
       INVALID       IOPS in shallow: 7,273, 17.4 % of 41,800 (volume IOPS)
                     one-sided 95 % bounds 7,272 and 7,274; the limit is 40,964
-                    0.0 % of the seconds delivered at least 90 % of the promise
-                    (95 % bound: 0.0 %); the provider promises no share of time
+                    0.0 % of the seconds delivered at least 90 % of the promise; the
+                    provider promises no share of time
                     4 in flight at 550 us each in the mean reach 7,273 IOPS by
                     Little's law; 41,800 IOPS need 23 at that latency
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use volproof::record::{Record, TargetRecord};
+use volproof::unit::Nanos;
 
 use super::lab::{Lab, PL0, Ran, capped, finding, has, random};
 
@@ -455,6 +456,39 @@ fn a_stall_that_the_end_of_the_window_cuts_off_does_not_pass() {
         assert!(told || reason.contains("% of the time"), "{options}, {at}: {reason}");
         assert!(codes(&record).contains(&"stall"), "{:?}", codes(&record));
     }
+}
+
+/// The window of the installed fio contains the wait for the requests that are in flight when its time is over.
+#[test]
+fn a_run_that_waited_for_its_last_requests_does_not_pass() {
+    let lab = Lab::new();
+    let device = format!("{}\nstall_at = \"60s\"\nstall_for = \"2s\"", capped(2350.0));
+    let ran = lab.run(&[("randread", &random(120), &device)], &PL0);
+    let kept = judged_here(&ran, |_| {});
+    assert_eq!(claim(&kept)["outcome"], "pass", "{kept:#}");
+    let v = judged_here(&ran, |record| record.plan.steps[0].runtime = Nanos::millis(118_500));
+    let claim = claim(&v);
+    assert_eq!(claim["outcome"], "inconclusive", "{v:#}");
+    assert!(claim["reason"].as_str().unwrap().contains("the run took 1.50 s longer"), "{v:#}");
+}
+
+/// In the rest of the window the queue was deep enough, and a stall has no end for any depth.
+#[test]
+fn a_long_stall_is_no_reason_for_a_deeper_queue() {
+    let options = "--rw randread --iodepth 20 --runtime 600s";
+    for stall in ["stall-at=540s,stall-for=65s", "stall-at=200s,stall-for=60s"] {
+        let record = simulated(&format!("latency=6ms,iops-cap=2820,{stall}"), options, PL1_OF_20);
+        let claims = record["verdict"]["claims"].as_array().unwrap();
+        let claim = claims.iter().find(|c| c["metric"] == "iops").unwrap();
+        assert_eq!(claim["outcome"], "inconclusive", "{stall}: {claim:#}");
+        assert!(claim["reason"].as_str().unwrap().contains("% of the time"), "{claim:#}");
+        assert!(codes(&record).contains(&"stall"), "{:?}", codes(&record));
+    }
+    let shallow = simulated("latency=9ms,stall-at=540s,stall-for=65s", options, PL1_OF_20);
+    assert_eq!(
+        shallow["verdict"]["claims"][0]["blocker"], "could-not-reach",
+        "too shallow in the rest as well"
+    );
 }
 
 /// An open loop that its depth holds back is no better judge than the closed loop of that depth.

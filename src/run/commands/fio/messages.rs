@@ -5,7 +5,7 @@
 use super::Failure;
 use crate::output::screen;
 use crate::record::{Record, StepRecord};
-use crate::report::layout;
+use crate::report::layout::{LEAD, wrap_message};
 use crate::sample::Direction;
 
 /// Options of `run` that messages name, and what the same thing is called in fio.
@@ -38,27 +38,9 @@ pub fn named(text: &str) -> String {
     out
 }
 
-/// A message in lines that fit: the first begins with `volproof: `, and whatever continues it is indented.
-fn wrapped(message: &str) -> String {
-    let mut out = String::new();
-    for (n, line) in message.lines().enumerate() {
-        let body = line.trim_start();
-        let blanks = " ".repeat((line.len() - body.len()).max(2));
-        out += &match (n, body.strip_prefix(LEAD)) {
-            (0, None) => layout::wrap(LEAD, body),
-            (_, Some(body)) => layout::wrap(LEAD, body),
-            (_, None) => layout::wrap(&blanks, body),
-        };
-    }
-    out
-}
-
-/// The beginning of our messages.
-const LEAD: &str = "volproof: ";
-
 /// Says it.
 pub fn say(message: &str) {
-    screen::say(&wrapped(&named(message)));
+    screen::say(&wrap_message(&named(message)));
 }
 
 /// The same failure in fio's words.
@@ -67,7 +49,7 @@ pub fn failure(failure: Failure) -> Failure {
         return failure;
     }
     // Whoever prints it puts the lead in front.
-    let text = wrapped(&named(&failure.message));
+    let text = wrap_message(&named(&failure.message));
     Failure { message: text.trim_start_matches(LEAD).trim_end().to_string(), ..failure }
 }
 
@@ -135,12 +117,12 @@ mod tests {
     #[test]
     fn messages_fit() {
         let long = "word ".repeat(40);
-        let text = wrapped(&format!("{long}\n  {long}\nvolproof: {long}\n{long}"));
+        let text = wrap_message(&format!("{long}\n  {long}\nvolproof: {long}\n{long}"));
         assert!(text.lines().all(|l| l.len() <= screen::WIDTH), "{text}");
         assert!(text.starts_with("volproof: word") && text.contains("\n          word"), "{text}");
         assert!(text.contains("\n  word") && text.contains("\nvolproof: word"), "{text}");
         assert!(text.lines().all(|l| l.starts_with(LEAD) || l.starts_with("  ")), "{text}");
         let said = failure(Failure { code: 1, message: "short\n  and more".into() });
-        assert_eq!(said.to_string(), "volproof: short\n  and more\n");
+        assert_eq!(said.to_string(), "short\n  and more");
     }
 }
