@@ -114,7 +114,7 @@ pub struct LoadGrid {
     pub latency_ns: Vec<u64>,
     /// Median latency of the I/Os, in nanoseconds; 0 where it is not known, or where no bin is empty.
     pub median_ns: f64,
-    /// Mean latency of the I/Os that take less than [`SHORT_NS`], which wait for the end of no gap; the median where that is longer.
+    /// Mean latency of the I/Os that take less than half a bin, which wait for the end of no gap; the median where that is longer.
     pub own_ns: f64,
     /// The latency of the shortest hundredth of the I/Os of each direction, on average.
     pub quick_ns: f64,
