@@ -101,6 +101,11 @@ pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Clou
     })
 }
 
+/// Whether a disk of this model is inside the host: its data goes with the instance, and no provider makes a snapshot of it.
+pub fn is_local(catalogue: &Catalogue, model: &str) -> bool {
+    catalogue.providers.iter().flat_map(|p| &p.local_model).any(|pattern| matches_model(model, pattern))
+}
+
 /// The disk as a volume of this provider; `None` where neither model nor serial number shows that it is one.
 pub fn volume(provider: &Provider, disk: &Block) -> Option<CloudVolume> {
     let model = disk.model.as_deref();

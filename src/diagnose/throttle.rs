@@ -229,7 +229,7 @@ fn beside_chance(s: &Summary, over_chance: f64, flat: bool) -> Option<String> {
 }
 
 /// The advice for a rate below the promise.
-pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; then open a ticket";
+pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; with a FAIL, open a ticket";
 
 /// The advice for a rate above the promise.
 const MORE_THAN_PROMISED: &str = "this is more than is promised of what was named, a burst or another volume: check type, size and what was bought before you buy more";

@@ -1,7 +1,8 @@
 //! The providers' advice before a raw disk is tested: snapshot it first, use a new machine without data, never the system disk. This module
 //! gives the provider's own command line for the volume at hand, by the disk's model and serial.
 
-use crate::device::{Block, Driver, Root};
+use crate::catalogue::catalogue_file::Catalogue;
+use crate::device::{Block, Driver, Root, cloud};
 
 /// How volumes of one provider are recognised, and how a snapshot of them is taken.
 struct ProviderAdvice {
@@ -17,9 +18,10 @@ struct ProviderAdvice {
     unknown: &'static str,
 }
 
-/// Disks that vanish with the machine and that no provider can snapshot.
-const EPHEMERAL: &[&str] =
-    &["Amazon EC2 NVMe Instance Storage", "EphemeralDisk", "Microsoft NVMe Direct Disk"];
+/// A disk inside the host, of which no provider makes a snapshot.
+fn is_local(block: &Block) -> bool {
+    block.model.as_deref().is_some_and(|model| cloud::is_local(Catalogue::shipped(), model))
+}
 
 fn as_is(serial: &str) -> String {
     serial.to_string()
@@ -88,7 +90,7 @@ const PROVIDERS: &[ProviderAdvice] = &[
 /// The command that takes a snapshot of this volume, for a provider that is recognised.
 pub fn snapshot_command(root: &Root, block: &Block) -> Option<String> {
     let model = block.model.as_deref().unwrap_or_default();
-    if EPHEMERAL.iter().any(|e| model.contains(e)) {
+    if is_local(block) {
         return None;
     }
     let machine: Vec<String> = ["sys_vendor", "chassis_asset_tag", "product_name", "bios_vendor"]
@@ -106,11 +108,10 @@ pub fn snapshot_command(root: &Root, block: &Block) -> Option<String> {
 
 /// Steps to take before a write, beside the snapshot for which there is a command.
 pub fn before_writing(block: &Block, snapshot: Option<&str>) -> Vec<String> {
-    let model = block.model.as_deref().unwrap_or_default();
     let mut advice = Vec::new();
     match snapshot {
         Some(_) => {}
-        None if EPHEMERAL.iter().any(|e| model.contains(e)) => {
+        None if is_local(block) => {
             advice.push("This disk cannot be snapshotted: copy its data elsewhere first.".to_string());
         }
         None => advice.push("Take a snapshot or a copy first; a write cannot be undone.".to_string()),
@@ -155,7 +156,11 @@ mod tests {
         "
         );
         assert_eq!(snapshot_command(&root, &block(None, Some("x"))), None);
-        assert_eq!(snapshot_command(&root, &block(Some(EPHEMERAL[0]), Some("AWS1"))), None);
+        for local in
+            ["Amazon EC2 NVMe Instance Storage", "nvme_card", "nvme_card3", "Microsoft NVMe Direct Disk v2"]
+        {
+            assert_eq!(snapshot_command(&root, &block(Some(local), Some("AWS1"))), None, "{local}");
+        }
     }
 
     #[test]

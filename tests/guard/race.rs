@@ -78,6 +78,7 @@ fn a_disk_formatted_while_a_run_begins_is_refused_or_cannot_be_formatted() {
     let (mut refused, mut kept_out, mut before_the_look) = (0, 0, 0);
     for call in ["openat", "close"] {
         for n in 1.. {
+            let _turn = crate::rig::turn(false);
             device.wipe();
             let _ = fs::remove_file(&log);
             let mut strace = Command::new("strace")

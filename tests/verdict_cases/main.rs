@@ -64,7 +64,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
           - one-second rates differ by 0.00 %
           - 2,052/s are 90.0 % of the promised 2,280 (volume IOPS)
           -> this is less than was bought: check type, size and instance, and that
-             nothing else loads the volume; then open a ticket
+             nothing else loads the volume; with a FAIL, open a ticket
 
     Verdict  FAIL against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, PipeReader, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub struct FioEnd {
 }
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
-/// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running. On a terminal fio shows its status line, and writes to it itself.
+/// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running. On a terminal fio shows its status line.
 ///
 /// # Errors
 /// When fio is not installed, or cannot be started.
@@ -59,10 +60,11 @@ pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd,
     let mut command = installed::command(&fio);
     command.args(&handed.arguments);
     let mut streams = Vec::new();
-    if !io::stdout().is_terminal() {
+    let output = standard_streams::output();
+    if !output.as_ref().is_ok_and(takes_all) {
         let (from, into) = io::pipe().map_err(|e| lost("listened to", e))?;
         command.stdout(into);
-        streams.push(PassedOn::begin("standard output", from, standard_streams::output()));
+        streams.push(PassedOn::begin("standard output", from, output));
     }
     let mut child = command.spawn().map_err(|e| lost("started", e))?;
     // The ends of the pipes that fio writes to are its own from now on.
@@ -90,6 +92,13 @@ pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd,
             let _ = kill_process(Pid::from_child(&child), told);
         }
     }
+}
+
+/// Whether a stream takes whatever is written, as long as somebody reads it: fio writes to it itself, so that its report arrives also where
+/// volproof is killed.
+fn takes_all(stream: &File) -> bool {
+    let kind = stream.metadata().map(|about| about.file_type());
+    stream.is_terminal() || kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }
 
 /// The arguments with the texts of the job files as they were read and checked: a file may change until fio reads it, and a pipe is read once.
