@@ -258,8 +258,11 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         },
         targets: Some(places).filter(|all| !all.is_empty()).into(),
         // Without names fio gives each job files of its own.
-        own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),
-        own_offsets: there("offset_increment").into(),
+        own_files: files
+            .or_else(|| asked.text("filename_format").filter(|form| !form.is_empty()))
+            .is_none_or(|names| names.contains("$jobnum"))
+            .into(),
+        own_offsets: asked.size("offset_increment").is_some_and(|step| step != TargetAmount::Bytes(0)).into(),
         size: match asked.size("size").or_else(|| size_of_files(&asked)) {
             Some(TargetAmount::Bytes(b)) if b > 0 => Bytes(b).into(),
             Some(TargetAmount::Bytes(_)) | None => Bytes(0).into(),

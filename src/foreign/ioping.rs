@@ -5,7 +5,8 @@
 
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
-    Conditions, Known, RateSpread, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+    Conditions, Known, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures, ReportedLatency,
+    ReportedStep,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -27,6 +28,10 @@ struct IopingCall {
     linear: bool,
     /// `-Y`, `-y`: a write returns when it is durable.
     durable: bool,
+    /// `-R`: no pause between requests.
+    rapid: bool,
+    /// `-i`, as it was given.
+    interval: Option<String>,
     block: Option<Bytes>,
 }
 
@@ -226,7 +231,18 @@ fn conditions(
         },
         targets: target.map(|t| vec![t.into()]).into(),
         fsync: call.map(|c| u32::from(c.durable)).into(),
+        pace: Pace { pause_option: pause(call), ..Pace::default() }.into(),
         ..Conditions::default()
+    }
+}
+
+/// The pause between two requests: a second, unless the command says otherwise.
+fn pause(call: Option<&IopingCall>) -> Option<String> {
+    let Some(call) = call else { return Some("a second, unless -i or -R was given".into()) };
+    match &call.interval {
+        Some(interval) if printed::time(interval).is_some_and(|t| t.0 == 0) || interval == "0" => None,
+        Some(interval) => Some(format!("-i {interval}")),
+        None => (!call.rapid).then(|| "a second, since the command has no -i".into()),
     }
 }
 
@@ -408,6 +424,8 @@ fn call(arguments: &[&str]) -> IopingCall {
         writes: has('W', "-write"),
         linear: has('L', "-linear"),
         durable: has('Y', "-sync") || has('y', "-dsync"),
+        rapid: has('R', "-rapid"),
+        interval: pasted_command::value(arguments, 'i').map(String::from),
         block: pasted_command::value(arguments, 's').and_then(printed::size),
     }
 }

@@ -264,7 +264,11 @@ impl OutputFile {
     /// Whether saving it replaces a table, a page or a report with figures that are not of a simulation alone.
     pub fn replaces_measured(&self) -> bool {
         let Some(
-            kind @ (OutputKind::Csv | OutputKind::Html | OutputKind::Markdown | OutputKind::ConvertedReport),
+            kind @ (OutputKind::Csv
+            | OutputKind::Html
+            | OutputKind::Markdown
+            | OutputKind::ConvertedReport
+            | OutputKind::FioReport),
         ) = self.kind
         else {
             return false;

@@ -60,6 +60,12 @@ impl Judge<'_> {
                 format!("the report is not whole ({why}), and what is missing may fall short: take it again");
             return (Outcome::Inconclusive, reason);
         }
+        if let Some(pause) = s.pauses.as_ref().filter(|_| reported.rate_of_latency) {
+            let reason = format!(
+                "the load paused between its requests ({pause}), so that it sent fewer than this: the figure is one over the latency of single requests"
+            );
+            return (Outcome::Inconclusive, reason);
+        }
         let allowed = self.judged_promise.tolerance;
         let hole = Hole::of_longest(s, allowed).or_else(|| Hole::without_samples(reported, allowed));
         let Some(Hole { words: hole, .. }) = hole else {

@@ -178,7 +178,7 @@ pub fn of_seconds(judge: &Judge<'_>, promised: &AtBlock, time: f64) -> Option<Re
     // What finds the queue full waits outside of it.
     let full = |left: f64| left >= FULL * depth as f64;
     let of_volume = |(done, left): &&(f64, f64)| match step.open_loop {
-        Some(_) => done + left >= least || full(*left) && depth >= enough,
+        Some(_) => *done == 0.0 && *left > 0.0 || done + left >= least || full(*left) && depth >= enough,
         None => *done == 0.0,
     };
     let proven = missed.iter().filter(of_volume).count();

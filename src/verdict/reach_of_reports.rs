@@ -31,6 +31,12 @@ impl Judge<'_> {
             );
             return Some(Reach { reason, command });
         }
+        let serial = self.conditions.engine.as_ref().is_some_and(|engine| engine == "posixaio");
+        if serial && s.asked.is_some_and(|asked| asked > 1.0) {
+            let reason = "posixaio works on one request of a file at a time, however many are in flight \
+                          (glibc's aio_misc.c): libaio or io_uring may give more";
+            return Some(Reach { reason: reason.into(), command });
+        }
         if let Some(queue) = &s.drained_queue {
             let reason = format!(
                 "the load let its queue drain to {} before it filled it again ({}): a full queue may give more",

@@ -18,7 +18,7 @@ use crate::unit::{Bytes, Nanos};
 /// The depth to recommend where the test kept one or two requests in flight: enough for the cap of most volumes at 1 ms.
 const USUAL_DEPTH: u64 = 32;
 /// Engines of fio that keep several requests in flight; those of other tools are none of fio's.
-const SIDE_BY_SIDE: [&str; 3] = ["io_uring", "libaio", "posixaio"];
+const SIDE_BY_SIDE: [&str; 2] = ["io_uring", "libaio"];
 /// A test file of fio in a folder: larger than most caches of a machine.
 const USUAL_SIZE: Bytes = Bytes::gib(32);
 /// The largest depth that engines take.

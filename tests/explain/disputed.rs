@@ -54,6 +54,55 @@ fn a_part_of_a_report_does_not_pass() {
     assert!(code == Some(5) && told.contains("the report is not whole"), "{told}");
 }
 
+/// ioping waits a second between two requests unless it is told otherwise: its rate is what no load has sent.
+#[test]
+fn the_rate_of_a_load_that_pauses_is_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    // Rows of `-p`: requests, their time, their rate, bytes a second, least, mean and longest latency, and all of it with the pauses.
+    let row = "10000 3550000000 2817 11538028 300000 355000 400000 10000 10000 103550000000\n";
+    for (options, code) in [("-i 10ms", 5), ("-k", 5), ("-R", 0)] {
+        let report = format!("$ ioping -D -q {options} -p 10000 scratch\n{}", row.repeat(40));
+        let (ended, told) = verdict(dir.path(), &report, &PL1);
+        assert_eq!(ended, Some(code), "{options}: {told}");
+        assert_eq!(told.contains("the load paused between its requests"), code == 5, "{options}: {told}");
+    }
+}
+
+/// Jobs that have one file between them go over its bytes, however many they are.
+#[test]
+fn jobs_that_share_a_small_file_pass_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randread\"\niodepth = 32\nnumjobs = 4";
+    let (_, report) =
+        report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2810"), &PL1, "json");
+    let with = |options: Value| {
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
+        listed.remove("filename");
+        listed.extend(options.as_object().unwrap().clone());
+        verdict(dir.path(), &report.to_string(), &PL1)
+    };
+    for options in [
+        json!({"size": "64m", "filename": "/dev/vdb", "offset_increment": "0"}),
+        json!({"size": "64m", "directory": "/mnt", "filename_format": "shared.$filenum"}),
+    ] {
+        let (code, told) = with(options.clone());
+        assert!(code == Some(5) && told.contains("a cache may have answered"), "{options}: {told}");
+    }
+}
+
+/// The C library serves the requests of posixaio for one file one by one.
+#[test]
+fn a_queue_of_posixaio_fails_no_volume() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randread\"\niodepth = 64";
+    let (_, report) =
+        report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2000"), &PL1, "json");
+    assert_eq!(verdict(dir.path(), &report, &PL1).0, Some(1), "{report}");
+    let (code, told) = verdict(dir.path(), &report.replace("libaio", "posixaio"), &PL1);
+    assert!(code == Some(6) && told.contains("one request of a file at a time"), "{told}");
+}
+
 #[test]
 fn a_mix_whose_samples_fall_low_does_not_pass() {
     let dir = tempfile::tempdir().unwrap();

@@ -282,6 +282,15 @@ fn the_real_fio_does_what_only_it_can() {
     let mut alone = bench.command(&line);
     let ran = Ran::of(alone.env("PATH", bench.path()).output().unwrap()).ended(1);
     ran.says(&["fio is not installed", "verify=crc32c (j)", "does not check data"]);
+    // An earlier report stays where nothing runs.
+    let report = bench.path().join("old.txt");
+    bench
+        .run(&["fio", "--name=j", "--size=64k", "--rw=write", "--verify=crc32c", "--output=old.txt"])
+        .ended(0);
+    let before = std::fs::read_to_string(&report).unwrap();
+    let mut alone = bench.command(&[&line[..], &["--output=old.txt"]].concat());
+    Ran::of(alone.env("PATH", bench.path()).output().unwrap()).ended(1);
+    assert_eq!(std::fs::read_to_string(&report).unwrap(), before);
     bench
         .run(&["fio", "--name=j", "--size=64k", "--exec_prerun=true"])
         .ended(1)
@@ -411,6 +420,8 @@ fn what_runs_programs_or_hides_its_devices_is_not_handed_over() {
     for more in [
         "--trigger=touch ran",
         "--trigger-remote=touch ran",
+        "--trigger-file=ran",
+        "--trigger-timeout=1",
         "--exec_prerun=touch ran",
         "--exec_postrun=touch ran",
         "--ioengine=exec",
@@ -592,7 +603,11 @@ fn a_job_that_reads_lengthens_no_named_file_and_none_drives_its_own_job_file() {
     let text = "precious notes\n".repeat(300);
     std::fs::write(&notes, &text).unwrap();
     let job = ["fio", "--name=j", "--bs=512", "--ioengine=psync", "--filename=notes"];
-    for more in [&["--rw=read", "--size=16m"][..], &["--rw=randread", "--size=1k", "--offset=4k"]] {
+    for more in [
+        &["--rw=read", "--size=16m"][..],
+        &["--rw=randread", "--size=1k", "--offset=4k"],
+        &["--rw=read", "--size=4k", "--offset=50%"],
+    ] {
         bench.run(&[&job[..], more].concat()).ended(3).says(&[
             "notes",
             "job j only reads it",

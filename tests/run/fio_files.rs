@@ -193,6 +193,12 @@ fn the_state_of_a_check_replaces_no_file_of_the_user() {
         std::fs::write(&state, "my notes\n").unwrap();
         bench.run(&command).ended(1).says(&["is there and is no state of a check of fio"]);
         assert_eq!(std::fs::read(&state).unwrap(), b"my notes\n");
+        // A pattern asks for checks as well.
+        let pattern = command.iter().map(|word| word.replace("verify=crc32c", "verify_pattern=0xff"));
+        let pattern: Vec<String> = pattern.collect();
+        let pattern: Vec<&str> = pattern.iter().map(String::as_str).collect();
+        bench.run(&pattern).ended(1).says(&["is there and is no state of a check of fio"]);
+        assert_eq!(std::fs::read(&state).unwrap(), b"my notes\n");
         std::fs::remove_file(&state).unwrap();
         // One of fio's own is replaced.
         for _ in 0..2 {
@@ -330,13 +336,20 @@ fn a_job_that_reads_destroys_no_file_by_the_installed_fio() {
         "--size=8m --ioengine=mmap",
         "--size=8m --create_only=1",
         "--size=4m --offset=1m --ioengine=mmap",
+        "--size=3m --offset=50% --ioengine=mmap",
+        "--size=1m --offset_increment=50% --numjobs=3 --ioengine=mmap",
         "--filesize=8m --ioengine=mmap",
         "--file_append=1 --size=1m",
     ] {
         read(more).ended(3).says(&["refused to write to data", "job a only reads it"]);
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }
-    for more in ["--ioengine=mmap", "--size=4m --ioengine=mmap", "--size=50% --offset=25% --ioengine=mmap"] {
+    for more in [
+        "--ioengine=mmap",
+        "--size=4m --ioengine=mmap",
+        "--size=50% --offset=25% --ioengine=mmap",
+        "--size=2m --offset=50% --ioengine=mmap",
+    ] {
         read(more).ended(0);
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }

@@ -520,6 +520,17 @@ fn each_simulated_target_is_a_volume_of_its_own() {
     assert_eq!(at(2000)["verdict"]["outcome"], "fail");
 }
 
+/// A second in which nothing completes is the volume's, whatever was sent and however deep.
+#[test]
+fn a_volume_that_stands_still_fails_its_promise_of_time_under_a_rate() {
+    let options = "--rw randread --iodepth 32 --rate-iops 3050 --runtime 300s";
+    let device = "latency=200us,iops-cap=6000,stall-at=20s,stall-every=60s,stall-for=3s";
+    let record = simulated(device, options, "aws:gp3 --volume-size 100GiB");
+    let claim = &record["verdict"]["claims"][0];
+    assert_eq!(claim["outcome"], "fail", "{claim:#}");
+    assert!(!claim["reason"].as_str().unwrap().contains("each I/O took longer"), "{claim:#}");
+}
+
 #[test]
 fn hot_blocks_pass_no_promise() {
     for (hot, outcome) in

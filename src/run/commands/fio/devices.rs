@@ -27,7 +27,7 @@ use crate::unit::Bytes;
 const UNSEEN: [&str; 6] =
     ["read_iolog", "profile", "replay_redirect", "exec_prerun", "exec_postrun", "ioscheduler"];
 /// Flags of the same kind.
-const UNSEEN_FLAGS: [&str; 8] = [
+const UNSEEN_FLAGS: [&str; 10] = [
     "client",
     "server",
     "daemonize",
@@ -35,7 +35,9 @@ const UNSEEN_FLAGS: [&str; 8] = [
     "merge-blktrace-only",
     "profile",
     "trigger",
+    "trigger-file",
     "trigger-remote",
+    "trigger-timeout",
 ];
 /// Engines that leave a file alone when they read. Others may write to it, replace it or remove it whatever `rw` says.
 const READING_ENGINES: [&str; 13] = [
@@ -213,7 +215,7 @@ pub fn spare_read_files(
         for path in &all {
             let PathKind::File(has) = look(path) else { continue };
             let unknown = LENGTHENING.iter().find(|name| job.given(name).is_some());
-            if has.0 == 0 || (unknown.is_none() && least_length(job, all.len()) <= has) {
+            if has.0 == 0 || (unknown.is_none() && least_length(job, all.len(), has) <= has) {
                 continue;
             }
             let (path, options) = (path.display(), unknown.map_or("size, offset, filesize", |name| name));
@@ -246,7 +248,7 @@ pub fn spare_short_files(
         let all = files(job);
         for path in all.iter().filter(|path| !given_up.contains(path)) {
             let PathKind::File(has) = look(path) else { continue };
-            if has.0 == 0 || least_length(job, all.len()) <= has {
+            if has.0 == 0 || least_length(job, all.len(), has) <= has {
                 continue;
             }
             return Err(Failure::new(
@@ -287,15 +289,24 @@ pub fn spare_job_files(
     Ok(())
 }
 
-/// The length that a job asks of each of so many files, in bytes. A share of a file asks for no more than the file has.
-pub fn least_length(job: &Job, files: usize) -> Bytes {
+/// The length that a job asks of each of so many files, in bytes, where a file has `has`. A share of its size asks for no more than it has; one
+/// that is left out at its start moves what comes after it.
+pub fn least_length(job: &Job, files: usize, has: Bytes) -> Bytes {
     let bytes = |name: &str| match job.size(name) {
         Some(TargetAmount::Bytes(n)) => n,
         _ => 0,
     };
+    let begins_at = |name: &str| match job.size(name) {
+        Some(TargetAmount::Percent(share)) => (u128::from(has.0) * u128::from(share)).div_ceil(100) as u64,
+        _ => bytes(name),
+    };
     let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
-    let begins = bytes("offset").saturating_add(bytes("offset_increment").saturating_mul(clones - 1));
-    let by_size = begins.saturating_add(bytes("size") / files.max(1) as u64);
+    let begins = begins_at("offset").saturating_add(begins_at("offset_increment").saturating_mul(clones - 1));
+    let by_size = match bytes("size") {
+        // The rest of the file.
+        0 if begins <= has.0 => 0,
+        size => begins.saturating_add(size / files.max(1) as u64),
+    };
     match job.value("filesize") {
         // The length of the file, in which an offset leads.
         Some(OptionValue::Ranges([Some((_, high)), ..])) => Bytes(high.max(by_size)),
@@ -357,7 +368,9 @@ pub fn states(command: &Command) -> Vec<PathBuf> {
     let (mut all, mut number) = (Vec::new(), 0);
     for job in &command.jobs {
         let clones = job.int("numjobs").unwrap_or(1).max(1);
-        if job.given("verify").is_some() && job.flag("verify_state_save") {
+        // A pattern alone has its checks as well.
+        let checks = job.options().any(|given| given.option.name.starts_with("verify"));
+        if checks && job.flag("verify_state_save") {
             let name = job.name.replace('/', ".");
             all.extend(
                 (number..number + clones).map(|n| folder.join(format!("local-{name}-{n}-verify.state"))),

@@ -144,6 +144,8 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let cleared = guarded(&root, &command, &own, &job_files, &look, true)?;
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
             let mut used = files_of(targets, &job_files);
+            // Without an fio nothing is written, and no earlier report is given up.
+            hand_over::program(&needs)?;
             open_logs(&command, &mut used).map_err(as_fio)?;
             spare_by_fio(&command, &used).map_err(as_fio)?;
             let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);

@@ -23,7 +23,7 @@ pub fn check(root: &Root, command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf
     let mut lengths: BTreeMap<PathBuf, Bytes> = BTreeMap::new();
     for job in command.jobs.iter().filter(|job| fills(job)) {
         let all = files(job);
-        let length = least_length(job, all.len());
+        let length = least_length(job, all.len(), Bytes(0));
         for path in all {
             let longest = lengths.entry(path).or_default();
             *longest = length.max(*longest);
