@@ -6,7 +6,7 @@ use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::{EngineKind, FileState, Pattern};
+use crate::plan::{EngineKind, FileState, Pattern, Step};
 use crate::record::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
 use crate::stats::little::in_flight;
@@ -379,7 +379,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             })
             .min()
             // A simulated device is no target.
-            .or_else(|| plan.and_then(|p| p.size)),
+            .or_else(|| plan.and_then(|p| p.size))
+            .map(|range| Bytes((range.0 as f64 * plan.map_or(1.0, Step::used_share)) as u64)),
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
         other_direction: None,

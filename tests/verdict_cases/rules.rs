@@ -531,6 +531,26 @@ fn a_volume_that_stands_still_fails_its_promise_of_time_under_a_rate() {
     assert!(!claim["reason"].as_str().unwrap().contains("each I/O took longer"), "{claim:#}");
 }
 
+/// A range of which few blocks are used is as small as those.
+#[test]
+fn blocks_far_apart_are_a_small_range() {
+    let lab = Lab::new();
+    for (load, apart) in [
+        ("rw = \"randread\"\nalign = \"64m\"", true),
+        ("rw = \"read\"\nstride = \"64m\"", true),
+        ("rw = \"randread\"\nalign = \"4k\"", false),
+        ("rw = \"randread\"", false),
+    ] {
+        let load =
+            format!("{load}\nbs = \"4k\"\nsize = \"40g\"\niodepth = 64\nruntime = \"60s\"\nramp = \"1s\"");
+        let ran = lab.run(&[("far", &load, &capped(2280.0))], &PL0);
+        let v = judged_but(&lab, &ran, |_| {});
+        let reason = claim(&v)["reason"].as_str().unwrap_or_default().to_string();
+        assert_eq!(reason.contains("a cache may have answered"), apart, "{load}: {v:#}");
+        assert_eq!(claim(&v)["outcome"] == "pass", !apart, "{load}: {v:#}");
+    }
+}
+
 #[test]
 fn hot_blocks_pass_no_promise() {
     for (hot, outcome) in
