@@ -170,11 +170,15 @@ impl Gaps {
         of_quota.unwrap_or_else(|| above(0))
     }
 
+    /// How long the requests in flight need for so many I/Os of a length, in bins.
+    fn busy_with(&self, ios: f64, each_ns: f64) -> f64 {
+        ios * each_ns / self.in_flight.max(1.0) / GRID.0 as f64
+    }
+
     /// The stops of a quota of so many I/Os in each period, in bins, where the requests in flight use it up in a part of that time.
     fn used_up(&self, period: f64, quota: f64) -> Option<Stops> {
-        let busy = |each_ns: f64| quota * each_ns / self.in_flight.max(1.0) / GRID.0 as f64;
-        let quick = busy(self.quick_ns);
-        let silent = period - busy(self.own_ns.unwrap_or(self.quick_ns)).min(period);
+        let quick = self.busy_with(quota, self.quick_ns);
+        let silent = period - self.busy_with(quota, self.own_ns.unwrap_or(self.quick_ns)).min(period);
         (quick > 0.0 && quick <= OPEN * period).then(|| Stops::of(period, silent))
     }
 
@@ -184,8 +188,7 @@ impl Gaps {
         let shown = self.silent_share() * period;
         let ios = self.cycles.iter().fold(0u64, |sum, c| sum.saturating_add(c.ios)) as f64;
         let quota = ios * period / self.bins.max(1) as f64;
-        let busy = |own: f64| quota * own / self.in_flight.max(1.0) / GRID.0 as f64;
-        self.own_ns.map_or(shown, |own| (period - busy(own)).max(shown))
+        self.own_ns.map_or(shown, |own| (period - self.busy_with(quota, own)).max(shown))
     }
 
     fn long(&self) -> impl Iterator<Item = &Cycle> {

@@ -87,12 +87,23 @@ fn ctrl_c_stops_fio_and_keeps_what_it_measured() {
     }
 }
 
+/// A run of ten minutes on a file `f.dat`, with this script in the place of the installed fio.
+fn driven_by(bench: &Bench, script: &str) -> std::process::Child {
+    bench.file("f.dat", 1);
+    let fio = bench.folder("bin").join("fio");
+    std::fs::write(&fio, script).unwrap();
+    std::fs::set_permissions(&fio, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let line = "run f.dat --rw randread --buffered --engine fio --runtime 10m --json r.json";
+    let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
+    let path = format!("{}:{}", fio.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
 /// fio gives up a job that does not end. The job leads a session of its own, and goes on with its I/O unless it is ended as well.
 #[test]
 fn a_job_that_fio_left_behind_is_ended() {
     let bench = Bench::new();
-    bench.file("f.dat", 1);
-    let fio = bench.folder("bin").join("fio");
     let script = r#"#!/bin/sh
         [ "$1" != --version ] || { echo fio-3.33; exit; }
         for word; do case $word in --output=*) exec 7>"${word#--output=}" ;; esac; done
@@ -101,13 +112,7 @@ fn a_job_that_fio_left_behind_is_ended() {
         sleep 1
         exit 1
     "#;
-    std::fs::write(&fio, script).unwrap();
-    std::fs::set_permissions(&fio, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let line = "run f.dat --rw randread --buffered --engine fio --runtime 10m --json r.json";
-    let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
-    let path = format!("{}:{}", fio.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let ran = Ran::of(command.spawn().unwrap().wait_with_output().unwrap()).ended(2);
+    let ran = Ran::of(driven_by(&bench, script).wait_with_output().unwrap()).ended(2);
     assert!(ran.err.contains("gave no report"), "{}", ran.err);
     let job = std::fs::read_to_string(bench.path().join("job")).unwrap();
     // One that has ended and that nobody waited for has no command line any more.
@@ -119,16 +124,8 @@ fn a_job_that_fio_left_behind_is_ended() {
 #[test]
 fn ctrl_c_before_the_first_report_is_an_interruption() {
     let bench = Bench::new();
-    bench.file("f.dat", 1);
-    let fio = bench.folder("bin").join("fio");
     let script = "#!/bin/sh\n[ \"$1\" != --version ] || { echo fio-3.33; exit; }\n: >begun\nexec sleep 600\n";
-    std::fs::write(&fio, script).unwrap();
-    std::fs::set_permissions(&fio, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let line = "run f.dat --rw randread --buffered --engine fio --runtime 10m --json r.json";
-    let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
-    let path = format!("{}:{}", fio.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    let child = driven_by(&bench, script);
     while !bench.path().join("begun").exists() {
         std::thread::sleep(Duration::from_millis(20));
     }
