@@ -16,7 +16,14 @@ const GROUP: usize = 5;
 /// The longest warm-up: this share of the window ...
 const LONGEST_SHARE: usize = 10;
 /// ... and a minute.
-const LONGEST_WARMUP: usize = 60 * PER_SECOND as usize / GROUP;
+const LONGEST_SECONDS: usize = 60;
+const LONGEST_WARMUP: usize = LONGEST_SECONDS * PER_SECOND as usize / GROUP;
+
+/// The longest warm-up of a window, both in seconds.
+pub fn longest_warmup(window: f64) -> f64 {
+    (window / LONGEST_SHARE as f64).min(LONGEST_SECONDS as f64)
+}
+
 /// A cut is worth it when at most this share of the squared error remains; noise alone leaves more.
 const PAYS: f64 = 0.75;
 /// A cut within the limits is as good as the best one when its squared error is at most this many times as large.

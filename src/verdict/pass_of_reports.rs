@@ -6,6 +6,7 @@ use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
 use crate::diagnose::{Summary, missing_reads};
 use crate::record::{Outcome, ReportedStep};
+use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
 
 /// No network volume answers in less than `FASTEST`. Memory copies `COPIED` bytes in a nanosecond.
@@ -19,10 +20,6 @@ const LEVEL_BELOW: f64 = 0.25;
 const SLOW: f64 = 0.5;
 /// and no sample above this multiple of it, as a quota has that is handed out once in several samples.
 const QUOTA: f64 = 1.5;
-
-/// A start that may be left out of a judgement: this share of the run, and no longer than this.
-const START: f64 = 0.1;
-const LONGEST_START: Nanos = Nanos::seconds(60);
 
 impl Judge<'_> {
     /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
@@ -207,12 +204,12 @@ pub(super) fn slow_samples(
     })
 }
 
-/// How a slow start explains a missed mean of a report that does not tell how the rate moved, in words: the limit was kept, if nothing came for at most
-/// [`START`] of the run and [`LONGEST_START`]. What the load left out as its ramp was no part of the mean. A larger miss lies in the rest of the run as well.
+/// How a slow start explains a missed mean of a report that does not tell how the rate moved, in words: the limit was kept, if nothing came for no
+/// longer than a warm-up may last. What the load left out as its ramp was no part of the mean. A larger miss lies in the rest of the run as well.
 fn may_have_begun_slowly(reported: &ReportedStep, s: &Summary, measured: f64, limit: f64) -> Option<String> {
     let window = s.window?.as_seconds();
     let ramp = reported.conditions.ramp.get().unwrap_or_default().as_seconds();
-    let start = (START * window).min(LONGEST_START.as_seconds()) - ramp;
+    let start = longest_warmup(window) - ramp;
     let missing = 1.0 - measured / limit;
     (start > 0.0 && measured * window / (window - start) >= limit).then(|| {
         format!(
