@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::mounted_images::{erofs_image, mounted_directly};
+use crate::alone::mounted_images::{erofs_image, mounted_directly};
 use crate::rig::{Rig, consent, done, overlay, volproof};
 
 /// Ways to start a write, with the name of the target in place of `TARGET`. The word before a colon says where a door is tried: with the

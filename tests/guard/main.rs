@@ -1,5 +1,6 @@
 //! The guard: against attacks, on files, on captured trees of machines, on loop devices and zram, and in a race with mkfs.
 
+mod alone;
 mod attacks;
 mod beneath;
 mod clearance;
@@ -8,12 +9,10 @@ mod doors;
 mod files;
 mod frozen;
 mod loop_device;
-mod mounted_images;
 mod paths;
 mod program;
 mod race;
 mod rig;
-mod rings;
 mod stack_builder;
 mod stack_layers;
 mod stack_model;

@@ -107,7 +107,7 @@ fn a_ring_whose_descriptor_was_closed_is_a_part_that_cannot_be_seen() {
         .args([
             "--exact",
             "--nocapture",
-            "rings::a_ring_whose_descriptor_was_closed_is_a_part_that_cannot_be_seen",
+            "alone::rings::a_ring_whose_descriptor_was_closed_is_a_part_that_cannot_be_seen",
         ])
         .env(HELD, &device)
         .stdin(Stdio::piped())
