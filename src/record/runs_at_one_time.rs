@@ -29,7 +29,8 @@ impl<'a> TimedRun<'a> {
             let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
             let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));
             // A short overlap at the edges does not count.
-            return (both * 10 > from.min(to).0 / 1_000_000).then_some("their start times overlap");
+            return (both.saturating_mul(10) > from.min(to).0 / 1_000_000)
+                .then_some("their start times overlap");
         }
         let waits = |r: &ReportedStep| r.conditions.stonewall.get();
         if a.group == b.group {
@@ -37,11 +38,12 @@ impl<'a> TimedRun<'a> {
             return (!waited).then_some("one reporting group");
         }
         let whole = a.elapsed_s.max(b.elapsed_s).map(Nanos::seconds);
-        if whole.is_some_and(|whole| from.0.saturating_add(to.0) > whole.0 + SLACK.0) {
+        if whole.is_some_and(|whole| from.0.saturating_add(to.0) > whole.0.saturating_add(SLACK.0)) {
             return Some("their run times do not fit behind each other into the whole run");
         }
         // fio's JSON may leave out flags without a value: a missing flag says nothing, a listed one does.
-        (waits(b) == Some(false) && b.group == a.group + 1).then_some("new_group without stonewall")
+        (waits(b) == Some(false) && b.group.checked_sub(1) == Some(a.group))
+            .then_some("new_group without stonewall")
     }
 }
 
@@ -195,5 +197,15 @@ mod tests {
                 .collect();
             agree(&started);
         }
+    }
+    /// Foreign bytes hold integers of the whole range.
+    #[test]
+    fn times_and_groups_of_any_size_are_compared() {
+        let most =
+            |began| ReportedStep { elapsed_s: Some(u64::MAX), ..run(u32::MAX, u64::MAX, began, Some(false)) };
+        let waits = run(0, u64::MAX, None, Some(true));
+        agree(&[most(None), waits.clone()]);
+        agree(&[waits, most(None)]);
+        agree(&[most(Some(0)), most(Some(u64::MAX))]);
     }
 }
