@@ -227,8 +227,7 @@ impl CommandLine {
                 return Ok(());
             }
         }
-        self.close();
-        Ok(())
+        self.close()
     }
 
     /// The engine whose options may be used here; none before anything was given.
@@ -290,9 +289,10 @@ impl CommandLine {
     }
 
     /// The open job is complete.
-    fn close(&mut self) {
-        if let OptionScope::Job(job) = std::mem::replace(&mut self.target, OptionScope::None) {
-            self.command.add(*job);
+    fn close(&mut self) -> Result<(), Mistake> {
+        match std::mem::replace(&mut self.target, OptionScope::None) {
+            OptionScope::Job(job) => self.command.add(*job),
+            _ => Ok(()),
         }
     }
 
@@ -303,7 +303,7 @@ impl CommandLine {
         origin: &Origin,
     ) -> Result<(), Mistake> {
         if option.name == "name" {
-            self.close();
+            self.close()?;
             let name = value.as_deref().unwrap_or_default();
             jobfile::whole_name(name, origin)?;
             if self.command.skips(name) {

@@ -57,6 +57,8 @@ pub struct Command {
     pub output_arguments: Vec<Range<usize>>,
     /// Notes for the user, such as units that surprise.
     pub notes: Vec<String>,
+    /// The most files that the jobs so far may have.
+    names: u64,
 }
 
 /// Forms of a report.
@@ -132,6 +134,9 @@ fn online() -> u64 {
     u64::try_from(cpus).map_or(1, |n| n.max(1))
 }
 
+/// The guard looks at each file that the jobs of a command may have. More have no run: they would be open at once (`fs.nr_open`).
+const MOST_FILES: u64 = 1 << 20;
+
 /// Numbers that count files or clones: the guard has to know which names they make.
 const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
 
@@ -163,6 +168,7 @@ impl Command {
             file_arguments: Vec::new(),
             output_arguments: Vec::new(),
             notes: Vec::new(),
+            names: 0,
         }
     }
 
@@ -172,7 +178,10 @@ impl Command {
     }
 
     /// Takes in one job, whose group and name follow from what was given.
-    pub(super) fn add(&mut self, mut job: Job) {
+    ///
+    /// # Errors
+    /// The jobs so far have more files than can be looked at.
+    pub(super) fn add(&mut self, mut job: Job) -> Result<(), Mistake> {
         // A name among the global options names no job.
         let name = job.own.iter().rev().find(|g| g.option.name == "name");
         if let Some(Given { value: OptionValue::Text(name), .. }) = name {
@@ -181,7 +190,14 @@ impl Command {
         job.stonewall |= job.flag("stonewall");
         let begins = job.stonewall || job.flag("new_group");
         job.group = self.jobs.last().map_or(0, |before| before.group + u32::from(begins));
+        self.names = self.names.saturating_add(most_files(&job));
+        if self.names > MOST_FILES {
+            let option = if job.given("numjobs").is_some() { "numjobs" } else { "nrfiles" };
+            let why = "the jobs have more than 1,048,576 files, each of which volproof would have to look at";
+            return Err(Mistake::value(&job.origin, option, why.into()));
+        }
         self.jobs.push(job);
+        Ok(())
     }
 
     /// The text of one option becomes what was given, on top of what was given before.
@@ -220,4 +236,11 @@ fn kb_base(given: &[Given]) -> Option<u64> {
         OptionValue::Choice(word, _) => word.parse().ok(),
         _ => None,
     })
+}
+
+/// How many files a job may have: each clone its own, unless they are named.
+fn most_files(job: &Job) -> u64 {
+    let count = |name: &str| job.int(name).and_then(|n| u64::try_from(n).ok()).unwrap_or(1).max(1);
+    let of_each = if job.given("filename").is_some() { 1 } else { count("nrfiles") };
+    count("numjobs").saturating_mul(of_each)
 }

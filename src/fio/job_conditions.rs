@@ -263,11 +263,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             .is_none_or(|names| names.contains("$jobnum"))
             .into(),
         own_offsets: asked.size("offset_increment").is_some_and(|step| step != TargetAmount::Bytes(0)).into(),
-        size: match asked.size("size").or_else(|| size_of_files(&asked)) {
-            Some(TargetAmount::Bytes(b)) if b > 0 => Bytes(b).into(),
-            Some(TargetAmount::Bytes(_)) | None => Bytes(0).into(),
-            Some(_) => Known::Unknown,
-        },
+        size: size_of_job(&asked),
         time_based: there("time_based").then(|| asked.flag("time_based")).into(),
         runtime: asked.time("runtime").unwrap_or_default().into(),
         ramp: asked.time("ramp_time").unwrap_or_default().into(),
@@ -279,22 +275,39 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
             false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
         },
-        // fio compresses a buffer by zeros, unless it is given a pattern.
-        zeros: match asked.text("buffer_pattern") {
-            Some(pattern) => is_zeros(&pattern),
-            None => asked.flag("zero_buffers") || asked.int("buffer_compress_percentage") == Some(100),
-        }
-        .into(),
+        zeros: writes_zeros(&asked).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
 }
 
-/// The size of the files that a job without `size` was given, all of them together and as large as they may be.
-fn size_of_files(asked: &Asked) -> Option<TargetAmount> {
+/// The bytes of its target that a job uses; 0 where it says nothing of them. It stays within its files, whatever `size` asks for.
+fn size_of_job(asked: &Asked) -> Known<Bytes> {
+    match (asked.size("size"), size_of_files(asked)) {
+        (Some(TargetAmount::Bytes(size)), Some(files)) if size > 0 => Bytes(size).min(files).into(),
+        (Some(TargetAmount::Percent(share)), Some(files)) => {
+            Bytes((u128::from(files.0) * u128::from(share) / 100).try_into().unwrap_or(u64::MAX)).into()
+        }
+        (Some(TargetAmount::Bytes(size)), None) => Bytes(size).into(),
+        (None | Some(TargetAmount::Bytes(_)), files) => files.unwrap_or_default().into(),
+        (Some(_), None) => Known::Unknown,
+        (Some(_), Some(files)) => files.into(),
+    }
+}
+
+/// The size of the files that a job was given (`filesize`), all of them together and as large as they may be.
+fn size_of_files(asked: &Asked) -> Option<Bytes> {
     let Some(OptionValue::Ranges([Some((_, largest)), ..])) = asked.value("filesize") else { return None };
     let files = asked.int("nrfiles").and_then(|n| u64::try_from(n).ok()).unwrap_or(1).max(1);
-    Some(TargetAmount::Bytes(largest.saturating_mul(files)))
+    Some(Bytes(largest.saturating_mul(files))).filter(|size| size.0 > 0)
+}
+
+/// The job writes zeros alone. fio compresses a buffer by zeros, unless it is given a pattern.
+fn writes_zeros(asked: &Asked) -> bool {
+    match asked.text("buffer_pattern") {
+        Some(pattern) => is_zeros(&pattern),
+        None => asked.flag("zero_buffers") || asked.int("buffer_compress_percentage") == Some(100),
+    }
 }
 
 /// A pattern of numbers that are all nought: `0`, `0x00`.
@@ -328,6 +341,7 @@ fn pace(asked: &Asked, job: &OutputRow) -> Pace {
     let of_load = |(d, _): &(Direction, &Stats)| !(only_writes && *d == Direction::Read);
     let ranges = block_ranges(asked);
     // Of several sizes fio makes a rate of bytes by the smallest, so that the I/Os a second follow from their mean.
+    // A direction without a rate runs as fast as it can.
     let rate_of = |name: &str| -> f64 {
         let rates = asked.ints(name);
         let each = |(d, stats): (Direction, &Stats)| {
@@ -339,7 +353,8 @@ fn pace(asked: &Asked, job: &OutputRow) -> Pace {
             };
             Some(rate * if name == "rate" { 1.0 } else { low as f64 } / mean)
         };
-        job.moved().filter(of_load).filter_map(each).filter(|rate| rate.is_finite()).sum()
+        let rates: Option<Vec<f64>> = job.moved().filter(of_load).map(each).collect();
+        rates.unwrap_or_default().into_iter().filter(|rate| rate.is_finite()).sum()
     };
     let by_bytes = rate_of("rate");
     // The tighter of two holds.

@@ -59,14 +59,15 @@ pub(super) fn read(
             globals.extend(own);
             continue;
         }
-        command.add(Job {
+        let job = Job {
             name: section.name,
             globals: globals.clone(),
             own,
             stonewall,
             group: 0,
             origin: section.origin,
-        });
+        };
+        command.add(job).map_err(|mistake| vec![mistake])?;
         stonewall = false;
     }
     Ok(())

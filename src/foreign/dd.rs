@@ -3,6 +3,7 @@
 //! dd copies block after block and says nothing of latencies: bytes, time and records are all there is. Without `oflag=direct` and without
 //! a flush a write ends in the page cache.
 
+use super::pasted_command::PastedCall;
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedStep,
@@ -68,9 +69,9 @@ impl LineReader for DdReader {
             }
         } else if let Some(why) = line.strip_prefix("dd: ") {
             self.error = Some(errno(why));
-        } else if let Some(call) = call(line) {
+        } else if let Some((call, alone)) = call(line) {
             self.close(None, found);
-            *self = DdReader { call: Some(call), ..DdReader::default() };
+            *self = DdReader { call: alone.then_some(call), ..DdReader::default() };
         }
     }
 
@@ -249,8 +250,9 @@ impl DdCall {
     }
 }
 
-fn call(line: &str) -> Option<DdCall> {
-    let words = pasted_command::arguments(line, &["dd", "gdd"])?;
+/// A call, and whether it is the only one of its line.
+fn call(line: &str) -> Option<(DdCall, bool)> {
+    let PastedCall { arguments: words, alone } = pasted_command::call(line, &["dd", "gdd"])?;
     if !words.iter().any(|w| w.starts_with("if=") || w.starts_with("of=")) {
         return None;
     }
@@ -273,7 +275,7 @@ fn call(line: &str) -> Option<DdCall> {
             _ => {}
         }
     }
-    Some(call)
+    Some((call, alone))
 }
 
 /// A size in dd's words: `4k`, `1M`, `1MB` (decimal), `512c`, `2w`, `1b`.

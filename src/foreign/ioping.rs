@@ -107,9 +107,9 @@ impl LineReader for IopingReader {
             self.requests.add(head, time);
         } else if let Some(row) = row(text) {
             self.rows.add(&row);
-        } else if let Some(arguments) = pasted_command::arguments(line, &["ioping"]) {
+        } else if let Some(pasted) = pasted_command::call(line, &["ioping"]) {
             self.end(found);
-            self.call = Some(call(&arguments));
+            self.call = pasted.alone.then(|| call(&pasted.arguments));
         }
     }
 

@@ -3,8 +3,17 @@
 /// No prompt has more words before the command.
 const PROMPT: usize = 8;
 
-/// The arguments of the program, where the line is a call of it: up to whatever the shell takes for itself.
-pub fn arguments<'a>(line: &'a str, programs: &[&str]) -> Option<Vec<&'a str>> {
+/// A call of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PastedCall<'a> {
+    /// Its words, without those that the shell takes for itself.
+    pub arguments: Vec<&'a str>,
+    /// No further call of the program is on the line: what follows is this one's report.
+    pub alone: bool,
+}
+
+/// The first call of one of the programs on a line.
+pub fn call<'a>(line: &'a str, programs: &[&str]) -> Option<PastedCall<'a>> {
     let mut words = line.split_ascii_whitespace();
     let is_program = |word: &str| {
         let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -12,13 +21,47 @@ pub fn arguments<'a>(line: &'a str, programs: &[&str]) -> Option<Vec<&'a str>> {
         programs.iter().any(|p| name.eq_ignore_ascii_case(p))
     };
     words.by_ref().take(PROMPT).find(|word| is_program(word))?;
-    let of_shell = |word: &str| {
-        matches!(word, "|" | "&&" | "||" | ";" | "&")
-            || word.starts_with(['>', '<'])
-            || word == "2>&1"
-            || word.starts_with("2>")
-    };
-    Some(words.take_while(|word| !of_shell(word)).map(|word| word.trim_end_matches(';')).collect())
+    let mut arguments = Vec::new();
+    while let Some(word) = words.next() {
+        if let Some(target_follows) = redirection(word) {
+            if target_follows {
+                words.next();
+            }
+            continue;
+        }
+        let end = end_of_command(word);
+        arguments.extend(Some(&word[..end]).filter(|word| !word.is_empty()));
+        if end < word.len() {
+            let begins = word[end..].trim_start_matches(OPERATORS);
+            let alone = !std::iter::once(begins).chain(words).any(|word| is_program(word));
+            return Some(PastedCall { arguments, alone });
+        }
+    }
+    Some(PastedCall { arguments, alone: true })
+}
+
+/// What ends a command for a shell.
+const OPERATORS: [char; 5] = [';', '&', '|', '(', ')'];
+
+/// Whether a word is a redirection (`>log`, `2>&1`, `&>`), and whether its target is the next word.
+fn redirection(word: &str) -> Option<bool> {
+    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches('&');
+    let target = rest.trim_start_matches(['<', '>', '|', '&']);
+    rest.starts_with(['<', '>']).then_some(target.is_empty())
+}
+
+/// The length of the part of a word that belongs to its command: up to the first operator outside quotes.
+fn end_of_command(word: &str) -> usize {
+    let mut quote = None;
+    for (at, c) in word.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            None if OPERATORS.contains(&c) => return at,
+            _ => {}
+        }
+    }
+    word.len()
 }
 
 /// The value of an option of one letter: `-s 4k` or `-s4k`.
@@ -46,12 +89,29 @@ mod tests {
 
     #[test]
     fn a_call_is_found_behind_a_prompt() {
-        let words = arguments("root@h:~# sudo /bin/dd if=a of=b; echo", &["dd"]).unwrap();
-        assert_eq!(words, ["if=a", "of=b", "echo"]);
-        assert_eq!(arguments("$ dd if=a 2>&1 | tee x", &["dd"]).unwrap(), ["if=a"]);
-        assert_eq!(arguments("nothing of the kind", &["dd"]), None);
+        let dd = |line| call(line, &["dd"]).map(|call| call.arguments);
+        assert_eq!(dd("root@h:~# sudo /bin/dd if=a of=b").unwrap(), ["if=a", "of=b"]);
+        assert_eq!(dd("nothing of the kind"), None);
+        let without_redirections = ["dd if=a 2>&1 of=b", "dd if=a 2> log of=b >>x", "dd if=a &>log of=b"];
+        without_redirections
+            .iter()
+            .for_each(|line| assert_eq!(dd(line).unwrap(), ["if=a", "of=b"], "{line}"));
         assert!(flag(&["-RLD"], 'D') && !flag(&["-R"], 'D') && !flag(&["-s", "4kD"], 'D'));
         assert_eq!(value(&["-D", "-s", "4k"], 's'), Some("4k"));
         assert_eq!(value(&["-b64K"], 'b'), Some("64K"));
+    }
+
+    /// What stands behind the end of a command is of another one.
+    #[test]
+    fn a_call_ends_where_the_shell_ends_it() {
+        for end in [";", " ;", "; ", "&&", " && ", "|", " | ", " & ", ")", "||", " 2>&1 | "] {
+            let other = format!("dd if=a of=b{end}tee of=c iflag=direct");
+            let told = PastedCall { arguments: vec!["if=a", "of=b"], alone: true };
+            assert_eq!(call(&other, &["dd"]), Some(told), "{other}");
+            let twice = format!("dd if=a of=b{end}dd of=c iflag=direct");
+            assert!(!call(&twice, &["dd"]).unwrap().alone, "{twice}");
+        }
+        let quoted = call("dd if='a;b' of=\"c&d\"", &["dd"]).unwrap();
+        assert_eq!(quoted.arguments, ["if='a;b'", "of=\"c&d\""]);
     }
 }

@@ -91,6 +91,58 @@ fn jobs_that_share_a_small_file_pass_nothing() {
     }
 }
 
+/// A job stays within its files, whatever `size` asks for.
+#[test]
+fn files_that_are_smaller_than_the_size_are_the_range() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randread\"\niodepth = 32";
+    let (_, report) =
+        report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2810"), &PL1, "json");
+    let with = |options: Value| {
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
+        listed.extend(options.as_object().unwrap().clone());
+        verdict(dir.path(), &report.to_string(), &PL1)
+    };
+    let (code, told) = with(json!({"size": "10g", "filename": "/mnt/f", "filesize": "10g"}));
+    assert_eq!(code, Some(0), "{told}");
+    for options in [
+        json!({"size": "10g", "filesize": "8m"}),
+        json!({"size": "10g", "filesize": "1m-8m"}),
+        json!({"size": "100%", "filesize": "8m"}),
+        json!({"filesize": "8m", "nrfiles": "4"}),
+    ] {
+        let mut options = options;
+        options["directory"] = json!("/mnt");
+        let (code, told) = with(options.clone());
+        assert!(code == Some(5) && told.contains("a cache may have answered"), "{options}: {told}");
+    }
+}
+
+/// fio holds back the named direction of a mix alone.
+#[test]
+fn a_rate_of_one_direction_holds_no_mix_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = "rw = \"randrw\"\niodepth = 256";
+    let (_, report) =
+        report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2400"), &PL1, "json");
+    let with = |option: &str, value: &str| {
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        report["jobs"][0]["job options"][option] = json!(value);
+        let judged = verdict(dir.path(), &report.to_string(), &PL1);
+        let (_, told) = volproof(dir.path(), &["explain", "report", "--judge-simulated"]);
+        (judged, told)
+    };
+    for (option, value) in [("rate_iops", ",1200"), ("rate_iops", "1200,"), ("rate", ",4800k")] {
+        let ((code, told), explained) = with(option, value);
+        assert_eq!(code, Some(1), "{option}={value}: {told}");
+        assert!(!explained.contains("load-limited"), "{option}={value}: {explained}");
+    }
+    let ((code, told), explained) = with("rate_iops", "1200,1200");
+    assert!(code == Some(6) && told.contains("only 2,400 I/Os a second were asked for"), "{told}");
+    assert!(explained.contains("load-limited"), "{explained}");
+}
+
 /// The C library serves the requests of posixaio for one file one by one.
 #[test]
 fn a_queue_of_posixaio_fails_no_volume() {

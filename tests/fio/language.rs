@@ -472,3 +472,19 @@ proptest! {
         prop_assert_eq!(command.jobs[0].given("blocksize").unwrap().line(), format!("bs={n}{unit}"));
     }
 }
+
+/// Each of them would be looked at: their number follows from two options, and not from the length of the text.
+#[test]
+fn jobs_with_more_files_than_can_be_looked_at_are_refused() {
+    let refused = |line: &str| {
+        let file = format!("[a]\nsize=1m\n{}\n", line.replace(' ', "\n"));
+        let told = read("jobs", &[("jobs", &file)]).unwrap_err()[0].to_string();
+        assert!(told.contains("1,048,576 files"), "{line}: {told}");
+    };
+    for line in ["nrfiles=2000000000", "numjobs=2000000000", "numjobs=2048 nrfiles=1024"] {
+        refused(line);
+    }
+    refused("nrfiles=1000000 \n[b] nrfiles=50000");
+    let named = read("--name=a --filename=f --size=1m --nrfiles=2000000000", &[]).unwrap();
+    assert_eq!(named.jobs.len(), 1);
+}

@@ -1,6 +1,6 @@
 //! Uses of a device that no consent overrules: mounts, swap, pools, loop devices, claims, open files, and the system itself.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -354,3 +354,27 @@ fn a_job_that_reads_destroys_no_file_by_the_installed_fio() {
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }
 }
+
+/// A log or another option that has the name of a file gives that file to nobody.
+#[test]
+fn a_file_that_a_job_reads_is_not_made_longer_where_an_option_has_its_name() {
+    let bench = Bench::new();
+    let file = bench.file("data", 1);
+    let before = std::fs::read(&file).unwrap();
+    let read = |more: &str| {
+        let line = format!("fio --name=a --rw=read --filename=data --size=2m --bs=64k {more}");
+        bench.run(&line.split(' ').collect::<Vec<_>>())
+    };
+    let other = "--name=b --rw=read --filename=other --size=64k";
+    for more in [
+        "--write_bw_log=data",
+        "--filename_format=data",
+        "--description=data",
+        &format!("{other} --write_iops_log=data"),
+    ] {
+        read(more).ended(3).says(&["refused to write to data", "it would be made longer"]);
+        assert!(std::fs::read(&file).unwrap() == before, "{more}");
+    }
+    // Another job writes it, so that it was given up.
+    read("--name=b --rw=write --filename=data --size=64k").ended(0);
+}

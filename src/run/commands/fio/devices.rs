@@ -6,6 +6,7 @@
 //! parts, behind links, below the job's folders. Only `filename` of a job that merely reads is an exception. A command that names its
 //! devices in a place we cannot see, or runs programs, is not handed over at all.
 
+use std::collections::HashSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -83,20 +84,23 @@ pub fn look(root: &Root, path: &Path) -> PathKind {
     }
 }
 
+/// What a path leads to: a block device by its number, a file by its filesystem and inode.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let about = std::fs::metadata(path).ok()?;
+    match about.file_type() {
+        kind if kind.is_block_device() => Some((about.rdev(), u64::MAX)),
+        kind if kind.is_file() => Some((about.dev(), about.ino())),
+        _ => None,
+    }
+}
+
 /// Block devices and existing files that the command may write to, each once, also those that cannot be looked at.
 pub fn written(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    let mut seen: Vec<(u64, u64)> = Vec::new();
+    let mut seen = HashSet::new();
     for path in touched(command, files).into_iter().chain(log_files::names(command)) {
-        let Ok(about) = std::fs::metadata(&path) else { continue };
         // Two paths to one device or file count once, whatever their names.
-        let identity = match about.file_type() {
-            kind if kind.is_block_device() => (about.rdev(), u64::MAX),
-            kind if kind.is_file() => (about.dev(), about.ino()),
-            _ => continue,
-        };
-        if !seen.contains(&identity) {
-            seen.push(identity);
+        if identity(&path).is_some_and(|identity| seen.insert(identity)) {
             found.push(path);
         }
     }
@@ -242,13 +246,15 @@ pub fn spare_short_files(
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<(), Failure> {
-    let given_up = written(command, files);
+    let others = command.jobs.iter().filter(|job| !reads_only(job) || removes_files(job)).flat_map(files);
+    let given_up: HashSet<(u64, u64)> = others.filter_map(|path| identity(&path)).collect();
     let reads_named = |job: &&Job| reads_only(job) && !removes_files(job) && job.given("filename").is_some();
     for job in command.jobs.iter().filter(reads_named) {
         let all = files(job);
-        for path in all.iter().filter(|path| !given_up.contains(path)) {
+        for path in &all {
             let PathKind::File(has) = look(path) else { continue };
-            if has.0 == 0 || least_length(job, all.len(), has) <= has {
+            let short = has.0 > 0 && least_length(job, all.len(), has) > has;
+            if !short || identity(path).is_some_and(|file| given_up.contains(&file)) {
                 continue;
             }
             return Err(Failure::new(
