@@ -2,6 +2,8 @@
 //!
 //! The six standard steps take 25 lines of 80 columns at most, the lines that name the Record included.
 
+use std::collections::BTreeSet;
+
 use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline, gravest};
@@ -252,7 +254,18 @@ fn reason(verdict: Option<&Verdict>) -> Vec<String> {
     // What a PASS does not show stands beside it.
     let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
     let why = headline::why(verdict);
-    if why.is_empty() { Vec::new() } else { vec![wrap(&label(name), &why)] }
+    if why.is_empty() {
+        return Vec::new();
+    }
+    let told = gravest(verdict).map(|claim| &claim.reason);
+    let open = verdict.claims.iter().filter(|c| c.outcome != Outcome::Pass && !c.reason.is_empty());
+    let others: BTreeSet<&String> = open.map(|c| &c.reason).filter(|reason| Some(*reason) != told).collect();
+    let more = match others.len() {
+        0 => String::new(),
+        1 => "; `volproof verdict RECORD` prints another reason".into(),
+        n => format!("; `volproof verdict RECORD` prints {n} other reasons"),
+    };
+    vec![wrap(&label(name), &format!("{why}{more}"))]
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.
@@ -260,7 +273,7 @@ fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>)
     let run = |line: &String| wrap(&label("run"), line);
     let told = match claim {
         Some(c) if c.outcome == Outcome::Fail && c.need.is_some() => {
-            let text = "Other load: is there none on the volume? Volume: 'volproof run --promise TYPE' tells whether it delivers what was \
+            let text = "Other load: is there none on the volume? Volume: `volproof run TARGET --promise TYPE` tells whether it delivers what was \
                         bought; if it does, the application needs a faster one.";
             Some(wrap(&label("check"), text))
         }
