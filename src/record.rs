@@ -24,6 +24,7 @@ mod report_source;
 mod reported;
 mod runs_at_one_time;
 mod slo_answer;
+mod spacing;
 mod step_record;
 mod steps_together;
 mod suite_answer;
@@ -72,6 +73,7 @@ pub use reported::{
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
+pub use spacing::Spacing;
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

@@ -6,7 +6,7 @@ use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{Binding, VolumePromise};
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::{EngineKind, FileState, Pattern, Step};
+use crate::plan::{EngineKind, FileState, Pattern};
 use crate::record::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord};
 use crate::sample::Direction;
 use crate::stats::little::in_flight;
@@ -129,8 +129,10 @@ pub struct Summary {
     pub cv_of_seconds: Option<f64>,
     /// Period found in the rate.
     pub period: Option<Nanos>,
-    /// Bytes of the target that were used.
+    /// Bytes of the target from the first I/O to the last.
     pub range: Option<Bytes>,
+    /// Share of the range that was used, where options left out the rest.
+    pub used_share: Option<f64>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
     /// What the disk did in the direction that a run of one direction has not, by a report.
@@ -222,6 +224,7 @@ impl Summary {
             None => measured(record, step, &conditions),
         };
         let promise = record.judged_promise.as_ref().map(|c| &c.promise);
+        summary.used_share = conditions.spacing.as_ref().and_then(|s| s.used_share);
         summary.name = step.name.clone();
         summary.threads_time = Some(step.workers_window_ns).filter(|t| t.0 > 0);
         summary.program = record.report.as_ref().map(|report| report.program).unwrap_or_default();
@@ -231,6 +234,13 @@ impl Summary {
             .filter(|((p, block), pattern)| load_without_promise(p, *block, *pattern).is_none())
             .and_then(|((p, block), pattern)| Promised::of(p, block, direction(pattern)?));
         summary
+    }
+
+    /// Bytes of the target that were used, of a range as large as its own, or as `at_most` where its own is not known.
+    pub fn used_range(&self, at_most: Option<Bytes>) -> Option<Bytes> {
+        let share = self.used_share.unwrap_or(1.0);
+        let range = self.range.filter(|range| range.0 > 0).or(at_most)?;
+        Some(Bytes((range.0 as f64 * share) as u64))
     }
 
     /// I/Os in flight without the flushes between them, by Little's law of the I/Os alone.
@@ -379,8 +389,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             })
             .min()
             // A simulated device is no target.
-            .or_else(|| plan.and_then(|p| p.size))
-            .map(|range| Bytes((range.0 as f64 * plan.map_or(1.0, Step::used_share)) as u64)),
+            .or_else(|| plan.and_then(|p| p.size)),
+        used_share: None,
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
         other_direction: None,

@@ -50,6 +50,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         cv_of_seconds: None,
         period: None,
         range: range(reported, conditions),
+        used_share: None,
         device: reported.device.as_ref().map(|d| device(d, conditions)),
         other_direction: reported.device.as_ref().and_then(|d| other_direction(d, conditions)),
         read_counts: read_counts(reported),

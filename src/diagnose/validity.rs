@@ -388,7 +388,7 @@ pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return from_doubt(case, codes::SMALL_RANGE, Confidence::Possible, WORDS);
     }
     let s = &case.summary;
-    let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
+    let (range, bytes) = (s.used_range(None)?, s.ios? * s.block?.0 as f64);
     (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
         Finding::new(
             codes::SMALL_RANGE,

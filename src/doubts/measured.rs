@@ -8,7 +8,7 @@ use crate::codes;
 use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, FileState, Step};
-use crate::record::StepRecord;
+use crate::record::{Spacing, StepRecord};
 use crate::sample::Direction;
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::little::{Little, MeasuredWindow};
@@ -426,6 +426,8 @@ pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     // A file of the step's own is as large as the step says, whatever the target has.
     let own = plan.size.filter(|_| plan.file_state != FileState::Filled);
     let smallest = own.unwrap_or_else(|| plan.size.unwrap_or(target).min(target));
+    let share = Spacing::of_step(plan).and_then(|spacing| spacing.used_share).unwrap_or(1.0);
+    let used = Bytes((smallest.0 as f64 * share) as u64);
     if is(step, EngineKind::Null) {
         return None;
     }
@@ -433,18 +435,18 @@ pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     // Each target has the load threads of all jobs.
     let requests = u64::from(plan.iodepth).saturating_mul(u64::from(plan.numjobs));
     let in_flight = Bytes(plan.largest_block().0.saturating_mul(requests));
-    let (severity, why) = if smallest < in_flight {
+    let (severity, why) = if used < in_flight {
         let why = format!("and {in_flight} are in flight at once, so that requests meet on the same blocks");
         (Severity::Warning, why)
     } else {
         (Severity::Note, "a cache on the way may hold part of it".into())
     };
     let option = if own.is_some() || smallest < target { "--size" } else { "--file-size" };
-    (smallest < SMALL_RANGE && touched > smallest.0 / 2).then(|| {
+    (used < SMALL_RANGE && touched > used.0 / 2).then(|| {
         Doubt::new(
             severity,
             codes::SMALL_RANGE,
-            format!("the load went over only {smallest}: {why}"),
+            format!("the load went over only {used}: {why}"),
             format!("use a larger {option}, or the whole device"),
         )
     })

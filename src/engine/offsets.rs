@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use crate::plan::Distribution;
+use crate::unit::gcd;
 
 /// Visits each of `0..n` once per pass.
 ///
@@ -234,10 +235,6 @@ impl Skewed {
         };
         ((u128::from(rank) * u128::from(self.step) + u128::from(self.start)) % u128::from(self.n)) as u64
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

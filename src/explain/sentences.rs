@@ -56,6 +56,7 @@ fn load(c: &Conditions) -> String {
         "rw" | "readwrite" => "sequential reads and writes",
         "randrw" => "random reads and writes",
         "trimwrite" => "discards, each followed by a write",
+        "randtrimwrite" => "random discards, each followed by a write",
         other => other,
     };
     let mix = c.reads_percent.get().filter(|_| rw.ends_with("rw") || rw == "readwrite");

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::job::{Given, Job as Asked};
+use super::job_spacing;
 use super::mistake::Origin;
-use super::of_record::VERSION;
+use super::of_record::{VERSION, is_simulated};
 use super::option;
 use super::option_value::{self, OptionValue, TargetAmount};
 use super::output::{AskedRate, Header, Output, OutputRow, Stats};
@@ -71,7 +72,8 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     }
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
-        c.null_engine = (!OF_A_VOLUME.contains(&engine.as_str())).into();
+        // volproof's null engine plays a device where it simulates one.
+        c.null_engine = (!OF_A_VOLUME.contains(&engine.as_str()) && !is_simulated(job)).into();
         if engine == "mmap" {
             c.direct = Known::assumed(false, "ioengine=mmap reads and writes memory");
         }
@@ -160,12 +162,18 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         block: shared(given("bs"), all.block, why).or(|| block),
         engine: shared(given("ioengine"), all.engine, why),
         blocking: shared(given("ioengine"), Known::from(ONE_AT_A_TIME.contains(&asked.engine())), why),
-        null_engine: [&asked, &shown].iter().any(|job| !OF_A_VOLUME.contains(&job.engine())).into(),
+        null_engine: ([&asked, &shown].iter().any(|job| !OF_A_VOLUME.contains(&job.engine()))
+            && !is_simulated(job))
+        .into(),
         iodepth: shared(given("iodepth"), all.iodepth, why),
         direct: shared(given("direct"), all.direct, why),
         time_based: shared(given("time_based"), all.time_based, why),
         runtime: shared(given("runtime"), all.runtime, why),
         ramp: shared(given("ramp_time"), all.ramp, why),
+        spacing: match all.spacing.or(|| of_options(output, job).spacing).as_ref() {
+            Some(spacing) => Known::assumed(spacing.clone(), why),
+            None => Known::Unknown,
+        },
         jobs: match count {
             Some(n) if n > 1 => Known::assumed(n, "the run times of the jobs added up"),
             _ => Known::Unknown,
@@ -227,7 +235,11 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let of_moved = moved.iter().chain(mixed).filter_map(|d| blocks[(*d as usize).min(2)]);
     let block = of_moved.map(|b| (b, b)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|_| !split);
     let positive = |n: Option<i64>| n.and_then(|n| u32::try_from(n).ok());
-    let fsync = ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).max();
+    let flushes =
+        ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).filter(|n| *n > 0);
+    // Each write waits by itself.
+    let synced = asked.choice("sync").is_some_and(|word| !matches!(word, "none" | "0"));
+    let fsync = flushes.chain(synced.then_some(1)).min();
     let on = |name: &&str| job.option(output, &[name]).is_some_and(|v| v != "0");
     let files = asked.text("filename").filter(|f| !f.is_empty());
     let named_by_form = || asked.text("filename_format").filter(|form| form.contains('/'));
@@ -270,6 +282,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         pace: Pace { drained_queue: drained_queue(output, &asked), ..pace(&asked, job) }.into(),
         reads_percent: asked.reads().into(),
         distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
+        spacing: job_spacing::of(&asked, job).into(),
         stonewall: match ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
             true => true.into(),
             // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.

@@ -15,6 +15,7 @@ pub mod increments;
 pub mod installed;
 pub mod job;
 pub mod job_conditions;
+mod job_spacing;
 pub mod jobfile;
 pub mod json_read;
 pub mod json_reader;

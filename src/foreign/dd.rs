@@ -41,7 +41,10 @@ struct DdTotals {
 struct DdCall {
     from: Option<String>,
     to: Option<String>,
+    /// `bs`.
     block: Option<Bytes>,
+    /// `ibs` and `obs`.
+    sides: (Option<Bytes>, Option<Bytes>),
     /// `iflag=direct`, `oflag=direct`.
     direct: (bool, bool),
     /// Each write is flushed (`oflag=dsync`).
@@ -100,7 +103,8 @@ impl DdReader {
             report.notes.push("it has no time, so no rate can be told: this dd prints none".into());
         }
         let totals = totals.or(seen.progress);
-        let records = seen.written.or(seen.read);
+        let reads = seen.call.as_ref().and_then(DdCall::reads) == Some(true);
+        let records = if reads { seen.read.or(seen.written) } else { seen.written.or(seen.read) };
         let run = run(seen.call.as_ref(), records, totals, seen.error);
         if let Some(why) = seen.call.as_ref().and_then(DdCall::apart) {
             report.partial = Some(why.into());
@@ -120,7 +124,7 @@ fn run(
     error: Option<i32>,
 ) -> ReportedStep {
     let block = block(call, records, totals);
-    let bytes = match (totals, call.and_then(|c| c.block), records) {
+    let bytes = match (totals, call.and_then(DdCall::block), records) {
         (Some(t), ..) => t.bytes,
         (None, Some(block), Some(r)) if r.part == 0 => r.whole.saturating_mul(block.0),
         _ => 0,
@@ -158,7 +162,7 @@ fn run(
 }
 
 fn block(call: Option<&DdCall>, records: Option<DdRecords>, totals: Option<DdTotals>) -> Known<Bytes> {
-    let said = call.and_then(|c| c.block);
+    let said = call.and_then(DdCall::block);
     let whole = records.zip(totals).filter(|(r, _)| r.part == 0 && r.whole > 0);
     let counted = whole.filter(|(r, t)| t.bytes % r.whole == 0).map(|(r, t)| Bytes(t.bytes / r.whole));
     match (said, call, counted) {
@@ -237,6 +241,12 @@ impl DdCall {
         }
     }
 
+    /// The block of the side that is the volume's: `bs` is that of both, whatever `ibs` and `obs` say.
+    fn block(&self) -> Option<Bytes> {
+        let of_side = if self.reads() == Some(true) { self.sides.0 } else { self.sides.1 };
+        self.block.or(of_side)
+    }
+
     /// Reads the volume, or writes it. A copy does both.
     fn reads(&self) -> Option<bool> {
         match (self.from.as_ref(), self.to.as_ref()) {
@@ -262,7 +272,9 @@ fn call(line: &str) -> Option<(DdCall, bool)> {
         match key {
             "if" => call.from = Some(value.into()),
             "of" => call.to = Some(value.into()),
-            "bs" | "obs" | "ibs" => call.block = block_size(value).or(call.block),
+            "bs" => call.block = block_size(value).or(call.block),
+            "ibs" => call.sides.0 = block_size(value).or(call.sides.0),
+            "obs" => call.sides.1 = block_size(value).or(call.sides.1),
             "iflag" => call.direct.0 |= has("direct"),
             "oflag" => {
                 call.direct.1 |= has("direct");

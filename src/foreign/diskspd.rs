@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
     Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+    Spacing,
 };
-use crate::unit::{Bytes, Nanos, grouped};
+use crate::unit::{Bytes, Nanos, gcd, grouped};
 
 /// The reader ignores targets of a timespan beyond this number.
 const MOST_TARGETS: usize = 256;
@@ -19,8 +20,10 @@ pub(super) struct DiskspdSpan {
     pub duration: Option<u64>,
     pub warm_up: Option<u64>,
     pub targets: Vec<DiskspdTarget>,
-    /// Threads of the timespan (`-F`), which share the targets.
+    /// Threads of the timespan (`-F`), each of which drives every target.
     pub pool: Option<u32>,
+    /// I/Os that each of these threads keeps in flight over all targets (`-O`).
+    pub pool_outstanding: Option<u32>,
     pub test_time: Option<f64>,
     pub threads: Option<u32>,
     /// All I/Os, reads, writes.
@@ -45,6 +48,13 @@ pub(super) struct DiskspdTarget {
     /// Percent of accesses that are random.
     pub random: Option<u32>,
     pub outstanding: Option<u32>,
+    /// Distance of sequential I/Os from start to start, or the alignment of random ones.
+    pub apart: Option<Bytes>,
+    /// Where its I/Os begin (`-B`), and where they end (`-f`).
+    pub base: Option<Bytes>,
+    pub end: Option<Bytes>,
+    /// Some parts of the target get more I/Os than others (`-rd`).
+    pub uneven: bool,
     pub threads: Option<u32>,
     pub zeros: Option<bool>,
     /// Milliseconds between bursts.
@@ -167,6 +177,8 @@ impl DiskspdSpan {
             self.warm_up = printed::whole(rest.trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("thread pool with ") {
             self.pool = rest.split(' ').next().and_then(printed::whole).map(|n| n as u32);
+        } else if let Some(n) = outstanding(text).filter(|_| self.targets.is_empty()) {
+            self.pool_outstanding = Some(n).filter(|n| *n > 0);
         } else if let Some(target) = self.targets.last_mut() {
             target.parameter(text);
         }
@@ -246,11 +258,14 @@ impl DiskspdTarget {
             "performing write test" => self.write_percent = Some(100),
             "zeroing write buffers" => self.zeros = Some(true),
             _ if text.starts_with("memory mapped I/O enabled") => self.direct = Some(false),
-            _ if text.starts_with("using random I/O") => self.random = Some(100),
+            "IO Distribution:" => self.uneven = true,
+            _ if text.starts_with("using random I/O") => {
+                (self.random, self.apart) = (Some(100), in_brackets(text));
+            }
             _ if text.starts_with("using sequential I/O")
                 || text.starts_with("using interlocked sequential I/O") =>
             {
-                self.random = Some(0);
+                (self.random, self.apart) = (Some(0), in_brackets(text));
             }
             _ => {
                 if let Some(rest) = text.strip_prefix("performing mix test (read/write ratio: ") {
@@ -261,9 +276,12 @@ impl DiskspdTarget {
                     self.block = printed::size(size);
                 } else if let Some(rest) = text.strip_prefix("using mixed random/sequential I/O (") {
                     self.random = rest.split('%').next().and_then(printed::whole).map(|n| n as u32);
-                } else if let Some((_, n)) = text.split_once("number of outstanding I/O operations") {
-                    let n = n.rsplit(':').next().and_then(printed::whole);
-                    self.outstanding = n.map(|n| n as u32);
+                } else if let Some(at) = text.strip_prefix("base file offset: ") {
+                    self.base = printed::size(at);
+                } else if let Some(at) = text.strip_prefix("max file size: ") {
+                    self.end = printed::size(at);
+                } else if let Some(n) = outstanding(text) {
+                    self.outstanding = Some(n);
                 } else if let Some(n) = number_after("threads per file: ") {
                     self.threads = Some(n as u32);
                 } else if let Some(n) = number_after("think time: ") {
@@ -278,6 +296,17 @@ impl DiskspdTarget {
             }
         }
     }
+}
+
+/// `number of outstanding I/O operations per thread: 8`.
+fn outstanding(text: &str) -> Option<u32> {
+    let (_, n) = text.split_once("number of outstanding I/O operations")?;
+    n.rsplit(':').next().and_then(printed::whole).map(|n| n as u32)
+}
+
+/// `using random I/O (alignment: 8KiB)`.
+fn in_brackets(text: &str) -> Option<Bytes> {
+    printed::size(text.trim_end_matches(')').rsplit_once(": ")?.1)
 }
 
 /// The report of its timespans, in either form.
@@ -401,31 +430,53 @@ impl DiskspdSpan {
         });
         let by_target: Option<u32> =
             self.targets.iter().map(|t| t.threads).try_fold(0u32, |sum, n| sum.checked_add(n?));
-        let jobs = self.pool.or(by_target.filter(|n| *n > 0)).or(self.threads);
+        // Each thread of a pool drives every target, with so many I/Os for each of them or for all.
+        let pool = self.pool.map(|threads| match self.pool_outstanding {
+            Some(_) => threads,
+            None => threads.saturating_mul(self.targets.len().max(1) as u32),
+        });
+        let jobs = pool.or(by_target.filter(|n| *n > 0)).or(self.threads);
         let seconds = |s: u64| Nanos(s.saturating_mul(1_000_000_000));
         Conditions {
             rw: rw.map(str::to_string).into(),
             block: self.shared(|t| t.block).map(|b| (b, b)).into(),
             engine: "DiskSpd".to_string().into(),
-            iodepth: self.shared(|t| t.outstanding).into(),
+            iodepth: self.pool.and(self.pool_outstanding).or_else(|| self.shared(|t| t.outstanding)).into(),
             jobs: jobs.into(),
             system: Known::assumed("Windows".into(), "DiskSpd runs there"),
             direct: self.shared(|t| t.direct).into(),
             targets: Some(self.targets.iter().map(|t| t.path.clone().into()).collect::<Vec<_>>())
                 .filter(|t| !t.is_empty())
                 .into(),
-            size: self.size.into(),
+            size: self.size.into_iter().chain(self.targets.iter().filter_map(|t| t.end)).min().into(),
+            distribution: self.targets.iter().any(|t| t.uneven).then(|| "-rd".to_string()).into(),
+            spacing: self.spacing().into(),
             time_based: true.into(),
             runtime: self.duration.map(seconds).into(),
             ramp: self.warm_up.map(seconds).into(),
             pace: match &self.targets[..] {
                 [] => Known::Unknown,
-                _ => self.pace(jobs).into(),
+                // The limit is that of a thread on a target.
+                _ => {
+                    self.pace(self.pool.map(|n| n.saturating_mul(self.targets.len() as u32)).or(jobs)).into()
+                }
             },
             reads_percent: writes.filter(|w| (1..100).contains(w)).map(|w| 100 - w).into(),
             zeros: self.shared(|t| t.zeros).into(),
             ..Conditions::default()
         }
+    }
+
+    /// Where the I/Os lie, if all targets share that.
+    fn spacing(&self) -> Option<Spacing> {
+        let (block, random) = (self.shared(|t| t.block)?, self.shared(|t| t.random)?);
+        let apart = self.targets.iter().map(|t| t.apart.unwrap_or(block)).max()?;
+        let bases = self.targets.iter().filter_map(|t| t.base);
+        let unit = bases.clone().map(|base| base.0).fold(apart.0, gcd);
+        let option = if random > 0 { "-r" } else { "-s" };
+        let options = std::iter::once(format!("{option}{}", apart.0));
+        let options = options.chain(bases.map(|base| format!("-B{}", base.0))).collect();
+        Spacing::of(options, Spacing::share(block.0 as f64, apart.0 as f64), 1, Some(block), unit)
     }
 
     /// The settings that held the load back on purpose.

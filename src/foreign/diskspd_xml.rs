@@ -140,6 +140,7 @@ impl XmlReader {
                 "Duration" => span.duration = whole(),
                 "Warmup" => span.warm_up = whole(),
                 "ThreadCount" => span.pool = whole().filter(|n| *n > 0).map(|n| n as u32),
+                "RequestCount" => span.pool_outstanding = whole().filter(|n| *n > 0).map(|n| n as u32),
                 _ => {
                     let name = name.strip_prefix("Targets/Target/");
                     if let (Some(name), Some(target)) = (name, span.targets.last_mut()) {
@@ -189,7 +190,11 @@ fn setting(target: &mut DiskspdTarget, name: &str, text: &str, attributes: &str)
         "DisableOSCache" | "DisableAllCache" if yes => target.direct = Some(true),
         // A share of another machine may still cache.
         "DisableLocalCache" if yes => target.direct = None,
-        "Random" => target.random = Some(100),
+        "Random" => (target.random, target.apart) = (Some(100), printed::whole(text).map(Bytes)),
+        "StrideSize" => target.apart = target.apart.or(printed::whole(text).map(Bytes)),
+        "BaseFileOffset" => target.base = printed::whole(text).filter(|n| *n > 0).map(Bytes),
+        "MaxFileSize" => target.end = printed::whole(text).filter(|n| *n > 0).map(Bytes),
+        _ if name.starts_with("Distribution") => target.uneven = true,
         "RandomRatio" => target.random = number(),
         "RequestCount" => target.outstanding = number(),
         "WriteRatio" => target.write_percent = number(),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::{ForeignReport, ForeignReports, LineReader, printed};
 use crate::record::{
     Band, Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedLatency,
-    ReportedStep,
+    ReportedStep, Spacing,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -57,6 +57,8 @@ struct IometerSpecification {
     random: Option<u32>,
     /// Milliseconds between bursts.
     delay: u64,
+    /// Random I/Os begin at multiples of so many bytes; 0 for sectors.
+    align: u64,
     lines: usize,
 }
 
@@ -209,6 +211,7 @@ impl IometerFile {
             time_based: true.into(),
             runtime: self.runtime.into(),
             ramp: self.ramp.into(),
+            spacing: specification.spacing().into(),
             reads_percent: specification.reads.filter(|p| *p > 0 && *p < 100).into(),
             pace: match specification.delay {
                 0 => Known::Unknown,
@@ -235,7 +238,16 @@ impl IometerSpecification {
         };
         (self.reads, self.random) = (same(self.reads, reads), same(self.random, random));
         self.delay = self.delay.max(number(4).unwrap_or(0));
+        self.align = self.align.max(number(6).unwrap_or(0));
         self.lines += 1;
+    }
+
+    /// Where the I/Os lie: an alignment leaves out what lies between. Iometer's own one, of sectors, is that of every such test.
+    fn spacing(&self) -> Option<Spacing> {
+        let (block, _) = self.block.filter(|(low, high)| low == high && self.random > Some(0))?;
+        let apart = Some(self.align).filter(|align| *align > block.0)?;
+        let share = Spacing::share(block.0 as f64, apart as f64);
+        Spacing::of(vec![format!("align {apart}")], share, 1, Some(block), apart)
     }
 
     /// The pattern, where all accesses share it.

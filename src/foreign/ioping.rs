@@ -33,6 +33,8 @@ struct IopingCall {
     /// `-i`, as it was given.
     interval: Option<String>,
     block: Option<Bytes>,
+    /// `-S`: the part of the target that is used.
+    range: Option<Bytes>,
 }
 
 /// Requests that were printed one by one.
@@ -230,6 +232,7 @@ fn conditions(
             ),
         },
         targets: target.map(|t| vec![t.into()]).into(),
+        size: call.and_then(|c| c.range).into(),
         fsync: call.map(|c| u32::from(c.durable)).into(),
         pace: Pace { pause_option: pause(call), ..Pace::default() }.into(),
         ..Conditions::default()
@@ -427,5 +430,6 @@ fn call(arguments: &[&str]) -> IopingCall {
         rapid: has('R', "-rapid"),
         interval: pasted_command::value(arguments, 'i').map(String::from),
         block: pasted_command::value(arguments, 's').and_then(printed::size),
+        range: pasted_command::value(arguments, 'S').and_then(printed::size),
     }
 }

@@ -137,17 +137,6 @@ impl Step {
         self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
     }
 
-    /// Share of its range that the step uses, above 0 and at most 1: an alignment of random offsets and a stride of sequential ones leave out what lies
-    /// between the blocks.
-    pub fn used_share(&self) -> f64 {
-        let block = self.mean_block();
-        let apart = match self.rw.is_random() {
-            true => self.align.map_or(block, |align| align.0 as f64),
-            false => (block + self.stride.0 as f64).abs(),
-        };
-        block / apart.max(block)
-    }
-
     /// Whether an amount of I/O ends each job, unless the runtime ends it before.
     pub fn ends_by_amount(&self) -> bool {
         self.io_size.is_some()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Known;
+use super::{Known, Spacing};
 use crate::plan::{BlockSizes, EngineKind, Pattern, Step};
 use crate::unit::{Bytes, Nanos};
 
@@ -79,13 +79,16 @@ pub struct Conditions {
     /// How random offsets are spread, as the tool names it: `zipf:1.1`; unknown where it names nothing.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub distribution: Known<String>,
+    /// Where the I/Os lie, where options make that differ from blocks side by side; unknown where none does.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub spacing: Known<Spacing>,
     /// The run waited for the jobs before it.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub stonewall: Known<bool>,
     /// Only zeros were written.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub zeros: Known<bool>,
-    /// A flush after so many writes; 0 for none.
+    /// A flush after so many writes; 0 for none. 1 also where each write waits by itself until it is durable.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub fsync: Known<u32>,
 }
@@ -182,9 +185,10 @@ impl Conditions {
             pace: Pace { offered_per_second: step.arrivals_per_second(), ..Pace::default() }.into(),
             reads_percent: step.rwmix.into(),
             distribution: step.distribution.to_string().into(),
+            spacing: Spacing::of_step(step).into(),
             stonewall: Known::Unknown,
             zeros: step.writes_zeros().into(),
-            fsync: step.fsync.into(),
+            fsync: if step.sync.is_some() && step.rw.changes_data() { 1 } else { step.fsync }.into(),
         }
     }
 

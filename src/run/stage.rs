@@ -36,9 +36,6 @@ use stillness::Stillness;
 
 /// How often the stage looks whether a step is to begin or the user wants to end.
 const TICK: Duration = Duration::from_millis(50);
-/// The least pause at a SIGCONT that shows a suspension. `timeout` and terminals send SIGCONT to programs that were never stopped, and
-/// those look about them each [`TICK`].
-const LEAST_SUSPENSION: Nanos = Nanos::millis(250);
 
 /// The circumstances that all stages share.
 pub struct StageSetting<'a> {
@@ -301,11 +298,9 @@ impl Stage<'_> {
             (self.by_user, self.ended_by) = (true, Some(order));
         }
         stop.fetch_or(self.by_user, Ordering::Relaxed);
-        let still = if self.setting.continued.swap(false, Ordering::Relaxed) {
-            self.stillness.told();
-            Some(Nanos((self.looked - looked).as_nanos() as u64)).filter(|for_ns| *for_ns >= LEAST_SUSPENSION)
-        } else {
-            self.stillness.looked(looked, self.looked)
+        let still = match self.setting.continued.swap(false, Ordering::Relaxed) {
+            true => self.stillness.continued(looked, self.looked, self.by_user),
+            false => self.stillness.looked(looked, self.looked),
         };
         self.stood_still(still);
     }

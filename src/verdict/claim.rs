@@ -159,12 +159,14 @@ impl Judge<'_> {
         let finding = answer::mean_latency(&found, promised, self.judged_promise.tolerance);
         let missed = finding.answer != LimitAnswer::Pass && finding.value > finding.limit;
         let wait = self.cap_wait().filter(|_| missed);
-        let (outcome, reason) = match (finding.answer, &wait) {
-            (_, Some(wait)) => (Outcome::Inconclusive, wait.reason.clone()),
-            (LimitAnswer::Pass, _) => (Outcome::Pass, String::new()),
-            (LimitAnswer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
-            (LimitAnswer::Inconclusive, _) => (Outcome::Inconclusive, way_to_decide(&finding)),
-        };
+        let longer = self.longer_ios(&self.summary()).filter(|_| missed);
+        let (outcome, reason) =
+            match (finding.answer, wait.as_ref().map(|wait| wait.reason.clone()).or(longer)) {
+                (_, Some(reason)) => (Outcome::Inconclusive, reason),
+                (LimitAnswer::Pass, _) => (Outcome::Pass, String::new()),
+                (LimitAnswer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
+                (LimitAnswer::Inconclusive, _) => (Outcome::Inconclusive, way_to_decide(&finding)),
+            };
         // A closed loop sends next to nothing while the volume delivers nothing, so that its mean latency hides such times.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
         let (lapses, stops) = (load.events(), load.stops());
@@ -282,13 +284,19 @@ impl Judge<'_> {
             None if passed => {
                 let stopped = || stopped_past_the_end(self.conditions, &summary);
                 let stopped = || stopped().map(|words| format!("the mean is met, but {words}"));
-                match flattered::reason(&summary, self.conditions).or_else(stopped) {
+                match flattered::reason(&summary, self.conditions, self.sold()).or_else(stopped) {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
                     None => claim,
                 }
             }
             None => claim,
         }
+    }
+
+    /// The size of all volumes of the promise.
+    fn sold(&self) -> Bytes {
+        let gib: f64 = self.judged_promise.promise.volumes.iter().map(|v| v.gib).sum();
+        Bytes((gib * Bytes::GIB.0 as f64) as u64)
     }
 
     /// Why the step's figures are not those of all the volumes that the promise is for: another step had a part of their rate, or the step
@@ -323,10 +331,7 @@ impl Judge<'_> {
                 },
             ));
         }
-        let sold = Bytes(
-            (self.judged_promise.promise.volumes.iter().map(|v| v.gib).sum::<f64>() * Bytes::GIB.0 as f64)
-                as u64,
-        );
+        let sold = self.sold();
         if let Some(range) = summary.range.filter(|range| range.0 as f64 > NAMED_SIZE * sold.0 as f64) {
             why.push((
                 "larger-than-named",

@@ -9,7 +9,7 @@ use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
-use super::pass_of_reports::{low_samples, slow_samples};
+use super::pass_of_reports::{low_samples, slow_samples, slow_start_of_latency};
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
@@ -153,10 +153,14 @@ impl Judge<'_> {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             _ if (measured - limit).abs() < half => (Outcome::Inconclusive, TOO_NEAR.into()),
             (true, false) => self.unless_it_stood_still(reported, &s),
-            (false, false) => match self.cap_wait() {
-                Some(wait) => (Outcome::Inconclusive, wait.reason),
-                None => (Outcome::Fail, SLOW_ALONE.into()),
-            },
+            (false, false) => {
+                let slow =
+                    || slow_start_of_latency(reported, &s, measured, limit, self.judged_promise.tolerance);
+                match self.cap_wait().map(|wait| wait.reason).or_else(|| self.longer_ios(&s)).or_else(slow) {
+                    Some(reason) => (Outcome::Inconclusive, reason),
+                    None => (Outcome::Fail, SLOW_ALONE.into()),
+                }
+            }
         };
         let due = s.offered.and_then(|rate| waited_for_the_volume(rate, s.mean_ns?, spread, limit));
         let (outcome, reason) = match due.filter(|_| outcome == Outcome::Pass) {

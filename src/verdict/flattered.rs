@@ -4,13 +4,14 @@
 
 use crate::diagnose::{SMALL_RANGE, Summary};
 use crate::record::{Conditions, Known};
-use crate::unit::significant;
+use crate::unit::{Bytes, significant};
 
 /// A load that moved this many times its range sent nine in ten I/Os to blocks that it had used before.
 const TIMES: f64 = 10.0;
 
-/// Why the figures of a step may be better than those of the volume, and what to do.
-pub(super) fn reason(s: &Summary, conditions: &Conditions) -> Option<String> {
+/// Why the figures of a step may be better than those of the volume, and what to do. A part of a range that is not known is a part of volumes of the
+/// size that was `sold`.
+pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Option<String> {
     let writes = conditions.pattern().is_some_and(|p| p.changes_data());
     if writes && matches!(conditions.zeros, Known::Said(true)) {
         return Some(
@@ -23,14 +24,23 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions) -> Option<String> {
             "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"
         ));
     }
-    let range = s.range.filter(|range| range.0 > 0 && *range < SMALL_RANGE)?;
+    let spacing = conditions.spacing.as_ref();
+    if let Some((times, spacing)) = spacing.and_then(|spacing| Some((spacing.times_in_a_row?, spacing))) {
+        return Some(format!(
+            "the load used each block {times} times in a row ({}), so that a cache may have answered: use each block once",
+            spacing.words()
+        ));
+    }
+    let thinned = spacing.filter(|spacing| spacing.used_share.is_some());
+    let range = s.used_range(thinned.map(|_| sold)).filter(|range| *range < SMALL_RANGE)?;
     let moved = s.ios? * s.block?.0 as f64;
     // The range of a report is that of all jobs where it tells whose files they are.
     let apart = if conditions.own_files.is_unknown() { s.jobs.unwrap_or(1.0).max(1.0) } else { 1.0 };
-    let times = moved / (range.0 as f64 * apart);
+    let times = moved / (range.0.max(1) as f64 * apart);
+    let left_out = thinned.map_or(String::new(), |s| format!(", since {} leaves out the rest", s.words()));
     (times >= TIMES).then(|| {
         format!(
-            "the load went over {range} some {} times, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
+            "the load went over {range} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
             significant(times)
         )
     })

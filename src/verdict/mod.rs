@@ -16,6 +16,7 @@ mod claims_of_reports;
 mod conclusion;
 mod each_target;
 mod excess;
+mod extra_requests;
 mod flattered;
 mod fleet_verdict;
 mod judged_window;

@@ -204,18 +204,61 @@ pub(super) fn slow_samples(
     })
 }
 
+/// What the I/Os outside of a slow start take in the mean at least, in nanoseconds, by the shortest latency and the percentiles: as long as the quickest,
+/// of which a warm-up leaves as many as there is time left.
+fn quickest_take(s: &Summary) -> f64 {
+    let left = s.window.map_or(1.0, |w| 1.0 - longest_warmup(w.as_seconds()) / w.as_seconds().max(1e-9));
+    let shortest = s.min.map(|min| (0.0, min));
+    let known = shortest.into_iter().chain(s.percentiles.iter().copied());
+    let mut known: Vec<(f64, f64)> = known.map(|(share, at)| (share.min(left), at.0 as f64)).collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = known.iter().skip(1).map(|(share, _)| *share).chain([left]);
+    known.iter().zip(ends).map(|((share, at), end)| (end - share) * at).sum::<f64>() / left
+}
+
+/// The longest slow start that the figures of a report may contain, in seconds.
+fn hidden_start(reported: &ReportedStep, s: &Summary) -> Option<f64> {
+    let ramp = reported.conditions.ramp.get().unwrap_or_default().as_seconds();
+    Some(longest_warmup(s.window?.as_seconds()) - ramp).filter(|start| *start > 0.0)
+}
+
 /// How a slow start explains a missed mean of a report that does not tell how the rate moved, in words: the limit was kept, if nothing came for no
 /// longer than a warm-up may last. What the load left out as its ramp was no part of the mean. A larger miss lies in the rest of the run as well.
 fn may_have_begun_slowly(reported: &ReportedStep, s: &Summary, measured: f64, limit: f64) -> Option<String> {
     let window = s.window?.as_seconds();
-    let ramp = reported.conditions.ramp.get().unwrap_or_default().as_seconds();
-    let start = longest_warmup(window) - ramp;
+    let start = hidden_start(reported, s)?;
     let missing = 1.0 - measured / limit;
-    (start > 0.0 && measured * window / (window - start) >= limit).then(|| {
+    (measured * window / (window - start) >= limit).then(|| {
         format!(
             "the report does not tell how the rate moved, and a slow start explains a miss of {} %: nothing for the first {} s has that mean",
             significant(100.0 * missing),
             significant(missing * window)
+        )
+    })
+}
+
+/// Why a mean latency above its limit is no FAIL. One request at a time has as long a mean latency as its rate is low, so that the rate tells of slow
+/// times. Under a rate of its own a slow start holds no more than one request at any time.
+pub(super) fn slow_start_of_latency(
+    reported: &ReportedStep,
+    s: &Summary,
+    mean: f64,
+    limit: f64,
+    allowed: f64,
+) -> Option<String> {
+    if quickest_take(s) > limit {
+        return None;
+    }
+    if s.offered.is_none() {
+        let rate = s.iops?;
+        return slow_samples(reported, s, rate, rate * mean / limit, allowed);
+    }
+    let start = hidden_start(reported, s)?;
+    (mean - start * 1e9 / s.ios? <= limit).then(|| {
+        format!(
+            "the mean is missed, but the report does not tell when I/Os were slow, and a slow start of {} s explains it: measure it with volproof, which \
+             tells when it was slow",
+            significant(start)
         )
     })
 }
@@ -319,5 +362,38 @@ mod tests {
         assert_eq!(of(950.0, 600, 60), None, "the start was left out");
         assert_eq!(of(950.0, 600, 31), None, "the rest of a start cannot explain it");
         assert!(of(950.0, 600, 29).is_some());
+    }
+
+    #[test]
+    fn a_slow_start_makes_no_fail_of_a_latency() {
+        // 500 us are promised, and 510 are kept.
+        let of = |mean: f64, ramp: u64, offered: Option<f64>| {
+            let conditions = Conditions { ramp: Nanos::seconds(ramp).into(), ..Conditions::default() };
+            let rate = offered.unwrap_or(1e9 / mean);
+            let s = Summary {
+                window: Some(Nanos::seconds(300)),
+                iops: Some(rate),
+                ios: Some(300.0 * rate),
+                offered,
+                ..Summary::default()
+            };
+            let reported = ReportedStep { conditions, ..ReportedStep::default() };
+            slow_start_of_latency(&reported, &s, mean, 510e3, 0.02)
+        };
+        assert!(of(550e3, 0, None).is_some_and(|told| told.contains("a slow start explains")));
+        assert_eq!(of(570e3, 0, None), None, "more than a tenth of the run");
+        assert_eq!(of(550e3, 30, None), None, "the start was left out");
+        assert!(of(600e3, 0, Some(1000.0)).is_some_and(|told| told.contains("a slow start of 30.0 s")));
+        assert_eq!(of(620e3, 0, Some(1000.0)), None);
+        assert_eq!(of(600e3, 30, Some(1000.0)), None);
+        // The quickest nine tenths: half of them no quicker than 550 us, and the others no quicker than 400.
+        let percentiles = vec![(0.45, Nanos::micros(550)), (0.99, Nanos::micros(900))];
+        let s = Summary {
+            window: Some(Nanos::seconds(300)),
+            min: Some(Nanos::micros(400)),
+            percentiles,
+            ..Summary::default()
+        };
+        assert!((quickest_take(&s) / 475e3 - 1.0).abs() < 1e-9, "{}", quickest_take(&s));
     }
 }

@@ -89,11 +89,10 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         });
     }
     let depth = step.in_flight_asked.get()?.max(1.0) as u64;
-    let flushes = step.sync.as_ref().map_or(0.0, |s| s.iops);
     // Flushes stop with the I/Os: outside of stalls there is the same number of them for each I/O.
-    let delivering = (flushes > 0.0).then(|| delivering_share(step));
-    let counted = delivering.and_then(|share| each_counted(step.iops() / share, flushes / share, least));
-    if let Some(reason) = counted {
+    let summary = judge.summary();
+    if let Some(reason) = judge.each_counted(&summary, step.iops() / delivering_share(step), least, promised)
+    {
         return Some(Reach {
             reason,
             command: command(
@@ -222,19 +221,6 @@ fn enough_for_slow_seconds(promised: &AtBlock, own: Nanos, decides: u64) -> u64 
 fn usual_second(step: &StepRecord) -> Option<f64> {
     let seconds = per_second(&bins(step, false));
     median(&seconds.iter().map(|&n| n as f64).collect::<Vec<_>>())
-}
-
-/// Why a rate may have been reached after all, in words: I/Os and flushes together reach it, and a volume may count flushes.
-pub(super) fn each_counted(iops: f64, flushes: f64, least: f64) -> Option<String> {
-    let told = |rate: f64| grouped(rate.round() as u64);
-    (flushes > 0.0 && iops + flushes >= least).then(|| {
-        format!(
-            "{} I/Os and {} flushes a second are {} requests, and a volume may count each of them: leave the flushes out",
-            told(iops),
-            told(flushes),
-            told(iops + flushes)
-        )
-    })
 }
 
 /// Long stalls explain all that is missing: in the rest of the window the step reached `least`. No I/O is slow by itself for so long, so that

@@ -2,7 +2,7 @@
 
 use super::claim::{Judge, figure};
 use super::pass_of_reports;
-use super::reach::{Reach, each_counted, latency_in_report, plenty};
+use super::reach::{Reach, latency_in_report, plenty};
 use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
@@ -44,19 +44,12 @@ impl Judge<'_> {
             );
             return Some(Reach { reason, command });
         }
-        // A report that does not count the flushes that it was asked for had some all the same.
-        let asked_flushes = self.conditions.fsync.get().filter(|every| *every > 0 && s.reads != Some(true));
-        let by_flushes = s
-            .flushes
-            .and_then(|f| Some((f.count? / s.ios?, f.mean_ns)))
-            .or_else(|| Some((1.0 / f64::from(asked_flushes?), 0.0)));
         let least = iops * (1.0 - self.judged_promise.tolerance);
-        let flushes = s.iops.zip(by_flushes).map(|(x, (each, _))| (x, each * x));
-        if let Some(reason) = flushes.and_then(|(x, flushes)| each_counted(x, flushes, least)) {
+        if let Some(reason) = s.iops.and_then(|x| self.each_counted(s, x, least, promised)) {
             return Some(Reach { reason, command });
         }
         // Requests in flight, I/Os and flushes together, of a load that never waits.
-        let flushing = by_flushes.map_or(0.0, |(each, mean)| each * mean);
+        let flushing = s.flushes.map_or(0.0, |flushes| self.flushes_of_each(s) * flushes.mean_ns);
         let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
         // Requests that waited for the end of a stall may be missing among the latencies.
         let counted = 1.0 - pass_of_reports::longest_share(s);

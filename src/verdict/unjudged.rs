@@ -67,6 +67,9 @@ fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Me
 /// Why a step has no claim of its rate.
 pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
     let Some(pattern) = conditions.pattern() else {
+        if let Some(word) = conditions.rw.as_ref() {
+            return format!("nothing is promised for {word}");
+        }
         return match step.directions().next() {
             Some(_) => "it is not known whether its I/Os were random or sequential (rw and bs say nothing where a trace is replayed)".into(),
             None => "it is not known whether it read or wrote".into(),

@@ -222,6 +222,103 @@ fn flushes_that_a_volume_may_count_are_no_failure() {
     }
 }
 
+/// fio's text tells no time that was asked for, so that any stop may be one that was under way at its end.
+#[test]
+fn a_silence_that_a_text_may_hide_at_its_end_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    for (stall, code) in [("", 0), (", stall-at = '299s', stall-for = '3s'", 5)] {
+        let device = format!("latency = '1ms', iops-cap = 2900{stall}");
+        let (_, report) =
+            report_of(dir.path(), &step("one", "rw = \"randread\"\niodepth = 32", &device), &PL1, "normal");
+        let (found, told) = verdict(dir.path(), &report, &PL1);
+        assert_eq!(found, Some(code), "{stall}: {told}");
+        assert_eq!(told.contains("for how long the run was to go on"), code == 5, "{stall}: {told}");
+    }
+}
+
+/// A write that waits until it is durable may be two requests for the volume, and so may an I/O that begins within a block of the disk.
+#[test]
+fn ios_that_a_volume_may_count_twice_are_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let flushes = "a volume may count each of them";
+    let blocks = "one more block of the volume";
+    for (load, words) in [
+        ("rw = \"randwrite\"\nsync = \"dsync\"", flushes),
+        ("rw = \"randwrite\"\nsync = \"sync\"", flushes),
+        ("rw = \"randrw\"\nsync = \"dsync\"", flushes),
+        ("rw = \"randread\"\noffset = \"1k\"", blocks),
+        ("rw = \"randread\"\nalign = \"512\"\nnorandommap = true", blocks),
+    ] {
+        for (cap, code) in [(2000, 6), (1200, 1)] {
+            let device = format!("latency = '500us', iops-cap = {cap}");
+            let plan = step("twice", &format!("{load}\niodepth = 64"), &device);
+            let (found, report) = report_of(dir.path(), &plan, &PL1, "json");
+            assert_eq!(found, Some(code), "{load}, {cap}");
+            let (found, told) = verdict(dir.path(), &report, &PL1);
+            assert_eq!((found, told.contains(words)), (Some(code), code == 6), "{load}, {cap}: {told}");
+        }
+    }
+    let (_, report) = report_of(
+        dir.path(),
+        &step("w", "rw = \"randwrite\"\niodepth = 64", "latency = '500us', iops-cap = 2000"),
+        &PL1,
+        "json",
+    );
+    assert_eq!(verdict(dir.path(), &report, &PL1).0, Some(1), "{report}");
+    for option in ["\"sync\" : \"1\"", "\"ba\" : \"512\"", "\"offset_increment\" : \"1k\""] {
+        let engine = "\"ioengine\" : \"libaio\"";
+        assert!(report.contains(engine), "{report}");
+        let (found, told) =
+            verdict(dir.path(), &report.replacen(engine, &format!("{engine}, {option}"), 1), &PL1);
+        assert_eq!(found, Some(6), "{option}: {told}");
+    }
+}
+
+/// volproof's own report of a simulated device says so; its engine `null` has driven that device.
+#[test]
+fn a_report_of_a_simulated_device_is_judged_where_that_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = step("one", "rw = \"randread\"\niodepth = 64", "latency = '300us', iops-cap = 2800");
+    let (code, _) = report_of(dir.path(), &plan, &PL1, "json");
+    let (_, own) = volproof(dir.path(), &["convert", "r.json", "--to", "json"]);
+    assert!(own.contains("\"null\"") && code == Some(0), "{own}");
+    let (found, told) = verdict(dir.path(), &own, &PL1);
+    assert!(found == Some(0) && !told.contains("null engine"), "{told}");
+}
+
+#[test]
+fn discards_with_writes_are_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = step("one", "rw = \"randwrite\"\niodepth = 64", "latency = '300us', iops-cap = 2800");
+    let (_, report) = report_of(dir.path(), &plan, &PL1, "json");
+    for word in ["trimwrite", "randtrimwrite"] {
+        let (_, told) = verdict(dir.path(), &report.replace("\"randwrite\"", &format!("\"{word}\"")), &PL1);
+        assert!(told.contains(&format!("nothing is promised for {word}")), "{told}");
+    }
+}
+
+/// A latency is promised for the write alone.
+#[test]
+fn a_latency_with_the_time_of_a_flush_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    for (load, outcome) in
+        [("", "fail"), ("sync = \"dsync\"", "inconclusive"), ("offset = \"512\"", "inconclusive")]
+    {
+        let load = format!("rw = \"randwrite\"\niodepth = 1\nrate-iops = 800\n{load}");
+        let (_, report) = report_of(dir.path(), &step("one", &load, "latency = '300us'"), &PL1, "json");
+        std::fs::write(dir.path().join("report.json"), report).unwrap();
+        for file in ["r.json", "report.json"] {
+            let words = ["verdict", file, "--json", "--judge-simulated"];
+            let (_, text) = volproof(dir.path(), &[&words[..], &PL1].concat());
+            let found: Value = serde_json::from_str(&text).unwrap();
+            let claims = found["verdict"]["claims"].as_array().unwrap();
+            let latency =
+                claims.iter().find(|c| c["metric"] == "latency").unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(latency["outcome"], outcome, "{file}, {load}: {latency:#}");
+        }
+    }
+}
+
 /// fio's JSON of jobs of one name that each wrote 40 MB in blocks of 4,000 bytes.
 fn jobs(seconds: &[u64]) -> String {
     let job = |s: &u64| {

@@ -325,6 +325,78 @@ fn diskspd_through_the_cache_is_void() {
     assert!(!doubts("diskspd-mix.txt").iter().any(|d| d.starts_with("buffered")));
 }
 
+/// The one run of a text.
+fn run_of(text: &str) -> volproof::record::ReportedStep {
+    volproof::foreign::reports(text.as_bytes()).reports.remove(0).runs.remove(0)
+}
+
+/// Each thread of a pool (`-F`) drives every target: with `-o` so many I/Os for each target, with `-O` for all of them.
+#[test]
+fn threads_of_a_pool_of_diskspd_drive_every_target() {
+    let text = String::from_utf8(super::bytes("diskspd-mix.txt")).unwrap();
+    let target = &text[text.find("\tpath: ").unwrap()..text.find("\t\tthreads per file").unwrap()];
+    let pool = |own: u32| {
+        let head = format!(
+            "\tthread pool with 4 threads\n\tnumber of outstanding I/O operations per thread: {own}\n"
+        );
+        let text = text.replacen("\t\tthreads per file: 4\n", "", 1);
+        run_of(&text.replacen("\tpath: ", &format!("{head}{target}\tpath: "), 1)).conditions
+    };
+    let each = pool(0);
+    assert_eq!((each.jobs.get(), each.iodepth.get(), each.in_flight()), (Some(8), Some(8), Some(64)));
+    let all = pool(16);
+    assert_eq!((all.jobs.get(), all.iodepth.get(), all.in_flight()), (Some(4), Some(16), Some(64)));
+}
+
+#[test]
+fn diskspd_tells_which_blocks_it_used() {
+    let text = String::from_utf8(super::bytes("diskspd-mix.txt")).unwrap();
+    let plain = run_of(&text).conditions;
+    assert_eq!((&plain.spacing, &plain.distribution), (&Known::Unknown, &Known::Unknown));
+    let far = run_of(&text.replace("alignment: 8KiB", "alignment: 8MiB")).conditions;
+    let spacing = far.spacing.as_ref().unwrap();
+    assert_eq!((spacing.used_share, spacing.words()), (Some(1.0 / 1024.0), "-r8388608".into()));
+    let more = |line: &str| {
+        run_of(&text.replace("\t\tIO priority", &format!("\t\t{line}\n\t\tIO priority"))).conditions
+    };
+    assert_eq!(more("max file size: 64MiB").size.get(), Some(Bytes::mib(64)));
+    assert_eq!(more("IO Distribution:").preferred_blocks(), Some("-rd"));
+    let shifted = more("base file offset: 1KiB").spacing.as_ref().unwrap().clone();
+    assert_eq!((shifted.unaligned_to, shifted.words()), (Some(Bytes::kib(1)), "-r8192 -B1024".into()));
+
+    let xml = String::from_utf8(super::bytes("diskspd.xml")).unwrap();
+    let pool =
+        xml.replacen("<Targets>", "<ThreadCount>6</ThreadCount><RequestCount>5</RequestCount><Targets>", 1);
+    assert_eq!(run_of(&pool).conditions.in_flight(), Some(30));
+    let part = xml.replace("<MaxFileSize>0<", "<MaxFileSize>1048576<");
+    assert_eq!(run_of(&part).conditions.size.get(), Some(Bytes::MIB));
+}
+
+/// The volume is read in blocks of `ibs` and written in blocks of `obs`.
+#[test]
+fn each_side_of_dd_has_blocks_of_its_own() {
+    let of = |options: &str, records: &str| {
+        let text =
+            format!("$ dd {options}\n{records}\n67108864 bytes (67 MB, 64 MiB) copied, 0.5 s, 134 MB/s\n");
+        let record = volproof::result_file::one(text.as_bytes(), "dd.txt".as_ref()).unwrap();
+        let step = record.steps[0].reported.as_ref().unwrap();
+        let block = step.conditions.single_block();
+        (block, step.parts()[0].1.ios.get(), super::codes_of(&record))
+    };
+    let large_in = "64+0 records in\n131072+0 records out";
+    let large_out = "16384+0 records in\n64+0 records out";
+    for (options, records, block, ios) in [
+        ("if=/dev/vdb of=/dev/null ibs=1M iflag=direct", large_in, Bytes::MIB, 64),
+        ("if=/dev/vdb of=/dev/null obs=1M ibs=4k iflag=direct", large_out, Bytes::kib(4), 16384),
+        ("if=/dev/urandom of=x obs=1M ibs=4k oflag=direct", large_out, Bytes::MIB, 64),
+        ("if=/dev/urandom of=x ibs=1M oflag=direct", large_in, Bytes(512), 131_072),
+    ] {
+        let (found, count, doubts) = of(options, records);
+        assert_eq!((found, count), (Some(block), Some(ios)), "{options}");
+        assert!(!doubts.iter().any(|code| code.contains("impossible")), "{options}: {doubts:?}");
+    }
+}
+
 #[test]
 fn threads_of_diskspd_that_do_not_add_up_are_told() {
     let text = String::from_utf8(super::bytes("diskspd-mix.txt")).unwrap();
@@ -335,6 +407,18 @@ fn threads_of_diskspd_that_do_not_add_up_are_told() {
     );
     let found = volproof::foreign::reports(cut.as_bytes()).reports.remove(0);
     assert!(found.notes[0].contains("come to 1,499,000 I/Os, its total is 1,500,000"), "{:?}", found.notes);
+}
+
+#[test]
+fn iometer_and_ioping_tell_which_blocks_they_used() {
+    let csv = String::from_utf8(super::bytes("iometer.csv")).unwrap();
+    assert!(run_of(&csv).conditions.spacing.is_unknown());
+    let far =
+        run_of(&csv.replacen("4096,100,100,100,0,1,4096,0", "4096,100,100,100,0,1,1048576,0", 1)).conditions;
+    assert_eq!(far.spacing.as_ref().unwrap().used_share, Some(1.0 / 256.0));
+    let row = "10000 3550000000 2817 11538028 300000 355000 400000 10000 10000 103550000000\n";
+    let part = run_of(&format!("$ ioping -D -q -R -S 64m -p 10000 /dev/vdb\n{}", row.repeat(3))).conditions;
+    assert_eq!(part.size.get(), Some(Bytes::mib(64)));
 }
 
 #[test]

@@ -75,6 +75,44 @@ fn a_report_passes_nothing_that_its_samples_its_targets_or_its_range_leave_open(
     }
 }
 
+/// Options of which few blocks of the range are used, or each block several times in a row, as of plans (`blocks_far_apart_are_a_small_range`).
+#[test]
+fn a_report_of_a_load_that_used_few_blocks_passes_nothing() {
+    let steady = of_fio("latency=500us,iops-cap=2800");
+    let engine = "\"ioengine\" : \"libaio\",";
+    let rw = "\"rw\" : \"randread\"";
+    let few = Some("a cache may have answered");
+    for (pattern, options, says) in [
+        ("randread", "\"ba\" : \"1g\",", few),
+        ("randread", "\"blockalign\" : \"1g\",", few),
+        ("randread", "\"ba\" : \"4k\",", None),
+        (
+            "randread:8",
+            "\"rw_sequencer\" : \"identical\",",
+            Some("each block 8 times in a row (rw=randread:8"),
+        ),
+        ("randread:8", "", None),
+        ("read:1g", "", few),
+        ("read:-1g", "", few),
+        ("read", "", None),
+        ("randread", "\"zonemode\" : \"strided\", \"zonesize\" : \"1m\", \"zoneskip\" : \"1g\",", few),
+        ("read", "\"zonesize\" : \"64k\", \"zonerange\" : \"1g\",", few),
+        (
+            "randread",
+            "\"zonesize\" : \"10g\", \"zonerange\" : \"64m\",",
+            Some("each block 160 times in a row"),
+        ),
+        ("randread", "\"zonemode\" : \"none\", \"zonesize\" : \"1m\", \"zoneskip\" : \"1g\",", None),
+    ] {
+        assert!(steady.contains(engine) && steady.contains(rw), "{steady}");
+        let text = steady.replacen(engine, &format!("{engine} {options}"), 1);
+        let text = text.replace(rw, &format!("\"rw\" : \"{pattern}\""));
+        let (found, out) = verdict_against(&text, "alibaba:cloud_essd.PL1", "20GiB");
+        assert_eq!(found, Some(if says.is_some() { 5 } else { 0 }), "{pattern} {options}: {out}");
+        assert!(says.is_none_or(|says| out.contains(says)), "{pattern} {options}: {out}");
+    }
+}
+
 /// 170 MB/s are 162 MiB/s: `run` holds such a rate against the reading that asks most, and so does the verdict on a report.
 #[test]
 fn a_rate_between_both_readings_of_the_unit_has_one_percentage() {

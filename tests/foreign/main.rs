@@ -42,9 +42,13 @@ fn record(name: &str) -> Record {
 
 /// Codes of the doubts about a fixture, with `!` behind those that make it void.
 fn doubts(name: &str) -> Vec<String> {
+    codes_of(&record(name))
+}
+
+fn codes_of(record: &Record) -> Vec<String> {
     use volproof::doubt::Severity;
     let mark = |s| if s == Severity::Blocker { "!" } else { "" };
-    record(name).doubts.iter().map(|w| format!("{}{}", w.code, mark(w.severity))).collect()
+    record.doubts.iter().map(|w| format!("{}{}", w.code, mark(w.severity))).collect()
 }
 
 /// All fixtures that hold a run.

@@ -78,13 +78,11 @@ fn stride(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Stride {
     let Some(suffix) = job.suffix("rw").filter(|s| !s.is_empty() && !step.rw.is_random()) else {
         return Stride(0);
     };
-    let (back, size) = suffix.strip_prefix('-').map_or((false, suffix.as_str()), |size| (true, size));
     let option = || format!("rw={}:{suffix}", step.rw);
-    let skip = match size_of(size, job).map(i64::try_from) {
-        // A size is above 0.
-        Err(_) if size == "0" => return Stride(0),
-        Ok(Ok(skip)) => skip,
-        Ok(Err(_)) | Err(_) => {
+    let skip = match gap(&suffix, job) {
+        Some(0) => return Stride(0),
+        Some(skip) => skip,
+        None => {
             obstacles.fio_only(option(), "volproof passes over a plain number of bytes");
             return Stride(0);
         }
@@ -97,7 +95,17 @@ fn stride(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Stride {
     } else if job.int("loops").is_some_and(|n| n > 1) {
         obstacles.fio_only(option(), "every loop would begin at the start again");
     }
-    Stride(if back { -skip } else { skip })
+    Stride(skip)
+}
+
+/// The gap that the suffix of a sequential `rw` asks for, in bytes: `1g`, and `-8k` for one that goes backwards. `None` where it is no size.
+pub fn gap(suffix: &str, job: &Job) -> Option<i64> {
+    let (sign, size) = suffix.strip_prefix('-').map_or((1, suffix), |size| (-1, size));
+    // A size is above 0.
+    match size_of(size, job) {
+        Err(_) if size == "0" => Some(0),
+        size => i64::try_from(size.ok()?).ok().map(|size| sign * size),
+    }
 }
 
 /// `blockalign` where it differs from the smallest block: fio then draws offsets independently (`fixup_options`).

@@ -27,6 +27,7 @@ mod written_data;
 
 use std::path::{Path, PathBuf};
 
+pub use addressing::gap;
 pub use block_sizes::block_ranges;
 pub use data_files::{JobDataFile, Layout, PathKind, split, targets};
 

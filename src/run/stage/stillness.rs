@@ -9,6 +9,10 @@ use crate::engine::STOOD_STILL;
 use crate::sample::{GRID, Interval};
 use crate::unit::Nanos;
 
+/// The least pause at a SIGCONT that shows a suspension: terminals send SIGCONT to programs that were never stopped, and those look about them each
+/// [`TICK`](super::TICK).
+const LEAST_SUSPENSION: Nanos = Nanos::millis(250);
+
 /// A pause: the last sign before it, and the first one after it.
 type Pause = (Instant, Instant);
 
@@ -50,16 +54,23 @@ impl Stillness {
         self.both()
     }
 
-    /// A signal (SIGCONT) has told of the pause: it is not counted again.
-    pub(super) fn told(&mut self) {
+    /// A signal (SIGCONT) tells of a pause between these two looks: it is not counted again. Returns for how long the program stood still.
+    ///
+    /// With a signal to `end`, SIGCONT tells nothing: `timeout` sends both, the second for programs that are stopped.
+    pub(super) fn continued(&mut self, last: Instant, now: Instant, end: bool) -> Option<Nanos> {
+        if end {
+            return self.looked(last, now);
+        }
         (self.looked, self.watched) = (None, None);
+        let still = Nanos(now.saturating_duration_since(last).as_nanos() as u64);
+        (still >= LEAST_SUSPENSION).then_some(still)
     }
 
     fn both(&mut self) -> Option<Nanos> {
         let (looked, watched) = (self.looked?, self.watched?);
         let still = looked.1.min(watched.1).saturating_duration_since(looked.0.max(watched.0));
         (still > STOOD_STILL).then(|| {
-            self.told();
+            (self.looked, self.watched) = (None, None);
             Nanos(still.as_nanos() as u64)
         })
     }
@@ -79,11 +90,8 @@ mod tests {
         let (mut stillness, mut looked) = (Stillness::default(), began);
         let of = |(sign, ms, busy): &(&str, u64, i64)| match *sign {
             "look" => stillness.looked(std::mem::replace(&mut looked, at(*ms)), at(*ms)),
-            "signal" => {
-                stillness.told();
-                looked = at(*ms);
-                None
-            }
+            "signal" => stillness.continued(std::mem::replace(&mut looked, at(*ms)), at(*ms), false),
+            "timeout" => stillness.continued(std::mem::replace(&mut looked, at(*ms)), at(*ms), true),
             _ => {
                 let interval = |index| {
                     let mut counts = PerDirection::<Counts>::default();
@@ -116,7 +124,11 @@ mod tests {
         let minded: Vec<_> = (11..100).map(|n| ("look", n * 100, 0)).collect();
         assert_eq!(all(&[&minded[..], &[("news", 9_960, 0)]].concat()), []);
         assert_eq!(all(&[("news", 9_950, 80), ("look", 9_960, 0)]), []);
-        assert_eq!(all(&[("news", 9_950, 1), ("signal", 9_960, 0), ("look", 10_000, 0)]), []);
+        let once = vec![Nanos::millis(9_010)];
+        assert_eq!(all(&[("news", 9_950, 1), ("signal", 9_960, 0), ("look", 10_000, 0)]), once);
+        assert_eq!(all(&[("signal", 1_100, 0)]), [], "the program was not stopped");
+        assert_eq!(all(&[("timeout", 1_900, 0)]), [], "and a busy machine held up one thread");
+        assert_eq!(all(&[("news", 9_950, 1), ("timeout", 9_960, 0)]), nine, "it was stopped all the same");
         // Pauses at different times.
         assert_eq!(all(&[("look", 5_000, 0), ("news", 4_900, 30), ("news", 9_000, 0)]), []);
     }
