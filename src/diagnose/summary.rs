@@ -236,10 +236,10 @@ impl Summary {
         summary
     }
 
-    /// Bytes of the target that were used, of a range as large as its own, or as `at_most` where its own is not known.
+    /// Bytes of the target that were used, of its own range, which is no larger than `at_most`.
     pub fn used_range(&self, at_most: Option<Bytes>) -> Option<Bytes> {
         let share = self.used_share.unwrap_or(1.0);
-        let range = self.range.filter(|range| range.0 > 0).or(at_most)?;
+        let range = self.range.filter(|range| range.0 > 0).into_iter().chain(at_most).min()?;
         Some(Bytes((range.0 as f64 * share) as u64))
     }
 

@@ -289,6 +289,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
         },
         zeros: writes_zeros(&asked).into(),
+        repeated_percent: positive(asked.int("dedupe_percentage")).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }

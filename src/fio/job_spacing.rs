@@ -40,11 +40,46 @@ pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
     };
     let offsets = [gap.unsigned_abs(), bytes("offset"), bytes("offset_increment")];
     let unit = offsets.into_iter().fold(least_aligned.unwrap_or(low), gcd);
-    let names = ["ba", "rw", "rw_sequencer", "offset", "offset_increment"];
+    let names = ["ba", "rw", "rw_sequencer", "offset", "offset_increment", "size"];
     let given = names.iter().chain(zones.iter().flat_map(|_| &Zones::OPTIONS));
-    let says = |given: &&Given| given.option.name != "rw" || given.line().contains(':');
-    let options = given.filter_map(|name| asked.given(name)).filter(says).map(Given::line).collect();
-    Spacing::of(options, share, times, Some(Bytes(low)).filter(|_| low == high), unit)
+    let says = |given: &&Given| match given.option.name {
+        "rw" => given.line().contains(':'),
+        "size" => given.line().ends_with('%'),
+        _ => true,
+    };
+    let options: Vec<String> =
+        given.filter_map(|name| asked.given(name)).filter(says).map(Given::line).collect();
+    let single = Some(Bytes(low)).filter(|_| low == high);
+    let apart = Spacing::of(options.clone(), share, times, single, unit);
+    let part =
+        Spacing { target_share: target_share(asked), starts_at: starts_at(asked), ..Spacing::default() };
+    match part.leaves_out() {
+        true => Some(Spacing {
+            target_share: part.target_share,
+            starts_at: part.starts_at,
+            ..apart.unwrap_or(Spacing { options, ..part })
+        }),
+        false => apart,
+    }
+}
+
+/// The share of the target that `size` and `offset` leave, where they tell it in percent. A size in percent of files whose size is told is told in bytes.
+fn target_share(asked: &Asked) -> Option<f64> {
+    let percent = |name: &str| match asked.size(name) {
+        Some(TargetAmount::Percent(n)) => Some(f64::from(n) / 100.0),
+        _ => None,
+    };
+    let of_size = percent("size").filter(|_| asked.given("filesize").is_none()).unwrap_or(1.0);
+    let share = of_size.min(1.0 - percent("offset").unwrap_or(0.0));
+    Some(share.max(0.0)).filter(|share| *share < 1.0)
+}
+
+/// The bytes of the target before the first that is used.
+fn starts_at(asked: &Asked) -> Option<Bytes> {
+    match asked.size("offset") {
+        Some(TargetAmount::Bytes(n)) if n > 0 => Some(Bytes(n)),
+        _ => None,
+    }
 }
 
 /// Places of the directions that a row moved, in values for reads, writes and trims.

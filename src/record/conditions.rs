@@ -88,6 +88,9 @@ pub struct Conditions {
     /// Only zeros were written.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub zeros: Known<bool>,
+    /// Share of the blocks written that repeat others, in percent.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub repeated_percent: Known<u32>,
     /// A flush after so many writes; 0 for none. 1 also where each write waits by itself until it is durable.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub fsync: Known<u32>,
@@ -188,6 +191,7 @@ impl Conditions {
             spacing: Spacing::of_step(step).into(),
             stonewall: Known::Unknown,
             zeros: step.writes_zeros().into(),
+            repeated_percent: Known::Unknown,
             fsync: if step.sync.is_some() && step.rw.changes_data() { 1 } else { step.fsync }.into(),
         }
     }

@@ -18,6 +18,12 @@ pub struct Spacing {
     /// Share of the range that is used, above 0 and below 1; absent where all of it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_share: Option<f64>,
+    /// Share of the target in which the range lies, above 0 and below 1, where options tell it as a share; absent where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_share: Option<f64>,
+    /// Bytes of the target before the range; absent for none.
+    #[serde(rename = "starts_at_bytes", skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<Bytes>,
     /// How often in a row each block is used; absent for once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_in_a_row: Option<u64>,
@@ -44,6 +50,8 @@ impl Spacing {
         let spacing = Spacing {
             options,
             used_share: Some(share).filter(|share| *share < 1.0),
+            target_share: None,
+            starts_at: None,
             times_in_a_row: Some(times).filter(|times| *times > 1),
             unaligned_to: block.filter(|block| touches_one_more(block.0, unit)).map(|_| Bytes(unit)),
         };
@@ -78,6 +86,17 @@ impl Spacing {
         let options =
             given.into_iter().filter_map(|(name, bytes)| Some(format!("{name} {}", bytes?.exact())));
         Spacing::of(options.collect(), Spacing::share(block, apart), 1, single, unit)
+    }
+
+    /// Parts of the target, or of the range in it, are left out.
+    pub fn leaves_out(&self) -> bool {
+        self.used_share.is_some() || self.target_share.is_some() || self.starts_at.is_some()
+    }
+
+    /// The part of a target of this size in which the range lies.
+    pub fn part_of(&self, target: Bytes) -> Bytes {
+        let shared = Bytes((target.0 as f64 * self.target_share.unwrap_or(1.0)) as u64);
+        shared.min(Bytes(target.0.saturating_sub(self.starts_at.unwrap_or_default().0)))
     }
 
     /// The options in words.

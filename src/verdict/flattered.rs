@@ -19,6 +19,11 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Optio
                 .into(),
         );
     }
+    if let Some(percent) = conditions.repeated_percent.get().filter(|percent| writes && *percent > 0) {
+        return Some(format!(
+            "{percent} % of the blocks that the load wrote repeat others, which a volume that deduplicates takes faster: write random data"
+        ));
+    }
     if let Some(hot) = conditions.preferred_blocks() {
         return Some(format!(
             "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"
@@ -31,13 +36,15 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Optio
             spacing.words()
         ));
     }
-    let thinned = spacing.filter(|spacing| spacing.used_share.is_some());
-    let range = s.used_range(thinned.map(|_| sold)).filter(|range| *range < SMALL_RANGE)?;
+    let part = spacing.filter(|spacing| spacing.leaves_out());
+    let range = s.used_range(part.map(|part| part.part_of(sold))).filter(|range| *range < SMALL_RANGE)?;
     let moved = s.ios? * s.block?.0 as f64;
     // The range of a report is that of all jobs where it tells whose files they are.
     let apart = if conditions.own_files.is_unknown() { s.jobs.unwrap_or(1.0).max(1.0) } else { 1.0 };
     let times = moved / (range.0.max(1) as f64 * apart);
-    let left_out = thinned.map_or(String::new(), |s| format!(", since {} leaves out the rest", s.words()));
+    let left_out = part
+        .filter(|_| s.range.is_none_or(|whole| whole.0 == 0 || range < whole))
+        .map_or(String::new(), |part| format!(", since {} leaves out the rest", part.words()));
     (times >= TIMES).then(|| {
         format!(
             "the load went over {range} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",

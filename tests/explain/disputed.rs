@@ -91,31 +91,57 @@ fn jobs_that_share_a_small_file_pass_nothing() {
     }
 }
 
-/// A job stays within its files, whatever `size` asks for.
+/// A report of a load that passes, judged with these options beside its own.
+fn judged_with(folder: &Path, rw: &str, options: &Value) -> (Option<i32>, String) {
+    let load = format!("rw = \"{rw}\"\niodepth = 32");
+    let device = "latency = '300us', iops-cap = 2810";
+    let (_, report) = report_of(folder, &step("one", &load, device), &PL1, "json");
+    let mut report: Value = serde_json::from_str(&report).unwrap();
+    let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
+    listed.extend(options.as_object().unwrap().clone());
+    verdict(folder, &report.to_string(), &PL1)
+}
+
+/// A job stays within its files, whatever `size` asks for, and within what a share or an offset leaves of the volume.
 #[test]
-fn files_that_are_smaller_than_the_size_are_the_range() {
+fn files_and_parts_that_are_smaller_than_the_size_are_the_range() {
     let dir = tempfile::tempdir().unwrap();
-    let load = "rw = \"randread\"\niodepth = 32";
-    let (_, report) =
-        report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2810"), &PL1, "json");
-    let with = |options: Value| {
-        let mut report: Value = serde_json::from_str(&report).unwrap();
-        let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
-        listed.extend(options.as_object().unwrap().clone());
-        verdict(dir.path(), &report.to_string(), &PL1)
-    };
-    let (code, told) = with(json!({"size": "10g", "filename": "/mnt/f", "filesize": "10g"}));
-    assert_eq!(code, Some(0), "{told}");
     for options in [
-        json!({"size": "10g", "filesize": "8m"}),
-        json!({"size": "10g", "filesize": "1m-8m"}),
-        json!({"size": "100%", "filesize": "8m"}),
-        json!({"filesize": "8m", "nrfiles": "4"}),
+        json!({"size": "10g", "filename": "/mnt/f", "filesize": "10g"}),
+        json!({"size": "10%"}),
+        json!({"offset": "10g"}),
+        json!({"offset": "1g", "size": "10g"}),
     ] {
-        let mut options = options;
-        options["directory"] = json!("/mnt");
-        let (code, told) = with(options.clone());
+        let (code, told) = judged_with(dir.path(), "randread", &options);
+        assert_eq!(code, Some(0), "{options}: {told}");
+    }
+    for options in [
+        json!({"size": "10g", "directory": "/mnt", "filesize": "8m"}),
+        json!({"size": "10g", "directory": "/mnt", "filesize": "1m-8m"}),
+        json!({"size": "100%", "directory": "/mnt", "filesize": "8m"}),
+        json!({"directory": "/mnt", "filesize": "8m", "nrfiles": "4"}),
+        json!({"size": "1%"}),
+        json!({"offset": "99%"}),
+        json!({"offset": "99%", "size": "10g"}),
+        json!({"offset": "20400m"}),
+        json!({"offset": "20400m", "size": "10g"}),
+    ] {
+        let (code, told) = judged_with(dir.path(), "randread", &options);
         assert!(code == Some(5) && told.contains("a cache may have answered"), "{options}: {told}");
+    }
+}
+
+/// A volume that deduplicates has little to keep of blocks that repeat.
+#[test]
+fn blocks_that_repeat_pass_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for (rw, percent, code) in
+        [("randwrite", 100, 5), ("randwrite", 30, 5), ("randwrite", 0, 0), ("randread", 100, 0)]
+    {
+        let options = json!({"dedupe_percentage": percent.to_string()});
+        let (ended, told) = judged_with(dir.path(), rw, &options);
+        assert_eq!(ended, Some(code), "{rw} {percent}: {told}");
+        assert_eq!(told.contains("a volume that deduplicates"), code == 5, "{rw} {percent}: {told}");
     }
 }
 
