@@ -9,7 +9,7 @@ use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
-use super::pass_of_reports::{low_samples, slow_samples, slow_start_of_latency};
+use super::pass_of_reports::{MEASURE_IT, low_samples, slow_samples, slow_start_of_latency};
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
@@ -108,10 +108,11 @@ impl Judge<'_> {
             (Outcome::Inconclusive, reason.into())
         };
         let found = ClaimAnswer::open(measured, limit, bounds, more);
-        let mut claim = self.claim(metric, outcome, promised, found, reason);
+        let only_ours = self.needs_linux(&reason);
+        let mut claim = self.claim(metric, outcome, promised, found, self.from_linux(reason));
         claim.binding = rates.least.binding.words().into();
         // No test decides what was bought, or which unit was meant.
-        let tests_it = outcome == Outcome::Inconclusive && one_reading.is_none() && !exceeds;
+        let tests_it = outcome == Outcome::Inconclusive && one_reading.is_none() && !exceeds && !only_ours;
         claim.command = self.better(Shows::Rate).filter(|_| tests_it);
         let short_of = measured < limit;
         Some(self.or_invalid(
@@ -172,11 +173,28 @@ impl Judge<'_> {
             outcome,
             promised,
             ClaimAnswer::open(measured, limit, None, None),
-            reason,
+            self.from_linux(reason.clone()),
         );
         claim.binding = "volume latency".into();
-        claim.command = self.better(Shows::Latency).filter(|_| outcome == Outcome::Inconclusive);
+        let tests_it = outcome == Outcome::Inconclusive && !self.needs_linux(&reason);
+        claim.command = self.better(Shows::Latency).filter(|_| tests_it);
         Some(self.or_invalid(claim, None))
+    }
+
+    /// Only volproof decides, and it does not run where the report was made: no command of the same tool does.
+    fn needs_linux(&self, reason: &str) -> bool {
+        self.conditions.on_windows() && reason.contains(MEASURE_IT)
+    }
+
+    /// A reason with what it takes to measure a volume that is attached to Windows.
+    fn from_linux(&self, reason: String) -> String {
+        match self.needs_linux(&reason) {
+            true => reason.replace(
+                MEASURE_IT,
+                "attach the volume to a Linux machine and measure it there with volproof",
+            ),
+            false => reason,
+        }
     }
 
     /// The figures of the step.
@@ -216,7 +234,7 @@ fn waited_for_the_volume(rate: f64, mean: f64, spread: f64, limit: f64) -> Optio
     (most > limit).then(|| {
         format!(
             "the mean is met, but counted from the time at which each was due, which no report tells, the I/Os may have taken {up_to} in the mean, by \
-             the spread of their latencies: measure it with volproof"
+             the spread of their latencies: {MEASURE_IT}"
         )
     })
 }

@@ -9,6 +9,9 @@ use crate::record::{Outcome, ReportedStep};
 use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
 
+/// What to do where no report tells what would decide.
+pub(super) const MEASURE_IT: &str = "measure it with volproof";
+
 /// No network volume answers in less than `FASTEST`. Memory copies `COPIED` bytes in a nanosecond.
 const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
@@ -138,7 +141,7 @@ pub(super) fn low_samples(
             None => ": a burst with a rate below the promise after it has this mean as well".into(),
         };
         return Some(format!(
-            "the mean is met, but the report does not tell how the rate spread over time{lacks}: measure it with volproof, which tells for how long"
+            "the mean is met, but the report does not tell how the rate spread over time{lacks}: {MEASURE_IT}, which tells for how long"
         ));
     };
     let lowest = spreads.iter().map(|spread| spread.min).sum::<f64>() / mean * measured;
@@ -155,7 +158,7 @@ pub(super) fn low_samples(
         (lowest < level && share > allowed).then(|| {
             format!(
                 "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below {name}: \
-                 measure it with volproof, which tells for how long",
+                 {MEASURE_IT}, which tells for how long",
                 significant(100.0 * lowest / promised),
                 significant(100.0 * share)
             )
@@ -177,9 +180,7 @@ pub(super) fn slow_samples(
         let hole = Hole::of_longest(s, allowed).filter(|hole| hole.outside(measured) >= limit);
         let told = hole.map(|hole| format!("{}, and without that time the limit is kept", hole.words));
         let told = told.or_else(|| may_have_begun_slowly(reported, s, measured, limit))?;
-        return Some(format!(
-            "the mean is missed, but {told}: measure it with volproof, which tells when it was slow"
-        ));
+        return Some(format!("the mean is missed, but {told}: {MEASURE_IT}, which tells when it was slow"));
     }
     let parts = reported.parts();
     let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
@@ -196,7 +197,7 @@ pub(super) fn slow_samples(
     (kept && (lowest <= SLOW * limit || hole.is_some())).then(|| {
         format!(
             "the mean is missed, and the samples go from {} to {} % of the limit{}: a slow start or a stall makes such a mean of a volume that keeps \
-             the limit otherwise; measure it with volproof, which tells when it was slow",
+             the limit otherwise; {MEASURE_IT}, which tells when it was slow",
             significant(100.0 * lowest / limit),
             significant(100.0 * highest / limit),
             hole.map_or(String::new(), |hole| format!("; {}", hole.words))
@@ -256,7 +257,7 @@ pub(super) fn slow_start_of_latency(
     let start = hidden_start(reported, s)?;
     (mean - start * 1e9 / s.ios? <= limit).then(|| {
         format!(
-            "the mean is missed, but the report does not tell when I/Os were slow, and a slow start of {} s explains it: measure it with volproof, which \
+            "the mean is missed, but the report does not tell when I/Os were slow, and a slow start of {} s explains it: {MEASURE_IT}, which \
              tells when it was slow",
             significant(start)
         )

@@ -133,3 +133,18 @@ fn what_large_blocks_leave_open_is_the_throughput() {
     assert!(out.contains("throughput was not tested"), "{out}");
     assert!(out.contains("not tested throughput: dd: it is not known whether it read or wrote"), "{out}");
 }
+
+/// A report that cannot show what would decide asks for no further report of that kind, and volproof does not run on Windows.
+#[test]
+fn what_no_report_of_windows_can_show_is_measured_from_linux() {
+    let report = std::fs::read_to_string("tests/fixtures/foreign/diskspd-mix.txt").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("report"), report).unwrap();
+    let promise = ["--promise", "azure:PremiumV2_LRS", "--volume-size", "100GiB", "--offline"];
+    let bought = ["--iops", "5000", "--throughput", "125"];
+    let (code, out, _) = volproof(folder.path(), &[&["verdict", "report"][..], &promise, &bought].concat());
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code, Some(5), "{out}");
+    assert!(out.contains("attach the volume to a Linux machine"), "{out}");
+    assert!(!out.contains("-> diskspd -b8K"), "{out}");
+}
