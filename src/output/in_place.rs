@@ -45,7 +45,8 @@ pub fn write(file: &File, path: &Path, content: Content<'_>, gate: CallGate<'_>)
     let held = file.metadata()?.len();
     make_room(file, held, length.0)?;
     let copy = if held > 0 { Some(put_aside(file, path, held)?) } else { None };
-    let written = fill(file, content, gate).and_then(|()| if held > length.0 { cut(file, length.0) } else { Ok(()) });
+    let written =
+        fill(file, content, gate).and_then(|()| if held > length.0 { cut(file, length.0) } else { Ok(()) });
     let Err(e) = written else {
         let _ = copy.map(MisplacedOutput::discard);
         return Ok(());

@@ -11,6 +11,7 @@
 mod colours;
 mod content;
 mod destination;
+mod fio_report;
 mod growing;
 mod held_signals;
 mod identity;
@@ -387,7 +388,8 @@ impl OutputFile {
     /// # Errors
     /// No path leads to the file: it or its folder was removed, or its filesystem taken away (`umount -l`).
     pub fn found_again(&mut self) -> io::Result<()> {
-        let (OutputPlace::Named { folder, name, .. } | OutputPlace::InPlace { folder, name, .. }) = &self.place
+        let (OutputPlace::Named { folder, name, .. } | OutputPlace::InPlace { folder, name, .. }) =
+            &self.place
         else {
             return Ok(());
         };
