@@ -23,6 +23,7 @@ pub mod fio;
 pub mod fit;
 pub mod fleet;
 pub mod foreign;
+mod foreign_lines;
 pub mod guard;
 pub mod hist;
 pub mod input;

@@ -14,6 +14,7 @@ mod figure_range;
 mod fleet_record;
 mod from_report;
 mod headroom;
+mod in_lines;
 mod intervention;
 mod known;
 mod lookup;

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::course::suites;
 use crate::exit::Exit;
+use crate::foreign_lines::in_lines;
 use crate::input;
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
@@ -66,7 +67,10 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
         serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
     } else {
-        let findings = if args.details { verdict_text::findings(&found) } else { String::new() };
+        let record = &*record.in_lines();
+        let verdict = in_lines(&verdict);
+        let found = || verdict_text::findings(&verdict::judged(record).0);
+        let findings = if args.details { found() } else { String::new() };
         summary_text::head(record)
             + "\n"
             + &verdict_text::claims(&verdict)

@@ -163,7 +163,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for file in &args.files {
         let told = content(file).and_then(|bytes| {
-            explained_for(file, &bytes, &args.promise, args.needs.fit.as_deref())
+            explained_for(file, &bytes, &args.promise, args.needs.fit.as_deref(), !args.json)
                 .with_context(|| format!("cannot explain {}", file.display()))
         });
         match told {
@@ -196,20 +196,22 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it is no result, or the promise cannot be told.
 pub fn explained(file: &Path, bytes: &[u8], promise: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
-    explained_for(file, bytes, promise, None)
+    explained_for(file, bytes, promise, None, false)
 }
 
-/// The same held against the needs of applications.
+/// The same held against the needs of applications; `in_lines` where it becomes a text, in which no name begins a line.
 fn explained_for(
     file: &Path,
     bytes: &[u8],
     promise: &PromiseOptions,
     fit: Option<&str>,
+    in_lines: bool,
 ) -> anyhow::Result<Vec<Explained>> {
     let catalogue = promise.catalogue()?;
+    let named = |record: Record| if in_lines { record.in_lines().into_owned() } else { record };
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
-            return Ok(vec![of_record(file, *record, promise, &catalogue, fit, MOST_RUNS)?]);
+            return Ok(vec![of_record(file, named(*record), promise, &catalogue, fit, MOST_RUNS)?]);
         }
         result_file::Found::Reports(reports) => reports,
     };
@@ -227,7 +229,7 @@ fn explained_for(
             more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, report.record(), promise, &catalogue, fit, room)?;
+        let told = of_record(file, named(report.record()), promise, &catalogue, fit, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);

@@ -3,8 +3,11 @@
 //! Units are this project's: bytes, nanoseconds, shares from 0 to 1. What a form does not carry stays absent; nothing is derived here
 //! at all. Field names follow fio's JSON where that is a noun.
 
+use std::borrow::Cow;
+
 use super::impossible::Impossible;
 use super::json_value::JsonValue;
+use crate::foreign_lines::in_one_line;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
@@ -46,6 +49,36 @@ pub struct Output {
     pub partial: Option<String>,
     /// Notes for the reader of the report: figures that looked wrong, each with its place.
     pub notes: Vec<String>,
+}
+
+impl Output {
+    /// The report, or where names and options hold line breaks, a copy with the signs of a line break in their place: for fio's text and terse lines.
+    pub fn in_lines(&self) -> Cow<'_, Output> {
+        let breaks = |text: &String| text.contains('\n');
+        let of_options = |options: &[(String, String)]| options.iter().any(|(_, value)| breaks(value));
+        let in_row = |row: &OutputRow| {
+            breaks(&row.name)
+                || [&row.host, &row.error_text, &row.description].into_iter().flatten().any(breaks)
+                || of_options(&row.options)
+        };
+        if !self.jobs.iter().any(in_row)
+            && !of_options(&self.global_options)
+            && !self.disks.iter().any(|disk| breaks(&disk.name))
+        {
+            return Cow::Borrowed(self);
+        }
+        let mut copy = self.clone();
+        let of_disks = copy.disks.iter_mut().map(|disk| &mut disk.name);
+        let globals = copy.global_options.iter_mut().map(|(_, value)| value);
+        let of_jobs = copy.jobs.iter_mut().flat_map(|row| {
+            let texts = [&mut row.host, &mut row.error_text, &mut row.description].into_iter().flatten();
+            texts.chain([&mut row.name]).chain(row.options.iter_mut().map(|(_, value)| value))
+        });
+        for text in of_jobs.chain(globals).chain(of_disks) {
+            *text = in_one_line(text).into_owned();
+        }
+        Cow::Owned(copy)
+    }
 }
 
 /// A rate that was asked for.

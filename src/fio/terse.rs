@@ -16,6 +16,7 @@ const SLOTS: usize = 20;
 
 /// The rows of an Output, one line of version 3 each.
 pub fn write(output: &Output) -> String {
+    let output = &*output.in_lines();
     output.jobs.iter().map(|j| line(output, j) + "\n").collect()
 }
 

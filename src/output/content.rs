@@ -1,14 +1,11 @@
 //! How the content of an output is written into an open file.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Write};
 
-use rustix::fs::{FallocateFlags, OFlags};
-use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
+use rustix::fs::OFlags;
 
 use super::{identity, patient_write};
-use crate::file_lock::is_locked;
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -35,76 +32,11 @@ pub type CallGate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
 /// The stream takes no more, or nobody reads it.
 pub fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
-    if is_emptied(file)? {
-        make_room(file, content)?;
-    }
     fill(file, content, gate)
 }
 
-/// Sets room aside for a content in a regular file that holds another one, and goes to its begin. What the file holds stays until then.
-///
-/// The limit of the process on the size of files is asked for apart, since the kernel does not hold room beyond the end of a file to it. Where
-/// a filesystem cannot set room aside, zeros are written behind what the file holds, and taken back if they do not fit.
-fn make_room(mut file: &File, content: Content<'_>) -> io::Result<()> {
-    let mut length = Length(0);
-    content(&mut length)?;
-    if getrlimit(Resource::Fsize).current.is_some_and(|most| length.0 > most) {
-        return Err(Errno::FBIG.into());
-    }
-    unlocked(file)?;
-    let held = file.metadata()?.len();
-    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length.0.max(1)) {
-        Ok(()) => {}
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) if length.0 > held => {
-            file.seek(io::SeekFrom::End(0))?;
-            let zeros =
-                io::copy(&mut io::repeat(0).take(length.0 - held), &mut file).and_then(|_| file.sync_data());
-            if let Err(e) = zeros {
-                file.set_len(held)?;
-                return Err(e);
-            }
-        }
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
-        Err(e) => return Err(e.into()),
-    }
-    if held > length.0 {
-        file.set_len(length.0)?;
-    }
-    file.rewind()
-}
-
-/// Counts the bytes of a content.
-struct Length(u64);
-
-impl Write for Length {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Empties a regular file that is written where it is. Standard output and error hold what a shell wrote before, and keep it:
-/// `{ date; volproof ... --csv -; } > file`.
-///
-/// # Errors
-/// The file cannot be made shorter, or somebody has locked it.
-pub fn empty(file: &File) -> io::Result<()> {
-    if is_emptied(file)? {
-        unlocked(file)?;
-        file.set_len(0)?;
-    }
-    Ok(())
-}
-
-fn unlocked(file: &File) -> io::Result<()> {
-    if is_locked(file) { Err(io::Error::other("another program has locked it")) } else { Ok(()) }
-}
-
-/// Whether [`empty`] takes away what the file holds.
+/// Whether a file is a regular one whose content goes when an output is written to it. Standard output and error hold what a shell wrote before,
+/// and keep it: `{ date; volproof ... --csv -; } > file`.
 ///
 /// # Errors
 /// The file cannot be looked at.

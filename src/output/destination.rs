@@ -72,7 +72,16 @@ pub enum OutputPlace {
         /// The end of its name, without the dot.
         extension: OsString,
     },
-    /// Written as it is: standard output, a pipe, a terminal, a character device, or a file that no rename can replace.
+    /// A regular file that no rename can replace: written where it is.
+    InPlace {
+        /// Stays open, so that a folder that is renamed meanwhile is still found.
+        folder: OwnedFd,
+        /// The last name of the path, all links followed.
+        name: OsString,
+        /// The content that may be overwritten, as above.
+        replaceable: Option<FileVersion>,
+    },
+    /// Written as it is: standard output, a pipe, a terminal or a character device.
     Stream(File),
 }
 
@@ -187,11 +196,9 @@ impl OutputPlace {
     pub fn replaced(&self) -> io::Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match self {
-            OutputPlace::Named { folder, name, replaceable: Some(_) } => {
+            OutputPlace::Named { folder, name, replaceable: Some(_) }
+            | OutputPlace::InPlace { folder, name, .. } => {
                 Ok(Some(rustix::fs::openat(folder, name, flags, Mode::empty())?.into()))
-            }
-            OutputPlace::Stream(file) if is_emptied(file)? => {
-                File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).map(Some)
             }
             _ => Ok(None),
         }
@@ -272,11 +279,16 @@ fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     let shared = around.st_mode & libc::S_ISVTX != 0
         && !me.is_root()
         && ![about.stx_uid, around.st_uid].contains(&me.as_raw());
-    if mounted || shared || try_folder(&folder, &name).is_err() {
+    let fixed = mounted || shared || try_folder(&folder, &name).is_err();
+    if fixed && !is_emptied(&file)? {
+        // A shell has redirected standard output or error to it.
         return Ok(OutputPlace::Stream(file));
     }
     let replaceable = FileVersion::of(&folder, &name);
-    Ok(OutputPlace::Named { folder, name, replaceable })
+    Ok(match fixed {
+        true => OutputPlace::InPlace { folder, name, replaceable },
+        false => OutputPlace::Named { folder, name, replaceable },
+    })
 }
 
 /// The file behind an open descriptor, by its name in /proc; every other file there is a setting of the kernel. `/dev/stdout` is such a link:

@@ -11,11 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::content::{Content, empty, fill, is_emptied};
+use super::content::{Content, fill, is_emptied};
 use super::destination::{FileVersion, OutputPlace};
 use super::late::told_if_late;
 use super::part_name::PartName;
-use super::{Elsewhere, OutputFile, beside, first_name, numbered};
+use super::{OutputFile, first_name, in_place, numbered};
 
 impl OutputFile {
     /// Empties the output and opens it for a text that grows while a run goes on. A file of that name that another program has locked, or has
@@ -37,9 +37,15 @@ impl OutputFile {
 
     fn begin_now(&mut self) -> io::Result<File> {
         match &mut self.place {
-            OutputPlace::Stream(file) => {
-                empty(file)?;
-                file.try_clone()
+            OutputPlace::Stream(file) => file.try_clone(),
+            OutputPlace::InPlace { folder, name, replaceable } => {
+                if let Some(file) = in_place::open(folder, name, *replaceable)? {
+                    file.set_len(0)?;
+                    *replaceable = FileVersion::of_open(&file);
+                    return Ok(file);
+                }
+                self.give_way()?;
+                self.begin_now()
             }
             OutputPlace::Named { folder, name, replaceable } => {
                 let (file, part) = PartName::beside(folder, name)?;
@@ -47,8 +53,7 @@ impl OutputFile {
                     *replaceable = FileVersion::of(folder, name);
                     return Ok(file);
                 }
-                let free = beside(folder, name)?;
-                self.give_way(free);
+                self.give_way()?;
                 self.begin_now()
             }
             OutputPlace::Fresh { folder, stem, extension } => {
@@ -72,18 +77,22 @@ impl OutputFile {
     fn append_now(&mut self, content: Content<'_>) -> io::Result<()> {
         let file = match &self.place {
             OutputPlace::Stream(file) => file.try_clone()?,
-            OutputPlace::Named { folder, name, replaceable } => match opened(folder, name, *replaceable)? {
-                Some(file) => file,
-                None => {
-                    let free = beside(folder, name)?;
-                    self.give_way(free);
-                    self.begin_now()?
+            OutputPlace::Named { folder, name, replaceable }
+            | OutputPlace::InPlace { folder, name, replaceable } => {
+                match opened(folder, name, *replaceable)? {
+                    Some(file) => file,
+                    None => {
+                        self.give_way()?;
+                        self.begin_now()?
+                    }
                 }
-            },
+            }
             OutputPlace::Fresh { .. } => self.begin_now()?,
         };
         let written = fill(&file, content, &mut |_| Ok(()));
-        if let OutputPlace::Named { replaceable, .. } = &mut self.place {
+        if let OutputPlace::Named { replaceable, .. } | OutputPlace::InPlace { replaceable, .. } =
+            &mut self.place
+        {
             *replaceable = FileVersion::of_open(&file);
         }
         written?;
@@ -92,8 +101,7 @@ impl OutputFile {
 
     /// Leaves a file into which somebody else has written, and begins another one beside it.
     fn begin_beside(&mut self) -> io::Result<File> {
-        let free = self.beside().ok_or_else(|| io::Error::other("another program writes into it"))?;
-        (self.path, self.place, self.elsewhere) = (free.path, free.place, Some(Elsewhere::Taken));
+        self.give_way()?;
         self.begin()
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
+use super::fio_report;
 use super::sum_line::SumLine;
 use super::table_sum;
 
@@ -185,16 +186,7 @@ impl OutputKind {
                     && lines.take_while(|l| l.starts_with("- ")).any(|l| l.starts_with("- volproof: "))
             }
             // Text, terse lines of every version, JSON; and what fio says before its first report.
-            OutputKind::FioReport => {
-                key(r#"{"fioversion""#)
-                    || first.contains(": (g=")
-                    || first.contains(": (groupid=")
-                    || first.matches(';').count() > 40
-                    || any(&["fio: ", "note: both iodepth >= 1"])
-                    || text
-                        .strip_prefix("fio-")
-                        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            }
+            OutputKind::FioReport => fio_report::begins(text),
             // The version stands in the first lines of text, in the second field of a terse line, and in the first key of JSON.
             OutputKind::ConvertedReport => {
                 let version = |text: &str| {
@@ -291,6 +283,17 @@ mod tests {
             "[global]\nrw=read\n",
             "fio-notes: what we learned\n",
             "fio version of March\n",
+            "fio: what we learned in March\n",
+            "fio: notes\nfio: more notes\n",
+            "fio: pid=7 is Bob's\nand this is the diary\n",
+            "fio-3.33 is on all hosts\n",
+            "fio-3.33\nfio-3.28\n",
+            "disks: (g=3): red ones\n",
+            "{\"fio version\": \"3.33 everywhere\", \"hosts\": []}",
+            &("host;".repeat(50) + "\n"),
+            &("3;".repeat(50) + "\n"),
+            &("2;".repeat(50) + "\n"),
+            &("5;fio-3.33;".to_string() + &"what;".repeat(50) + "\n"),
         ];
         for kind in all {
             for text in foreign {
@@ -303,6 +306,19 @@ mod tests {
             (K::FioReport, "fio: this platform does not support process shared mutexes\n"),
             (K::FioReport, "a: (g=0): rw=read, bs=(R) 4096B-4096B\n"),
             (K::FioReport, "\na: (groupid=0, jobs=1): err= 0: pid=7\n"),
+            (K::FioReport, "a: (g=0): rw=read, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1\nfio-2.2.8\n"),
+            (K::FioReport, "<host> a: (g=12): rw=read, bs=(R) 4096B-4096B\n"),
+            (
+                K::FioReport,
+                "note: both iodepth >= 1 and synchronous I/O engine are selected\na: (g=0): rw=read\n",
+            ),
+            (
+                K::FioReport,
+                "fio: io_u error on file a: Input/output error\n\n{\n  \"fio version\" : \"fio-3.33\",\n",
+            ),
+            (K::FioReport, &("3;fio-3.33;a: b;0;5;".to_string() + &"1.000000%=4;".repeat(60) + "\n")),
+            (K::FioReport, &("2;a;0;0;".to_string() + &"0%=0;7.5;".repeat(40) + "\n")),
+            (K::FioReport, "fio-3.33\n"),
             (K::FioLog, "1000, 2345, 0, 4096, 0x1f\n"),
             (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\",\n"),
             (K::FioReport, "fio-3.33\nStarting 1 process\n"),

@@ -2,8 +2,8 @@
 //!
 //! An output is opened and checked before the first I/O of a run, and written whole when there is something to say. A regular file is
 //! replaced by a rename: a reader sees the old text or the new one, and a write that fails leaves the old one. The new text goes into a
-//! neighbour under a random name, made exclusively, so that nobody can plant a link there. Terminals, pipes and character devices are
-//! written through. Block devices are never written: their bytes are somebody's data.
+//! neighbour under a random name, made exclusively, so that nobody can plant a link there. A file whose folder takes no neighbour is written where
+//! it is, and gets the old text back where that fails. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
 //!
 //! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: [`apart`] is told what must not be
 //! overwritten, and `run` asks the guard about a file that is there already.
@@ -11,9 +11,11 @@
 mod colours;
 mod content;
 mod destination;
+mod fio_report;
 mod growing;
 mod held_signals;
 mod identity;
+mod in_place;
 mod kind;
 pub mod late;
 mod part_name;
@@ -194,9 +196,8 @@ impl OutputFile {
     pub fn beside(&self) -> Option<OutputFile> {
         let (path, place) = match &self.place {
             OutputPlace::Named { folder, name, .. } => (self.path.clone(), beside(folder, name).ok()?),
-            OutputPlace::Fresh { .. } => return None,
-            OutputPlace::Stream(_) if self.is_stream() => return None,
-            OutputPlace::Stream(_) => {
+            OutputPlace::Fresh { .. } | OutputPlace::Stream(_) => return None,
+            OutputPlace::InPlace { .. } => {
                 let [stem, extension] =
                     [self.path.file_stem(), self.path.extension()].map(Option::unwrap_or_default);
                 let name = numbered(stem, extension, 1);
@@ -295,7 +296,7 @@ impl OutputFile {
 
     /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
     pub fn is_stream(&self) -> bool {
-        matches!(&self.place, OutputPlace::Stream(file) if !content::is_emptied(file).unwrap_or(false))
+        matches!(&self.place, OutputPlace::Stream(_))
     }
 
     /// It is standard output, by whatever name.
@@ -321,21 +322,33 @@ impl OutputFile {
     }
 
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
+        let state = self.kind.filter(|_| self.is_state);
         match &mut self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
+            OutputPlace::InPlace { folder, name, replaceable } => {
+                gate(Call::Create)?;
+                if let Some(state) = state.and_then(|kind| of_kind(kind, folder, name)) {
+                    *replaceable = Some(state);
+                }
+                let Some(file) = in_place::open(folder, name, *replaceable)? else {
+                    self.give_way()?;
+                    return self.save_through(content, gate);
+                };
+                let written = in_place::write(&file, &self.path, content, gate);
+                *replaceable = FileVersion::of_open(&file);
+                written?;
+                self.found_again()
+            }
             OutputPlace::Named { folder, name, replaceable } => {
                 gate(Call::Create)?;
                 let (file, part) = PartName::beside(folder, name)?;
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
-                if let Some(state) =
-                    self.kind.filter(|_| self.is_state).and_then(|kind| of_kind(kind, folder, name))
-                {
+                if let Some(state) = state.and_then(|kind| of_kind(kind, folder, name)) {
                     *replaceable = Some(state);
                 }
                 if !part.put_over(name, *replaceable)? {
-                    let free = beside(folder, name)?;
-                    self.give_way(free);
+                    self.give_way()?;
                     return self.save_through(content, gate);
                 }
                 *replaceable = FileVersion::of(folder, name);
@@ -361,9 +374,13 @@ impl OutputFile {
     }
 
     /// Leaves the name that was asked for to the file of somebody else, for a place beside it.
-    fn give_way(&mut self, free: OutputPlace) {
-        self.place = free;
-        self.elsewhere = Some(Elsewhere::Taken);
+    ///
+    /// # Errors
+    /// There is no such place.
+    fn give_way(&mut self) -> io::Result<()> {
+        let free = self.beside().ok_or_else(|| io::Error::other("another program writes into it"))?;
+        (self.path, self.place, self.elsewhere) = (free.path, free.place, Some(Elsewhere::Taken));
+        Ok(())
     }
 
     /// Takes the path of today for a folder that was renamed since it was opened.
@@ -371,7 +388,11 @@ impl OutputFile {
     /// # Errors
     /// No path leads to the file: it or its folder was removed, or its filesystem taken away (`umount -l`).
     pub fn found_again(&mut self) -> io::Result<()> {
-        let OutputPlace::Named { folder, name, .. } = &self.place else { return Ok(()) };
+        let (OutputPlace::Named { folder, name, .. } | OutputPlace::InPlace { folder, name, .. }) =
+            &self.place
+        else {
+            return Ok(());
+        };
         if destination::leads_to(&self.path, folder, name) {
             return Ok(());
         }

@@ -46,7 +46,7 @@ pub fn errors_are_read() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether a terminal would obey a character, or show the text around it in another order.
+/// Whether a terminal would obey a character or XML refuse it, or whether it would show the text around it in another order.
 fn is_obeyed(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -57,6 +57,8 @@ fn is_obeyed(c: char) -> bool {
         | '\u{2066}'..='\u{2069}'
         | '\u{2028}'
         | '\u{2029}' => true,
+        // No characters: XML has no place for these two.
+        '\u{fffe}' | '\u{ffff}' => true,
         c => c.is_control(),
     }
 }

@@ -300,6 +300,98 @@ fn a_file_that_somebody_else_wrote_meanwhile_stays() {
     assert_eq!(names(at.path()), ["plain", "plain-2", "r-2.json", "r.json"]);
 }
 
+/// The output of a file whose folder lets no other take its name.
+fn in_place(path: &Path) -> OutputFile {
+    let output = OutputFile::open("--json", path).unwrap();
+    let OutputPlace::Named { folder, name, replaceable } = output.place else { panic!("{output:?}") };
+    OutputFile { place: OutputPlace::InPlace { folder, name, replaceable }, ..output }
+}
+
+#[test]
+fn a_file_that_is_written_in_place_keeps_what_somebody_else_wrote_meanwhile() {
+    let at = folder();
+    let path = at.path().join("r.json");
+    std::fs::write(&path, OLD).unwrap();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let save = |file: &mut OutputFile, text: &str| file.save(&|out| write!(out, "{text}")).unwrap();
+    let (mut early, mut late, mut growing) = (in_place(&path), in_place(&path), in_place(&path));
+    let mut log = in_place(&path);
+    save(&mut early, "early, and measured for hours");
+    save(&mut late, "late");
+    growing.begin().unwrap().write_all(b"grows").unwrap();
+    log.append(&|out| out.write_all(b"log")).unwrap();
+    save(&mut early, "early");
+    save(&mut late, "later");
+    let found = [&early, &late, &growing, &log].map(|file| read(file.path()));
+    assert_eq!(found, ["early", "later", "grows", "log"]);
+    assert_eq!((early.path(), early.other_name()), (path.as_path(), None));
+    for other in [&late, &growing, &log] {
+        let told = other.other_name().unwrap();
+        assert!(told.contains("/r.json was written or locked by another program, and stays"), "{told}");
+    }
+    // Two that save at one instant.
+    let open = std::sync::Barrier::new(8);
+    let save_one = |n: u8| {
+        let mut output = in_place(&path);
+        open.wait();
+        output.save(&|out| out.write_all(&vec![n; 1 << 20])).unwrap();
+        open.wait();
+        assert!(std::fs::read(output.path()).unwrap() == vec![n; 1 << 20]);
+    };
+    std::thread::scope(|scope| (0..8).for_each(|n| drop(scope.spawn(move || save_one(n)))));
+    // While a text grows in it, another one goes elsewhere.
+    let mut grows = in_place(&path);
+    let _open = grows.begin().unwrap();
+    let mut second = in_place(&path);
+    save(&mut second, "second");
+    assert!(second.other_name().is_some() && read(&path).is_empty());
+}
+
+#[test]
+fn a_file_that_is_written_in_place_gets_back_what_it_held() {
+    let at = folder();
+    let path = at.path().join("held-in-place.json");
+    for old in [&b""[..], OLD, &[b'o'; 5 << 16]] {
+        for n in 0.. {
+            std::fs::write(&path, old).unwrap();
+            let mut output = in_place(&path);
+            let mut calls = 0;
+            let done = output.save_through(&long, &mut |_| {
+                calls += 1;
+                if calls > n { Err(io::Error::from_raw_os_error(libc::ENOSPC)) } else { Ok(()) }
+            });
+            let now = std::fs::read(&path).unwrap();
+            if done.is_ok() {
+                assert!(n > 4 && now == [b'x'; 3 << 16]);
+                break;
+            }
+            assert!(now == old, "{n}: {} bytes", now.len());
+            // A later content goes to the same place.
+            output.save(&|out| out.write_all(b"next")).unwrap();
+            assert_eq!((std::fs::read(&path).unwrap().as_slice(), output.other_name()), (&b"next"[..], None));
+        }
+    }
+    let copies = names(&std::env::temp_dir());
+    assert!(!copies.iter().any(|name| name.ends_with("-held-in-place.json")), "{copies:?}");
+    assert_eq!(names(at.path()), ["held-in-place.json"]);
+}
+
+/// Our own descriptor would make the kernel say that the file is in use.
+#[test]
+fn an_output_in_place_does_not_use_its_file_between_two_saves() {
+    use crate::device::{Facts, FileUse, Root, facts};
+    let at = folder();
+    let path = at.path().join("r.json");
+    std::fs::write(&path, OLD).unwrap();
+    let mut output = in_place(&path);
+    for _ in 0..2 {
+        let Facts::File(facts) = facts(&Root::system(), &path).unwrap() else { panic!("a file") };
+        let used = FileUse::read(&Root::system(), &facts, None);
+        assert_eq!((used.alone, used.locked, used.openers), (Some(true), false, vec![]));
+        output.save(&|out| out.write_all(b"new")).unwrap();
+    }
+}
+
 /// A collector of metrics takes every file of its folder for one state.
 #[test]
 fn the_last_state_counts_whoever_wrote_before() {

@@ -86,6 +86,46 @@ fn find(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.is_called(name))
 }
 
+/// What an option needs in a step, without which it changes nothing.
+struct Need {
+    field: &'static str,
+    is_met: fn(&Step) -> bool,
+    /// In words of the command line.
+    what: &'static str,
+}
+
+const NEEDS: [Need; 6] = [
+    Need {
+        field: "rwmix",
+        is_met: |step| step.rw.directions().len() > 1,
+        what: "a pattern that mixes reads and writes: use --rw randrw or --rw rw",
+    },
+    Need {
+        field: "arrival",
+        is_met: |step| step.arrivals_per_second().is_some(),
+        what: "a rate: add --rate-iops or --rate-bw",
+    },
+    Need { field: "distribution", is_met: is_random, what: RANDOM },
+    Need { field: "norandommap", is_met: is_random, what: RANDOM },
+    Need { field: "fsync", is_met: writes, what: WRITES },
+    Need { field: "compressible", is_met: writes, what: WRITES },
+];
+const RANDOM: &str = "random I/O: use --rw randread, randwrite or randrw";
+const WRITES: &str = "writes: use --rw write, randwrite, rw or randrw";
+
+/// Whether an option of this field, such as one of a Record, changes nothing in a step.
+pub fn is_idle(field: &str, step: &Step) -> bool {
+    NEEDS.iter().any(|need| need.field == field && !(need.is_met)(step))
+}
+
+fn is_random(step: &Step) -> bool {
+    step.rw.is_random()
+}
+
+fn writes(step: &Step) -> bool {
+    step.rw.directions().contains(&Direction::Write)
+}
+
 /// Options that were given; all others keep the value beneath.
 #[derive(Clone, Debug, Default)]
 pub struct StepOptions {
@@ -135,29 +175,24 @@ impl StepOptions {
         })
     }
 
-    /// The first of these options that changes nothing in any of these steps, with the way out.
-    pub fn without_effect(&self, steps: &[Step]) -> Option<String> {
-        type UsesOption = fn(&Step) -> bool;
-        let writes: UsesOption = |step| step.rw.directions().contains(&Direction::Write);
-        let needs: [(&str, UsesOption, &str); 6] = [
-            (
-                "rwmix",
-                |step| step.rw.directions().len() > 1,
-                "a pattern that mixes reads and writes: use --rw randrw or --rw rw",
-            ),
-            ("arrival", |step| step.arrivals_per_second().is_some(), "a rate: add --rate-iops or --rate-bw"),
-            (
-                "distribution",
-                |step| step.rw.is_random(),
-                "random I/O: use --rw randread, randwrite or randrw",
-            ),
-            ("norandommap", |step| step.rw.is_random(), "random I/O: use --rw randread, randwrite or randrw"),
-            ("fsync", writes, "writes: use --rw write, randwrite, rw or randrw"),
-            ("compressible", writes, "writes: use --rw write, randwrite, rw or randrw"),
-        ];
-        let idle = |(field, uses, _): &&(&str, UsesOption, &str)| self.has(field) && !steps.iter().any(uses);
-        let (field, _, need) = needs.iter().find(idle)?;
-        Some(format!("--{field} has no effect here, it needs {need}; or leave it out"))
+    /// The first of these options that changes nothing in any of these steps: its name, and the message with the way out. `dashes` stand before
+    /// names. A value that is the default one asks for nothing.
+    pub fn without_effect(&self, steps: &[Step], dashes: &str) -> Option<(&'static str, String)> {
+        let default = Step::default();
+        let asks = |(key, value): &&(&'static Key, Value)| {
+            let mut step = Step::default();
+            (key.read)(&mut step, value).expect("a checked value");
+            dashes == "--" || (key.show)(&step) != (key.show)(&default)
+        };
+        let asked = || self.given.iter().filter(asks);
+        let idle =
+            |need: &&Need| asked().any(|(key, _)| key.field == need.field) && !steps.iter().any(need.is_met);
+        let need = NEEDS.iter().find(idle)?;
+        let what = need.what.replace("--", dashes);
+        Some((
+            need.field,
+            format!("{dashes}{} has no effect here, it needs {what}; or leave it out", need.field),
+        ))
     }
 
     fn put(&mut self, key: &'static Key, value: Value) -> Result<(), super::WordError> {

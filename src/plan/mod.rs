@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
 pub use distribution::Distribution;
-pub use given_options::{StepOptions, keys, wrong_value};
+pub use given_options::{StepOptions, is_idle, keys, wrong_value};
 pub use plan_file::{PlanFileError, parse as parse_file};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::{Plan, Step, StepOptions};
+use crate::foreign_lines::in_one_line;
 use crate::unit::{Bytes, text};
 
 #[derive(Deserialize)]
@@ -54,26 +55,62 @@ impl PlanFileError {
     }
 }
 
+impl PlanFileError {
+    /// A key of the table of this name, by its number among those of one name; the line of the table where the key stands in another form.
+    fn of_key(text: &str, table: &str, number: usize, key: &str, message: String) -> PlanFileError {
+        let lines = || text.lines().map(str::trim).enumerate();
+        let head = lines().filter(|(_, line)| line.starts_with(table)).nth(number).map_or(0, |(at, _)| at);
+        let own = lines().skip(head + 1).take_while(|(_, line)| !line.starts_with('['));
+        let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key);
+        let at = own.filter(|(_, line)| is_key(line)).map(|(at, _)| at).next().unwrap_or(head);
+        let line = text.lines().nth(at).unwrap_or_default();
+        let column = line.chars().take_while(|c| c.is_whitespace()).count() + 1;
+        PlanFileError { line: at + 1, column, message, text: line.to_string() }
+    }
+}
+
 /// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
 ///
 /// # Errors
 /// Unknown keys, bad values and keys that contradict each other, with line and column.
 pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
     let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::new(&e, text))?;
-    let steps = file.step.iter().enumerate().map(|(i, options)| {
-        let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
-        file.defaults.apply(&mut step);
-        if file.defaults.has("name") {
-            step.name = format!("{}-{}", step.name, i + 1);
-        }
-        options.apply(&mut step);
-        step
+    let steps: Vec<Step> = file
+        .step
+        .iter()
+        .enumerate()
+        .map(|(i, options)| {
+            let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
+            file.defaults.apply(&mut step);
+            if file.defaults.has("name") {
+                step.name = format!("{}-{}", step.name, i + 1);
+            }
+            options.apply(&mut step);
+            step
+        })
+        .collect();
+    let mut idle = file.step.iter().zip(&steps).enumerate().filter_map(|(i, (options, step))| {
+        let (key, why) = options.without_effect(std::slice::from_ref(step), "")?;
+        Some(PlanFileError::of_key(
+            text,
+            "[[step]]",
+            i,
+            key,
+            format!("step '{}': {why}", in_one_line(&step.name)),
+        ))
     });
+    let of_defaults = || {
+        let (key, why) = file.defaults.without_effect(&steps, "").filter(|_| !steps.is_empty())?;
+        Some(PlanFileError::of_key(text, "[defaults]", 0, key, format!("defaults: {why}")))
+    };
+    if let Some(mistake) = idle.next().or_else(of_defaults) {
+        return Err(mistake);
+    }
     Ok(Plan {
         file_size: file.file_size,
         continue_on_error: file.continue_on_error,
         seed: file.seed.unwrap_or(super::presets::SEED),
-        ..Plan::new(file.name.as_deref().unwrap_or(default_name), steps.collect())
+        ..Plan::new(file.name.as_deref().unwrap_or(default_name), steps)
     })
 }
 
@@ -146,6 +183,28 @@ mod tests {
                 .contains("bs is given twice, with different values")
         );
         assert!(parse("[[step]]\ndirect = false\nbuffered = true\n", "f").is_ok());
+    }
+
+    #[test]
+    fn a_key_without_effect_is_refused_as_on_the_command_line() {
+        let told = |text: &str| parse(text, "f").unwrap_err().to_string();
+        assert_eq!(
+            told("[[step]]\nrw = 'write'\nfsync = 1\n[[step]]\nname = 'b'\nrw = 'read'\n fsync = 1\n"),
+            "line 7, column 2: step 'b': fsync has no effect here, it needs writes: use rw write, randwrite, rw or randrw; or leave it out\n  7 |  fsync = 1"
+        );
+        assert!(
+            told("[defaults]\nrwmix = 70\n[[step]]\nrw = 'read'\n")
+                .starts_with("line 2, column 1: defaults: rwmix")
+        );
+        assert!(
+            told("step = [{ rw = 'read', norandommap = true }]\n")
+                .starts_with("line 1, column 1: step 'step-1': norandommap")
+        );
+        // The default is no wish, and a default of the plan serves the steps that use it.
+        assert!(
+            parse("[defaults]\nrwmix = 70\n[[step]]\nrw = 'read'\nfsync = 0\n[[step]]\nrw = 'rw'\n", "f")
+                .is_ok()
+        );
     }
 
     #[test]

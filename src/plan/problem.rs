@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{EngineKind, FileState, Pattern, Plan, Start, Step};
+use crate::foreign_lines::in_one_line;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -20,7 +21,7 @@ impl Step {
         let rules =
             [counts, times, pacing, engine, durability, blocks, places, super::data::problem, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
-        Some(format!("step '{}': {text}", self.name))
+        Some(format!("step '{}': {text}", in_one_line(&self.name)))
     }
 }
 

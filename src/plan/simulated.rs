@@ -167,6 +167,11 @@ impl Simulated {
             .or_else(|| say(share(self.slow_share) || share(u.dip_to) || share(u.rise_from), "slow-share, dip-to and rise-from are shares from 0 to 1"))
             .or_else(|| say(dip && u.dip_to == 0.0, "a simulated dip needs dip-to above 0; without any speed it is a stall (stall-at, stall-for)"))
             .or_else(|| say(self.slow_share > 0.0 && self.slow_latency.0 == 0, "slow-share needs slow-latency"))
+            .or_else(|| say(self.stall_at.is_some() && self.stall_for.0 == 0, "a simulated stall needs its length: stall-for"))
+            .or_else(|| say(!dip && (u.dip_at.0 > 0 || u.dip_to > 0.0 || u.dip_every.is_some()), "a simulated dip needs its length: dip-for"))
+            .or_else(|| say(u.rise_from > 0.0 && u.rise_for.0 == 0, "rise-from needs rise-for, the time of the rise"))
+            .or_else(|| say(self.slow_latency.0 > 0 && self.slow_share == 0.0, "slow-latency needs slow-share, the share of slow I/Os"))
+            .or_else(|| say(self.cap_period.is_some() && self.iops_cap.is_none() && self.bytes_cap.is_none(), "cap-period needs a cap: iops-cap or bytes-cap"))
             .or_else(|| say(!(0.0..1.0).contains(&u.noise_memory), "noise-memory is a correlation from 0 to below 1"))
             .or_else(|| say(!(0.0..=0.3).contains(&u.noise), "noise is a share from 0 to 0.3"))
             .or_else(|| say(!u.drift.is_finite(), "drift is a share of the speed for each minute"))
@@ -318,5 +323,17 @@ mod tests {
         assert!(told("latency=1ms,latency=2ms").contains("twice"));
         assert!(told("latency=1ms,dip-for=3s").contains("dip-to"));
         assert!(told("latency=1ms,slow-share=2").contains("0 to 1"));
+        // Keys that would plant nothing.
+        for (words, needs) in [
+            ("stall-at=1s", "stall-for"),
+            ("dip-at=1s", "dip-for"),
+            ("dip-to=0.5", "dip-for"),
+            ("dip-every=9s", "dip-for"),
+            ("rise-from=0.5", "rise-for"),
+            ("slow-latency=9ms", "slow-share"),
+            ("cap-period=1s", "iops-cap"),
+        ] {
+            assert!(told(&format!("latency=1ms,{words}")).contains(needs), "{words}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::layout::{table, wrap};
 use super::plan_text;
 use super::text::compact;
 use crate::course::Forecast;
+use crate::foreign_lines::{in_lines, in_one_line};
 use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{
     AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
@@ -41,8 +42,9 @@ pub fn plan(
     forecast: &Forecast,
     fill: Option<Bytes>,
 ) -> String {
+    let plan = &*in_lines(plan);
     let mut out = format!("plan {}\n", plan.name);
-    out.extend(targets.iter().map(|target| wrap("target   ", target)));
+    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
     out.extend(promise.map(|judged_promise| plan_text::promised(judged_promise, &plan.steps)));
     if let Some(question) = &plan.question {
         out += &of_question(question);

@@ -12,6 +12,7 @@ use crate::unit::Nanos;
 ///
 /// The last columns are the same in all rows: the start of the run, and a sum by which the unchanged table is known again.
 pub fn csv(record: &Record) -> String {
+    let record = &*record.in_lines();
     let started = quoted(record.started.as_ref().map_or("", String::as_str));
     let table = match &record.answer {
         Some(answer) => {

@@ -34,6 +34,7 @@ pub struct Headline {
 impl Headline {
     /// The head of a Record.
     pub fn of(record: &Record) -> Headline {
+        let record = &*record.in_lines();
         let judged = verdict::judged(record).1;
         let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);

@@ -43,6 +43,7 @@ pub struct TestSuite {
 
 /// The file of a Record.
 pub fn junit(record: &Record) -> String {
+    let record = &*record.in_lines();
     let name = match record.lasting_targets() {
         targets if targets.is_empty() => record.title().to_string(),
         targets => format!("{} on {targets}", record.title()),

@@ -11,6 +11,7 @@ use crate::verdict::{figure, judged};
 
 /// The text.
 pub fn markdown(record: &Record) -> String {
+    let record = &*record.in_lines();
     let head = Headline::of(record);
     let judged = judged(record).1;
     let word = if head.word.is_empty() { String::new() } else { format!("**{}** ", head.word) };

@@ -3,6 +3,7 @@
 use super::layout::{label, table, wrap};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::diagnose;
+use crate::foreign_lines::{in_lines, in_one_line};
 use crate::plan::{Plan, Start, Step};
 use crate::record::{Headroom, JudgedPromise, Metric};
 use crate::stats::rate::MINUTE;
@@ -28,8 +29,9 @@ pub fn plan(
     fill: Option<Bytes>,
     headrooms: &[Option<Headroom>],
 ) -> String {
+    let plan = &*in_lines(plan);
     let mut out = format!("plan {}\n", plan.name);
-    out.extend(targets.iter().map(|target| wrap("target   ", target)));
+    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
     out.extend(promise.map(|judged_promise| promised(judged_promise, &plan.steps)));
     out.push('\n');
     let mut lines = Vec::new();

@@ -30,6 +30,7 @@ const LABEL: usize = 8;
 
 /// A result as text: the summary, or with `details` all that the Record says.
 pub fn shown(record: &Record, details: bool) -> String {
+    let record = &*record.in_lines();
     if !details {
         return summary(record);
     }
@@ -39,6 +40,7 @@ pub fn shown(record: &Record, details: bool) -> String {
 
 /// The short text.
 pub fn summary(record: &Record) -> String {
+    let record = &*record.in_lines();
     let (found, verdict) = if record.tests_a_volume() { verdict::judged(record) } else { Default::default() };
     let mut out = head(record);
     let mut exempt = 0;

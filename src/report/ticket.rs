@@ -8,6 +8,7 @@ use super::layout::wrap;
 use super::text::load;
 use super::verdict_text::bounds;
 use crate::fio::write_jobs::{self, JobTarget};
+use crate::foreign_lines::in_lines;
 use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
 use crate::unit::counted;
@@ -15,6 +16,7 @@ use crate::verdict::figure;
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
+    let (record, verdict) = (&*record.in_lines(), &*in_lines(verdict));
     // No provider promises what an application needs.
     let broken = |c: &&Claim| c.outcome == Outcome::Fail && c.need.is_none();
     let failed: Vec<&Claim> = verdict.claims.iter().filter(broken).collect();

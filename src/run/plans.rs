@@ -59,7 +59,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
             step.name = step.rw.to_string();
         }
     }
-    if let Some(text) = args.step.without_effect(&plan.steps) {
+    if let Some((_, text)) = args.step.without_effect(&plan.steps, "--") {
         return Err(Failure::input(text));
     }
     let mut asked = None;

@@ -3,6 +3,7 @@
 use super::Tick;
 use super::live_run::StagedStep;
 use super::recent::RecentRates;
+use crate::foreign_lines::in_one_line;
 use crate::output::screen;
 use crate::report::layout::wrap_figures;
 use crate::unit::{Nanos, throughput};
@@ -32,7 +33,7 @@ impl PlainLines {
         let Some(StagedStep { place, step, .. }) = self.steps.get(number) else { return };
         let takes = Nanos(step.ramp.0 + step.runtime.0);
         let takes = if step.runtime.0 > 0 { format!(", {}", takes.clock()) } else { String::new() };
-        screen::say(&format!("{place} {}{takes}\n", step.name));
+        screen::say(&format!("{place} {}{takes}\n", in_one_line(&step.name)));
     }
 
     /// News of a running step. The rates are those of all steps that run, added up.

@@ -1,5 +1,6 @@
 //! The result of a step in a line, as it stands in the list of finished steps and in plain progress.
 
+use crate::foreign_lines::in_one_line;
 use crate::record::{Claim, DirectionSummary, Outcome, StepRecord};
 use crate::unit::{grouped, significant, throughput};
 
@@ -23,7 +24,7 @@ impl StepResult {
             of_row.map(|c| c.outcome).max_by_key(|o| o.weight())
         };
         StepResult {
-            name: step.name.clone(),
+            name: in_one_line(&step.name).into_owned(),
             figures: step.figures().map(|(word, s)| (word, s.clone(), outcome(word))).collect(),
             errors: step.errors.count,
         }

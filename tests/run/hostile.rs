@@ -68,6 +68,63 @@ fn texts_of_a_plan_are_not_obeyed() {
     );
 }
 
+/// No line of a text begins within a name: it would read like one of volproof.
+#[test]
+fn no_name_begins_a_line() {
+    const NAME: &str = "a\nFORGED  PASS of all \u{fffe}\u{ffff}";
+    let bench = Bench::new();
+    let text = escaped(NAME);
+    let plan = format!(
+        "name = {text}\n[[step]]\nname = {text}\nrw = 'randread'\nengine = 'null'\nruntime = '1s'\nsimulate = {{ latency = '1ms' }}\n\
+         [[step]]\nname = 'next'\nstart = {}\nrw = 'randread'\nengine = 'null'\nruntime = '1s'\nsimulate = {{ latency = '1ms' }}\n",
+        escaped(&format!("after:{NAME}"))
+    );
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    #[track_caller]
+    fn whole(text: &str) {
+        let forged = text.lines().find(|line| line.trim_start().starts_with("FORGED"));
+        assert!(forged.is_none() && !text.contains(['\u{fffe}', '\u{ffff}']), "{text}");
+    }
+    let sheets = "--json r.json --csv r.csv --html r.html --junit r.xml --markdown r.md --openmetrics r.prom";
+    let run = ["run", "--plan", "p.toml"].into_iter().chain(sheets.split(' '));
+    let ran = bench.run(&run.collect::<Vec<_>>()).ended(0);
+    [&ran.out, &ran.err].into_iter().for_each(|text| whole(text));
+    let read = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap();
+    ["r.csv", "r.xml", "r.md", "r.prom"].map(read).iter().for_each(|text| whole(text));
+    assert!(!read("r.html").contains(['\u{fffe}', '\u{ffff}']));
+    assert_eq!([&bench.record().steps[0].name, &bench.record().plan.name], [NAME; 2], "JSON keeps the name");
+    let promise = "--promise cloud_essd.PL1 --volume-size 100GiB --judge-simulated";
+    for line in [
+        "plan --plan p.toml",
+        "show r.json",
+        "show r.json -q",
+        "show r.json --details",
+        "show r.json --csv",
+        "explain r.json",
+        &format!("explain r.json {promise}"),
+        &format!("verdict r.json {promise} --details"),
+        &format!("verdict r.json {promise} -q"),
+        "convert r.json --to normal",
+        "convert r.json --to terse",
+        "convert r.json --to plan",
+        "convert r.json --to csv",
+        "run --plan p.toml -q --json s.json",
+    ] {
+        let ran = bench.run(&line.split(' ').collect::<Vec<_>>());
+        assert!(ran.code.is_some_and(|code| ![2, 3].contains(&code)), "{line}: {}", ran.err);
+        [&ran.out, &ran.err].into_iter().for_each(|text| whole(text));
+    }
+    let json = bench.run(&["convert", "r.json", "--to", "json"]).ended(0).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["jobs"][0]["jobname"], NAME);
+    for format in ["normal", "terse"] {
+        let name = format!("--name={NAME}");
+        let line = ["fio", &name, "--ioengine=null", "--size=64k", "--output-format", format];
+        let ran = bench.run(&line);
+        [&ran.out, &ran.err].into_iter().for_each(|text| whole(text));
+    }
+}
+
 #[test]
 fn names_of_files_are_not_obeyed() {
     let bench = Bench::new();

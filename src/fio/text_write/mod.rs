@@ -39,6 +39,7 @@ pub fn write_to(output: &Output, out: &mut dyn io::Write) -> io::Result<()> {
 
 /// fio's lines before a run: one per job, its version, how many processes and threads start.
 pub fn before(output: &Output) -> String {
+    let output = &*output.in_lines();
     let mut out = String::new();
     let mut last = None;
     for job in &output.jobs {
@@ -121,6 +122,7 @@ pub fn results(output: &Output) -> String {
 
 /// Hands the results over part by part.
 fn results_to(output: &Output, each: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    let output = &*output.in_lines();
     each("\n")?;
     let mut out = String::new();
     for job in &output.jobs {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::plan::{EngineWord, Plan, Step};
+use crate::plan::{EngineWord, Plan, Step, is_idle};
 use crate::record::JudgedPromise;
 use crate::shell_word::shell;
 
@@ -36,7 +36,7 @@ pub fn plan_toml(plan: &Plan) -> String {
         let rest = all.keys().map(String::as_str).filter(|k| !FIRST.contains(k));
         for key in FIRST.into_iter().chain(rest) {
             let Some(value) = all.get(key) else { continue };
-            if !FIRST.contains(&key) && plain.get(key) == Some(value) {
+            if !FIRST.contains(&key) && (plain.get(key) == Some(value) || is_idle(key, step)) {
                 continue;
             }
             match key {
@@ -49,6 +49,7 @@ pub fn plan_toml(plan: &Plan) -> String {
                 "trace" => {} // `volproof fio` alone writes logs
                 "simulate" => simulate = value.as_table(),
                 _ => {
+                    let value = value.as_str().map_or_else(|| value.to_string(), text);
                     let _ = writeln!(out, "{} = {value}", key.replace('_', "-"));
                 }
             }
@@ -68,8 +69,10 @@ fn fits(seed: u64) -> bool {
     i64::try_from(seed).is_ok()
 }
 
+/// In one line, also where a name has several: the escapes of JSON are those of TOML.
 fn text(value: &str) -> String {
-    toml::Value::from(value).to_string()
+    let json = value.contains('\n').then(|| serde_json::to_string(value).ok()).flatten();
+    json.unwrap_or_else(|| toml::Value::from(value).to_string())
 }
 
 /// The command that runs the plan file again, against the same promise.

@@ -411,9 +411,10 @@ fn run(
     whole &= !sink.lost();
     if let Some(sheet) = &mut saved {
         sheet.save(&ended.record);
-        let stays = sheet.stays();
-        whole &= sheet.loss().is_none() && stays.is_none();
-        for told in [sheet.loss(), stays.map(|told| format!("volproof: {told}\n"))].into_iter().flatten() {
+        let elsewhere = [sheet.stays(), sheet.file().other_name()].into_iter().flatten();
+        let told = elsewhere.map(|told| format!("volproof: {told}\n")).chain(sheet.loss());
+        for told in told {
+            whole = false;
             screen::say(&told);
         }
     }
@@ -425,16 +426,22 @@ fn run(
     if !ended.put_back() {
         return Ok(Exit::NotRestored.into());
     }
-    let code = match signal {
-        _ if !stopped => failed,
-        HANG_UP => u32::from(HUNG_UP) + failed,
-        _ => u32::from(INTERRUPTED) + failed,
+    let base = match signal {
+        _ if !stopped => 0,
+        HANG_UP => HUNG_UP,
+        _ => INTERRUPTED,
     };
     if failed == 0 && !stopped {
         let exit = ended.exit().map_err(as_fio)?;
         return Ok(if whole || exit != Exit::Done { exit } else { Exit::Failed }.into());
     }
-    Ok(ExitCode::from(code as u8))
+    Ok(ExitCode::from(with_failed(base, failed)))
+}
+
+/// An exit code with the number of failed jobs added, at most 255: a system keeps 8 bits of an exit code, and those of 256 are the ones of
+/// success.
+fn with_failed(base: u8, failed: u32) -> u8 {
+    base.saturating_add(u8::try_from(failed).unwrap_or(u8::MAX))
 }
 
 /// Opens the file of the Record and the logs. No output and no log may be another one, or one of the files in `used`.
@@ -484,5 +491,11 @@ mod tests {
         assert_eq!(called(&["volproof", "run", "fio"]), None);
         assert_eq!(called(&["volproof"]), None);
         assert_eq!(called(&[]), None);
+    }
+
+    #[test]
+    fn no_number_of_failed_jobs_is_success() {
+        assert_eq!([0, 3, 255, 256, 512, 70_000].map(|n| with_failed(0, n)), [0, 3, 255, 255, 255, 255]);
+        assert_eq!([0, 2, 128].map(|n| with_failed(INTERRUPTED, n)), [128, 130, 255]);
     }
 }
