@@ -405,6 +405,9 @@ pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// `proven`: the length is a fact of the run.
 pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < LEAST_QUOTABLE)?;
+    if let Some(finding) = done_within_the_ramp(case) {
+        return Some(finding);
+    }
     let seconds = significant(window.as_seconds());
     // ioping tells the time of its requests, and pauses between them.
     let (words, seen) = match case.summary.program {
@@ -425,4 +428,19 @@ pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
         finding.doubt = Some(codes::SHORT_RUN.into());
     }
     Some(finding)
+}
+
+/// A step that ends with its amount of I/O, all of it before the measurement begins.
+fn done_within_the_ramp(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    let plan = &case.run?.plan;
+    let amount = plan.io_size.filter(|_| case.summary.ios.is_none_or(|n| n == 0.0) && plan.ramp.0 > 0)?;
+    let words = format!(
+        "All that was asked for ({amount}) was done within the ramp of {}: nothing was measured.",
+        plan.ramp
+    );
+    let advice = "ask for more (--io-size), or for a shorter --ramp";
+    Some(
+        Finding::new(codes::TOO_SHORT, Confidence::Proven, words, advice)
+            .because("no I/O completed after the ramp"),
+    )
 }

@@ -124,7 +124,13 @@ fn sentence(text: &str) -> String {
 
 fn better(b: &Better) -> String {
     let commands: String = b.commands().map(|line| command(line)).collect();
-    wrap("    ", &format!("for {}:", b.shows.words())) + &commands
+    let consent = b
+        .overwrites
+        .as_ref()
+        .map(|file| format!("these write over {file}; volproof asks for --overwrite where it exists"));
+    wrap("    ", &format!("for {}:", b.shows.words()))
+        + &commands
+        + &consent.map_or(String::new(), |text| wrap("      ", &text))
 }
 
 /// A command over several lines that is still one when it is copied.

@@ -33,7 +33,7 @@ pub fn call<'a>(line: &'a str, programs: &[&str]) -> Option<PastedCall<'a>> {
         arguments.extend(Some(&word[..end]).filter(|word| !word.is_empty()));
         if end < word.len() {
             let begins = word[end..].trim_start_matches(OPERATORS);
-            let alone = !std::iter::once(begins).chain(words).any(|word| is_program(word));
+            let alone = !std::iter::once(begins).chain(words).any(&is_program);
             return Some(PastedCall { arguments, alone });
         }
     }

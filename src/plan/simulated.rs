@@ -233,6 +233,9 @@ fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
             return Err(format!("{key}={}: {}", shown(value), wanted(key)));
         }
     }
+    if !table.contains_key("latency") {
+        return Err("a simulated device needs a latency: latency=200us,iops-cap=20000".into());
+    }
     serde_json::from_value(Value::Object(table)).map_err(|e| e.to_string())
 }
 

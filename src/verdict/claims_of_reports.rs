@@ -109,7 +109,7 @@ impl Judge<'_> {
         };
         let found = ClaimAnswer::open(measured, limit, bounds, more);
         let only_ours = self.needs_linux(&reason);
-        let mut claim = self.claim(metric, outcome, promised, found, self.from_linux(reason));
+        let mut claim = self.claim(metric, outcome, promised, found, self.with_the_way_to_linux(reason));
         claim.binding = rates.least.binding.words().into();
         // No test decides what was bought, or which unit was meant.
         let tests_it = outcome == Outcome::Inconclusive && one_reading.is_none() && !exceeds && !only_ours;
@@ -173,7 +173,7 @@ impl Judge<'_> {
             outcome,
             promised,
             ClaimAnswer::open(measured, limit, None, None),
-            self.from_linux(reason.clone()),
+            self.with_the_way_to_linux(reason.clone()),
         );
         claim.binding = "volume latency".into();
         let tests_it = outcome == Outcome::Inconclusive && !self.needs_linux(&reason);
@@ -187,7 +187,7 @@ impl Judge<'_> {
     }
 
     /// A reason with what it takes to measure a volume that is attached to Windows.
-    fn from_linux(&self, reason: String) -> String {
+    fn with_the_way_to_linux(&self, reason: String) -> String {
         match self.needs_linux(&reason) {
             true => reason.replace(
                 MEASURE_IT,

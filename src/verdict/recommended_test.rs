@@ -72,6 +72,9 @@ pub struct Better {
     /// DiskSpd's, for a volume on Windows, where volproof does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diskspd: Option<String>,
+    /// The file that the commands write over: volproof's asks for consent where it exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overwrites: Option<String>,
 }
 
 impl Better {
@@ -142,7 +145,7 @@ impl TestedLoad<'_> {
         let target = target.map_or("TARGET".into(), |t| t.to_string_lossy().into_owned());
         if c.on_windows() {
             let diskspd = Some(diskspd(&load, self.reads(&load), &target));
-            return Some(Better { shows, fio: None, volproof: None, diskspd });
+            return Some(Better { shows, fio: None, volproof: None, diskspd, overwrites: None });
         }
         // fio's report of several volumes tells their sum alone: its command is for the first, and ours measures each.
         let each = c.targets.as_ref().map_or(&[][..], |all| all.as_slice());
@@ -151,7 +154,10 @@ impl TestedLoad<'_> {
         let targets = if disks { each.join(" ") } else { shell(&target) };
         let (fio, volproof) =
             (Some(self.fio(shows, &load, &target)), Some(self.ours(shows, &load, &targets)));
-        Some(Better { shows, fio, volproof, diskspd: None })
+        let named = c.targets.as_ref().is_some_and(|all| !all.is_empty());
+        let file = named && !target.starts_with("/dev/") && !is_folder(c, &target);
+        let overwrites = Some(target).filter(|_| file && load.pattern.changes_data());
+        Some(Better { shows, fio, volproof, diskspd: None, overwrites })
     }
 
     /// The share of reads, where the load has both directions.
