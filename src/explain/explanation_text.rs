@@ -98,6 +98,10 @@ fn run(r: &RunExplained, of_course: bool) -> String {
     if !r.better.is_empty() {
         out += "\n  What to run instead\n";
         out.extend(r.better.iter().map(better));
+        let file = r.better.iter().find_map(|b| b.overwrites.as_ref());
+        let consent =
+            |file| format!("these write over {file}: volproof asks for --overwrite where it exists");
+        out.extend(file.map(|file| wrap("    ", &consent(file))));
     }
     out
 }
@@ -124,13 +128,7 @@ fn sentence(text: &str) -> String {
 
 fn better(b: &Better) -> String {
     let commands: String = b.commands().map(|line| command(line)).collect();
-    let consent = b
-        .overwrites
-        .as_ref()
-        .map(|file| format!("these write over {file}; volproof asks for --overwrite where it exists"));
-    wrap("    ", &format!("for {}:", b.shows.words()))
-        + &commands
-        + &consent.map_or(String::new(), |text| wrap("      ", &text))
+    wrap("    ", &format!("for {}:", b.shows.words())) + &commands
 }
 
 /// A command over several lines that is still one when it is copied.
