@@ -16,7 +16,7 @@ use crate::catalogue::reverse::WantedRates;
 use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
-use crate::record::{JudgedPromise, Record, Report, TargetRecord};
+use crate::record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
 use crate::seal::seal;
 use crate::stats::limit_answer::TOLERANCE;
 use crate::suggested::{Suggested, applications, instances, volume_types};
@@ -320,5 +320,8 @@ fn promise_of_stored(args: &PromiseOptions, record: &Record) -> anyhow::Result<O
     if args.at.is_none() && !dated {
         args.at = record.report.as_ref().and_then(Report::day);
     }
-    judged_promise(&args, None, &[None])
+    // Hosts may drive one volume or one each, under one name; several targets may lie on one volume.
+    let open = |r: &ReportedStep| r.hosts.len() > 1 || r.conditions.places().len() > 1;
+    let several = record.steps.iter().filter_map(|s| s.reported.as_deref()).any(open);
+    judged_promise(&args, None, if several { &[] } else { &[None] })
 }

@@ -32,7 +32,7 @@ pub use summary::{
     direction, load_without_promise,
 };
 pub use summary_of_report::ended_by_size;
-pub use validity::{SMALL_RANGE, missing_reads, most_parts};
+pub use validity::{SMALL_RANGE, missing_reads, missing_writes, most_parts};
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {

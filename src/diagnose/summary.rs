@@ -135,6 +135,8 @@ pub struct Summary {
     pub used_share: Option<f64>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
+    /// The time of the disk's counters of a report, with its ramp; absent where the report does not tell the ramp.
+    pub counted: Option<Nanos>,
     /// What the disk did in the direction that a run of one direction has not, by a report.
     pub other_direction: Option<DeviceCounts>,
     /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes.
@@ -393,6 +395,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         used_share: None,
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
+        counted: None,
         other_direction: None,
         read_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),

@@ -52,6 +52,11 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         range: range(reported, conditions),
         used_share: None,
         device: reported.device.as_ref().map(|d| device(d, conditions)),
+        counted: conditions
+            .ramp
+            .get()
+            .zip(reported.window())
+            .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
         other_direction: reported.device.as_ref().and_then(|d| other_direction(d, conditions)),
         read_counts: read_counts(reported),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),

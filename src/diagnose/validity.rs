@@ -14,6 +14,8 @@ pub const SMALL_RANGE: Bytes = Bytes::gib(32);
 
 /// More requests than this for each I/O come from others, unless I/Os were split.
 const MORE_REQUESTS: f64 = 1.5;
+/// The same share of a rate, where the time of the disk's counters is known.
+const MORE_OF_A_RATE: f64 = 0.05;
 /// Requests of the other direction for each of the load, beyond which they are no filesystem's own.
 const MOST_OF_OTHERS: f64 = 0.02;
 /// Up to this many requests and merges for each I/O come from the I/Os: filesystems add a few.
@@ -96,6 +98,15 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// The share of a report's reads that the disk's counters lack, and the counts in words. None where the reads of the last moments explain it.
 pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
+    missing_from_disk(s, "reads").filter(|_| s.reads == Some(true))
+}
+
+/// The same of direct writes: the page cache holds those of a filesystem that takes no direct ones.
+pub fn missing_writes(s: &Summary) -> Option<(f64, String)> {
+    missing_from_disk(s, "writes").filter(|_| s.reads == Some(false) && s.direct == Some(true))
+}
+
+fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
     // In a mix, reads are compared with reads.
     let reads = s.read_counts.or_else(|| {
         let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
@@ -116,13 +127,13 @@ pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
         _ => (
             1.0 - (device.ios + device.merges) / ios,
             format!(
-                "the disk completed {} of {} reads",
+                "the disk completed {} of {} {direction}",
                 significant(device.ios + device.merges),
                 significant(ios)
             ),
         ),
     };
-    (s.reads? && missing > allowed).then(|| {
+    (missing > allowed).then(|| {
         (missing, format!("{evidence}: {} % are not among its counters", significant(missing * 100.0)))
     })
 }
@@ -228,20 +239,32 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     let (device, ios) = (s.device?, s.ios?);
     let each = (device.ios + device.merges) / ios;
-    (each > MORE_REQUESTS && each > most_parts(s.block?) && s.flushes.is_none()).then(|| {
-        Finding::new(
+    let others = beside_the_rate(s);
+    let more = each > MORE_REQUESTS && each > most_parts(s.block?) || others.is_some();
+    (more && s.flushes.is_none()).then(|| {
+        let found = Finding::new(
             codes::OTHER_TRAFFIC,
             Confidence::Likely,
             "The disk did more than these I/Os: something else used it at the same time.",
             "stop it (another job or process, a filesystem's journal): without it the rate is this or more, and latencies are these or less",
-        )
-        .because(format!(
+        );
+        let share = others.filter(|_| each <= MORE_REQUESTS);
+        let found = share.into_iter().fold(found, |found, share| found.number(codes::figure::OTHER_SHARE, share));
+        found.because(format!(
             "the disk completed {} requests while {} I/Os were done, which are too small to be split into so many",
             significant(device.ios),
             significant(ios)
         ))
         .number("requests_per_io", each)
     })
+}
+
+/// Requests of others as a share of the load's, where the disk's counters cover a known time and none of the load's I/Os can be split.
+fn beside_the_rate(s: &Summary) -> Option<f64> {
+    let (device, counted, window) = (s.device?, s.counted?, s.window?);
+    let whole = most_parts(s.block?) <= 1.0 && s.direct == Some(true);
+    let share = device.ios / counted.as_seconds() / (s.ios? / window.as_seconds()) - 1.0;
+    (whole && share.is_finite() && share > MORE_OF_A_RATE).then_some(share)
 }
 
 /// From a report: the disk did what this load did not, reads beside writes or writes beside reads. The journal of a filesystem does little.

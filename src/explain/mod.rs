@@ -8,6 +8,7 @@ mod explanation_text;
 mod hint;
 mod sentences;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -208,7 +209,10 @@ fn explained_for(
     in_lines: bool,
 ) -> anyhow::Result<Vec<Explained>> {
     let catalogue = promise.catalogue()?;
-    let named = |record: Record| if in_lines { record.in_lines().into_owned() } else { record };
+    let named = |record: Record| match in_lines.then(|| record.in_lines()) {
+        Some(Cow::Owned(copy)) => copy,
+        _ => record,
+    };
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
             return Ok(vec![of_record(file, named(*record), promise, &catalogue, fit, MOST_RUNS)?]);

@@ -66,6 +66,20 @@ pub fn is_sum_of_clients(output: &Output, job: &OutputRow) -> bool {
     is_sum(output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients"), job)
 }
 
+/// Share by which the rows of clients may differ from their sum.
+const SUMS_DIFFER: f64 = 0.01;
+
+/// In words, that the rows of clients lack what their sum has: the row of a client is missing.
+pub fn lacks_clients(output: &Output) -> Option<String> {
+    let of_clients = output.jobs.iter().any(|job| is_sum(true, job));
+    let (sums, clients): (Vec<_>, Vec<_>) = output.jobs.iter().partition(|job| is_sum(of_clients, job));
+    let [sum] = sums.as_slice() else { return None };
+    let (all, told) = (moved_ios(sum), clients.iter().map(|job| moved_ios(job)).sum::<f64>());
+    (!clients.is_empty() && told < all * (1.0 - SUMS_DIFFER)).then(|| {
+        format!("the rows of the clients have {told:.0} of the {all:.0} I/Os of all clients: the rows of some are missing, and no rate here is that of all")
+    })
+}
+
 /// The runs of a report, in its order. Rows that moved nothing are no run.
 pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();

@@ -30,12 +30,17 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
     if let Some(report) = record.report.as_mut().filter(|_| found.len() > MOST_STEPS) {
         report.runs = Some(found.len());
     }
+    let lacking = runs::lacks_clients(output);
     let mut group = None;
     let mut names = StepNames::default();
     for run in found.iter().take(MOST_STEPS) {
         let job = run.job();
         let mut step = step(output, run, &job, found.len() == 1);
         step.name = names.unused(&job.name, job.host.as_deref());
+        if let Some((reported, why)) = step.reported.as_mut().zip(lacking.as_ref()) {
+            reported.rate_impossible = true;
+            reported.impossible.push(why.clone());
+        }
         let reported = step.reported.as_ref();
         if let Some(n) = reported.and_then(|reported| verifying_reads(&reported.conditions, &job)) {
             let note = format!("{}: {n} reads that verified what was written are left out", step.name);

@@ -71,6 +71,8 @@ pub enum OutputPlace {
         stem: OsString,
         /// The end of its name, without the dot.
         extension: OsString,
+        /// The most that its mode may be: that of the file in whose place it is written.
+        mode: u32,
     },
     /// A regular file that no rename can replace: written where it is.
     InPlace {
@@ -208,10 +210,10 @@ impl OutputPlace {
     ///
     /// # Errors
     /// The folder cannot be opened or written.
-    pub fn fresh(folder: &Path, stem: &OsStr, extension: &str) -> Result<OutputPlace, Unfit> {
+    pub fn fresh(folder: &Path, stem: &OsStr, extension: &str, mode: u32) -> Result<OutputPlace, Unfit> {
         let opened = open_folder(folder)?;
         try_folder(&opened, stem)?;
-        Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
+        Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into(), mode })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a file begins as a report of fio does, in any of its forms: text, terse lines, JSON. Notes about fio begin otherwise.
 
-/// fio says these before or in place of a report; each begins a line.
+/// fio says these in place of a report; each begins a line.
 const MESSAGES: [&str; 5] = [
     "fio: this platform does not support process shared mutexes",
     "fio: terminating on signal",
@@ -11,14 +11,16 @@ const MESSAGES: [&str; 5] = [
 /// Figures of a terse line behind the name and numbers of its job.
 const FIGURES: usize = 36;
 
-/// Whether the text begins as a report of fio, with what fio may say before it.
+/// Whether the text begins as a report of fio. It says many things before one (`fio: ...`, `note: ...`), and only some in place of one.
 pub fn begins(text: &str) -> bool {
     let is_message = |line: &str| MESSAGES.iter().any(|message| line.starts_with(message));
-    let mut rest = text.trim_start();
-    while let Some(line) = rest.lines().next().filter(|line| is_message(line)) {
+    let is_said_before = |line: &&str| line.starts_with("fio: ") || line.starts_with("note: ");
+    let (mut rest, mut all_known) = (text.trim_start(), true);
+    while let Some(line) = rest.lines().next().filter(is_said_before) {
+        all_known &= is_message(line);
         rest = rest[line.len()..].trim_start();
         if rest.is_empty() {
-            return true;
+            return all_known;
         }
     }
     is_json(rest) || is_text(rest) || is_terse(rest.lines().next().unwrap_or_default())

@@ -56,8 +56,8 @@ impl OutputFile {
                 self.give_way()?;
                 self.begin_now()
             }
-            OutputPlace::Fresh { folder, stem, extension } => {
-                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
+            OutputPlace::Fresh { folder, stem, extension, mode } => {
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1), *mode)?;
                 let named = first_name(folder, part, stem, extension)?;
                 self.has_name(named);
                 Ok(file)

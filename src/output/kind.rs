@@ -316,6 +316,10 @@ mod tests {
                 K::FioReport,
                 "fio: io_u error on file a: Input/output error\n\n{\n  \"fio version\" : \"fio-3.33\",\n",
             ),
+            (
+                K::FioReport,
+                "fio: verification read phase will never start because write phase uses all of runtime\na: (g=0): rw=write\n",
+            ),
             (K::FioReport, &("3;fio-3.33;a: b;0;5;".to_string() + &"1.000000%=4;".repeat(60) + "\n")),
             (K::FioReport, &("2;a;0;0;".to_string() + &"0%=0;7.5;".repeat(40) + "\n")),
             (K::FioReport, "fio-3.33\n"),

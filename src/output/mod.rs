@@ -33,6 +33,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -178,7 +179,8 @@ impl OutputFile {
         extension: &str,
     ) -> Result<OutputFile, OutputError> {
         let stem = stem.as_ref();
-        let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
+        let place =
+            OutputPlace::fresh(folder, stem, extension, ANY_MODE).map_err(|why| why.named(option, folder))?;
         let path = folder.join(numbered(stem, OsStr::new(extension), 1));
         Ok(OutputFile {
             option: option.into(),
@@ -204,9 +206,13 @@ impl OutputFile {
                 let parent = self.path.parent().filter(|parent| *parent != Path::new(""));
                 let own = (parent.unwrap_or(Path::new(".")).to_path_buf(), self.path.with_file_name(&name));
                 let temporary = (std::env::temp_dir(), std::env::temp_dir().join(&name));
+                let memory = (PathBuf::from("/dev/shm"), Path::new("/dev/shm").join(&name));
+                let mode = std::fs::metadata(&self.path).map_or(ANY_MODE, |about| about.mode() & ANY_MODE);
                 let place =
-                    |folder: &Path| OutputPlace::fresh(folder, stem, &extension.to_string_lossy()).ok();
-                [own, temporary].into_iter().find_map(|(folder, path)| Some((path, place(&folder)?)))?
+                    |folder: &Path| OutputPlace::fresh(folder, stem, &extension.to_string_lossy(), mode).ok();
+                [own, temporary, memory]
+                    .into_iter()
+                    .find_map(|(folder, path)| Some((path, place(&folder)?)))?
             }
         };
         Some(OutputFile { option: self.option.clone(), path, place, asked: None, elsewhere: None, ..*self })
@@ -354,9 +360,9 @@ impl OutputFile {
                 *replaceable = FileVersion::of(folder, name);
                 self.found_again()
             }
-            OutputPlace::Fresh { folder, stem, extension } => {
+            OutputPlace::Fresh { folder, stem, extension, mode } => {
                 gate(Call::Create)?;
-                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1), *mode)?;
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
                 let named = first_name(folder, part, stem, extension)?;
@@ -425,6 +431,9 @@ pub fn survive_size_limit() {
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
 }
 
+/// What a new file may be where none stood in its place; the umask takes from it.
+const ANY_MODE: u32 = 0o666;
+
 /// A place for a content whose name somebody else has taken: `r.json` becomes `r-2.json` or a higher number.
 fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
     let name = Path::new(name);
@@ -433,7 +442,9 @@ fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
     let [stem, extension] =
         if extension.len() > 64 { [name.as_os_str(), OsStr::new("")] } else { [stem, extension] };
     let (stem, extension) = (stem.to_os_string(), extension.to_os_string());
-    Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension })
+    let old = rustix::fs::statat(&folder, name, AtFlags::empty());
+    let mode = old.map_or(ANY_MODE, |old| old.st_mode & ANY_MODE);
+    Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension, mode })
 }
 
 /// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`. A stem for which a name has no room is cut.

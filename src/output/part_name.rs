@@ -40,26 +40,16 @@ impl<'f> PartName<'f> {
         PartName::like(folder, name, old)
     }
 
-    /// Makes a file for the content of `name`.
+    /// Makes a file for the content of `name`, with at most this mode.
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn new(folder: &'f OwnedFd, name: &OsStr) -> io::Result<(File, PartName<'f>)> {
-        PartName::like(folder, name, None)
+    pub fn new(folder: &'f OwnedFd, name: &OsStr, mode: u32) -> io::Result<(File, PartName<'f>)> {
+        PartName::made(folder, name, mode)
     }
 
     fn like(folder: &'f OwnedFd, name: &OsStr, old: Option<Stat>) -> io::Result<(File, PartName<'f>)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let (file, part) = loop {
-            let name = unfinished::name(random(), name);
-            match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)) {
-                Ok(file) => break (File::from(file), PartName { folder, name, given_up: false }),
-                Err(Errno::EXIST) => {}
-                Err(e) => return Err(e.into()),
-            }
-        };
-        unfinished::mark(&file);
+        let (file, part) = PartName::made(folder, name, if old.is_some() { 0o600 } else { 0o666 })?;
         if let Some(old) = old {
             let new = rustix::fs::fstat(&file)?;
             if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
@@ -72,6 +62,22 @@ impl<'f> PartName<'f> {
             let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777));
         }
         Ok((file, part))
+    }
+
+    fn made(folder: &'f OwnedFd, name: &OsStr, mode: u32) -> io::Result<(File, PartName<'f>)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let name = unfinished::name(random(), name);
+            match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)) {
+                Ok(file) => {
+                    let file = File::from(file);
+                    unfinished::mark(&file);
+                    return Ok((file, PartName { folder, name, given_up: false }));
+                }
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
     }
 
     /// Gives the file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, or one that

@@ -176,8 +176,13 @@ impl StepOptions {
     }
 
     /// The first of these options that changes nothing in any of these steps: its name, and the message with the way out. `dashes` stand before
-    /// names. A value that is the default one asks for nothing.
-    pub fn without_effect(&self, steps: &[Step], dashes: &str) -> Option<(&'static str, String)> {
+    /// names. A value that is the default one asks for nothing. Where the target is `filled` before, data that compress fill it.
+    pub fn without_effect(
+        &self,
+        steps: &[Step],
+        dashes: &str,
+        filled: bool,
+    ) -> Option<(&'static str, String)> {
         let default = Step::default();
         let asks = |(key, value): &&(&'static Key, Value)| {
             let mut step = Step::default();
@@ -187,7 +192,7 @@ impl StepOptions {
         let asked = || self.given.iter().filter(asks);
         let idle =
             |need: &&Need| asked().any(|(key, _)| key.field == need.field) && !steps.iter().any(need.is_met);
-        let need = NEEDS.iter().find(idle)?;
+        let need = NEEDS.iter().filter(|need| !(filled && need.field == "compressible")).find(idle)?;
         let what = need.what.replace("--", dashes);
         Some((
             need.field,

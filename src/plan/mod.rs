@@ -33,7 +33,7 @@ pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
 pub use distribution::Distribution;
 pub use given_options::{StepOptions, is_idle, keys, wrong_value};
-pub use plan_file::{PlanFileError, parse as parse_file};
+pub use plan_file::{PlanFileError, parse as parse_file, parse_beneath};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};

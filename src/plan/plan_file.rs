@@ -72,8 +72,21 @@ impl PlanFileError {
 /// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
 ///
 /// # Errors
-/// Unknown keys, bad values and keys that contradict each other, with line and column.
+/// Unknown keys, bad values, keys that contradict each other or change nothing, with line and column.
 pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
+    parse_beneath(text, default_name, &StepOptions::default(), false)
+}
+
+/// Reads a plan file over whose steps `over` will be laid, on targets that may be `filled` before: a key may have its effect by these alone.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_beneath(
+    text: &str,
+    default_name: &str,
+    over: &StepOptions,
+    filled: bool,
+) -> Result<Plan, PlanFileError> {
     let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::new(&e, text))?;
     let steps: Vec<Step> = file
         .step
@@ -89,8 +102,10 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
             step
         })
         .collect();
-    let mut idle = file.step.iter().zip(&steps).enumerate().filter_map(|(i, (options, step))| {
-        let (key, why) = options.without_effect(std::slice::from_ref(step), "")?;
+    let mut seen = steps.clone();
+    seen.iter_mut().for_each(|step| over.apply(step));
+    let mut idle = file.step.iter().zip(&seen).enumerate().filter_map(|(i, (options, step))| {
+        let (key, why) = options.without_effect(std::slice::from_ref(step), "", filled)?;
         Some(PlanFileError::of_key(
             text,
             "[[step]]",
@@ -100,7 +115,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
         ))
     });
     let of_defaults = || {
-        let (key, why) = file.defaults.without_effect(&steps, "").filter(|_| !steps.is_empty())?;
+        let (key, why) = file.defaults.without_effect(&seen, "", filled).filter(|_| !seen.is_empty())?;
         Some(PlanFileError::of_key(text, "[defaults]", 0, key, format!("defaults: {why}")))
     };
     if let Some(mistake) = idle.next().or_else(of_defaults) {
@@ -204,6 +219,21 @@ mod tests {
         assert!(
             parse("[defaults]\nrwmix = 70\n[[step]]\nrw = 'read'\nfsync = 0\n[[step]]\nrw = 'rw'\n", "f")
                 .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_key_has_its_effect_also_by_what_the_command_line_adds() {
+        let arrival = "[defaults]\narrival = 'poisson'\nrw = 'randread'\n[[step]]\n";
+        assert!(parse(arrival, "f").is_err());
+        let over: StepOptions = toml::from_str("rate-iops = 500").unwrap();
+        assert_eq!(parse_beneath(arrival, "f", &over, false).unwrap().steps[0].rate_iops, None);
+        // A fill writes data that compress.
+        let filled = "[[step]]\nrw = 'randread'\ncompressible = 50\n";
+        let none = StepOptions::default();
+        assert!(
+            parse_beneath(filled, "f", &none, false).is_err()
+                && parse_beneath(filled, "f", &none, true).is_ok()
         );
     }
 

@@ -13,7 +13,7 @@ use crate::fio::jobfile;
 use crate::fio::write_jobs;
 use crate::fit::AskedFits;
 use crate::misspelling::none_of;
-use crate::plan::{PRESETS, Plan, Preset, Step, parse_file};
+use crate::plan::{PRESETS, Plan, Preset, Step, parse_beneath};
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
@@ -36,7 +36,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         let text = crate::input::read_text(path)
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        parse_file(&text, &name).map_err(|e| {
+        parse_beneath(&text, &name, &args.step, args.file.precondition.is_some()).map_err(|e| {
             let way = match jobfile::is_one(&text) {
                 true => format!("; it is a job file of fio: {}", jobfile::ways(path)),
                 false => String::new(),
@@ -59,7 +59,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
             step.name = step.rw.to_string();
         }
     }
-    if let Some((_, text)) = args.step.without_effect(&plan.steps, "--") {
+    if let Some((_, text)) = args.step.without_effect(&plan.steps, "--", args.file.precondition.is_some()) {
         return Err(Failure::input(text));
     }
     let mut asked = None;

@@ -142,7 +142,7 @@ impl Results {
         apart(&files, used)?;
         leftover::tell_of_outputs(files.iter().map(|file| file.path()));
         let mut record = record;
-        std::iter::once(&mut record).chain(&mut others).for_each(Sheet::keep_earlier);
+        std::iter::once(&mut record).chain(&mut others).try_for_each(Sheet::keep_earlier)?;
         let mut results = Results {
             ui: Ui::plain(),
             quiet: args.quiet,

@@ -108,9 +108,12 @@ impl Sheet {
     }
 
     /// Leaves what an earlier run wrote to the file until this run is complete.
-    pub fn keep_earlier(&mut self) {
+    ///
+    /// # Errors
+    /// Nothing takes the result of this run meanwhile.
+    pub fn keep_earlier(&mut self) -> Result<(), Failure> {
         if self.file.is_stream() {
-            return;
+            return Ok(());
         }
         let path = self.file.path();
         let worth = match self.file.kind() {
@@ -123,11 +126,17 @@ impl Sheet {
             _ => Worth::default(),
         };
         if worth == Worth::default() {
-            return;
+            return Ok(());
         }
-        if let Some(beside) = self.file.beside() {
-            self.kept = Some((std::mem::replace(&mut self.file, beside), worth));
-        }
+        let Some(beside) = self.file.beside() else {
+            return Err(Failure::input(format!(
+                "{} holds an earlier result, which stays until this one is complete, and no folder takes a new file meanwhile: set TMPDIR to a \
+                 folder that does, or name another file",
+                path.display()
+            )));
+        };
+        self.kept = Some((std::mem::replace(&mut self.file, beside), worth));
+        Ok(())
     }
 
     /// Tells of an earlier result that stays where this one was to go.
@@ -150,7 +159,7 @@ impl Sheet {
             let content = self.content;
             return save_page(&mut self.file, record.is_simulated(), &|out| content(record, out));
         }
-        self.keep_earlier();
+        self.keep_earlier()?;
         let lacks = self.take_asked(record);
         let content = self.content;
         let exit = save_output(&mut self.file, &|out| content(record, out))?;

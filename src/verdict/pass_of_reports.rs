@@ -4,7 +4,7 @@
 use super::claim::Judge;
 use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
-use crate::diagnose::{Summary, missing_reads};
+use crate::diagnose::{Summary, missing_reads, missing_writes};
 use crate::record::{Outcome, ReportedStep};
 use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
@@ -52,6 +52,13 @@ impl Judge<'_> {
         if let Some((_, told)) = missing_reads(s) {
             let reason = format!(
                 "the mean is met, but {told}: memory may have answered them, or blocks that were never written; write the whole range once, and read it with direct I/O"
+            );
+            return (Outcome::Inconclusive, reason);
+        }
+        if let Some((_, told)) = missing_writes(s) {
+            let reason = format!(
+                "the mean is met, but {told}: memory may hold them, as with a filesystem that takes no direct writes; write to the device itself, or to \
+                 a filesystem that takes them"
             );
             return (Outcome::Inconclusive, reason);
         }

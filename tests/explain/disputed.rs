@@ -145,6 +145,65 @@ fn blocks_that_repeat_pass_nothing() {
     }
 }
 
+/// Direct writes that a filesystem takes into the page cache are not the volume's.
+#[test]
+fn writes_that_the_disk_did_not_complete_pass_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = step("one", "rw = \"randwrite\"\niodepth = 32", "latency = '300us', iops-cap = 2810");
+    let (_, report) = report_of(dir.path(), &load, &PL1, "json");
+    let seen = |ios: u64, merges: u64| {
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        report["disk_util"] = json!([{"name": "vdb", "read_ios": 0, "write_ios": ios, "read_merges": 0, "write_merges": merges,
+            "read_ticks": 0, "write_ticks": 100, "in_queue": 100, "util": 99.0}]);
+        verdict(dir.path(), &report.to_string(), &PL1)
+    };
+    for (ios, merges) in [(850_000, 0), (400_000, 450_000)] {
+        let (code, told) = seen(ios, merges);
+        assert_eq!(code, Some(0), "{ios} {merges}: {told}");
+    }
+    let (code, told) = seen(300_000, 0);
+    assert!(code == Some(5) && told.contains("memory may hold them"), "{told}");
+}
+
+/// Without the row of a client the others are not all.
+#[test]
+fn the_rate_of_some_clients_is_no_rate_of_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = step("one", "rw = \"randread\"\niodepth = 256", "latency = '300us', iops-cap = 1405");
+    let (_, report) = report_of(dir.path(), &load, &PL1, "json");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let host = |name: &str, host: &str, times: f64| {
+        let mut row = report["jobs"][0].clone();
+        (row["jobname"], row["hostname"]) = (json!(name), json!(host));
+        for key in ["total_ios", "io_bytes", "io_kbytes", "iops", "bw", "bw_bytes"] {
+            if let Some(value) = row["read"][key].as_f64() {
+                row["read"][key] =
+                    if value.fract() == 0.0 { json!((value * times) as u64) } else { json!(value * times) };
+            }
+        }
+        row
+    };
+    let judged = |rows: Vec<Value>| {
+        let mut all = report.clone();
+        all.as_object_mut().unwrap().remove("jobs");
+        all["client_stats"] = json!(rows);
+        verdict(dir.path(), &all.to_string(), &PL1)
+    };
+    let (sum, one, two) = (host("All clients", "h2", 2.0), host("one", "h1", 1.0), host("one", "h2", 1.0));
+    let (code, told) = judged(vec![one.clone(), sum.clone()]);
+    assert!(code == Some(6) && told.contains("the rows of some are missing"), "{code:?} {told}");
+    // All of them are judged as one, as soon as their volumes are named.
+    let (code, told) = judged(vec![one, two, sum]);
+    assert!(
+        code == Some(6) && told.contains("name the volumes of the other hosts with --with"),
+        "{code:?} {told}"
+    );
+    let named = [&PL1[..], &["--with", "alibaba:cloud_essd.PL1:20GiB"]].concat();
+    let (code, told) =
+        verdict(dir.path(), &std::fs::read_to_string(dir.path().join("report")).unwrap(), &named);
+    assert!(code == Some(1) && told.contains("of 5,600"), "{code:?} {told}");
+}
+
 /// fio holds back the named direction of a mix alone.
 #[test]
 fn a_rate_of_one_direction_holds_no_mix_back() {

@@ -375,6 +375,9 @@ fn a_file_that_a_job_reads_is_not_made_longer_where_an_option_has_its_name() {
         read(more).ended(3).says(&["refused to write to data", "it would be made longer"]);
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }
+    let by_format = "fio --name=a --rw=read --filename_format=data --size=2m --bs=64k";
+    bench.run(&by_format.split(' ').collect::<Vec<_>>()).ended(3).says(&["it would be made longer"]);
+    assert!(std::fs::read(&file).unwrap() == before);
     // Another job writes it, so that it was given up.
     read("--name=b --rw=write --filename=data --size=64k").ended(0);
 }

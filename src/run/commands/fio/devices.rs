@@ -248,7 +248,11 @@ pub fn spare_short_files(
 ) -> Result<(), Failure> {
     let others = command.jobs.iter().filter(|job| !reads_only(job) || removes_files(job)).flat_map(files);
     let given_up: HashSet<(u64, u64)> = others.filter_map(|path| identity(&path)).collect();
-    let reads_named = |job: &&Job| reads_only(job) && !removes_files(job) && job.given("filename").is_some();
+    // A format without a variable is a name.
+    let format = |job: &Job| job.text("filename_format").filter(|format| !format.is_empty());
+    let is_named =
+        |job: &Job| job.given("filename").is_some() || format(job).is_some_and(|f| !f.contains('$'));
+    let reads_named = |job: &&Job| reads_only(job) && !removes_files(job) && is_named(job);
     for job in command.jobs.iter().filter(reads_named) {
         let all = files(job);
         for path in &all {

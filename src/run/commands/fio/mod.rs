@@ -457,7 +457,7 @@ fn record_and_logs(
         std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, &used)?;
     leftover::tell_of_outputs(all.iter().map(|file| file.path()));
-    record.iter_mut().for_each(Sheet::keep_earlier);
+    record.iter_mut().try_for_each(Sheet::keep_earlier)?;
     Ok((record, logs))
 }
 
