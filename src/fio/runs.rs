@@ -61,9 +61,14 @@ fn is_sum(of_clients: bool, job: &OutputRow) -> bool {
     of_clients && job.name == "All clients"
 }
 
+/// Whether the rows are those of clients, which tell their hosts.
+fn is_of_clients(output: &Output) -> bool {
+    output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients")
+}
+
 /// Whether a row is the sum of the rows of several hosts.
 pub fn is_sum_of_clients(output: &Output, job: &OutputRow) -> bool {
-    is_sum(output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients"), job)
+    is_sum(is_of_clients(output), job)
 }
 
 /// Share by which the rows of clients may differ from their sum.
@@ -71,7 +76,7 @@ const SUMS_DIFFER: f64 = 0.01;
 
 /// In words, that the rows of clients lack what their sum has: the row of a client is missing.
 pub fn lacks_clients(output: &Output) -> Option<String> {
-    let of_clients = output.jobs.iter().any(|job| is_sum(true, job));
+    let of_clients = is_of_clients(output);
     let (sums, clients): (Vec<_>, Vec<_>) = output.jobs.iter().partition(|job| is_sum(of_clients, job));
     let [sum] = sums.as_slice() else { return None };
     let (all, told) = (moved_ios(sum), clients.iter().map(|job| moved_ios(job)).sum::<f64>());
@@ -84,8 +89,8 @@ pub fn lacks_clients(output: &Output) -> Option<String> {
 pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();
     let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
+    let of_clients = is_of_clients(output);
     // A row whose figures cannot be says that much.
-    let of_clients = output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients");
     let says = |j: &&OutputRow| moved_ios(j) > 0.0 || !j.impossible.is_empty();
     for job in output.jobs.iter().filter(says).filter(|j| !is_sum(of_clients, j)) {
         let clone = |other: &&OutputRow| {

@@ -198,6 +198,7 @@ mod tests {
             agree(&started);
         }
     }
+
     /// Foreign bytes hold integers of the whole range.
     #[test]
     fn times_and_groups_of_any_size_are_compared() {

@@ -37,6 +37,14 @@ fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, Strin
     (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// fio's JSON with these options of its first job beside its own.
+fn with_options(report: &str, options: &Value) -> String {
+    let mut report: Value = serde_json::from_str(report).unwrap();
+    let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
+    listed.extend(options.as_object().unwrap().clone());
+    report.to_string()
+}
+
 #[test]
 fn a_part_of_a_report_does_not_pass() {
     let dir = tempfile::tempdir().unwrap();
@@ -96,10 +104,7 @@ fn judged_with(folder: &Path, rw: &str, options: &Value) -> (Option<i32>, String
     let load = format!("rw = \"{rw}\"\niodepth = 32");
     let device = "latency = '300us', iops-cap = 2810";
     let (_, report) = report_of(folder, &step("one", &load, device), &PL1, "json");
-    let mut report: Value = serde_json::from_str(&report).unwrap();
-    let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
-    listed.extend(options.as_object().unwrap().clone());
-    verdict(folder, &report.to_string(), &PL1)
+    verdict(folder, &with_options(&report, options), &PL1)
 }
 
 /// A job stays within its files, whatever `size` asks for, and within what a share or an offset leaves of the volume.
@@ -212,9 +217,7 @@ fn a_rate_of_one_direction_holds_no_mix_back() {
     let (_, report) =
         report_of(dir.path(), &step("one", load, "latency = '300us', iops-cap = 2400"), &PL1, "json");
     let with = |option: &str, value: &str| {
-        let mut report: Value = serde_json::from_str(&report).unwrap();
-        report["jobs"][0]["job options"][option] = json!(value);
-        let judged = verdict(dir.path(), &report.to_string(), &PL1);
+        let judged = verdict(dir.path(), &with_options(&report, &json!({option: value})), &PL1);
         let (_, told) = volproof(dir.path(), &["explain", "report", "--judge-simulated"]);
         (judged, told)
     };
