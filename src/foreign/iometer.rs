@@ -10,12 +10,14 @@ use crate::record::{
     Band, Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedLatency,
     ReportedStep, Spacing,
 };
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, gcd};
 
 /// More access specifications are not looked up.
 const MOST_SPECIFICATIONS: usize = 1024;
 /// More targets are not named.
 const MOST_TARGETS: usize = 64;
+/// Bytes of a sector, in which Iometer counts.
+const SECTOR: u64 = 512;
 
 /// Reads Iometer's results.
 #[derive(Default)]
@@ -38,14 +40,27 @@ struct IometerFile {
     columns: HashMap<String, usize>,
     run: Option<ReportedStep>,
     /// Disks of all workers that the row `ALL` counts.
-    disks: Option<u64>,
-    depth: u64,
-    queues: u64,
-    targets: Vec<String>,
+    counted: Option<u64>,
+    disks: IometerDisks,
     /// Some rows of the disks of a run are missing.
     lacks_disks: bool,
     runs: Vec<ReportedStep>,
     more: usize,
+}
+
+/// What the rows of the disks of a run say.
+#[derive(Default)]
+struct IometerDisks {
+    /// Sum of the depths of all queues.
+    depth: u64,
+    queues: u64,
+    targets: Vec<String>,
+    /// Sectors of the smallest part that is used of a disk; absent for whole disks.
+    part: Option<u64>,
+    /// Sectors before the part that begins first.
+    start: Option<u64>,
+    /// All parts begin at multiples of so many sectors; 0 for the start of a disk.
+    unit: u64,
 }
 
 /// The load of an access specification; of several lines, what they share.
@@ -57,8 +72,8 @@ struct IometerSpecification {
     random: Option<u32>,
     /// Milliseconds between bursts.
     delay: u64,
-    /// Random I/Os begin at multiples of so many bytes; 0 for sectors.
-    align: u64,
+    /// Random I/Os begin at multiples of so many bytes: of the lines the most, and the least.
+    align: Option<(u64, u64)>,
     lines: usize,
 }
 
@@ -148,20 +163,14 @@ impl IometerFile {
         let cell = |name: &str| self.columns.get(name).and_then(|i| cells.get(*i)).copied();
         match cells[0] {
             "ALL" => {
-                let (run, disks) = (run(&cell), cell("# Disks").and_then(printed::whole));
+                let (run, counted) = (run(&cell), cell("# Disks").and_then(printed::whole));
                 self.close();
-                (self.run, self.disks) = (Some(run), disks);
+                (self.run, self.counted) = (Some(run), counted);
             }
+            "WORKER" if self.run.is_some() => self.disks.part(&cell),
             "DISK" if self.run.is_some() => {
-                self.queues += 1;
-                self.depth =
-                    self.depth.saturating_add(cell("Queue Depth").and_then(printed::whole).unwrap_or(0));
-                if let Some(name) = cell("Target Name").map(target)
-                    && self.targets.len() < MOST_TARGETS
-                    && !self.targets.contains(&name)
-                {
-                    self.targets.push(name);
-                }
+                self.disks.part(&cell);
+                self.disks.queue(&cell);
             }
             _ => {}
         }
@@ -169,15 +178,16 @@ impl IometerFile {
 
     /// The run of the row `ALL` that was seen last, with what the rows of disks after it said.
     fn close(&mut self) {
-        let (depth, queues) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.queues));
-        let (targets, disks) = (std::mem::take(&mut self.targets), self.disks.take());
+        let (mut disks, counted) = (std::mem::take(&mut self.disks), self.counted.take());
         // A part of the disks says nothing of the jobs and queues of all.
-        let lacks_disks = queues > 0 && disks.is_some_and(|disks| disks > queues);
+        let lacks_disks = disks.queues > 0 && counted.is_some_and(|counted| counted > disks.queues);
         self.lacks_disks |= lacks_disks;
-        let (depth, queues) = if lacks_disks { (0, 0) } else { (depth, queues) };
+        if lacks_disks {
+            (disks.depth, disks.queues) = (0, 0);
+        }
         let Some(mut run) = self.run.take() else { return };
         let specification = self.specifications.get(&run.name).cloned().unwrap_or_default();
-        run.conditions = self.conditions(&specification, depth, queues, targets);
+        run.conditions = self.conditions(&specification, disks);
         for f in [&mut run.read, &mut run.write, &mut run.mixed].into_iter().flatten() {
             let seconds = f.ios.get().zip(f.iops.get()).filter(|(_, x)| *x > 0.0).map(|(n, x)| n as f64 / x);
             f.runtime = match seconds {
@@ -188,13 +198,9 @@ impl IometerFile {
         if self.runs.len() < super::MOST_RUNS { self.runs.push(run) } else { self.more += 1 }
     }
 
-    fn conditions(
-        &self,
-        specification: &IometerSpecification,
-        depth: u64,
-        queues: u64,
-        targets: Vec<String>,
-    ) -> Conditions {
+    fn conditions(&self, specification: &IometerSpecification, disks: IometerDisks) -> Conditions {
+        let spacing = specification.spacing(&disks);
+        let IometerDisks { depth, queues, targets, part, .. } = disks;
         let even = queues > 0 && depth > 0 && depth.is_multiple_of(queues);
         Conditions {
             rw: specification.pattern().map(str::to_string).into(),
@@ -211,7 +217,8 @@ impl IometerFile {
             time_based: true.into(),
             runtime: self.runtime.into(),
             ramp: self.ramp.into(),
-            spacing: specification.spacing().into(),
+            size: part.map(|sectors| Bytes(sectors.saturating_mul(SECTOR))).into(),
+            spacing: spacing.into(),
             reads_percent: specification.reads.filter(|p| *p > 0 && *p < 100).into(),
             pace: match specification.delay {
                 0 => Known::Unknown,
@@ -222,6 +229,32 @@ impl IometerFile {
                 .into(),
             },
             ..Conditions::default()
+        }
+    }
+}
+
+impl IometerDisks {
+    /// The part of a disk that the row of a worker or of its disk tells.
+    fn part<'a>(&mut self, cell: &dyn Fn(&str) -> Option<&'a str>) {
+        let number = |name: &str| cell(name).and_then(printed::whole);
+        let part = number("Maximum Size").filter(|part| *part > 0);
+        self.part = self.part.into_iter().chain(part).min();
+        if let Some(start) = number("Starting Sector") {
+            self.start = self.start.into_iter().chain([start]).min();
+            self.unit = gcd(self.unit, start);
+        }
+    }
+
+    /// The queue and the name that the row of a disk tells.
+    fn queue<'a>(&mut self, cell: &dyn Fn(&str) -> Option<&'a str>) {
+        self.queues += 1;
+        let depth = cell("Queue Depth").and_then(printed::whole).unwrap_or(0);
+        self.depth = self.depth.saturating_add(depth);
+        if let Some(name) = cell("Target Name").map(target)
+            && self.targets.len() < MOST_TARGETS
+            && !self.targets.contains(&name)
+        {
+            self.targets.push(name);
         }
     }
 }
@@ -238,16 +271,31 @@ impl IometerSpecification {
         };
         (self.reads, self.random) = (same(self.reads, reads), same(self.random, random));
         self.delay = self.delay.max(number(4).unwrap_or(0));
-        self.align = self.align.max(number(6).unwrap_or(0));
+        // 0 is the boundary of a sector.
+        let align = number(6).unwrap_or(0).max(SECTOR);
+        self.align =
+            Some(self.align.map_or((align, align), |(most, least)| (most.max(align), least.min(align))));
         self.lines += 1;
     }
 
-    /// Where the I/Os lie: an alignment leaves out what lies between. Iometer's own one, of sectors, is that of every such test.
-    fn spacing(&self) -> Option<Spacing> {
-        let (block, _) = self.block.filter(|(low, high)| low == high && self.random > Some(0))?;
-        let apart = Some(self.align).filter(|align| *align > block.0)?;
-        let share = Spacing::share(block.0 as f64, apart as f64);
-        Spacing::of(vec![format!("align {apart}")], share, 1, Some(block), apart)
+    /// Where the I/Os lie: an alignment beyond their size leaves out what lies between, and one below the blocks of a disk has I/Os begin within them.
+    fn spacing(&self, disks: &IometerDisks) -> Option<Spacing> {
+        let bytes = |sectors: u64| Bytes(sectors.saturating_mul(SECTOR));
+        let block = self.block.filter(|(low, high)| low == high).map(|(low, _)| low);
+        let (most, least) = self.align.filter(|_| self.random > Some(0)).unwrap_or_default();
+        let apart = block.map_or(0, |block| block.0.max(most));
+        let share = block.map_or(1.0, |block| Spacing::share(block.0 as f64, apart as f64));
+        let start = disks.start.filter(|start| *start > 0).map(bytes);
+        let unit = gcd(if least > 0 { least } else { apart }, bytes(disks.unit).0);
+        let of_start = start.map(|start| format!("starting sector {}", start.0 / SECTOR));
+        let of_align = (least > 0).then(|| match least {
+            SECTOR => "align on sector boundaries".to_string(),
+            _ => format!("align {most}"),
+        });
+        let options: Vec<String> = of_align.into_iter().chain(of_start).collect();
+        let plain = start.map(|_| Spacing { options: options.clone(), ..Spacing::default() });
+        let spacing = Spacing::of(options, share, 1, block, unit).or(plain)?;
+        Some(Spacing { starts_at: start, ..spacing })
     }
 
     /// The pattern, where all accesses share it.
