@@ -69,8 +69,8 @@ pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
-    Band, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency,
-    ReportedRequests, ReportedStep, ReportedSync,
+    Band, LeftOut, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
+    ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};

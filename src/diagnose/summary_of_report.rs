@@ -21,7 +21,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         // The mean over all requests is that of the data where there are no other requests.
         [] => reported.mixed.as_ref().and_then(|all| {
             let mean = all.latency()?.1.mean;
-            ((all.count() - total).abs() <= 1.0 + 0.01 * total).then_some(mean)
+            reported.are_without_flushes(all.count()).then_some(mean)
         }),
         _ => (latencies.len() == parts.len() && latencies.iter().all(|(_, l)| l.mean > 0.0) && total > 0.0)
             .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total),

@@ -161,8 +161,8 @@ pub fn latencies(step: &StepRecord) -> Vec<String> {
         return step.directions().map(|(d, f)| own_latency(d.name(), &f.service_latency_ns)).collect();
     };
     let flushes = reported
-        .sync
-        .iter()
+        .timed_flushes()
+        .into_iter()
         .map(|s| latency_line("flush", "", (s.latency.mean, s.latency.max), Some(("", &s.latency))));
     let parts = reported.parts();
     let of_parts = parts.iter().filter_map(|(name, f)| latency_of(name, f));
@@ -268,8 +268,10 @@ pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<Stri
 /// Why fewer requests were in flight than were asked for, of which only this share was there.
 fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
-    let left =
-        s.flushes.and_then(|f| Some(1.0 - share - f.count? * f.mean_ns / (s.window?.0 as f64 * s.jobs?)));
+    let left = s
+        .flushes
+        .filter(|f| f.mean_ns > 0.0)
+        .and_then(|f| Some(1.0 - share - f.count? * f.mean_ns / (s.window?.0 as f64 * s.jobs?)));
     let drained = s.drained_queue.as_ref().filter(|_| s.offered.is_none());
     if let Some(DrainedQueue { option, left }) = drained {
         return format!(
@@ -321,7 +323,7 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> 
         ));
     }
     let p99 = match &step.reported {
-        Some(reported) => reported.sync.as_ref()?.latency.percentiles.get("99").copied(),
+        Some(reported) => reported.timed_flushes()?.latency.percentiles.get("99").copied(),
         None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
     };
     let count = s

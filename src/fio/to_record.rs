@@ -141,6 +141,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
             number: if job.error != 0 { job.error } else { job.first_error.unwrap_or(0) },
         }),
         rate_of_latency: false,
+        left_out: None,
         rate_impossible: unlike.is_some() || job.impossible.iter().any(Impossible::of_rate),
         impossible: job.impossible.iter().map(Impossible::to_string).chain(unlike).collect(),
         read: of(Direction::Read),

@@ -1,14 +1,24 @@
 //! ioping: its text, and the plain numbers of `-p` and `-B`.
 //!
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
-//! reciprocal of the latency.
+//! reciprocal of the latency. Each write is flushed, and its time contains the flush, unless `-C` is given.
 
-use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
+use std::path::Path;
+
+use super::pasted_command::{self, PastedOption, PastedValue};
+use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
-    Conditions, Known, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures, ReportedLatency,
-    ReportedStep,
+    Conditions, Known, LeftOut, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures,
+    ReportedLatency, ReportedStep, Spacing,
 };
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, gcd, grouped, significant};
+
+/// Counts that differ by no more than this share may be the same count, of which three digits are printed.
+const ROUNDED: f64 = 0.01;
+/// A load that spent no more than this share of its time outside of its requests made no pauses.
+const IDLE: f64 = 0.1;
+/// Files that ioping makes in a folder: of this size, with `-R` of the other.
+const FILE: [Bytes; 2] = [Bytes::mib(1), Bytes::mib(64)];
 
 /// Reads reports of ioping.
 #[derive(Default)]
@@ -19,12 +29,24 @@ pub struct IopingReader {
     rows: IopingRows,
 }
 
+/// What the requests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IopingWay {
+    Read,
+    Write,
+    /// One and the other in turn (`-G`).
+    Both,
+}
+
 /// Options of the command line.
 #[derive(Clone, Default)]
 struct IopingCall {
     direct: bool,
+    /// `-C`: reads may come from the page cache, and no write is flushed.
     cached: bool,
     writes: bool,
+    /// `-G`: reads and writes in turn.
+    mixed: bool,
     linear: bool,
     /// `-Y`, `-y`: a write returns when it is durable.
     durable: bool,
@@ -32,9 +54,20 @@ struct IopingCall {
     rapid: bool,
     /// `-i`, as it was given.
     interval: Option<String>,
+    /// `-r` or `-l`, as it was given: a pause makes the rate.
+    limit: Option<String>,
     block: Option<Bytes>,
     /// `-S`: the part of the target that is used.
     range: Option<Bytes>,
+    /// `-o`: where that part begins.
+    offset: Option<Bytes>,
+    /// `-a`: requests at the start that are not counted; one, if it is not given.
+    warm_up: Option<u64>,
+    /// `-T`: a request that takes longer is not counted.
+    longest: Option<String>,
+    /// `-t`: a request that takes less is not counted.
+    shortest: Option<String>,
+    target: Option<String>,
 }
 
 /// Requests that were printed one by one.
@@ -42,7 +75,7 @@ struct IopingCall {
 struct IopingRequests {
     target: Option<String>,
     block: Option<Bytes>,
-    writes: bool,
+    way: Option<IopingWay>,
     count: u64,
     sum: f64,
     min: u64,
@@ -56,10 +89,14 @@ struct IopingTotals {
     count: Option<f64>,
     time: Option<Nanos>,
     bytes: Option<Bytes>,
-    writes: Option<bool>,
+    way: Option<IopingWay>,
     rate: Option<f64>,
     /// Bytes a second.
     speed: Option<Bytes>,
+    /// All requests, and the whole time.
+    all: Option<(f64, Nanos)>,
+    /// Requests that were too slow or too fast to be counted, as printed.
+    ignored: Vec<String>,
 }
 
 /// Rows of plain numbers, one for each period.
@@ -70,6 +107,8 @@ struct IopingRows {
     /// Nanoseconds in requests.
     time: f64,
     bytes: f64,
+    /// All requests, and nanoseconds of the whole time.
+    all: (u64, f64),
     min: u64,
     max: u64,
     /// Least and most bytes a second, their sum and the sum of their squares.
@@ -96,6 +135,11 @@ impl LineReader for IopingReader {
             && let Some((count, rest)) = text.split_once(" requests completed in ")
         {
             totals.completed(count, rest);
+        } else if let Some(totals) = &mut self.totals
+            && text.contains("generated ")
+            && text.contains(" requests in ")
+        {
+            totals.generated(text);
         } else if let Some(values) = text.strip_prefix("min/avg/max/mdev = ")
             && self.totals.is_some()
         {
@@ -128,12 +172,12 @@ impl IopingReader {
         let raw = seen.totals.is_none() && seen.rows.periods > 0;
         let form = if raw { ReportForm::Raw } else { ReportForm::Text };
         let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", form);
-        let (mut figures, writes) = match (&seen.totals, end) {
+        let (mut figures, way) = match (&seen.totals, end) {
             (Some(totals), end) => {
                 if end.is_none() {
                     report.partial = Some("it breaks off within ioping's statistics".into());
                 }
-                (totals.figures(end), totals.writes)
+                (totals.figures(end), totals.way)
             }
             (None, _) if raw => (seen.rows.figures(), None),
             (None, _) if seen.requests.count > 0 => {
@@ -148,25 +192,32 @@ impl IopingReader {
         {
             figures.bytes = Bytes(n.saturating_mul(block.0));
         }
-        let printed = (seen.requests.count > 0).then_some(seen.requests.writes);
-        let writes = match writes.or(printed).or(call.map(|c| c.writes)) {
-            Some(writes) => writes.into(),
-            None => {
-                Known::assumed(false, "ioping reads unless -W is given, and the command is not in the report")
-            }
+        let way = match way.or(seen.requests.way).or(call.map(IopingCall::way)) {
+            Some(way) => way.into(),
+            None => Known::assumed(
+                IopingWay::Read,
+                "ioping reads unless -W is given, and the command is not in the report",
+            ),
         };
         let wrong = seen.totals.as_ref().and_then(IopingTotals::contradiction);
+        let (left_out, pause) = (seen.left_out(), pause(call).or_else(|| seen.idle()));
+        report.notes.extend(left_out.iter().map(|left| left.words.clone()));
         let target = seen.totals.and_then(|t| t.target).or(seen.requests.target);
+        let target = target.or_else(|| call?.target.clone());
         let mut step = ReportedStep {
             name: "ioping".into(),
             rows: 1,
-            conditions: conditions(call, &writes, block, target),
+            conditions: conditions(call, &way, block, target, pause),
             rate_impossible: wrong.is_some(),
             rate_of_latency: true,
             impossible: wrong.into_iter().collect(),
+            left_out,
             ..ReportedStep::default()
         };
-        set(&mut step, writes.get() == Some(false), figures);
+        match way.get() {
+            Some(IopingWay::Both) => step.mixed = Some(figures),
+            way => set(&mut step, way == Some(IopingWay::Read), figures),
+        }
         if step.ios() > 0.0 {
             report
                 .notes
@@ -174,6 +225,46 @@ impl IopingReader {
             report.add(step);
         }
         found.add(report);
+    }
+
+    /// Requests that are not among the figures.
+    fn left_out(&self) -> Option<LeftOut> {
+        let longest = self.call.as_ref().and_then(|call| call.longest.as_ref());
+        let shortest = self.call.as_ref().and_then(|call| call.shortest.as_ref());
+        let ignored = self.totals.as_ref().map_or(&[][..], |totals| &totals.ignored);
+        let printed = |what: &str| ignored.iter().any(|n| n.ends_with(what));
+        let (mut slow, mut quick) =
+            (longest.is_some() || printed("too slow"), shortest.is_some() || printed("too fast"));
+        let mut words = Vec::new();
+        words.extend(longest.map(|t| format!("requests that took longer than {t} (-T {t})")));
+        words.extend(shortest.map(|t| format!("requests that took less than {t} (-t {t})")));
+        words.extend(ignored.iter().map(|n| format!("requests, {n}")));
+        if words.is_empty() {
+            let (counted, all) = self.uncounted()?;
+            (slow, quick) = (true, true);
+            words.push(format!("{} of {} requests", grouped(all - counted), grouped(all)));
+        }
+        Some(LeftOut { words: format!("its figures leave out {}", words.join(" and ")), slow, quick })
+    }
+
+    /// Requests among the figures, and all of them, where more than those of the warm-up are missing.
+    fn uncounted(&self) -> Option<(u64, u64)> {
+        let (counted, all, rounded) = match &self.totals {
+            Some(totals) => (totals.count?, totals.all?.0, ROUNDED),
+            None => (self.rows.count as f64, self.rows.all.0 as f64, 0.0),
+        };
+        let warm_up = self.call.as_ref().and_then(|call| call.warm_up).unwrap_or(1) as f64;
+        (all > (1.0 + rounded) * (counted + warm_up)).then_some((counted as u64, all as u64))
+    }
+
+    /// Pauses that the whole time shows, whatever the options. Requests without statistics are taken to be like the others.
+    fn idle(&self) -> Option<String> {
+        let (counted, busy, (requests, whole)) = match &self.totals {
+            Some(t) => (t.count?, t.time?.as_seconds(), t.all.map(|(n, time)| (n, time.as_seconds()))?),
+            None => (self.rows.count as f64, self.rows.time, (self.rows.all.0 as f64, self.rows.all.1)),
+        };
+        let share = 1.0 - busy * requests / (counted * whole).max(f64::MIN_POSITIVE);
+        (share > IDLE).then(|| format!("pauses of {} % of the time", significant(100.0 * share)))
     }
 
     /// The block: as printed with a request, of the command, or what bytes over requests come to.
@@ -198,26 +289,32 @@ impl IopingReader {
 
 fn conditions(
     call: Option<&IopingCall>,
-    writes: &Known<bool>,
+    way: &Known<IopingWay>,
     block: Known<(Bytes, Bytes)>,
     target: Option<String>,
+    pause: Option<String>,
 ) -> Conditions {
-    let reads = writes.get() == Some(false);
-    let pattern = |linear: bool| match (reads, linear) {
-        (true, false) => "randread",
-        (true, true) => "read",
-        (false, false) => "randwrite",
-        (false, true) => "write",
+    let reads = way.get() == Some(IopingWay::Read);
+    let pattern = |linear: bool| match (way.get().unwrap_or(IopingWay::Read), linear) {
+        (IopingWay::Read, false) => "randread",
+        (IopingWay::Read, true) => "read",
+        (IopingWay::Write, false) => "randwrite",
+        (IopingWay::Write, true) => "write",
+        (IopingWay::Both, false) => "randrw",
+        (IopingWay::Both, true) => "rw",
     };
-    let rw = match (call, writes) {
+    let rw = match (call, way) {
         (Some(call), Known::Said(_)) => Known::Said(pattern(call.linear).to_string()),
         _ => Known::assumed(
             pattern(call.is_some_and(|c| c.linear)).into(),
             "ioping goes to random places unless -L is given, and reads unless -W is",
         ),
     };
+    let folder = target.as_deref().is_some_and(is_folder);
     Conditions {
         rw,
+        size: call.map_or(Known::Unknown, |call| call.range(folder, block.get().map(|(_, high)| high))),
+        spacing: call.and_then(|call| call.spacing(block.get().map(|(low, _)| low))).into(),
         block,
         engine: "ioping".to_string().into(),
         blocking: true.into(),
@@ -225,28 +322,46 @@ fn conditions(
         // It begins anew at the end of the file: its count, its time or Ctrl-C ends it.
         time_based: true.into(),
         direct: match call {
-            Some(call) => (call.direct && !call.cached).into(),
+            Some(call) => call.direct.into(),
             None => Known::assumed(
                 false,
                 "ioping goes through the page cache unless -D is given, and the command is not in the report",
             ),
         },
+        own_files: match folder {
+            true => {
+                Known::assumed(true, "ioping makes a file of its own in a folder, as its target mostly is")
+            }
+            false => Known::Unknown,
+        },
         targets: target.map(|t| vec![t.into()]).into(),
-        size: call.and_then(|c| c.range).into(),
-        fsync: call.map(|c| u32::from(c.durable)).into(),
-        pace: Pace { pause_option: pause(call), ..Pace::default() }.into(),
+        reads_percent: (way.get() == Some(IopingWay::Both)).then_some(50).into(),
+        // It flushes after each write, through the page cache or not.
+        fsync: call.map(|c| u32::from(!reads && (c.durable || !c.cached))).into(),
+        pace: Pace { pause_option: pause, ..Pace::default() }.into(),
         ..Conditions::default()
     }
+}
+
+/// No device, and a name without an extension.
+fn is_folder(target: &str) -> bool {
+    let plain = !target.starts_with("/dev/") && Path::new(target).extension().is_none();
+    plain || target.ends_with('/')
 }
 
 /// The pause between two requests: a second, unless the command says otherwise.
 fn pause(call: Option<&IopingCall>) -> Option<String> {
     let Some(call) = call else { return Some("a second, unless -i or -R was given".into()) };
-    match &call.interval {
-        Some(interval) if printed::time(interval).is_some_and(|t| t.0 == 0) || interval == "0" => None,
-        Some(interval) => Some(format!("-i {interval}")),
-        None => (!call.rapid).then(|| "a second, since the command has no -i".into()),
+    match (&call.limit, &call.interval) {
+        (Some(limit), _) => Some(limit.clone()),
+        (None, Some(interval)) => (!is_zero(interval)).then(|| format!("-i {interval}")),
+        (None, None) => (!call.rapid).then(|| "a second, since the command has no -i".into()),
     }
+}
+
+/// Zero, of whatever unit.
+fn is_zero(text: &str) -> bool {
+    printed::with_unit(text).is_some_and(|(x, _)| x == 0.0)
 }
 
 impl IopingRequests {
@@ -254,11 +369,13 @@ impl IopingRequests {
         let warm_up = time.contains("(warmup)");
         let time = time.split('(').next().unwrap_or_default();
         let Some(time) = printed::time(time) else { return };
-        for (way, writes) in [(" <<< ", false), (" >>> ", true), (" from ", false), (" to ", true)] {
-            if let Some((size, rest)) = head.split_once(way) {
+        let (read, write) = (IopingWay::Read, IopingWay::Write);
+        for (arrow, way) in [(" <<< ", read), (" >>> ", write), (" from ", read), (" to ", write)] {
+            if let Some((size, rest)) = head.split_once(arrow) {
                 self.block = printed::size(size.trim_end_matches("bytes").trim()).or(self.block);
                 self.target = rest.rsplit_once(": request=").map(|(t, _)| plain_target(t));
-                self.writes = writes;
+                let alike = self.way.is_none_or(|before| before == way);
+                self.way = Some(if alike { way } else { IopingWay::Both });
                 break;
             }
         }
@@ -304,9 +421,23 @@ impl IopingTotals {
             } else if let Some(speed) = part.strip_suffix("/s") {
                 self.speed = printed::size(speed);
             } else if let Some(size) = part.strip_suffix(" read") {
-                (self.bytes, self.writes) = (printed::size(size), Some(false));
+                (self.bytes, self.way) = (printed::size(size), Some(IopingWay::Read));
             } else if let Some(size) = part.strip_suffix(" written") {
-                (self.bytes, self.writes) = (printed::size(size), Some(true));
+                (self.bytes, self.way) = (printed::size(size), Some(IopingWay::Write));
+            } else if let Some(size) = printed::size(part) {
+                (self.bytes, self.way) = (Some(size), Some(IopingWay::Both));
+            }
+        }
+    }
+
+    /// `230 k too slow, generated 1.80 M requests in 10.0 min, 6.87 GiB, 3.00 k iops, 11.7 MiB/s`.
+    fn generated(&mut self, text: &str) {
+        for part in text.split(", ") {
+            if part.ends_with(" too slow") || part.ends_with(" too fast") {
+                self.ignored.push(part.to_string());
+            } else if let Some(rest) = part.strip_prefix("generated ") {
+                let all = rest.split_once(" requests in ");
+                self.all = all.and_then(|(n, time)| Some((printed::count(n)?, printed::time(time)?)));
             }
         }
     }
@@ -370,13 +501,14 @@ fn row(line: &str) -> Option<[u64; 10]> {
 
 impl IopingRows {
     fn add(&mut self, row: &[u64; 10]) {
-        let [n, time, _, bytes, min, _, max, deviation, ..] = *row;
+        let [n, time, _, bytes, min, _, max, deviation, all, all_time] = *row;
         let bytes = bytes as f64;
         self.min = if self.periods == 0 { min } else { self.min.min(min) };
         self.max = self.max.max(max);
         self.periods += 1;
         self.count = self.count.saturating_add(n);
         self.time += time as f64;
+        self.all = (self.all.0.saturating_add(all), self.all.1 + all_time as f64);
         self.bytes += bytes * time as f64 / 1e9;
         let (least, most, sum, squares) = self.rates;
         let least = if self.periods == 1 { bytes } else { least.min(bytes) };
@@ -419,17 +551,116 @@ fn plain_target(text: &str) -> String {
     text.rsplit_once(" (").map_or(text, |(name, _)| name).to_string()
 }
 
-fn call(arguments: &[&str]) -> IopingCall {
-    let has = |letter: char, word: &str| pasted_command::flag(arguments, letter) || arguments.contains(&word);
-    IopingCall {
-        direct: has('D', "-direct"),
-        cached: has('C', "-cached"),
-        writes: has('W', "-write"),
-        linear: has('L', "-linear"),
-        durable: has('Y', "-sync") || has('y', "-dsync"),
-        rapid: has('R', "-rapid"),
-        interval: pasted_command::value(arguments, 'i').map(String::from),
-        block: pasted_command::value(arguments, 's').and_then(printed::size),
-        range: pasted_command::value(arguments, 'S').and_then(printed::size),
+impl IopingCall {
+    fn way(&self) -> IopingWay {
+        match (self.mixed, self.writes) {
+            (true, _) => IopingWay::Both,
+            (false, true) => IopingWay::Write,
+            (false, false) => IopingWay::Read,
+        }
     }
+
+    /// The part of the target that is used. A file that ioping makes in a folder is small.
+    fn range(&self, folder: bool, block: Option<Bytes>) -> Known<Bytes> {
+        match self.range {
+            Some(range) => range.into(),
+            None if folder => Known::assumed(
+                FILE[usize::from(self.rapid)].max(block.unwrap_or_default()),
+                "the file that ioping makes in a folder, since the command has no -S",
+            ),
+            None => Known::Unknown,
+        }
+    }
+
+    /// Where that part begins.
+    fn spacing(&self, block: Option<Bytes>) -> Option<Spacing> {
+        let offset = self.offset.filter(|offset| offset.0 > 0)?;
+        let options = vec![format!("-o {}", offset.exact())];
+        let unit = block.map_or(offset.0, |block| gcd(block.0, offset.0));
+        let plain = Spacing { options: options.clone(), ..Spacing::default() };
+        let spacing = Spacing::of(options, 1.0, 1, block, unit).unwrap_or(plain);
+        Some(Spacing { starts_at: Some(offset), ..spacing })
+    }
+}
+
+/// A size as ioping takes it.
+fn size(text: &str) -> Option<Bytes> {
+    let whole = [("sector", 512), ("page", 4096)].into_iter().find_map(|(unit, bytes)| {
+        let n = printed::whole(text.strip_suffix(unit)?)?;
+        Some(Bytes(n.saturating_mul(bytes)))
+    });
+    whole.or_else(|| printed::size(text)).or_else(|| printed::size(text.strip_suffix('b')?))
+}
+
+/// ioping's options.
+const OPTIONS: [PastedOption; 34] = {
+    const fn option(letter: char, name: &'static str, value: PastedValue) -> PastedOption {
+        PastedOption { letter, name, value }
+    }
+    const NONE: PastedValue = PastedValue::Nowhere;
+    const ONE: PastedValue = PastedValue::Next;
+    [
+        option('h', "help", NONE),
+        option('v', "version", NONE),
+        option('k', "keep", NONE),
+        option('q', "quiet", NONE),
+        option('B', "batch", NONE),
+        option('I', "time", PastedValue::Attached),
+        option('J', "json", NONE),
+        option('R', "rapid", NONE),
+        option('L', "linear", NONE),
+        option('D', "direct", NONE),
+        option('C', "cached", NONE),
+        option('N', "nowait", NONE),
+        option('H', "hipri", NONE),
+        option('Y', "sync", NONE),
+        option('y', "dsync", NONE),
+        option('A', "async", NONE),
+        option('U', "uring", NONE),
+        option('W', "write", NONE),
+        option('G', "read-write", NONE),
+        option('E', "ignore-error", NONE),
+        option('s', "size", ONE),
+        option('S', "work-size", ONE),
+        option('o', "work-offset", ONE),
+        option('c', "count", ONE),
+        option('w', "work-time", ONE),
+        option('i', "interval", ONE),
+        option('b', "burst", ONE),
+        option('l', "speed-limit", ONE),
+        option('r', "rate-limit", ONE),
+        option('a', "warmup", ONE),
+        option('t', "min-time", ONE),
+        option('T', "max-time", ONE),
+        option('p', "print-count", ONE),
+        option('P', "print-interval", ONE),
+    ]
+};
+
+fn call(arguments: &[&str]) -> IopingCall {
+    let words = pasted_command::options(arguments, &OPTIONS);
+    let mut call =
+        IopingCall { target: words.operands.last().map(|t| t.to_string()), ..IopingCall::default() };
+    for (letter, value) in words.options {
+        let text = Some(value.to_string()).filter(|_| !is_zero(value));
+        match letter {
+            'D' => call.direct = true,
+            'C' => call.cached = true,
+            'W' => call.writes = true,
+            'G' => call.mixed = true,
+            'L' => call.linear = true,
+            'Y' | 'y' => call.durable = true,
+            'R' => call.rapid = true,
+            'i' => call.interval = Some(value.to_string()),
+            'r' | 'l' => call.limit = text.map(|text| format!("-{letter} {text}")).or(call.limit),
+            's' => call.block = size(value),
+            'S' => call.range = size(value),
+            'o' => call.offset = size(value),
+            'a' => call.warm_up = printed::whole(value),
+            'T' => call.longest = text,
+            't' => call.shortest = text,
+            _ => {}
+        }
+    }
+    call
 }

@@ -134,13 +134,25 @@ pub fn reports(text: &[u8]) -> ForeignReports {
         Box::new(iometer::IometerReader::default()),
     ];
     let mut found = ForeignReports::default();
-    for line in text.split(|b| *b == b'\n') {
+    let mut read = |line: &[u8]| {
         // Progress overwrites its line: only what stands last in it counts, and a report may stand there.
         for part in line.split(|b| *b == b'\r').filter(|part| !part.is_empty() || !line.contains(&b'\r')) {
             let part = String::from_utf8_lossy(&part[..part.len().min(LONGEST_LINE)]);
             readers.iter_mut().for_each(|r| r.line(&part, &mut found));
         }
+    };
+    let mut begun: Vec<u8> = Vec::new();
+    for line in text.split(|b| *b == b'\n') {
+        match pasted_command::continued(line) {
+            Some(part) if begun.len() < LONGEST_LINE => begun.extend(part),
+            _ if begun.is_empty() => read(line),
+            _ => {
+                begun.extend(line);
+                read(&std::mem::take(&mut begun));
+            }
+        }
     }
+    read(&begun);
     readers.iter_mut().for_each(|r| r.end(&mut found));
     found
 }

@@ -23,6 +23,10 @@ pub fn call<'a>(line: &'a str, programs: &[&str]) -> Option<PastedCall<'a>> {
     words.by_ref().take(PROMPT).find(|word| is_program(word))?;
     let mut arguments = Vec::new();
     while let Some(word) = words.next() {
+        // The rest of the line is a comment.
+        if word.starts_with('#') {
+            break;
+        }
         if let Some(target_follows) = redirection(word) {
             if target_follows {
                 words.next();
@@ -64,23 +68,99 @@ fn end_of_command(word: &str) -> usize {
     word.len()
 }
 
-/// The value of an option of one letter: `-s 4k` or `-s4k`.
-pub fn value<'a>(arguments: &[&'a str], letter: char) -> Option<&'a str> {
-    let option = format!("-{letter}");
-    let at = arguments.iter().position(|word| word.starts_with(&option) && !word.starts_with("--"))?;
-    Some(arguments[at][2..].trim_start_matches('='))
-        .filter(|v| !v.is_empty())
-        .or(arguments.get(at + 1).copied())
+/// An option of a program.
+pub struct PastedOption {
+    /// Its letter.
+    pub letter: char,
+    /// Its long name.
+    pub name: &'static str,
+    /// Where its value stands.
+    pub value: PastedValue,
 }
 
-/// A flag of one letter is there, alone or among others: `-RLD`.
-pub fn flag(arguments: &[&str], letter: char) -> bool {
-    let grouped = |word: &str| {
-        word.strip_prefix('-').is_some_and(|rest| {
-            !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphabetic()) && rest.contains(letter)
-        })
-    };
-    arguments.iter().any(|word| grouped(word))
+/// Where the value of an option stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PastedValue {
+    /// It has none.
+    Nowhere,
+    /// In the same word, if it has one.
+    Attached,
+    /// In the same word or in the next.
+    Next,
+}
+
+/// The words of a call as a program takes them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PastedWords<'a> {
+    /// Options by their letters, with their values; empty for none.
+    pub options: Vec<(char, &'a str)>,
+    /// All that belongs to no option.
+    pub operands: Vec<&'a str>,
+}
+
+/// The options of a call, for a program that takes long names behind one dash as well (`getopt_long_only`): `-s 4k`, `-s4k`, `-RLD`, `-size 4k`,
+/// `--size=4k`, and each beginning of a name that no other has.
+pub fn options<'a>(arguments: &[&'a str], known: &[PastedOption]) -> PastedWords<'a> {
+    let mut found = PastedWords::default();
+    let mut words = arguments.iter().copied();
+    while let Some(word) = words.next() {
+        let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+            found.operands.push(word);
+            continue;
+        };
+        if let Some((option, value)) = long_option(rest, known) {
+            let value = match value {
+                None if option.value == PastedValue::Next => words.next(),
+                value => value,
+            };
+            found.options.push((option.letter, value.unwrap_or_default()));
+        } else if !rest.starts_with('-') {
+            letters(rest, known, &mut words, &mut found);
+        }
+    }
+    found
+}
+
+/// The option of a long name, and what stands behind a `=`. One letter behind one dash is no long name.
+fn long_option<'a, 'k>(
+    word: &'a str,
+    known: &'k [PastedOption],
+) -> Option<(&'k PastedOption, Option<&'a str>)> {
+    let long = word.strip_prefix('-').or((word.len() > 1).then_some(word))?;
+    let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+    let mut begin_so = known.iter().filter(|option| option.name.starts_with(name));
+    let only = begin_so.next().filter(|_| begin_so.next().is_none());
+    Some((known.iter().find(|option| option.name == name).or(only)?, value))
+}
+
+/// Options of one letter in one word, of which the last may have a value.
+fn letters<'a>(
+    word: &'a str,
+    known: &[PastedOption],
+    words: &mut impl Iterator<Item = &'a str>,
+    found: &mut PastedWords<'a>,
+) {
+    for (at, letter) in word.char_indices() {
+        let value = known.iter().find(|option| option.letter == letter).map(|option| option.value);
+        let attached = word[at + letter.len_utf8()..].trim_start_matches('=');
+        let value = match value {
+            None | Some(PastedValue::Nowhere) => {
+                found.options.push((letter, ""));
+                continue;
+            }
+            Some(PastedValue::Next) if attached.is_empty() => words.next().unwrap_or_default(),
+            Some(_) => attached,
+        };
+        found.options.push((letter, value));
+        break;
+    }
+}
+
+/// The part of a line of a shell that the next line goes on with: it ends in a blank and `\`. A path of Windows has no blank there.
+pub fn continued(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let rest = line.strip_suffix(b"\\")?;
+    rest.ends_with(b" ").then_some(rest)
 }
 
 #[cfg(test)]
@@ -96,9 +176,36 @@ mod tests {
         without_redirections
             .iter()
             .for_each(|line| assert_eq!(dd(line).unwrap(), ["if=a", "of=b"], "{line}"));
-        assert!(flag(&["-RLD"], 'D') && !flag(&["-R"], 'D') && !flag(&["-s", "4kD"], 'D'));
-        assert_eq!(value(&["-D", "-s", "4k"], 's'), Some("4k"));
-        assert_eq!(value(&["-b64K"], 'b'), Some("64K"));
+        assert_eq!(dd("# dd if=a of=b # direct: oflag=direct").unwrap(), ["if=a", "of=b"]);
+        assert_eq!(dd("dd if=a#1 of=b").unwrap(), ["if=a#1", "of=b"]);
+    }
+
+    #[test]
+    fn options_are_letters_and_long_names_behind_one_dash_or_two() {
+        let option = |letter, name, value| PastedOption { letter, name, value };
+        let known = [
+            option('R', "rapid", PastedValue::Nowhere),
+            option('D', "direct", PastedValue::Nowhere),
+            option('y', "dsync", PastedValue::Nowhere),
+            option('s', "size", PastedValue::Next),
+            option('T', "time", PastedValue::Attached),
+        ];
+        let of = |words: &[&'static str]| options(words, &known);
+        for words in [
+            &["-RD", "-s", "4k", "a"][..],
+            &["-R", "-D", "-s4k", "a"],
+            &["-RDs", "4k", "a"],
+            &["-rapid", "-direct", "-size", "4k", "a"],
+            &["--rapid", "-di", "--size=4k", "a"],
+            &["--unknown", "-R", "-D", "-s=4k", "a"],
+        ] {
+            let told = PastedWords { options: vec![('R', ""), ('D', ""), ('s', "4k")], operands: vec!["a"] };
+            assert_eq!(of(words), told, "{words:?}");
+        }
+        assert_eq!(of(&["-T%D", "-T", "a"]).options, [('T', "%D"), ('T', "")]);
+        // No name begins so, or two do.
+        assert_eq!(of(&["-d", "-WW"]).options, [('d', ""), ('W', ""), ('W', "")]);
+        assert_eq!(of(&["-s"]).options, [('s', "")]);
     }
 
     /// What stands behind the end of a command is of another one.

@@ -148,6 +148,13 @@ impl PgReport {
             jobs: 1.into(),
             direct: (by_write && self.direct).into(),
             time_based: true.into(),
+            size: match block.0 {
+                0 => Known::Unknown,
+                _ => Known::assumed(
+                    Bytes(writes.saturating_mul(block.0)),
+                    "pg_test_fsync writes the same place again and again",
+                ),
+            },
             runtime: self.seconds.map(|s| Nanos((s * 1e9) as u64)).into(),
             fsync: match section {
                 PgSection::NotFlushed => 0,

@@ -6,6 +6,7 @@
 use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
     Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+    ReportedSync,
 };
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -237,21 +238,22 @@ impl SysbenchRun {
         step.rate_impossible = !step.impossible.is_empty();
         let figures = [self.figures(0), self.figures(1)];
         let flushes = self.rate(2).get().filter(|x| *x > 0.0);
-        let moved: f64 = figures.iter().flatten().map(ReportedFigures::count).sum();
         let events = self.events.map(|n| n as f64);
-        let only_data = events.is_some_and(|n| (n - moved).abs() <= 1.0 + 0.01 * n);
         let queued = self.mode.as_deref().is_some_and(|mode| mode.starts_with("asynchronous"));
         if queued {
             notes.push("in asynchronous mode sysbench tells how long a request took to be queued, which is no latency of it and is left out".into());
         }
         let has_latency = self.latency.mean > 0.0 && !queued;
         let one = figures.iter().flatten().count() == 1;
-        for (at, mut f) in figures.into_iter().enumerate().filter_map(|(at, f)| Some((at, f?))) {
-            if one && only_data && has_latency {
-                f.ios = self.events.map_or(f.ios, Known::Said);
-                f.total = Some(self.latency.clone());
-            }
+        step.sync = flushes.map(|x| ReportedSync { count: self.flushes(x), ..ReportedSync::default() });
+        for (at, f) in figures.into_iter().enumerate().filter_map(|(at, f)| Some((at, f?))) {
             set(&mut step, at == 0, f);
+        }
+        let only_data = events.is_some_and(|n| step.are_without_flushes(n));
+        let only = [&mut step.read, &mut step.write].into_iter().flatten().next();
+        if let Some(f) = only.filter(|_| one && only_data && has_latency) {
+            f.ios = self.events.map_or(f.ios.clone(), Known::Said);
+            f.total = Some(self.latency.clone());
         }
         if !(one && only_data) && has_latency {
             let rate = events.zip(self.time).map(|(n, t)| n / t.as_seconds().max(1e-9));
@@ -297,6 +299,17 @@ impl SysbenchRun {
             (Some(rate), ..) => rate.into(),
             (None, Some(n), Some(time)) => Known::Said(n as f64 / time.as_seconds()),
             _ => Known::Unknown,
+        }
+    }
+
+    /// Flushes, of which there were so many a second.
+    fn flushes(&self, a_second: f64) -> Known<u64> {
+        match (self.counts[2], self.time) {
+            (Some(n), _) => n.into(),
+            (None, Some(time)) => {
+                Known::assumed((a_second * time.as_seconds()).round() as u64, "rate times time")
+            }
+            (None, None) => Known::Unknown,
         }
     }
 

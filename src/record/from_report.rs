@@ -55,7 +55,7 @@ impl StepRecord {
         let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));
         let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
         let window = reported.window().unwrap_or_default();
-        let sync = reported.sync.as_ref().and_then(|s| flushes(s, window));
+        let sync = reported.timed_flushes().and_then(|s| flushes(s, window));
         let data = [&read, &write, &trim];
         let moved: Vec<&DirectionSummary> = data.into_iter().flatten().collect();
         // Reads and writes that the report does not tell apart.

@@ -59,6 +59,9 @@ pub struct ReportedStep {
     /// The tool computes its rate from the latency, or the latency from the rate: the two are one piece of evidence.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rate_of_latency: bool,
+    /// Requests that the tool left out of its figures, beyond those of a warm-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// Reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReportedFigures>,
@@ -100,6 +103,18 @@ pub struct ReportedHost {
     /// Mean latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub mean_ns: Known<f64>,
+}
+
+/// Requests that a tool left out of its figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    /// Which, in words.
+    pub words: String,
+    /// Slow ones may be among them: the figures may be better than the volume.
+    pub slow: bool,
+    /// Quick ones may be among them: the figures may be worse than the volume.
+    pub quick: bool,
 }
 
 /// How a run failed.
@@ -324,6 +339,18 @@ impl ReportedStep {
     /// A direction tells how its rate spread.
     pub fn tells_spread(&self) -> bool {
         self.parts().iter().any(|(_, f)| f.rate_spread.is_some())
+    }
+
+    /// Flushes with their latencies.
+    pub fn timed_flushes(&self) -> Option<&ReportedSync> {
+        self.sync.as_ref().filter(|sync| sync.latency.mean > 0.0)
+    }
+
+    /// So many requests are the I/Os alone, without the flushes that the report counts.
+    pub fn are_without_flushes(&self, requests: f64) -> bool {
+        let flushes = self.sync.as_ref().and_then(|sync| sync.count.get()).unwrap_or(0) as f64;
+        let others = (requests - self.ios()).abs();
+        if flushes > 0.0 { others < 0.5 * flushes } else { others <= 1.0 + 0.01 * requests }
     }
 
     /// How long its longest direction took.

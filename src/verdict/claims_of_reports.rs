@@ -9,7 +9,9 @@ use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
-use super::pass_of_reports::{MEASURE_IT, low_samples, slow_samples, slow_start_of_latency};
+use super::pass_of_reports::{
+    MEASURE_IT, low_samples, slow_samples, slow_start_of_latency, without_the_quick,
+};
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
@@ -91,7 +93,8 @@ impl Judge<'_> {
             let owner = rates.least.binding.owner();
             // The mean of a burst that ended lies anywhere between baseline and burst.
             let slow = || slow_samples(reported, &s, measured, limit, self.judged_promise.tolerance);
-            match terms.few_credits(measured, limit).or_else(slow) {
+            let quick = || without_the_quick(reported);
+            match terms.few_credits(measured, limit).or_else(quick).or_else(slow) {
                 Some(reason) => (Outcome::Inconclusive, reason),
                 None => (Outcome::Fail, format!("less than the {owner} cap")),
             }
@@ -157,7 +160,8 @@ impl Judge<'_> {
             (false, false) => {
                 let slow =
                     || slow_start_of_latency(reported, &s, measured, limit, self.judged_promise.tolerance);
-                match self.cap_wait().map(|wait| wait.reason).or_else(|| self.longer_ios(&s)).or_else(slow) {
+                let own = self.cap_wait().map(|wait| wait.reason).or_else(|| self.longer_ios(&s));
+                match own.or_else(|| without_the_quick(reported)).or_else(slow) {
                     Some(reason) => (Outcome::Inconclusive, reason),
                     None => (Outcome::Fail, SLOW_ALONE.into()),
                 }

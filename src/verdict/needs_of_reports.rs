@@ -24,7 +24,7 @@ const HOLED: &str = "the mean is met, but the volume may have delivered nothing 
 /// Whether a need can be judged by a report.
 pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
     match need.figure.direction {
-        Some(Direction::Sync) => reported.sync.is_some(),
+        Some(Direction::Sync) => reported.timed_flushes().is_some(),
         _ => published(need, reported).is_some(),
     }
 }
@@ -139,7 +139,7 @@ pub(super) fn answer(
     if need.figure.direction != Some(Direction::Sync) {
         return rate(need, reported, summary);
     }
-    let sync = reported.sync.as_ref()?;
+    let sync = reported.timed_flushes()?;
     let (window, limit) = (summary.window?, need.bound.value());
     let count = sync.count.get().or(sync.latency.samples.get())? as f64;
     let (metric, value, bounds) = match need.figure.kind {

@@ -12,6 +12,9 @@ use crate::unit::{Nanos, significant};
 /// What to do where no report tells what would decide.
 pub(super) const MEASURE_IT: &str = "measure it with volproof";
 
+/// What to do where requests are missing among the figures.
+const ALL_REQUESTS: &str = "take all requests into the figures";
+
 /// No network volume answers in less than `FASTEST`. Memory copies `COPIED` bytes in a nanosecond.
 const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
@@ -67,6 +70,10 @@ impl Judge<'_> {
                 format!("the report is not whole ({why}), and what is missing may fall short: take it again");
             return (Outcome::Inconclusive, reason);
         }
+        if let Some(left) = reported.left_out.as_ref().filter(|left| left.slow) {
+            let reason = format!("the mean is met, but {}: {ALL_REQUESTS}", left.words);
+            return (Outcome::Inconclusive, reason);
+        }
         if let Some(pause) = s.pauses.as_ref().filter(|_| reported.rate_of_latency) {
             let reason = format!(
                 "the load paused between its requests ({pause}), so that it sent fewer than this: the figure is one over the latency of single requests"
@@ -81,6 +88,12 @@ impl Judge<'_> {
         let advice = "find out why, or run it again to see whether it happens again";
         (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
     }
+}
+
+/// Why a mean that is missed is no FAIL where the report leaves out quick requests, in words.
+pub(super) fn without_the_quick(reported: &ReportedStep) -> Option<String> {
+    let left = reported.left_out.as_ref().filter(|left| left.quick)?;
+    Some(format!("the mean is missed, but {}: {ALL_REQUESTS}", left.words))
 }
 
 /// The share of the run for which the longest I/O took longer than the mean; 0 where the report does not tell it.

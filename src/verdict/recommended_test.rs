@@ -1,7 +1,5 @@
 //! The test that decides what this one left open, as commands of fio and volproof; on Windows of DiskSpd.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::cap_wait::LatencyLoad;
@@ -224,20 +222,16 @@ fn place(c: &Conditions, target: &str) -> Vec<String> {
     if !is_folder(c, target) {
         return vec![shell(&format!("--filename={}", escape(target)))];
     }
-    let size = c.size.get().filter(|size| size.0 > 0).unwrap_or(USUAL_SIZE);
+    let size = c.size.said().copied().filter(|size| size.0 > 0).unwrap_or(USUAL_SIZE);
     vec![
         shell(&format!("--directory={}", escape(target))),
         format!("--size={}", size.exact().trim_end_matches("iB").to_lowercase()),
     ]
 }
 
-/// The test was made in a folder. fio says so; ioping, whose target mostly is one, prints folders and files alike.
+/// The test was made in a folder.
 fn is_folder(c: &Conditions, target: &str) -> bool {
-    let path = Path::new(target);
-    match c.engine.as_ref().map(String::as_str) {
-        Some("ioping") => !path.starts_with("/dev") && path.extension().is_none(),
-        _ => c.targets.as_ref().is_some() && c.own_files.get() == Some(true) && !target.contains("$jobnum"),
-    }
+    c.targets.as_ref().is_some() && c.own_files.get() == Some(true) && !target.contains("$jobnum")
 }
 
 /// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable.
@@ -321,12 +315,22 @@ mod tests {
 
     #[test]
     fn a_folder_is_no_file_of_fio() {
+        let of_ioping = |target: &str| {
+            let report = format!(
+                "$ ioping -D {target}\n4 KiB <<< {target} (ext4 /dev/vda 252.0 GiB): request=2 time=925.0 us\n"
+            );
+            let reports = crate::foreign::reports(report.as_bytes()).reports;
+            let (summary, found) = (Summary::default(), Diagnosis { step: "t".into(), findings: Vec::new() });
+            let conditions = &reports[0].runs[0].conditions;
+            let tested = TestedLoad { conditions, summary: &summary, found: &found, promise: &[] };
+            better(&tested).remove(0).fio.unwrap()
+        };
         for folder in [".", "/mnt/data", "/mnt/data/"] {
-            let fio = of_target("ioping", folder).fio.unwrap();
+            let fio = of_ioping(folder);
             assert!(fio.contains(&format!(" --directory={folder} --size=32g ")), "{fio}");
         }
         for file in ["/dev/vdb", "f.dat"] {
-            let fio = of_target("ioping", file).fio.unwrap();
+            let fio = of_ioping(file);
             assert!(fio.contains(&format!(" --filename={file} ")) && !fio.contains("--size"), "{fio}");
         }
     }

@@ -110,7 +110,7 @@ fn the_rule_of_etcd_by_a_mean() {
     insta::assert_snapshot!(run, @r"
     fdatasync, one 8 KiB write
       tested     8 KiB sequential writes, 1 in flight (pg_test_fsync, a flush after
-                 1 write, 1 job, through the page cache), 1.00 s
+                 1 write, 1 job, through the page cache), range 8 KiB, 1.00 s
       result     write: 2,832 IOPS, 23.2 MB/s (22.1 MiB/s): 2,832 I/Os in 1.00 s,
                  22.1 MiB moved
       latency    write: mean 353 us

@@ -148,3 +148,181 @@ fn what_no_report_of_windows_can_show_is_measured_from_linux() {
     assert!(out.contains("attach the volume to a Linux machine"), "{out}");
     assert!(!out.contains("-> diskspd -b8K"), "{out}");
 }
+
+/// ioping's report of five minutes of such requests of 4 KiB, against a latency of 200 us.
+fn of_ioping(command: &str, mean_us: f64, done: &str, generated: &str) -> (Option<i32>, String) {
+    let n = 300e6 / mean_us;
+    let text = format!(
+        "$ {command}\n\n--- /dev/vdb (block device 100 GiB) ioping statistics ---\n{:.2} M requests completed in 5.00 min, \
+         {:.2} GiB {done}, {:.2} k iops, {:.1} MiB/s\n{generated}\n\
+         min/avg/max/mdev = 110.0 us / {mean_us:.1} us / 1.2 ms / 20.1 us\n",
+        n / 1e6,
+        n * 4096.0 / 1024f64.powi(3),
+        1e3 / mean_us,
+        1e6 / mean_us * 4.0 / 1024.0,
+    );
+    let text = text.replace("/dev/vdb", if command.ends_with(" .") { "." } else { "/dev/vdb" });
+    verdict_against(&text, "alibaba:cloud_essd.PL1", "100GiB")
+}
+
+#[test]
+fn a_report_of_ioping_is_judged_by_all_that_its_options_do() {
+    let whole = |n: &str| format!("generated {n} M requests in 5.01 min, 6.03 GiB, 5.25 k iops, 20.5 MiB/s");
+    let (quick, slow) = (whole("1.58"), whole("1.25"));
+    let plain = "ioping -D -WWW -q -i 0 -w 300 /dev/vdb";
+    let paused = "the load paused between its requests";
+    for (command, mean, generated, code, says) in [
+        (plain, 190.0, &quick, 0, "PASS"),
+        // A longer time may be that of the flush.
+        (plain, 240.0, &slow, 5, "each write waited for its flush"),
+        ("ioping -WWW -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 0, "PASS"),
+        ("ioping -D -C -WWW -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 0, "PASS"),
+        ("ioping -D -C -WWW -q -i 0 -w 300 /dev/vdb", 240.0, &slow, 1, "FAIL"),
+        ("ioping -C -WWW -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 6, "writes end in memory"),
+        ("ioping -direct -write -quiet -interval 0 -work-time 300 /dev/vdb", 190.0, &quick, 0, "PASS"),
+        ("ioping --direct --write --quiet --interval=0 --work-time=300 /dev/vdb", 190.0, &quick, 0, "PASS"),
+        ("ioping -D -WWW -T 300us -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 5, "longer than 300us (-T 300us)"),
+        (plain, 190.0, &format!("230 k too slow, {quick}"), 5, "leave out requests, 230 k too slow"),
+        (plain, 190.0, &whole("1.80"), 5, "of 1,800,000 requests"),
+        ("ioping -D -C -WWW -q -i 0 -w 300 /dev/vdb", 240.0, &format!("9 k too fast, {slow}"), 5, "too fast"),
+        ("ioping -D -WWW -q -r 9000 -w 300 /dev/vdb", 190.0, &quick, 5, paused),
+        ("ioping -D -WWW -q -l 30m -i 0 -w 300 /dev/vdb", 190.0, &quick, 5, paused),
+        (plain, 190.0, &quick.replace("5.01", "9.01"), 5, "pauses of 44.5 % of the time"),
+        ("ioping -D -WWW -S 1m -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 5, "the load went over 1 MiB"),
+        (
+            "ioping -D -WWW -work-size 1m -q -i 0 -w 300 /dev/vdb",
+            190.0,
+            &quick,
+            5,
+            "the load went over 1 MiB",
+        ),
+        (
+            "ioping -D -WWW -o 102300m -q -i 0 -w 300 /dev/vdb",
+            190.0,
+            &quick,
+            5,
+            "since -o 102300MiB leaves out the rest",
+        ),
+        ("ioping -D -WWW -q -i 0 -w 300 .", 190.0, &quick, 5, "the load went over 1 MiB"),
+        ("ioping -D -WWW -q -i 0 -w 300 -S 1m . # -D", 190.0, &quick, 5, "the load went over 1 MiB"),
+        ("ioping -D -WWW \\\n  -q -i 0 -w 300 /dev/vdb", 190.0, &quick, 0, "PASS"),
+        // What a comment says was not done.
+        ("ioping -WWW -C -q -i 0 -w 300 /dev/vdb # -D", 190.0, &quick, 6, "writes end in memory"),
+    ] {
+        let (found, out) = of_ioping(command, mean, "written", generated);
+        assert!(found == Some(code) && out.contains(says), "{command} {generated} {says}: {found:?} {out}");
+    }
+}
+
+#[test]
+fn plain_rows_of_ioping_are_held_against_all_its_requests() {
+    let verdict = |all: u64, all_time: u64| {
+        let row = |i: u64| {
+            format!("7000 {} 7042 28845000 100000 142000 400000 20000 {all} {all_time}\n", 994_000_000 + i)
+        };
+        let rows: String = (0..300).map(row).collect();
+        let text = format!("$ ioping -D -q -i 0 -P 1 -w 300 /dev/vdb\n{rows}");
+        verdict_against(&text, "alibaba:cloud_essd.PL1", "100GiB")
+    };
+    for (all, all_time, says) in [
+        (10_000, 995_000_000, "its figures leave out 900,000 of 3,000,000 requests"),
+        (7000, 2_982_000_000, "pauses of 66.7 % of the time"),
+    ] {
+        let (code, out) = verdict(all, all_time);
+        assert!(code == Some(5) && out.contains(says), "{says}: {code:?} {out}");
+    }
+    let (_, out) = verdict(7000, 995_000_000);
+    assert!(!out.contains("leave out") && !out.contains("pauses of"), "{out}");
+}
+
+/// sysbench's report of random writes of 4 KiB with direct I/O, with so many writes and flushes a second.
+fn of_sysbench(threads: u32, writes: f64, flushes: f64) -> String {
+    let events = (300.0 * (writes + flushes)) as u64;
+    let mean = 300e3 * f64::from(threads) / events as f64;
+    format!(
+        "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: {threads}\n\nExtra file open flags: directio\n\
+         128 files, 512MiB each\n64GiB total file size\nBlock size 4KiB\nNumber of IO requests: 0\n\
+         Periodic FSYNC enabled, calling fsync() each 100 requests.\nUsing synchronous I/O mode\nDoing random write test\n\n\
+         File operations:\n    reads/s: 0.00\n    writes/s: {writes:.2}\n    fsyncs/s: {flushes:.2}\n\n\
+         Throughput:\n    read, MiB/s: 0.00\n    written, MiB/s: {:.2}\n\n\
+         General statistics:\n    total time: 300.0025s\n    total number of events: {events}\n\n\
+         Latency (ms):\n         min: 0.12\n         avg: {mean:.2}\n         max: 90.00\n         95th percentile: {mean:.2}\n\
+         \x20        sum: {:.2}\n\nThreads fairness:\n    events (avg/stddev): {events}.0000/0.00\n",
+        writes * 4.0 / 1024.0,
+        mean * events as f64,
+    )
+}
+
+#[test]
+fn flushes_of_sysbench_are_counted_as_it_prints_them() {
+    let verdict = |threads, writes, flushes| {
+        verdict_against(&of_sysbench(threads, writes, flushes), "alibaba:cloud_essd.PL1", "100GiB")
+    };
+    // A flush of each file after 100 writes: more flushes than writes.
+    let (code, out) = verdict(256, 2982.0, 3817.0);
+    assert!(code != Some(1) && out.contains("2,982 I/Os and 3,817 flushes a second"), "{code:?} {out}");
+    let (code, out) = verdict(256, 2982.0, 30.0);
+    assert_eq!(code, Some(1), "{out}");
+    // One flush after 100 writes is among the latencies.
+    let (code, out) = verdict(1, 3400.0, 34.0);
+    assert!(code != Some(1) && !out.contains("FAIL latency"), "{code:?} {out}");
+    let (code, out) = verdict(1, 3400.0, 0.0);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn iometer_is_judged_by_the_part_of_the_disk_that_it_used() {
+    let csv = std::fs::read_to_string("tests/fixtures/foreign/iometer.csv").unwrap();
+    let head = &csv[..csv.find("ALL,All").unwrap()];
+    let names: Vec<&str> = head.lines().last().unwrap()[1..].split(',').collect();
+    // 300 s of one request at a time, or of 256.
+    let verdict = |rate: f64, depth: u64, align: u64, sectors: u64| {
+        let n = (300.0 * rate) as u64;
+        let row = |kind: &str, name: &str| -> String {
+            let cell = |column: &&str| match *column {
+                "Target Type" => kind.to_string(),
+                "Target Name" => name.to_string(),
+                "Access Specification Name" => "4K random read".into(),
+                "# Disks" => "1".into(),
+                "IOps" | "Write IOps" => rate.to_string(),
+                "Average Response Time" | "Average Write Response Time" => {
+                    (depth as f64 / rate * 1e3).to_string()
+                }
+                "Maximum Response Time" | "Maximum Write Response Time" => "90".into(),
+                "Bytes Written" => (n * 4096).to_string(),
+                "Write I/Os" => n.to_string(),
+                "Read I/Os" | "Bytes Read" | "Errors" | "Starting Sector" => "0".into(),
+                "Maximum Size" if kind == "DISK" => sectors.to_string(),
+                "Queue Depth" if kind == "DISK" => depth.to_string(),
+                _ => String::new(),
+            };
+            names.iter().map(cell).collect::<Vec<_>>().join(",")
+        };
+        let head = head.replace("4096,100,100,100,0,1,4096,0", &format!("4096,100,0,100,0,1,{align},0"));
+        let rows = [row("ALL", "All"), row("DISK", "E: \"volume\"")].join("\n");
+        verdict_against(&format!("{head}{rows}\n'Time Stamp\n"), "alibaba:cloud_essd.PL1", "100GiB")
+    };
+    let (_, whole) = verdict(5200.0, 1, 4096, 0);
+    assert!(!whole.contains("the load went over"), "{whole}");
+    let (code, part) = verdict(5200.0, 1, 4096, 16_384);
+    assert!(code == Some(5) && part.contains("the load went over 8 MiB"), "{code:?} {part}");
+    assert_eq!(verdict(6000.0, 256, 4096, 0).0, Some(1));
+    for align in [0, 512, 1024] {
+        let (code, out) = verdict(6000.0, 256, align, 0);
+        assert!(code != Some(1) && out.contains("may touch one more block"), "{align}: {code:?} {out}");
+    }
+    assert!(verdict(6000.0, 256, 0, 0).1.contains("align on sector boundaries"));
+    let (code, out) = verdict(3300.0, 1, 0, 0);
+    assert!(code == Some(5) && out.contains("may touch one more block"), "{code:?} {out}");
+}
+
+#[test]
+fn methods_of_pg_test_fsync_write_few_blocks_and_pass_nothing() {
+    let text = std::fs::read_to_string("tests/fixtures/foreign/pg_test_fsync.txt").unwrap();
+    let text = text.replace("1 second per test", "120 seconds per test");
+    for (volume, size) in [("tencent:cloud_bssd", "200GiB"), ("tencent:cloud_ssd", "200GiB")] {
+        let (code, out) = verdict_against(&text, volume, size);
+        assert!(!out.contains("PASS latency"), "{code:?} {out}");
+        assert!(out.contains("the load went over 8 KiB"), "{code:?} {out}");
+    }
+}
