@@ -50,17 +50,15 @@ pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
     let options: Vec<String> =
         given.filter_map(|name| asked.given(name)).filter(says).map(Given::line).collect();
     let single = Some(Bytes(low)).filter(|_| low == high);
-    let apart = Spacing::of(options.clone(), share, times, single, unit);
-    let part =
-        Spacing { target_share: target_share(asked), starts_at: starts_at(asked), ..Spacing::default() };
-    match part.leaves_out() {
-        true => Some(Spacing {
-            target_share: part.target_share,
-            starts_at: part.starts_at,
-            ..apart.unwrap_or(Spacing { options, ..part })
-        }),
-        false => apart,
-    }
+    let spacing = Spacing {
+        options,
+        used_share: Some(share),
+        target_share: target_share(asked),
+        starts_at: Some(Bytes(bytes("offset"))),
+        times_in_a_row: Some(times),
+        unaligned_to: Some(Bytes(unit)),
+    };
+    spacing.reduced(single)
 }
 
 /// The share of the target that `size` and `offset` leave, where they tell it in percent. A size in percent of files whose size is told is told in bytes.
@@ -71,15 +69,7 @@ fn target_share(asked: &Asked) -> Option<f64> {
     };
     let of_size = percent("size").filter(|_| asked.given("filesize").is_none()).unwrap_or(1.0);
     let share = of_size.min(1.0 - percent("offset").unwrap_or(0.0));
-    Some(share.max(0.0)).filter(|share| *share < 1.0)
-}
-
-/// The bytes of the target before the first that is used.
-fn starts_at(asked: &Asked) -> Option<Bytes> {
-    match asked.size("offset") {
-        Some(TargetAmount::Bytes(n)) if n > 0 => Some(Bytes(n)),
-        _ => None,
-    }
+    Some(share.max(0.0))
 }
 
 /// Places of the directions that a row moved, in values for reads, writes and trims.

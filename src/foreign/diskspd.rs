@@ -448,7 +448,7 @@ impl DiskspdSpan {
             targets: Some(self.targets.iter().map(|t| t.path.clone().into()).collect::<Vec<_>>())
                 .filter(|t| !t.is_empty())
                 .into(),
-            size: self.size.into_iter().chain(self.targets.iter().filter_map(|t| t.end)).min().into(),
+            size: self.range().into(),
             distribution: self.targets.iter().any(|t| t.uneven).then(|| "-rd".to_string()).into(),
             spacing: self.spacing().into(),
             time_based: true.into(),
@@ -467,16 +467,32 @@ impl DiskspdSpan {
         }
     }
 
+    /// Bytes of the smallest part that is used of a target.
+    fn range(&self) -> Option<Bytes> {
+        let end = self.size.into_iter().chain(self.targets.iter().filter_map(|t| t.end)).min()?;
+        let base = self.targets.iter().filter_map(|t| t.base).max().unwrap_or_default();
+        Some(Bytes(end.0.saturating_sub(base.0)))
+    }
+
     /// Where the I/Os lie, if all targets share that.
     fn spacing(&self) -> Option<Spacing> {
         let (block, random) = (self.shared(|t| t.block)?, self.shared(|t| t.random)?);
         let apart = self.targets.iter().map(|t| t.apart.unwrap_or(block)).max()?;
         let bases = self.targets.iter().filter_map(|t| t.base);
         let unit = bases.clone().map(|base| base.0).fold(apart.0, gcd);
+        // The least that is left out.
+        let first = self.targets.iter().map(|t| t.base.unwrap_or_default()).min();
         let option = if random > 0 { "-r" } else { "-s" };
-        let options = std::iter::once(format!("{option}{}", apart.0));
-        let options = options.chain(bases.map(|base| format!("-B{}", base.0))).collect();
-        Spacing::of(options, Spacing::share(block.0 as f64, apart.0 as f64), 1, Some(block), unit)
+        let of_apart = (apart != block).then(|| format!("{option}{}", apart.0));
+        let options = of_apart.into_iter().chain(bases.map(|base| format!("-B{}", base.0))).collect();
+        let spacing = Spacing {
+            options,
+            used_share: Some(Spacing::share(block.0 as f64, apart.0 as f64)),
+            starts_at: first,
+            unaligned_to: Some(Bytes(unit)),
+            ..Spacing::default()
+        };
+        spacing.reduced(Some(block))
     }
 
     /// The settings that held the load back on purpose.

@@ -292,10 +292,14 @@ impl IometerSpecification {
             SECTOR => "align on sector boundaries".to_string(),
             _ => format!("align {most}"),
         });
-        let options: Vec<String> = of_align.into_iter().chain(of_start).collect();
-        let plain = start.map(|_| Spacing { options: options.clone(), ..Spacing::default() });
-        let spacing = Spacing::of(options, share, 1, block, unit).or(plain)?;
-        Some(Spacing { starts_at: start, ..spacing })
+        let spacing = Spacing {
+            options: of_align.into_iter().chain(of_start).collect(),
+            used_share: Some(share),
+            starts_at: start,
+            unaligned_to: Some(Bytes(unit)),
+            ..Spacing::default()
+        };
+        spacing.reduced(block)
     }
 
     /// The pattern, where all accesses share it.

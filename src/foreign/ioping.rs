@@ -574,12 +574,14 @@ impl IopingCall {
 
     /// Where that part begins.
     fn spacing(&self, block: Option<Bytes>) -> Option<Spacing> {
-        let offset = self.offset.filter(|offset| offset.0 > 0)?;
-        let options = vec![format!("-o {}", offset.exact())];
-        let unit = block.map_or(offset.0, |block| gcd(block.0, offset.0));
-        let plain = Spacing { options: options.clone(), ..Spacing::default() };
-        let spacing = Spacing::of(options, 1.0, 1, block, unit).unwrap_or(plain);
-        Some(Spacing { starts_at: Some(offset), ..spacing })
+        let offset = self.offset?;
+        let spacing = Spacing {
+            options: vec![format!("-o {}", offset.exact())],
+            starts_at: Some(offset),
+            unaligned_to: Some(Bytes(block.map_or(offset.0, |block| gcd(block.0, offset.0)))),
+            ..Spacing::default()
+        };
+        spacing.reduced(block)
     }
 }
 

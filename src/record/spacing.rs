@@ -38,27 +38,22 @@ impl Spacing {
         if block > 0.0 { block / apart.max(block) } else { 1.0 }
     }
 
-    /// What the distances of a load come to. `options` are those that may have set them, `share` of the range is used, each block so many `times` in a
-    /// row, and all offsets are multiples of `unit` bytes. `block` is the size of all I/Os, where they have one.
-    pub fn of(
-        options: Vec<String>,
-        share: f64,
-        times: u64,
-        block: Option<Bytes>,
-        unit: u64,
-    ) -> Option<Spacing> {
+    /// Only what leaves out, repeats or misaligns something, if anything does. All offsets are multiples of `unaligned_to` bytes; `block` is the size of
+    /// all I/Os, where they have one.
+    pub fn reduced(self, block: Option<Bytes>) -> Option<Spacing> {
+        let within = |share: Option<f64>| share.filter(|share| *share < 1.0);
+        let misaligned = |unit: &Bytes| block.is_some_and(|block| touches_one_more(block.0, unit.0));
         let spacing = Spacing {
-            options,
-            used_share: Some(share).filter(|share| *share < 1.0),
-            target_share: None,
-            starts_at: None,
-            times_in_a_row: Some(times).filter(|times| *times > 1),
-            unaligned_to: block.filter(|block| touches_one_more(block.0, unit)).map(|_| Bytes(unit)),
+            used_share: within(self.used_share),
+            target_share: within(self.target_share),
+            starts_at: self.starts_at.filter(|start| start.0 > 0),
+            times_in_a_row: self.times_in_a_row.filter(|times| *times > 1),
+            unaligned_to: self.unaligned_to.filter(misaligned),
+            options: self.options,
         };
-        let plain = spacing.used_share.is_none()
-            && spacing.times_in_a_row.is_none()
-            && spacing.unaligned_to.is_none();
-        (!plain).then_some(spacing)
+        let matters =
+            spacing.leaves_out() || spacing.times_in_a_row.is_some() || spacing.unaligned_to.is_some();
+        matters.then_some(spacing)
     }
 
     /// Of a step of volproof.
@@ -85,7 +80,10 @@ impl Spacing {
         ];
         let options =
             given.into_iter().filter_map(|(name, bytes)| Some(format!("{name} {}", bytes?.exact())));
-        Spacing::of(options.collect(), Spacing::share(block, apart), 1, single, unit)
+        let share = Spacing::share(block, apart);
+        let unaligned_to = Some(Bytes(unit));
+        Spacing { options: options.collect(), used_share: Some(share), unaligned_to, ..Spacing::default() }
+            .reduced(single)
     }
 
     /// Parts of the target, or of the range in it, are left out.

@@ -67,9 +67,13 @@ fn a_part_of_a_report_does_not_pass() {
 fn the_rate_of_a_load_that_pauses_is_no_pass() {
     let dir = tempfile::tempdir().unwrap();
     // Rows of `-p`: requests, their time, their rate, bytes a second, least, mean and longest latency, and all of it with the pauses.
-    let row = "10000 3550000000 2817 11538028 300000 355000 400000 10000 10000 103550000000\n";
-    for (options, code) in [("-i 10ms", 5), ("-k", 5), ("-R", 0)] {
-        let report = format!("$ ioping -D -q {options} -p 10000 scratch\n{}", row.repeat(40));
+    let row = "10000 3550000000 2817 11538028 300000 355000 400000 10000 10000";
+    let (paused, rapid) = ("103550000000", "3560000000");
+    for (options, whole, code) in
+        [("-i 10ms", paused, 5), ("-k", paused, 5), ("-R", rapid, 0), ("-R", paused, 5)]
+    {
+        let rows = format!("{row} {whole}\n").repeat(40);
+        let report = format!("$ ioping -D -q {options} -p 10000 /dev/vdb\n{rows}");
         let (ended, told) = verdict(dir.path(), &report, &PL1);
         assert_eq!(ended, Some(code), "{options}: {told}");
         assert_eq!(told.contains("the load paused between its requests"), code == 5, "{options}: {told}");
