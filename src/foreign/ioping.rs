@@ -3,23 +3,18 @@
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
 //! reciprocal of the latency. Each write is flushed, and its time contains the flush, unless `-C` is given.
 
-use std::path::Path;
-
-use super::pasted_command::{self, PastedOption, PastedValue};
-use super::{ForeignReport, ForeignReports, LineReader, printed, set};
+use super::ioping_call::{IopingCall, IopingWay, is_folder, pause};
+use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, LeftOut, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures,
-    ReportedLatency, ReportedStep, Spacing,
+    ReportedLatency, ReportedStep,
 };
-use crate::unit::{Bytes, Nanos, gcd, grouped, significant};
+use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Counts that differ by no more than this share may be the same count, of which three digits are printed.
 const ROUNDED: f64 = 0.01;
 /// A load that spent no more than this share of its time outside of its requests made no pauses.
 const IDLE: f64 = 0.1;
-/// Files that ioping makes in a folder: of this size, with `-R` of the other.
-const FILE: [Bytes; 2] = [Bytes::mib(1), Bytes::mib(64)];
-
 /// Reads reports of ioping.
 #[derive(Default)]
 pub struct IopingReader {
@@ -27,47 +22,6 @@ pub struct IopingReader {
     requests: IopingRequests,
     totals: Option<IopingTotals>,
     rows: IopingRows,
-}
-
-/// What the requests do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IopingWay {
-    Read,
-    Write,
-    /// One and the other in turn (`-G`).
-    Both,
-}
-
-/// Options of the command line.
-#[derive(Clone, Default)]
-struct IopingCall {
-    direct: bool,
-    /// `-C`: reads may come from the page cache, and no write is flushed.
-    cached: bool,
-    writes: bool,
-    /// `-G`: reads and writes in turn.
-    mixed: bool,
-    linear: bool,
-    /// `-Y`, `-y`: a write returns when it is durable.
-    durable: bool,
-    /// `-R`: no pause between requests.
-    rapid: bool,
-    /// `-i`, as it was given.
-    interval: Option<String>,
-    /// `-r` or `-l`, as it was given: a pause makes the rate.
-    limit: Option<String>,
-    block: Option<Bytes>,
-    /// `-S`: the part of the target that is used.
-    range: Option<Bytes>,
-    /// `-o`: where that part begins.
-    offset: Option<Bytes>,
-    /// `-a`: requests at the start that are not counted; one, if it is not given.
-    warm_up: Option<u64>,
-    /// `-T`: a request that takes longer is not counted.
-    longest: Option<String>,
-    /// `-t`: a request that takes less is not counted.
-    shortest: Option<String>,
-    target: Option<String>,
 }
 
 /// Requests that were printed one by one.
@@ -155,7 +109,7 @@ impl LineReader for IopingReader {
             self.rows.add(&row);
         } else if let Some(pasted) = pasted_command::call(line, &["ioping"]) {
             self.end(found);
-            self.call = pasted.alone.then(|| call(&pasted.arguments));
+            self.call = pasted.alone.then(|| IopingCall::of(&pasted.arguments));
         }
     }
 
@@ -343,27 +297,6 @@ fn conditions(
     }
 }
 
-/// No device, and a name without an extension.
-fn is_folder(target: &str) -> bool {
-    let plain = !target.starts_with("/dev/") && Path::new(target).extension().is_none();
-    plain || target.ends_with('/')
-}
-
-/// The pause between two requests: a second, unless the command says otherwise.
-fn pause(call: Option<&IopingCall>) -> Option<String> {
-    let Some(call) = call else { return Some("a second, unless -i or -R was given".into()) };
-    match (&call.limit, &call.interval) {
-        (Some(limit), _) => Some(limit.clone()),
-        (None, Some(interval)) => (!is_zero(interval)).then(|| format!("-i {interval}")),
-        (None, None) => (!call.rapid).then(|| "a second, since the command has no -i".into()),
-    }
-}
-
-/// Zero, of whatever unit.
-fn is_zero(text: &str) -> bool {
-    printed::with_unit(text).is_some_and(|(x, _)| x == 0.0)
-}
-
 impl IopingRequests {
     fn add(&mut self, head: &str, time: &str) {
         let warm_up = time.contains("(warmup)");
@@ -549,120 +482,4 @@ impl IopingRows {
 /// The target without its file system and device: `scratch (ext4 /dev/vda 252.0 GiB)`.
 fn plain_target(text: &str) -> String {
     text.rsplit_once(" (").map_or(text, |(name, _)| name).to_string()
-}
-
-impl IopingCall {
-    fn way(&self) -> IopingWay {
-        match (self.mixed, self.writes) {
-            (true, _) => IopingWay::Both,
-            (false, true) => IopingWay::Write,
-            (false, false) => IopingWay::Read,
-        }
-    }
-
-    /// The part of the target that is used. A file that ioping makes in a folder is small.
-    fn range(&self, folder: bool, block: Option<Bytes>) -> Known<Bytes> {
-        match self.range {
-            Some(range) => range.into(),
-            None if folder => Known::assumed(
-                FILE[usize::from(self.rapid)].max(block.unwrap_or_default()),
-                "the file that ioping makes in a folder, since the command has no -S",
-            ),
-            None => Known::Unknown,
-        }
-    }
-
-    /// Where that part begins.
-    fn spacing(&self, block: Option<Bytes>) -> Option<Spacing> {
-        let offset = self.offset?;
-        let spacing = Spacing {
-            options: vec![format!("-o {}", offset.exact())],
-            starts_at: Some(offset),
-            unaligned_to: Some(Bytes(block.map_or(offset.0, |block| gcd(block.0, offset.0)))),
-            ..Spacing::default()
-        };
-        spacing.reduced(block)
-    }
-}
-
-/// A size as ioping takes it.
-fn size(text: &str) -> Option<Bytes> {
-    let whole = [("sector", 512), ("page", 4096)].into_iter().find_map(|(unit, bytes)| {
-        let n = printed::whole(text.strip_suffix(unit)?)?;
-        Some(Bytes(n.saturating_mul(bytes)))
-    });
-    whole.or_else(|| printed::size(text)).or_else(|| printed::size(text.strip_suffix('b')?))
-}
-
-/// ioping's options.
-const OPTIONS: [PastedOption; 34] = {
-    const fn option(letter: char, name: &'static str, value: PastedValue) -> PastedOption {
-        PastedOption { letter, name, value }
-    }
-    const NONE: PastedValue = PastedValue::Nowhere;
-    const ONE: PastedValue = PastedValue::Next;
-    [
-        option('h', "help", NONE),
-        option('v', "version", NONE),
-        option('k', "keep", NONE),
-        option('q', "quiet", NONE),
-        option('B', "batch", NONE),
-        option('I', "time", PastedValue::Attached),
-        option('J', "json", NONE),
-        option('R', "rapid", NONE),
-        option('L', "linear", NONE),
-        option('D', "direct", NONE),
-        option('C', "cached", NONE),
-        option('N', "nowait", NONE),
-        option('H', "hipri", NONE),
-        option('Y', "sync", NONE),
-        option('y', "dsync", NONE),
-        option('A', "async", NONE),
-        option('U', "uring", NONE),
-        option('W', "write", NONE),
-        option('G', "read-write", NONE),
-        option('E', "ignore-error", NONE),
-        option('s', "size", ONE),
-        option('S', "work-size", ONE),
-        option('o', "work-offset", ONE),
-        option('c', "count", ONE),
-        option('w', "work-time", ONE),
-        option('i', "interval", ONE),
-        option('b', "burst", ONE),
-        option('l', "speed-limit", ONE),
-        option('r', "rate-limit", ONE),
-        option('a', "warmup", ONE),
-        option('t', "min-time", ONE),
-        option('T', "max-time", ONE),
-        option('p', "print-count", ONE),
-        option('P', "print-interval", ONE),
-    ]
-};
-
-fn call(arguments: &[&str]) -> IopingCall {
-    let words = pasted_command::options(arguments, &OPTIONS);
-    let mut call =
-        IopingCall { target: words.operands.last().map(|t| t.to_string()), ..IopingCall::default() };
-    for (letter, value) in words.options {
-        let text = Some(value.to_string()).filter(|_| !is_zero(value));
-        match letter {
-            'D' => call.direct = true,
-            'C' => call.cached = true,
-            'W' => call.writes = true,
-            'G' => call.mixed = true,
-            'L' => call.linear = true,
-            'Y' | 'y' => call.durable = true,
-            'R' => call.rapid = true,
-            'i' => call.interval = Some(value.to_string()),
-            'r' | 'l' => call.limit = text.map(|text| format!("-{letter} {text}")).or(call.limit),
-            's' => call.block = size(value),
-            'S' => call.range = size(value),
-            'o' => call.offset = size(value),
-            'a' => call.warm_up = printed::whole(value),
-            'T' => call.longest = text,
-            't' => call.shortest = text,
-            _ => {}
-        }
-    }
-    call
 }

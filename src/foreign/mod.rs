@@ -10,6 +10,7 @@ mod diskspd;
 mod diskspd_xml;
 mod iometer;
 mod ioping;
+mod ioping_call;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;

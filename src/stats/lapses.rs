@@ -18,33 +18,21 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::brown_outs::brown_outs;
 use super::burst::BurstSeen;
 use super::gaps::{Edges, Gaps, Stops, is_closed_loop};
 use super::percentile::{mean_below, pooled};
-use super::rate::per_second;
 use super::short_stops::{FEWEST, has_dips, short_stops};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
 /// A shorter gap is no stall, in bins.
-const SHORTEST_STALL: usize = 5;
+pub(super) const SHORTEST_STALL: usize = 5;
 /// A stall is this many times as long as the usual gaps.
 const TIMES: usize = 3;
 /// This share of all gaps, the shortest ones, counts as usual.
 const USUAL: f64 = 0.98;
-/// Below this share of the median rate a second is a brown-out.
-const HALF: f64 = 0.5;
-/// A brown-out goes on while the rate is below this multiple of that limit, or above it by no more than chance.
-const BACK: f64 = 1.1;
-/// A rate this many standard deviations below the median is no chance. Brown-outs lower the rate, so that the seconds above the median tell
-/// how much it varies by itself: three quarters of a normal distribution lie below [`QUARTILE`] of them.
-const DEVIATIONS: f64 = 3.0;
-const QUARTILE: f64 = 0.6745;
-/// Seconds in which a level falls to the next one.
-const FALL: usize = 2;
-/// The queue is as full as usual above this share of the median.
-const FULL: f64 = 0.8;
 /// Where I/Os usually take more than this share of a gap, they do not show when the gap began and ended: I/Os that waited for its end look
 /// like I/Os that waited in the queue.
 const TELLS_ENDS: f64 = 0.5;
@@ -211,7 +199,7 @@ impl LoadGrid {
                 .iter()
                 .map(|at| whole.event(Lapse::Stall, first + at.0..until(first + at.1)))
                 .collect();
-            events.extend(self.brown_outs(part, usual, &stalls));
+            events.extend(brown_outs(self, part, usual, &stalls));
             events.extend(stalls);
         }
         events.sort_by_key(|e| e.start_ns);
@@ -308,7 +296,7 @@ impl LoadGrid {
     }
 
     /// An event from a place on the grid to another, in bins.
-    fn event(&self, lapse: Lapse, at: Range<f64>) -> Event {
+    pub(super) fn event(&self, lapse: Lapse, at: Range<f64>) -> Event {
         let bins = &self.in_flight[at.start as usize..(at.end as usize).min(self.in_flight.len())];
         let ns = |bins: f64| Nanos((bins * GRID.0 as f64).round() as u64);
         Event {
@@ -321,7 +309,7 @@ impl LoadGrid {
 
     /// The mean latency in bins, by Little's law; 0 where nothing completed. I/Os that all begin at once leave a gap of this length at the
     /// start.
-    fn mean_latency(&self, part: Range<usize>) -> f64 {
+    pub(super) fn mean_latency(&self, part: Range<usize>) -> f64 {
         let ios = self.ios[part.clone()].iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         if ios == 0 { 0.0 } else { self.in_flight[part].iter().sum::<f64>() / ios as f64 }
     }
@@ -334,56 +322,6 @@ impl LoadGrid {
         runs(part.len(), waiting)
             .filter(|r| r.len() >= SHORTEST_STALL.max(TIMES * usual + 1) && r.len() as f64 > latency)
             .map(|r| edges.silent(&r))
-            .collect()
-    }
-
-    fn brown_outs(&self, part: Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
-        // Where long gaps are usual, the rate of a single second is no evidence of a brown-out.
-        if usual >= SHORTEST_STALL {
-            return Vec::new();
-        }
-        let second = PER_SECOND as usize;
-        let seconds = per_second(&self.ios[part.clone()]);
-        let depth: Vec<f64> = self.in_flight[part.clone()]
-            .chunks_exact(second)
-            .map(|c| c.iter().sum::<f64>() / second as f64)
-            .collect();
-        let mut sorted = (seconds.clone(), depth.clone());
-        sorted.0.sort_unstable();
-        sorted.1.sort_unstable_by(f64::total_cmp);
-        let (Some(rate), Some(full)) = (sorted.0.get(seconds.len() / 2), sorted.1.get(depth.len() / 2))
-        else {
-            return Vec::new();
-        };
-        let above = sorted.0.get(seconds.len() * 3 / 4).map_or(0.0, |n| n.saturating_sub(*rate) as f64);
-        let chance = DEVIATIONS * above / QUARTILE;
-        let half = HALF * *rate as f64;
-        let (least, back) = ((*rate as f64 - chance).min(half), half * BACK.max(1.0 + chance / *rate as f64));
-        let bins = |s: usize| part.start + s * second..part.start + (s + 1) * second;
-        let stalled = |s: usize| {
-            let b = bins(s);
-            stalls.iter().any(|e| e.bins().start < b.end && b.start < e.bins().end)
-        };
-        // A level that falls for good ends within a second or two.
-        let falls =
-            if part.end < self.ios.len() { seconds.len().saturating_sub(FALL) } else { seconds.len() };
-        // The first I/Os of a run begin at once and complete after their latency.
-        let starting = if part.start == 0 { self.mean_latency(part.clone()) } else { 0.0 };
-        let first = (starting / second as f64).ceil() as usize;
-        let below = |s: usize, rate: f64| {
-            (seconds[s] as f64) < rate && s >= first && depth[s] >= FULL * full && !stalled(s)
-        };
-        // A rate near half of the usual goes below it again and again: what comes in between is of the same event.
-        let from_the_first_low = |r: Range<usize>| r.clone().find(|s| below(*s, least)).map(|low| low..r.end);
-        runs(falls, |s| below(s, back))
-            .filter_map(from_the_first_low)
-            .map(|r| {
-                let lapse = match part.start == 0 && r.start <= first {
-                    true => Lapse::SlowStart,
-                    false => Lapse::BrownOut,
-                };
-                self.event(lapse, bins(r.start).start as f64..bins(r.end - 1).end as f64)
-            })
             .collect()
     }
 }

@@ -9,6 +9,7 @@
 //! Nothing in here knows of volumes, prices or devices, prints, or reads files.
 
 pub mod bootstrap;
+mod brown_outs;
 pub mod burst;
 pub mod change;
 pub mod compare;

@@ -18,6 +18,7 @@ mod fio_cache;
 mod fio_data;
 mod fio_engine;
 mod fio_files;
+mod fio_installed;
 mod fio_interim;
 mod fio_offsets;
 mod fio_setups;

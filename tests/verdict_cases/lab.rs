@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use volproof::record::Record;
 
+/// 1800 + 50 x 20 IOPS.
+pub const PL1_OF_20: &str = "alibaba:cloud_essd.PL1 --volume-size 20GiB";
 /// A PL0 of 40 GiB: 1800 + 12 x 40 IOPS, 100 + 0.25 x 40 MB/s.
 pub const PL0: [&str; 5] =
     ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--judge-simulated"];
@@ -120,4 +122,44 @@ pub fn has(value: &Value, code: &str) -> bool {
 
 pub fn number(finding: &Value, name: &str) -> f64 {
     finding["numbers"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {finding:#}"))
+}
+
+/// A load on simulated volumes by options alone, and what its Record says.
+pub fn simulated(volume: &str, options: &str, promise: &str) -> Value {
+    let lab = Lab::new();
+    ["one", "two"].iter().for_each(|name| std::fs::create_dir(lab.dir.path().join(name)).unwrap());
+    let line = format!(
+        "run --simulate {volume} {options} --bs 4k --offline --json r.json --promise {promise} --judge-simulated"
+    );
+    let out = lab.volproof(&line.split(' ').collect::<Vec<_>>());
+    let text = std::fs::read_to_string(lab.dir.path().join("r.json"));
+    let text = text.unwrap_or_else(|_| panic!("{line}: {}", String::from_utf8_lossy(&out.stderr)));
+    serde_json::from_str(&text).unwrap()
+}
+
+pub fn codes(record: &Value) -> Vec<&str> {
+    record["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect()
+}
+
+pub fn claim(verdict: &Value) -> &Value {
+    &verdict["verdict"]["claims"][0]
+}
+
+pub fn judged_but(lab: &Lab, ran: &Ran, change: impl FnOnce(&mut Record)) -> Value {
+    lab.verdict(&ran.changed(change), &[]).1
+}
+
+/// The verdict on a Record that was made up, whose samples would show at the door that no run gave it.
+pub fn judged_here(ran: &Ran, change: impl FnOnce(&mut Record)) -> Value {
+    let mut record = ran.record();
+    change(&mut record);
+    serde_json::json!({ "verdict": volproof::verdict::judged_anew(&record).1 })
+}
+
+/// The screen of a run on a simulated volume.
+pub fn screen(lab: &Lab, words: &str) -> String {
+    let words: Vec<&str> =
+        ["run", "--judge-simulated", "--offline"].into_iter().chain(words.split(' ')).collect();
+    let out = String::from_utf8(lab.volproof(&words).stdout).unwrap();
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
