@@ -164,44 +164,69 @@ fn lone_latencies(record: &Record) -> BTreeMap<(&'static [Direction], u64), f64>
     record.steps.iter().filter(few).filter_map(lone).collect()
 }
 
-/// Whether requests of a step waited for each other: they took clearly longer than the volume's own latency, or, where no step shows that
-/// latency, than the shortest request. Without waiting, depth and latency alone explain the rate.
-fn waited(step: &StepRecord, alone: Option<f64>) -> bool {
+/// How sure it is that requests of a step waited for each other: they took clearly longer than the volume's own latency, or, where no step shows that
+/// latency, than the shortest request, as where latencies differ by themselves. Without waiting, depth and latency alone explain the rate.
+fn waited(step: &StepRecord, alone: Option<f64>) -> Option<Confidence> {
     let mean = step.in_flight_mean / step.iops();
     let shortest = step.directions().map(|(_, s)| s.service_latency_ns.min.as_seconds()).reduce(f64::min);
     match alone {
-        Some(alone) => mean >= WAITED * alone,
-        None => shortest.is_some_and(|shortest| mean >= WAITED_AT_ALL * shortest),
+        Some(alone) => (mean >= WAITED * alone).then_some(Confidence::Likely),
+        None => shortest.filter(|shortest| mean >= WAITED_AT_ALL * shortest).map(|_| Confidence::Possible),
     }
+}
+
+/// A step whose requests waited for each other.
+struct WaitingStep<'a> {
+    step: &'a StepRecord,
+    plan: &'a Step,
+    block: Bytes,
+    rate: f64,
+    /// That they waited.
+    confidence: Confidence,
+}
+
+/// The steps whose requests waited for something that no deeper queue gets past: of each direction and block size those that no other one
+/// exceeds. With one or two in flight, and under a rate of its own, the load sets the rate.
+fn waiting_steps<'a>(record: &'a Record) -> Vec<WaitingStep<'a>> {
+    let lone = lone_latencies(record);
+    let few = |s: &StepRecord| s.in_flight_asked.get().is_some_and(|n| n <= super::FEW_IN_FLIGHT);
+    let all: Vec<_> = record
+        .steps
+        .iter()
+        .filter(|s| record.sharing(s).count == 0 && s.iops() > 0.0)
+        .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
+        .filter_map(|(s, p)| Some((s, p, p.single_block()?)))
+        .collect();
+    let mut most: BTreeMap<_, f64> = BTreeMap::new();
+    for (step, plan, block) in &all {
+        let of_kind = most.entry((plan.rw.directions(), block.0)).or_default();
+        *of_kind = of_kind.max(step.iops());
+    }
+    let waiting = |&(step, plan, block): &(&'a StepRecord, &'a Step, Bytes)| {
+        let (kind, rate) = ((plan.rw.directions(), block.0), step.iops());
+        let held = few(step) || plan.arrivals_per_second().is_some();
+        if held || rate * (1.0 + SAME_RATE) < most[&kind] {
+            return None;
+        }
+        let confidence = waited(step, lone.get(&kind).copied())?;
+        Some(WaitingStep { step, plan, block, rate, confidence })
+    };
+    all.iter().filter_map(waiting).collect()
 }
 
 /// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
 pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
-    let lone = lone_latencies(record);
-    let steps: Vec<_> = record
-        .steps
-        .iter()
-        .filter(|s| record.sharing(s).count == 0)
-        .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
-        .filter_map(|(s, p)| Some((s, p, p.single_block()?, s.iops())))
-        // With one or two in flight, and under a rate of its own, the load sets the rate.
-        .filter(|(s, p, _, x)| {
-            p.arrivals_per_second().is_none()
-                && *x > 0.0
-                && s.in_flight_asked.get().is_none_or(|n| n > super::FEW_IN_FLIGHT)
-        })
-        .filter(|(s, p, block, _)| waited(s, lone.get(&(p.rw.directions(), block.0)).copied()))
-        .collect();
+    let steps = waiting_steps(record);
     // By direction and block size: where all steps have one size there is nothing to compare.
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (i, (_, plan, block, _)) in steps.iter().enumerate() {
-        alike.entry((plan.rw.directions(), block.0)).or_default().push(i);
+    for (i, s) in steps.iter().enumerate() {
+        alike.entry((s.plan.rw.directions(), s.block.0)).or_default().push(i);
     }
     let places: HashMap<String, usize> = all.iter().enumerate().map(|(i, d)| (d.step.clone(), i)).collect();
     let promised = |plan: &Step, block: Bytes| {
         Promised::of(&record.judged_promise.as_ref()?.promise, block, direction(plan.rw)?)
     };
-    for (step, plan, block, x) in &steps {
+    for WaitingStep { step, plan, block, rate: x, confidence } in &steps {
         let Some(diagnosis) = places.get(&step.name).map(|place| &mut all[*place]) else { continue };
         let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
         let (bytes_known, iops_known) = (known(codes::BANDWIDTH_CAP), known(codes::IOPS_CAP));
@@ -210,18 +235,19 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             alike.iter().filter(|((directions, b), _)| *directions == plan.rw.directions() && apart(*b));
         let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_RATE;
         let bytes = x * block.0 as f64;
-        let same_bytes = |i: usize| near(bytes, steps[i].3 * steps[i].2.0 as f64) && !bytes_known;
-        let same_iops = |i: usize| near(*x, steps[i].3) && !iops_known;
+        let same_bytes = |i: usize| near(bytes, steps[i].rate * steps[i].block.0 as f64) && !bytes_known;
+        let same_iops = |i: usize| near(*x, steps[i].rate) && !iops_known;
         let last = groups
             .filter_map(|(_, group)| group.iter().rev().find(|i| same_bytes(**i) || same_iops(**i)))
             .max();
         let found = last.map(|last| {
-            let (other, _, b, _) = &steps[*last];
+            let WaitingStep { step: other, block: b, confidence: of_other, .. } = &steps[*last];
+            let confidence = *confidence.min(of_other);
             let both = format!("'{}' at {b} and '{}' at {block}", other.name, step.name);
             if same_bytes(*last) {
                 Finding::new(
                     codes::BANDWIDTH_CAP,
-                    Confidence::Likely,
+                    confidence,
                     format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
                     match promised(plan, *block).is_some_and(|p| p.is_missed(*x, Some(bytes))) {
                         true => LESS_THAN_BOUGHT,
@@ -235,7 +261,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             } else {
                 Finding::new(
                     codes::IOPS_CAP,
-                    Confidence::Likely,
+                    confidence,
                     format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", significant(*x)),
                     "larger blocks move more bytes for the same IOPS",
                 )

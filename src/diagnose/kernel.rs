@@ -19,14 +19,14 @@ const FAST: f64 = 100_000.0;
 /// The load threads were the limit.
 ///
 /// `proven` for one thread: it was on its CPU and hence did not wait for the volume. `likely` for several threads: the busiest one says
-/// nothing about the others.
+/// nothing about the others. `likely` as well for a CPU that was busy by what a report says of the machine: the work may be of others.
 pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     // A polling thread is always on its CPU.
     if case.run.is_some_and(|r| !r.real() || r.plan.iopoll || r.plan.sqpoll) {
         return None;
     }
-    let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
+    let Some(busy) = s.busiest_thread.filter(|b| *b >= SATURATED) else { return busy_cpu(s) };
     let confidence = if s.jobs == Some(1.0) { Confidence::Proven } else { Confidence::Likely };
     let mut finding = Finding::new(
         codes::GENERATOR_LIMITED,
@@ -52,6 +52,21 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ));
     }
     Some(finding)
+}
+
+/// A CPU of the machine was busy all the time.
+fn busy_cpu(s: &super::Summary) -> Option<Finding> {
+    let busy = s.busiest_cpu.filter(|busy| *busy >= SATURATED)?;
+    let finding = Finding::new(
+        codes::GENERATOR_LIMITED,
+        Confidence::Likely,
+        "A CPU was busy all the time: the machine may have been measured, not the volume.",
+        "spread the load over more CPUs, use larger blocks, or a machine with more or faster CPUs",
+    );
+    let finding = finding
+        .because(format!("the busiest CPU had work for {} % of the time", significant(busy.min(1.0) * 100.0)))
+        .number("busiest_cpu_share", busy);
+    Some(finding.blocking())
 }
 
 /// A share of CPU time that the host took, from which on it matters.

@@ -143,6 +143,8 @@ pub struct Summary {
     pub read_counts: Option<ReadCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
+    /// Share of its time for which the busiest CPU had work, 0 to 1, by a report that tells it of the machine.
+    pub busiest_cpu: Option<f64>,
     /// The offered rate, under a schedule.
     pub offered: Option<f64>,
     /// The option that sets the rate, as it was given.
@@ -399,6 +401,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         other_direction: None,
         read_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
+        busiest_cpu: None,
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         pace: None,
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),

@@ -60,6 +60,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         other_direction: reported.device.as_ref().and_then(|d| other_direction(d, conditions)),
         read_counts: read_counts(reported),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+        busiest_cpu: reported.busiest_cpu,
         offered: conditions.offered(),
         pace: pace.and_then(|p| p.rate_option.clone()),
         pauses: pace.and_then(|p| p.pause_option.clone()),

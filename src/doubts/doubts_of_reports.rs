@@ -348,19 +348,15 @@ pub(super) fn no_ramp(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// All jobs use the same part of the target.
 pub(super) fn same_range(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let c = on_a_device(case)?.conditions;
-    let jobs = c.jobs.get().filter(|n| *n > 1)?;
-    let sequential = c.rw.as_ref().is_some_and(|rw| !rw.contains("rand"));
-    // Where the options are unknown, the files of the jobs are unknown too.
-    let one_range = c.own_files.get() == Some(false) && c.own_offsets.get() == Some(false);
-    (sequential && one_range).then(|| {
-        Doubt::new(
-            Severity::Warning,
-            "same-range",
-            format!("{jobs} sequential jobs went over the same range: all but the first may find their blocks in caches"),
-            "add offset_increment=10% (or a file per job), or test random I/O",
-        )
-    })
+    let jobs = on_a_device(case)?.conditions.jobs_over_one_range()?;
+    Some(Doubt::new(
+        Severity::Warning,
+        "same-range",
+        format!(
+            "{jobs} sequential jobs went over the same range: all but the first may find their blocks in caches"
+        ),
+        "add offset_increment=10% (or a file per job), or test random I/O",
+    ))
 }
 
 /// Reads of blocks that were never written are answered without the medium.

@@ -290,6 +290,8 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         },
         zeros: writes_zeros(&asked).into(),
         repeated_percent: positive(asked.int("dedupe_percentage")).into(),
+        pattern_percent: pattern_percent(&asked).into(),
+        low_priority: low_priority(&asked).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
@@ -322,6 +324,17 @@ fn writes_zeros(asked: &Asked) -> bool {
         Some(pattern) => is_zeros(&pattern),
         None => asked.flag("zero_buffers") || asked.int("buffer_compress_percentage") == Some(100),
     }
+}
+
+/// The share of each block that is a pattern or zeros, in percent.
+fn pattern_percent(asked: &Asked) -> Option<u32> {
+    let pattern = asked.given("buffer_pattern").is_some().then_some(100);
+    asked.int("buffer_compress_percentage").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0).or(pattern)
+}
+
+/// fio's `prioclass=3`: the kernel serves such I/Os where no other waits.
+fn low_priority(asked: &Asked) -> Option<String> {
+    (asked.int("prioclass") == Some(3)).then(|| "prioclass=3".to_string())
 }
 
 /// A pattern of numbers that are all nought: `0`, `0x00`.

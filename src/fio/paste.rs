@@ -153,8 +153,9 @@ fn composed(text: &str) -> Option<usize> {
     let (name, _) = text.split_once(" | ")?;
     let word = name.trim_end();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    // Tables of DiskSpd begin with `thread |` and `3-nines |`.
-    let table = word == "thread" || word.ends_with("-nines");
+    // Tables of DiskSpd begin with `thread |`, `CPU |` or what CPUs belong to, and `3-nines |`.
+    let of_diskspd = ["thread", "CPU", "Group", "Socket", "Node", "Core"];
+    let table = of_diskspd.contains(&word) || word.ends_with("-nines");
     (!word.is_empty() && !table && word.chars().all(plain)).then_some(name.len() + 3)
 }
 

@@ -142,6 +142,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         }),
         rate_of_latency: false,
         left_out: None,
+        busiest_cpu: None,
         rate_impossible: unlike.is_some() || job.impossible.iter().any(Impossible::of_rate),
         impossible: job.impossible.iter().map(Impossible::to_string).chain(unlike).collect(),
         read: of(Direction::Read),

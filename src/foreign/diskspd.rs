@@ -35,6 +35,10 @@ pub(super) struct DiskspdSpan {
     /// Size of the smallest target, as its rows tell it.
     pub size: Option<Bytes>,
     pub interrupted: bool,
+    /// Each I/O writes random data of its own (`-Zr`).
+    pub random_writes: bool,
+    /// Share of its time for which the busiest CPU had work, 0 to 1.
+    pub busiest_cpu: Option<f64>,
 }
 
 /// A target with its load.
@@ -57,6 +61,10 @@ pub(super) struct DiskspdTarget {
     pub uneven: bool,
     pub threads: Option<u32>,
     pub zeros: Option<bool>,
+    /// Random data, or that of a file, is written; else the bytes 0 to 255 over and over.
+    pub own_data: bool,
+    /// `very low` or `low`; absent for the usual one.
+    pub priority: Option<String>,
     /// Milliseconds between bursts.
     pub think: Option<u64>,
     /// A limit of each thread: I/Os a second, or bytes a millisecond.
@@ -87,6 +95,8 @@ pub struct DiskspdReader {
     results: Option<usize>,
     /// The table that follows: all I/Os, reads, writes.
     table: Option<usize>,
+    /// Where the table of CPUs has their usage.
+    usage_at: Option<usize>,
     /// Names of its columns.
     columns: Vec<String>,
     in_percentiles: bool,
@@ -149,12 +159,19 @@ impl DiskspdReader {
                     (self.table, self.in_percentiles) = (None, true);
                     span.percentiles = Default::default();
                 }
+                _ if text.contains("CPU |") => {
+                    self.usage_at = text.split('|').position(|column| column.trim() == "Usage");
+                }
                 _ if text.starts_with("thread |") => {
+                    self.usage_at = None;
                     self.columns = text.split('|').map(|c| c.trim().to_string()).collect();
                 }
                 _ => match self.table {
                     Some(table) => span.row(table, text, &self.columns),
                     None if self.in_percentiles => span.percentile(text),
+                    None if self.usage_at.is_some() && text.contains('|') => {
+                        span.cpu(text.split('|').nth(self.usage_at.unwrap_or(0)).unwrap_or_default());
+                    }
                     None => span.result(text),
                 },
             }
@@ -175,6 +192,8 @@ impl DiskspdSpan {
             self.duration = printed::whole(rest.trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("warm up time: ") {
             self.warm_up = printed::whole(rest.trim_end_matches('s'));
+        } else if text.starts_with("generating random data for each write") {
+            self.random_writes = true;
         } else if let Some(rest) = text.strip_prefix("thread pool with ") {
             self.pool = rest.split(' ').next().and_then(printed::whole).map(|n| n as u32);
         } else if let Some(n) = outstanding(text).filter(|_| self.targets.is_empty()) {
@@ -182,6 +201,12 @@ impl DiskspdSpan {
         } else if let Some(target) = self.targets.last_mut() {
             target.parameter(text);
         }
+    }
+
+    /// The usage of a CPU, in percent: the busiest counts.
+    pub fn cpu(&mut self, usage: &str) {
+        let share = printed::number(usage.trim().trim_end_matches('%')).map(|percent| percent / 100.0);
+        self.busiest_cpu = share.into_iter().chain(self.busiest_cpu).reduce(f64::max);
     }
 
     fn result(&mut self, text: &str) {
@@ -257,6 +282,7 @@ impl DiskspdTarget {
             "performing read test" => self.write_percent = Some(0),
             "performing write test" => self.write_percent = Some(100),
             "zeroing write buffers" => self.zeros = Some(true),
+            _ if text.starts_with("write buffer source: ") => self.own_data = true,
             _ if text.starts_with("memory mapped I/O enabled") => self.direct = Some(false),
             "IO Distribution:" => self.uneven = true,
             _ if text.starts_with("using random I/O") => {
@@ -280,6 +306,8 @@ impl DiskspdTarget {
                     self.base = printed::size(at);
                 } else if let Some(at) = text.strip_prefix("max file size: ") {
                     self.end = printed::size(at);
+                } else if let Some(priority) = text.strip_prefix("IO priority: ") {
+                    self.priority = Some(priority.to_string()).filter(|p| p.contains("low"));
                 } else if let Some(n) = outstanding(text) {
                     self.outstanding = Some(n);
                 } else if let Some(n) = number_after("threads per file: ") {
@@ -365,6 +393,7 @@ impl DiskspdSpan {
             name: format!("timespan {n}"),
             rows: self.threads.unwrap_or(1),
             conditions: self.conditions(),
+            busiest_cpu: self.busiest_cpu,
             ..ReportedStep::default()
         };
         let figures = |table: usize, kind: usize| {
@@ -463,7 +492,25 @@ impl DiskspdSpan {
             },
             reads_percent: writes.filter(|w| (1..100).contains(w)).map(|w| 100 - w).into(),
             zeros: self.shared(|t| t.zeros).into(),
+            pattern_percent: self.pattern_percent(),
+            low_priority: self
+                .targets
+                .iter()
+                .find_map(|t| t.priority.clone())
+                .map(|p| format!("IO priority {p}"))
+                .into(),
             ..Conditions::default()
+        }
+    }
+
+    /// The share of the data written that is one pattern, in percent.
+    fn pattern_percent(&self) -> Known<u32> {
+        let own = self.random_writes || self.targets.iter().all(|t| t.own_data);
+        match own || self.write_share().is_none_or(|writes| writes == 0) {
+            true => Known::Unknown,
+            false => {
+                Known::assumed(100, "DiskSpd writes the bytes 0 to 255 over and over, unless -Z gives others")
+            }
         }
     }
 

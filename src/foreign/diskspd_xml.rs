@@ -139,6 +139,7 @@ impl XmlReader {
             match name {
                 "Duration" => span.duration = whole(),
                 "Warmup" => span.warm_up = whole(),
+                "RandomWriteData" => span.random_writes = text == "true",
                 "ThreadCount" => span.pool = whole().filter(|n| *n > 0).map(|n| n as u32),
                 "RequestCount" => span.pool_outstanding = whole().filter(|n| *n > 0).map(|n| n as u32),
                 _ => {
@@ -160,6 +161,7 @@ impl XmlReader {
         };
         match name {
             "TestTimeSeconds" => span.test_time = number(),
+            "CpuUtilization/CPU/UsagePercent" => span.cpu(text),
             "ThreadCount" => span.threads = whole().map(|n| n as u32),
             "Error" => span.interrupted = true,
             "Latency/Bucket/Percentile" => {
@@ -200,7 +202,11 @@ fn setting(target: &mut DiskspdTarget, name: &str, text: &str, attributes: &str)
         "WriteRatio" => target.write_percent = number(),
         "ThreadsPerFile" => target.threads = number(),
         "ThinkTime" => target.think = printed::whole(text),
-        "WriteBufferContent/Pattern" => target.zeros = Some(text == "zero"),
+        "WriteBufferContent/Pattern" => {
+            (target.zeros, target.own_data) = (Some(text == "zero"), !matches!(text, "zero" | "sequential"));
+        }
+        // 1 and 2 are very low and low, 3 is normal.
+        "IOPriority" => target.priority = (number() < Some(3)).then(|| format!("{text} of 3")),
         "Throughput" => match printed::whole(text).filter(|n| *n > 0) {
             limit if attributes.contains("IOPS") => target.limit_iops = limit,
             limit => target.limit_bytes = limit,

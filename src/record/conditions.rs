@@ -91,6 +91,12 @@ pub struct Conditions {
     /// Share of the blocks written that repeat others, in percent.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub repeated_percent: Known<u32>,
+    /// Share of the data written that is one pattern over and over, in percent.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub pattern_percent: Known<u32>,
+    /// The priority of the I/Os, as it was asked for, where the system may hold them back for others.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub low_priority: Known<String>,
     /// A flush after so many writes; 0 for none. 1 also where each write waits by itself until it is durable.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub fsync: Known<u32>,
@@ -192,6 +198,10 @@ impl Conditions {
             stonewall: Known::Unknown,
             zeros: step.writes_zeros().into(),
             repeated_percent: Known::Unknown,
+            pattern_percent: Some(step.fixed_share())
+                .filter(|share| *share > 0 && step.rw.changes_data())
+                .into(),
+            low_priority: Known::Unknown,
             fsync: if step.sync.is_some() && step.rw.changes_data() { 1 } else { step.fsync }.into(),
         }
     }
@@ -242,6 +252,15 @@ impl Conditions {
         // fio calls the uniform one so.
         let uniform = |name: &str| name == "uniform" || name == "random";
         self.distribution.as_ref().map(String::as_str).filter(|name| random && !uniform(name))
+    }
+
+    /// Jobs that went over the same bytes one after the other, where there are several.
+    pub fn jobs_over_one_range(&self) -> Option<u32> {
+        let jobs = self.jobs.get().filter(|n| *n > 1)?;
+        let sequential = self.rw.as_ref().is_some_and(|rw| !rw.contains("rand"));
+        // Where the options are unknown, the files of the jobs are unknown too.
+        let one_range = self.own_files.get() == Some(false) && self.own_offsets.get() == Some(false);
+        (sequential && one_range).then_some(jobs)
     }
 
     /// I/Os a second that were asked for.

@@ -161,6 +161,7 @@ impl Judge<'_> {
                 let slow =
                     || slow_start_of_latency(reported, &s, measured, limit, self.judged_promise.tolerance);
                 let own = self.cap_wait().map(|wait| wait.reason).or_else(|| self.longer_ios(&s));
+                let own = own.or_else(|| self.low_priority());
                 match own.or_else(|| without_the_quick(reported)).or_else(slow) {
                     Some(reason) => (Outcome::Inconclusive, reason),
                     None => (Outcome::Fail, SLOW_ALONE.into()),

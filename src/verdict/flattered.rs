@@ -24,6 +24,16 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Optio
             "{percent} % of the blocks that the load wrote repeat others, which a volume that deduplicates takes faster: write random data"
         ));
     }
+    if let Some(percent) = conditions.pattern_percent.get().filter(|percent| writes && *percent > 0) {
+        return Some(format!(
+            "{percent} % of the data that the load wrote is one pattern over and over, which a volume that compresses takes faster: write random data"
+        ));
+    }
+    if let Some(jobs) = conditions.jobs_over_one_range() {
+        return Some(format!(
+            "{jobs} jobs went over the same range one block after the other, so that a cache may have answered all but the first: give each a range of its own"
+        ));
+    }
     if let Some(hot) = conditions.preferred_blocks() {
         return Some(format!(
             "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"

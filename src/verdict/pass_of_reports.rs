@@ -20,6 +20,8 @@ const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
 /// Share of the samples that may lie below 90 % of the promise, where the provider promises no share of the time.
 const BELOW: f64 = 0.1;
+/// Seconds count, and so does what a sample of this many seconds tells. fio's samples take half of one.
+const WIDEST: f64 = 1.1;
 /// Where more than this share of the samples may lie below the limit, the rate may have had a level below the limit for much of the time.
 const LEVEL_BELOW: f64 = 0.25;
 /// A slow start or a stall has samples of at most this share of the limit,
@@ -155,7 +157,7 @@ pub(super) fn low_samples(
     let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
     let spreads = spreads.unwrap_or_default();
     let mean: f64 = spreads.iter().map(|spread| spread.mean).sum();
-    let Some((spread, _)) = s.samples.filter(|_| mean > 0.0) else {
+    let Some((spread, samples)) = s.samples.filter(|_| mean > 0.0) else {
         let lacks = match terms.time {
             Some(time) => format!(", and {} % of the time are promised", significant(100.0 * time)),
             None => ": a burst with a rate below the promise after it has this mean as well".into(),
@@ -164,6 +166,12 @@ pub(super) fn low_samples(
             "the mean is met, but the report does not tell how the rate spread over time{lacks}: {MEASURE_IT}, which tells for how long"
         ));
     };
+    if let Some(width) = sample_width(reported, s, samples).filter(|width| *width > WIDEST) {
+        return Some(format!(
+            "the mean is met, but each sample of the rate is that of some {} s, and hides seconds that are slower: {MEASURE_IT}, which tells each of them",
+            significant(width)
+        ));
+    }
     let lowest = spreads.iter().map(|spread| spread.min).sum::<f64>() / mean * measured;
     let deviation = spread * measured;
     let allowed = terms.time.map_or(BELOW, |time| 1.0 - time);
@@ -184,6 +192,12 @@ pub(super) fn low_samples(
             )
         })
     })
+}
+
+/// Seconds that each sample of the rate takes, by how many there are in the time that has samples.
+fn sample_width(reported: &ReportedStep, s: &Summary, samples: u64) -> Option<f64> {
+    let sampled = 1.0 - reported.unsampled_share().unwrap_or(0.0).clamp(0.0, 1.0);
+    Some(sampled * s.window?.as_seconds() / samples as f64)
 }
 
 /// Why a mean below the limit is no FAIL: the limit was kept for much of the time, and a slow start or a stall took the rest, which makes no FAIL of a

@@ -16,6 +16,14 @@ use crate::unit::{Nanos, grouped, significant};
 const BUSY: f64 = 0.9;
 
 impl Judge<'_> {
+    /// Why slow I/Os may be no fault of the volume: the system serves others first.
+    pub(super) fn low_priority(&self) -> Option<String> {
+        let priority = self.conditions.low_priority.as_ref()?;
+        Some(format!(
+            "the I/Os had a low priority ({priority}), with which the system holds them back for others: run it with the usual one"
+        ))
+    }
+
     /// Why the depth could not have reached the rate, by Little's law at the volume's own latency. A report without latencies shows the mean
     /// time of a request alone, which a shallow queue may have set as well as the volume.
     pub(super) fn reach_of_figures(&self, s: &Summary, promised: &AtBlock) -> Option<Reach> {
@@ -29,6 +37,9 @@ impl Judge<'_> {
             let reason = format!(
                 "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
             );
+            return Some(Reach { reason, command });
+        }
+        if let Some(reason) = self.low_priority() {
             return Some(Reach { reason, command });
         }
         let serial = self.conditions.engine.as_ref().is_some_and(|engine| engine == "posixaio");
@@ -53,10 +64,15 @@ impl Judge<'_> {
         let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
         // Requests that waited for the end of a stall may be missing among the latencies.
         let counted = 1.0 - pass_of_reports::longest_share(s);
-        if let Some((busy, asked)) = busy.zip(s.asked).filter(|(busy, asked)| *busy < BUSY * asked * counted)
-        {
+        // A full queue gives no more than all its requests at the same latency.
+        let full = |busy: f64, asked: f64| s.iops.unwrap_or(0.0) * (asked * counted / busy).max(1.0);
+        let held = |(busy, asked): &(f64, f64)| {
+            *busy < BUSY * asked * counted || s.pauses.is_some() && full(*busy, *asked) >= least
+        };
+        if let Some((busy, asked)) = busy.zip(s.asked).filter(held) {
+            let pauses = s.pauses.as_ref().map_or(String::new(), |pauses| format!(" ({pauses})"));
             let reason = format!(
-                "only {} of {} requests were in flight on average: the load held itself back",
+                "only {} of {} requests were in flight on average: the load held itself back{pauses}",
                 significant(busy),
                 significant(asked)
             );

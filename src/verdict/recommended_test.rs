@@ -244,6 +244,8 @@ fn diskspd(load: &BetterLoad, reads: Option<u32>, target: &str) -> String {
     };
     let access = if pattern.is_random() { "-r" } else { "-s" };
     let rate = rate.map_or(String::new(), |rate| format!(" -g{rate}i"));
+    // Random data: a volume may compress or share the bytes that DiskSpd repeats.
+    let data = if writes > 0 { " -Z1M" } else { "" };
     // No name on Windows has quotes.
     let plain = |c: char| c.is_ascii_alphanumeric() || r"-_.:\/#".contains(c);
     let quoted = match target.chars().all(plain) {
@@ -251,7 +253,7 @@ fn diskspd(load: &BetterLoad, reads: Option<u32>, target: &str) -> String {
         false => format!("\"{}\"", target.replace('"', "")),
     };
     format!(
-        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs}{rate} -Sh -L -W10 -d300 {quoted}",
+        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs}{rate}{data} -Sh -L -W10 -d300 {quoted}",
         block.exact().trim_end_matches("iB")
     )
 }

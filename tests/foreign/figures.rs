@@ -377,6 +377,37 @@ fn diskspd_tells_which_blocks_it_used() {
     assert_eq!(run_of(&part).conditions.size.get(), Some(Bytes::MIB));
 }
 
+#[test]
+fn diskspd_tells_what_it_wrote_and_what_held_it_back() {
+    let text = String::from_utf8(super::bytes("diskspd-mix.txt")).unwrap();
+    let xml = String::from_utf8(super::bytes("diskspd.xml")).unwrap();
+    let of = |text: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        run_of(&text.replace(from, to))
+    };
+    for (text, busiest) in [(&text, 0.061), (&xml, 0.061)] {
+        let run = run_of(text);
+        assert_eq!(run.busiest_cpu, Some(busiest));
+        assert_eq!(run.conditions.low_priority.as_ref(), None);
+    }
+    assert_eq!(of(&text, "1|   5.80%", "1|  99.70%").busiest_cpu, Some(0.997));
+    assert_eq!(of(&xml, "<UsagePercent>6.10<", "<UsagePercent>99.70<").busiest_cpu, Some(0.997));
+    let low = of(&text, "IO priority: normal", "IO priority: very low").conditions;
+    assert_eq!(low.low_priority.as_ref().unwrap(), "IO priority very low");
+    // 30 % are writes, of the bytes 0 to 255 unless -Z gives others.
+    let data = |line: &str| {
+        of(&text, "\t\tIO priority", &format!("{line}\n\t\tIO priority")).conditions.pattern_percent
+    };
+    assert_eq!(data("").get(), Some(100));
+    assert_eq!(data("\t\twrite buffer size: 1MiB\n\t\twrite buffer source: random fill").get(), None);
+    let of_each =
+        of(&text, "\trandom seed: 0", "\trandom seed: 0\n\tgenerating random data for each write IO");
+    assert_eq!(of_each.conditions.pattern_percent.get(), None);
+    assert_eq!(run_of(&xml).conditions.pattern_percent.get(), Some(100));
+    let random = of(&xml, "<Pattern>sequential<", "<Pattern>random<");
+    assert_eq!(random.conditions.pattern_percent.get(), None);
+}
+
 /// The volume is read in blocks of `ibs` and written in blocks of `obs`.
 #[test]
 fn each_side_of_dd_has_blocks_of_its_own() {

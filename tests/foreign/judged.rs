@@ -326,3 +326,70 @@ fn methods_of_pg_test_fsync_write_few_blocks_and_pass_nothing() {
         assert!(out.contains("the load went over 8 KiB"), "{code:?} {out}");
     }
 }
+
+/// DiskSpd's report of 38,000 reads a second, 512 in flight.
+const DISKSPD: &str = r"
+Command Line: diskspd.exe -b4K -d120 -W10 -o64 -t8 -r -Sh -L -c100G E:\t.dat
+
+Input parameters:
+
+	timespan:   1
+	-------------
+	duration: 120s
+	warm up time: 10s
+	measuring latency
+	path: 'E:\t.dat'
+		software cache disabled
+		hardware write cache disabled, writethrough on
+		performing read test
+		block size: 4KiB
+		using random I/O (alignment: 4KiB)
+		number of outstanding I/O operations per thread: 64
+		threads per file: 8
+		IO priority: normal
+
+Results for timespan 1:
+*******************************************************************************
+
+actual test time:	120.00s
+thread count:		8
+proc count:		2
+
+CPU |  Usage |  User  | Kernel |  Idle
+----------------------------------------
+   0|  35.00%|  12.02%|  22.98%|  65.00%
+   1|  35.00%|  12.02%|  22.98%|  65.00%
+----------------------------------------
+avg.|  35.00%|  12.02%|  22.98%|  65.00%
+
+Total IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+total:     18677760000 |      4560000 |     148.44 |   38000.00 |   13.339 |     2.668
+
+Read IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+total:     18677760000 |      4560000 |     148.44 |   38000.00 |   13.339 |     2.668
+
+  %-ile |  Read (ms) | Write (ms) | Total (ms)
+----------------------------------------------
+    min |      0.100 |        N/A |      0.100
+   50th |     12.939 |        N/A |     12.939
+   99th |     21.342 |        N/A |     21.342
+    max |     53.356 |        N/A |     53.356
+";
+
+#[test]
+fn a_cpu_that_was_busy_or_a_low_priority_fails_no_volume() {
+    let verdict = |from: &str, to: &str| {
+        assert!(DISKSPD.contains(from), "{from}");
+        verdict_against(&DISKSPD.replace(from, to), "alibaba:cloud_essd.PL1", "964GiB")
+    };
+    let (code, out) = verdict("1|  35.00%", "1|  35.00%");
+    assert_eq!(code, Some(1), "{out}");
+    let (code, out) = verdict("1|  35.00%", "1|  99.70%");
+    assert!(code == Some(6) && out.contains("A CPU was busy all the time"), "{code:?} {out}");
+    let (code, out) = verdict("IO priority: normal", "IO priority: low");
+    assert!(code == Some(6) && out.contains("a low priority (IO priority low)"), "{code:?} {out}");
+}
