@@ -1,7 +1,7 @@
 //! One rule each: what undoes a PASS, and what is told of a volume that keeps its promise in the sum only.
 
 use serde_json::Value;
-use volproof::record::{Record, TargetRecord};
+use volproof::record::{Confidence, Record, TargetRecord};
 
 use super::lab::{
     Lab, PL0, PL1_OF_20, capped, claim, finding, has, judged_but, judged_here, random, screen, simulated,
@@ -198,6 +198,27 @@ fn a_rate_that_depth_and_latency_explain_is_no_cap() {
     };
     let told: Vec<&str> = names.into_iter().filter(|name| capped(name)).collect();
     assert_eq!(told, ["deep-4k", "deep-16k"], "4 in flight of 250 us each do 16,000 a second");
+}
+
+/// Latencies that differ by themselves look as if requests waited: a deeper step that does more shows that no cap held the others.
+#[test]
+fn a_rate_that_a_deeper_step_exceeds_is_no_cap() {
+    let lab = Lab::new();
+    let load = |block: &str, depth: u32| {
+        format!("rw = \"randread\"\nbs = \"{block}\"\niodepth = {depth}\nruntime = \"60s\"")
+    };
+    let names = ["4k-16", "16k-16", "4k-32", "16k-32", "16k-128"];
+    let loads = [load("4k", 16), load("16k", 16), load("4k", 32), load("16k", 32), load("16k", 128)];
+    let steps: Vec<(&str, &str, &str)> = names
+        .iter()
+        .zip(&loads)
+        .map(|(name, load)| (*name, load.as_str(), "latency = \"1ms\"\njitter = \"6ms\""))
+        .collect();
+    let ran = lab.run(&steps, &[]);
+    let found = ran.record().findings.unwrap();
+    let caps: Vec<_> = found.iter().filter(|f| f.code == "iops-cap" || f.code == "bandwidth-cap").collect();
+    assert!(caps.iter().all(|f| f.confidence == Confidence::Possible), "{caps:#?}");
+    assert!(caps.iter().all(|f| !f.step.ends_with("16")), "{caps:#?}");
 }
 
 /// Outcome of the latency of a PL0 of 1 GiB, which is promised 1,812 IOPS and 500 us, with its reason and command.
