@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 const GP3: [&str; 5] = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--offline"];
 /// 2,800 IOPS.
-const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--offline"];
+pub const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--offline"];
 
-fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+pub fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let done =
         Command::new(env!("CARGO_BIN_EXE_volproof")).args(arguments).current_dir(folder).output().unwrap();
     (done.status.code(), String::from_utf8(done.stdout).unwrap())
 }
 
 /// A simulated load: its Record in `r.json`, and its report as fio would have written it of a device.
-fn report_of(folder: &Path, steps: &str, promise: &[&str], form: &str) -> (Option<i32>, String) {
+pub fn report_of(folder: &Path, steps: &str, promise: &[&str], form: &str) -> (Option<i32>, String) {
     std::fs::write(folder.join("p.toml"), steps).unwrap();
     let _ = std::fs::remove_file(folder.join("r.json"));
     let more = ["--judge-simulated", "--json", "r.json", "-q"];
@@ -25,20 +25,20 @@ fn report_of(folder: &Path, steps: &str, promise: &[&str], form: &str) -> (Optio
     (code, report.replace("\"null\"", "\"libaio\"").replace("ioengine=null", "ioengine=libaio"))
 }
 
-fn step(name: &str, load: &str, device: &str) -> String {
+pub fn step(name: &str, load: &str, device: &str) -> String {
     format!(
         "[[step]]\nname = \"{name}\"\nengine = \"null\"\nbs = \"4k\"\nruntime = \"300s\"\n{load}\nsimulate = {{ {device} }}\n"
     )
 }
 
-fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, String) {
+pub fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, String) {
     std::fs::write(folder.join("report"), report).unwrap();
     let (code, text) = volproof(folder, &[&["verdict", "report", "--judge-simulated"][..], promise].concat());
     (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// fio's JSON with these options of its first job beside its own.
-fn with_options(report: &str, options: &Value) -> String {
+pub fn with_options(report: &str, options: &Value) -> String {
     let mut report: Value = serde_json::from_str(report).unwrap();
     let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
     listed.extend(options.as_object().unwrap().clone());
