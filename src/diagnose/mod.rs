@@ -28,11 +28,11 @@ pub use kernel::SATURATED;
 pub use load_limits::EMPTY;
 pub use modes::Modes;
 pub use summary::{
-    ALONE, DeviceCounts, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY, ReadCounts, Summary, bins,
-    direction, load_without_promise,
+    ALONE, DeviceCounts, DirectionCounts, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY, Summary,
+    bins, direction, load_without_promise,
 };
 pub use summary_of_report::ended_by_size;
-pub use validity::{SMALL_RANGE, missing_reads, missing_writes, most_parts};
+pub use validity::{SMALL_RANGE, missing_reads, missing_writes, most_parts, reads_in_doubt};
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {

@@ -53,10 +53,10 @@ pub struct DeviceCounts {
     pub bytes: Option<f64>,
 }
 
-/// Reads of a run and of the disk.
+/// The I/Os of a direction of a run, and what the disk counted of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ReadCounts {
-    /// Reads of the run.
+pub struct DirectionCounts {
+    /// I/Os of the run.
     pub ios: f64,
     /// Their bytes, where they are known.
     pub bytes: Option<f64>,
@@ -139,8 +139,10 @@ pub struct Summary {
     pub counted: Option<Nanos>,
     /// What the disk did in the direction that a run of one direction has not, by a report.
     pub other_direction: Option<DeviceCounts>,
-    /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes.
-    pub read_counts: Option<ReadCounts>,
+    /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes. The disk counted those of a ramp too.
+    pub read_counts: Option<DirectionCounts>,
+    /// The same of writes.
+    pub write_counts: Option<DirectionCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Share of its time for which the busiest CPU had work, 0 to 1, by a report that tells it of the machine.
@@ -400,6 +402,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         counted: None,
         other_direction: None,
         read_counts: None,
+        write_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
         busiest_cpu: None,
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),

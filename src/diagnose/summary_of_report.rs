@@ -1,13 +1,14 @@
 //! The figures of a run from the report of another tool.
 
-use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
+use super::most_parts;
+use super::summary::{DeviceCounts, DirectionCounts, Flushes, Summary};
 use crate::plan::Pattern;
 use crate::record::{
     Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
 };
 use crate::sample::Direction;
 use crate::stats::little;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{self, Bytes, Nanos};
 
 /// The figures of a report, as far as the rules need them.
 pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
@@ -30,6 +31,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
     let by_law = mean.zip(iops).map(|(mean, x)| little::in_flight(x, mean)).filter(|n| *n > 0.0);
     let one = if let [(_, f)] = parts[..] { Some(f) } else { None };
     let pace = conditions.pace.as_ref();
+    let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
     Summary {
         name: reported.name.clone(),
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
@@ -51,14 +53,15 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         period: None,
         range: range(reported, conditions),
         used_share: None,
-        device: reported.device.as_ref().map(|d| device(d, conditions)),
+        device: disk.map(|d| device(d, conditions)),
         counted: conditions
             .ramp
             .get()
             .zip(reported.window())
             .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
-        other_direction: reported.device.as_ref().and_then(|d| other_direction(d, conditions)),
-        read_counts: read_counts(reported),
+        other_direction: disk.and_then(|d| other_direction(d, conditions)),
+        read_counts: of_direction(reported, Direction::Read),
+        write_counts: of_direction(reported, Direction::Write),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
         busiest_cpu: reported.busiest_cpu,
         offered: conditions.offered(),
@@ -162,12 +165,23 @@ fn other_direction(d: &ReportedDevice, conditions: &Conditions) -> Option<Device
     }
 }
 
-/// Reads are held against the disk's reads: the writes of a mix, and others' writes, are no part of them.
-fn read_counts(reported: &ReportedStep) -> Option<ReadCounts> {
-    let (reads, disk) = (reported.read.as_ref().filter(|f| f.moved())?, reported.device.as_ref()?);
-    Some(ReadCounts {
-        ios: reads.count(),
-        bytes: (reads.bytes.0 > 0).then_some(reads.bytes.0 as f64),
-        device: counts(&disk.reads),
+/// Whether the disk's counters may be those of the run alone. They count the ramp too, which the figures leave out: where a report does not tell whether
+/// there was one, more requests than the I/Os can have made may be those of a ramp; fewer than the run had are too few with it.
+fn are_of_the_run(d: &ReportedDevice, reported: &ReportedStep, conditions: &Conditions) -> bool {
+    let parts = conditions.single_block().map_or(1.0, most_parts);
+    let all = unit::total([d.reads.ios, d.reads.merges, d.writes.ios, d.writes.merges]) as f64;
+    match conditions.ramp.get() {
+        None => all <= parts * reported.ios(),
+        Some(ramp) => ramp.0 == 0 || all < reported.ios(),
+    }
+}
+
+/// A direction is held against what the disk did in it: the writes of a mix, and others' writes, are no part of the reads.
+fn of_direction(reported: &ReportedStep, d: Direction) -> Option<DirectionCounts> {
+    let (moved, disk) = (reported.direction(d).filter(|f| f.moved())?, reported.device.as_ref()?);
+    Some(DirectionCounts {
+        ios: moved.count(),
+        bytes: (moved.bytes.0 > 0).then_some(moved.bytes.0 as f64),
+        device: counts(if d == Direction::Read { &disk.reads } else { &disk.writes }),
     })
 }

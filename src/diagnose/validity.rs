@@ -1,7 +1,7 @@
 //! The figures may not be those of the volume, or not of this run alone: reads that never reached it, others on the disk, requests
 //! that were split or merged, a run or a range too small.
 
-use super::{Confidence, DiagnosisCase, Finding, ReadCounts, Summary};
+use super::{Confidence, DiagnosisCase, DirectionCounts, Finding, Summary};
 use crate::codes;
 use crate::doubt::Severity;
 use crate::record::{ReportProgram, StepRecord};
@@ -98,21 +98,42 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// The share of a report's reads that the disk's counters lack, and the counts in words. None where the reads of the last moments explain it.
 pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
-    missing_from_disk(s, "reads").filter(|_| s.reads == Some(true))
+    missing_from_disk(s, s.read_counts, "reads", 0.0).filter(|_| s.reads == Some(true))
 }
 
-/// The same of direct writes: the page cache holds those of a filesystem that takes no direct ones.
-pub fn missing_writes(s: &Summary) -> Option<(f64, String)> {
-    missing_from_disk(s, "writes").filter(|_| s.reads == Some(false) && s.direct == Some(true))
+/// The same, if the ramp did as many reads a second as the run: the disk counted those too, and they may stand for reads of the run that it never saw.
+/// A slower ramp leaves more for the run, and no report tells how fast it was.
+pub fn reads_in_doubt(s: &Summary) -> Option<(f64, String)> {
+    missing_from_disk(s, s.read_counts, "reads", of_the_ramp(s)).filter(|_| s.reads == Some(true))
 }
 
-fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
-    // In a mix, reads are compared with reads.
-    let reads = s.read_counts.or_else(|| {
+/// The counts of writes that the disk's counters lack, or may lack with those of a ramp, in words: the page cache holds those of a filesystem that takes
+/// no direct ones.
+pub fn missing_writes(s: &Summary) -> Option<String> {
+    let writes = s.write_counts.is_some() || s.reads == Some(false);
+    let missing = |ramp| missing_from_disk(s, s.write_counts, "writes", ramp);
+    let (_, told) = missing(0.0).or_else(|| missing(of_the_ramp(s)))?;
+    (writes && s.direct != Some(false)).then_some(told)
+}
+
+/// The I/Os of the ramp for each of the run, if it was as fast.
+fn of_the_ramp(s: &Summary) -> f64 {
+    let (Some(counted), Some(window)) = (s.counted, s.window.filter(|w| w.0 > 0)) else { return 0.0 };
+    counted.0 as f64 / window.0 as f64 - 1.0
+}
+
+/// `counts`: those of the direction, where it is counted apart. `ramp`: what of a ramp is among the disk's counters, for each I/O of the run.
+fn missing_from_disk(
+    s: &Summary,
+    counts: Option<DirectionCounts>,
+    direction: &str,
+    ramp: f64,
+) -> Option<(f64, String)> {
+    let all = counts.or_else(|| {
         let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
-        Some(ReadCounts { ios: s.ios?, bytes: moved, device: s.device? })
+        Some(DirectionCounts { ios: s.ios?, bytes: moved, device: s.device? })
     });
-    let ReadCounts { ios, bytes: moved, device } = reads?;
+    let DirectionCounts { ios, bytes: moved, device } = all?;
     // Tools read the disk's counters a moment before the end: that much is missing then.
     let allowed = match s.window.map(Nanos::as_seconds) {
         Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
@@ -120,12 +141,12 @@ fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
     };
     // Of I/Os of several sizes only the large ones may be split, so that bytes are compared and not counts.
     let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
-    let (missing, evidence) = match bytes {
+    let (seen, evidence) = match bytes {
         Some((seen, moved)) if moved > 0.0 => {
-            (1.0 - seen / moved, format!("the disk moved {} of {}", Bytes(seen as u64), Bytes(moved as u64)))
+            (seen / moved, format!("the disk moved {} of {}", Bytes(seen as u64), Bytes(moved as u64)))
         }
         _ => (
-            1.0 - (device.ios + device.merges) / ios,
+            (device.ios + device.merges) / ios,
             format!(
                 "the disk completed {} of {} {direction}",
                 significant(device.ios + device.merges),
@@ -133,8 +154,16 @@ fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
             ),
         ),
     };
+    let missing = (1.0 + ramp - seen).min(1.0);
     (missing > allowed).then(|| {
-        (missing, format!("{evidence}: {} % are not among its counters", significant(missing * 100.0)))
+        let share = significant(missing * 100.0);
+        let told = match ramp > 0.0 {
+            true => format!(
+                "{evidence}, those of its ramp among them: as fast as the run, the ramp leaves {share} % that are not among its counters"
+            ),
+            false => format!("{evidence}: {share} % are not among its counters"),
+        };
+        (missing, told)
     })
 }
 

@@ -261,7 +261,8 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         // To wait for no completion is to ask again and again.
         polling: (POLLING.iter().any(on)
             || POLLING.contains(&asked.engine())
-            || asked.int("iodepth_batch_complete_min") == Some(0))
+            || asked.int("iodepth_batch_complete_min") == Some(0)
+            || spins(&asked))
         .into(),
         iodepth: positive(asked.int("iodepth")).into(),
         direct: match asked.engine() {
@@ -295,6 +296,17 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
+}
+
+/// The job keeps its CPU busy for a part of its pauses (fio's HOWTO, `thinktime_spin`).
+fn spins(asked: &Asked) -> bool {
+    ["thinktime", "thinktime_spin"].iter().all(|name| asked.time(name).is_some_and(|t| t.0 > 0))
+}
+
+/// The job begins writeback with calls of sync_file_range, which flush nothing. fio puts their latencies with those of flushes, and counts each of
+/// them as an I/O that was cut short.
+pub fn begins_writeback(output: &Output, job: &OutputRow) -> bool {
+    job.option(output, &["sync_file_range"]).is_some_and(|calls| !calls.is_empty())
 }
 
 /// The bytes of its target that a job uses; 0 where it says nothing of them. It stays within its files, whatever `size` asks for.

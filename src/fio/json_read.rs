@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cell::{LazyCell, RefCell};
 use std::collections::HashMap;
 
+use super::ctime;
 use super::impossible::{self, Checked};
 use super::json_reader::{JsonReader, JsonStop, place};
 use super::json_value::JsonValue;
@@ -166,7 +167,7 @@ impl Document {
             "fio version" => output.version = value.as_str().unwrap_or_default().into(),
             "timestamp" => self.seconds = value.as_u64(),
             "timestamp_ms" => output.timestamp_ms = value.as_u64(),
-            "time" => {}
+            "time" => output.clock_ms = value.as_str().and_then(ctime::read),
             "global options" => output.global_options = options(&value),
             "disk_util" => {
                 if let JsonValue::List(list) = &value {
@@ -479,7 +480,7 @@ fn disk(value: &JsonValue<'_>, notes: &mut Vec<String>) -> Option<DiskCounters> 
         })
     };
     let name: String = value.get("name")?.as_str()?.into();
-    let disk = Some(DiskCounters { name, counts: counts("")?, below: counts("aggr_"), is_below: false });
+    let disk = Some(DiskCounters { name, counts: counts("")?, below: counts("aggr_") });
     let found = found.into_inner();
     if let (Some(first), Some(disk)) = (found.first(), &disk) {
         notes.push(format!("disk {}: {first} cannot be, its counters are left out", disk.name));

@@ -35,6 +35,8 @@ pub struct Output {
     pub measured_by: Option<&'static str>,
     /// When the report was written, milliseconds since 1970.
     pub timestamp_ms: Option<u64>,
+    /// The same by the clock of its machine, read as one of this machine's zone.
+    pub clock_ms: Option<u64>,
     /// Options before the first job, as given.
     pub global_options: Vec<(String, String)>,
     /// One entry per row: a job, or a group of jobs under `group_reporting`.
@@ -177,6 +179,19 @@ impl Header {
         !self.rw.is_empty() && !self.engine.is_empty() && self.depth > 0
     }
 
+    /// Whether both may be of one job, whose row moved data in these directions. Text has three digits of a block size or more.
+    pub fn may_be(&self, other: &Header, moved: &[Direction]) -> bool {
+        let near = |a: Bytes, b: Bytes| a.0.abs_diff(b.0) as f64 <= 0.01 * a.0.max(b.0) as f64;
+        let block = |d: &Direction| {
+            let (a, b) = (self.block[(*d as usize).min(2)], other.block[(*d as usize).min(2)]);
+            near(a.0, b.0) && near(a.1, b.1)
+        };
+        self.rw == other.rw
+            && self.engine == other.engine
+            && self.depth == other.depth
+            && moved.iter().all(block)
+    }
+
     /// This job and another one, summed up in one row.
     pub fn with(mut self, other: &Header) -> Header {
         if self.rw != other.rw {
@@ -303,8 +318,6 @@ pub struct DiskCounters {
     pub counts: DiskCounts,
     /// Those of the disks below a stacked device, per disk.
     pub below: Option<DiskCounts>,
-    /// It lies below the stacked device before it.
-    pub is_below: bool,
 }
 
 /// Counters of a disk; reads first, writes second.

@@ -1,10 +1,9 @@
 //! Reports of fio in a text of any form: JSON, terse lines, text for people, or several of them.
 
-use std::collections::HashSet;
-
 use super::json_read::{self, ReadError};
-use super::output::{Output, OutputRow};
+use super::output::Output;
 use super::runs::{moved_ios, parts};
+use super::same_run::ToldRows;
 use super::{terse, text_read};
 use crate::record::ReportForm;
 
@@ -15,12 +14,12 @@ use crate::record::ReportForm;
 /// With line and column, when it has one of these forms and breaks it, or none of them.
 pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     let mut all: Vec<(ReportForm, Output)> = Vec::new();
-    let mut told: HashSet<JobTimes> = HashSet::new();
-    let mut add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {
-        let known = |o: &Output| !o.jobs.is_empty() && o.jobs.iter().all(|j| told.contains(&times(j)));
-        let new: Vec<Output> = found.into_iter().filter(|o| !known(o)).collect();
-        told.extend(new.iter().flat_map(|o| &o.jobs).map(times));
-        all.extend(new.into_iter().map(|o| (form, o)));
+    let add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {
+        let mut told = ToldRows::of(all);
+        let known: Vec<bool> = found.iter().map(|output| told.take(form, output)).collect();
+        let new = found.into_iter().zip(known).filter(|(_, known)| !known);
+        let new: Vec<_> = new.map(|(output, _)| (form, output)).collect();
+        all.extend(new);
     };
     let mut failed = Vec::new();
     match json_read::read(bytes) {
@@ -51,13 +50,6 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
         }
         None => Ok(all),
     }
-}
-
-/// The mark by which two forms of one job are matched: its name and its times, which every form tells in milliseconds.
-type JobTimes = (String, Vec<u64>);
-
-fn times(job: &OutputRow) -> JobTimes {
-    (job.name.clone(), parts(job).iter().map(|s| s.runtime.0 / 1_000_000).collect())
 }
 
 /// Interim reports (`--status-interval`) are left out where the last one of their run is there.

@@ -4,16 +4,15 @@
 //! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
 use super::of_record::is_simulated;
-use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
+use super::output::{BELOW, BELOW_MS, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
-use super::{impossible::Impossible, job_conditions};
-use crate::diagnose::most_parts;
+use super::{disk_stack, impossible::Impossible, job_conditions};
 use crate::observe::KernelCounters;
 use crate::plan::EngineKind;
 use crate::record::{
     Band, Conditions, CpuRecord, Known, RateSpread, Record, Report, ReportForm, ReportProgram,
-    ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency, ReportedRequests,
-    ReportedStep, ReportedSync, StepNames, StepRecord, Together,
+    ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency, ReportedStep, ReportedSync, StepNames,
+    StepRecord, Together,
 };
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total, utc, without_zone};
@@ -44,6 +43,14 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
         let reported = step.reported.as_ref();
         if let Some(n) = reported.and_then(|reported| verifying_reads(&reported.conditions, &job)) {
             let note = format!("{}: {n} reads that verified what was written are left out", step.name);
+            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
+        }
+        if let Some(calls) = sync(&job).filter(|_| job_conditions::begins_writeback(output, &job)) {
+            let count = calls.count.get().map_or("the".into(), |n| n.to_string());
+            let note = format!(
+                "{}: {count} calls of sync_file_range begin to write and flush nothing: their latencies are left out",
+                step.name
+            );
             record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
         }
         if job_conditions::shows_one_of_several(output, &job) {
@@ -113,9 +120,15 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
     let conditions = job_conditions::of(output, job);
     let block = conditions.single_block();
     let verifies = verifying_reads(&conditions, job).is_some();
+    let writeback = job_conditions::begins_writeback(output, job);
     let of = |d: Direction| {
         let told = job.directions[d].as_ref().filter(|_| d != Direction::Read || !verifies);
-        told.map(|s| figures(s, block, job.members))
+        let mut told = told.map(|s| figures(s, block, job.members))?;
+        if writeback && d == Direction::Write {
+            let calls = job.sync.as_ref().and_then(|l| l.samples);
+            told.short_ios = told.short_ios.saturating_sub(calls.unwrap_or(u64::MAX));
+        }
+        Some(told)
     };
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
     // Terse lines of two calls with one name look like clones of one job, but for the options.
@@ -126,7 +139,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
             run.rows.len()
         )
     });
-    let mut step = ReportedStep {
+    ReportedStep {
         name: job.name.clone(),
         simulated: is_simulated(job),
         description: job.description.clone(),
@@ -149,14 +162,12 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         write: of(Direction::Write),
         trim: of(Direction::Trim),
         mixed: job.mixed.as_ref().map(|s| figures(s, block, job.members)),
-        sync: sync(job),
+        sync: sync(job).filter(|_| !writeback),
         bands: bands(job),
-        device: None,
+        device: alone.then(|| disk_stack::device(&output.disks)).flatten(),
         cpu_share: job.cpu.map(|c| (c.user + c.system).min(1.0)),
         conditions,
-    };
-    step.device = alone.then(|| device(output, &step)).flatten();
-    step
+    }
 }
 
 fn host(name: &str, rows: &[&OutputRow]) -> ReportedHost {
@@ -192,6 +203,10 @@ fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
     let told = |l: &Option<Latency>| {
         l.as_ref().filter(|l| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0)).map(latency)
     };
+    let (submission, completion) = (told(&s.slat), told(&s.clat));
+    let said = told(&s.lat);
+    let sum =
+        if said.is_some() { None } else { submission.as_ref().zip(completion.as_ref()).and_then(added) };
     ReportedFigures {
         bytes: s.bytes,
         ios: s.ios.into(),
@@ -204,9 +219,10 @@ fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
         },
         runtime: Some(s.runtime).filter(|t| t.0 > 0).into(),
         short_ios: s.short.saturating_add(s.dropped),
-        submission: told(&s.slat),
-        completion: told(&s.clat),
-        total: told(&s.lat),
+        submission,
+        completion,
+        total_assumed: sum.as_ref().map(|_| "slat and clat added up, since the report has no lat".into()),
+        total: said.or(sum),
         rate_spread: s.bandwidth_samples.filter(|b| b.mean > 0.0).map(|b| spread(&b, s.runtime, jobs)),
     }
 }
@@ -228,6 +244,20 @@ fn spread(s: &Samples, runtime: Nanos, jobs: u32) -> RateSpread {
             }
         },
     }
+}
+
+/// The total latency, where a report has only its two parts (`disable_lat`, a line that was not copied): the means add up, and the total lies between
+/// the shortest and between the longest of both.
+fn added((submission, completion): (&ReportedLatency, &ReportedLatency)) -> Option<ReportedLatency> {
+    let counts = submission.samples.get().zip(completion.samples.get());
+    counts.is_none_or(|(a, b)| a == b).then(|| ReportedLatency {
+        samples: completion.samples.clone(),
+        min: Nanos(submission.min.0.saturating_add(completion.min.0)),
+        mean: submission.mean + completion.mean,
+        deviation: submission.deviation + completion.deviation,
+        max: Nanos(submission.max.0.saturating_add(completion.max.0)),
+        percentiles: Default::default(),
+    })
 }
 
 fn latency(l: &Latency) -> ReportedLatency {
@@ -288,26 +318,6 @@ fn bands(job: &OutputRow) -> Vec<Band> {
         above = edge;
     }
     bands
-}
-
-/// The counters of the one disk. They count the ramp too, which the figures leave out: where a report does not tell whether there was one, more
-/// requests than the I/Os can have made may be those of a ramp.
-fn device(output: &Output, step: &ReportedStep) -> Option<ReportedDevice> {
-    let disks: Vec<&DiskCounters> = output.disks.iter().filter(|d| !d.is_below).collect();
-    let [disk] = disks[..] else { return None };
-    let c = &disk.counts;
-    let parts = step.conditions.single_block().map_or(1.0, most_parts);
-    let all = total([c.ios.0, c.ios.1, c.merges.0, c.merges.1]) as f64;
-    // Counters hold the ramp as well: too many say nothing then, and fewer than the run had are too few with it.
-    if step.conditions.ramp.get().map_or(all > parts * step.ios(), |ramp| ramp.0 > 0 && all >= step.ios()) {
-        return None;
-    }
-    let bytes = |sectors: u64| Bytes(sectors.saturating_mul(512));
-    Some(ReportedDevice {
-        name: disk.name.clone(),
-        reads: ReportedRequests { ios: c.ios.0, merges: c.merges.0, bytes: c.sectors.map(|s| bytes(s.0)) },
-        writes: ReportedRequests { ios: c.ios.1, merges: c.merges.1, bytes: c.sectors.map(|s| bytes(s.1)) },
-    })
 }
 
 /// volproof's engine for the same system calls.

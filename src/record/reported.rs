@@ -161,6 +161,9 @@ pub struct ReportedFigures {
     /// From the load thread's hand to completion (`lat`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<ReportedLatency>,
+    /// Why the total is assumed, where the report does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_assumed: Option<String>,
     /// How the rate in bytes spread over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_spread: Option<RateSpread>,
@@ -229,11 +232,11 @@ pub struct Band {
     pub share: f64,
 }
 
-/// Counters of one disk, as the tool took them.
+/// Counters of the disks that hold the files of a run, as the tool took them: of a ramp too, which the figures leave out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedDevice {
-    /// Kernel name.
+    /// Kernel name; of several disks their names, with commas between.
     pub name: String,
     /// Reads.
     pub reads: ReportedRequests,
@@ -376,7 +379,8 @@ impl ReportedFigures {
 
     /// The total latency, or that of completion where only that was taken; with its name.
     pub fn latency(&self) -> Option<(&'static str, &ReportedLatency)> {
-        [("lat", &self.total), ("clat", &self.completion)]
+        let total = if self.total_assumed.is_some() { "slat+clat" } else { "lat" };
+        [(total, &self.total), ("clat", &self.completion)]
             .into_iter()
             .filter_map(|(name, l)| Some((name, l.as_ref()?)))
             .find(|(_, l)| l.samples.get() != Some(0) && (l.max.0 > 0 || l.mean > 0.0))

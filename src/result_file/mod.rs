@@ -2,6 +2,7 @@
 //!
 //! The content of a file tells its form, not its name. To read the reports of one more tool, see `foreign`. fio's reader is `fio::to_record`.
 
+mod pasted_job_files;
 mod typed_command;
 mod unchanged;
 

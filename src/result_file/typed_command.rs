@@ -1,12 +1,16 @@
-//! The command line above a report that was copied from a terminal: what fio's text does not tell of its jobs.
+//! The command line and the job file above a report that was copied from a terminal: what fio's text does not tell of its jobs.
 //!
-//! Only a command that names all jobs of a report belongs to it. Job files that it names are not read: they are on another machine.
+//! Only a command that names all jobs of a report belongs to it, and one that asks for what the report shows. Job files that it names are those that
+//! the text holds too: others are on another machine.
 
-use crate::fio::argv;
+use std::cell::Cell;
+
+use super::pasted_job_files::{self, PastedJobFile};
 use crate::fio::command::Surroundings;
-use crate::fio::output::Output;
-use crate::fio::text_read;
+use crate::fio::output::{Output, OutputRow};
+use crate::fio::{argv, job_conditions, text_read};
 use crate::record::ReportForm;
+use crate::sample::Direction;
 
 /// Commands of one text; more are left out.
 const MOST_COMMANDS: usize = 1000;
@@ -16,48 +20,95 @@ const LONGEST_LINE: usize = 16 * 1024;
 /// The jobs of a command: name and options.
 type Jobs = Vec<(String, Vec<(String, String)>)>;
 
-/// Gives the rows of reports without options those of their command.
+/// What fio was asked for by a command, or by a job file.
+struct Asked {
+    line: usize,
+    /// The line at which the job file begins.
+    file: Option<usize>,
+    jobs: Jobs,
+}
+
+/// Gives the rows of reports without options those of their command or job file.
 pub fn attach(bytes: &[u8], reports: &mut [(ReportForm, Output)]) {
     let silent = |o: &Output| o.global_options.is_empty() && o.jobs.iter().all(|j| j.options.is_empty());
     if !reports.iter().any(|(_, o)| silent(o)) {
         return;
     }
-    let commands = commands(bytes);
+    let all = all_asked(bytes);
     let count = reports.len();
-    let all = reports.iter_mut().map(|(_, o)| o);
-    for (i, output) in all.enumerate().filter(|(_, o)| silent(o)) {
-        let belongs = |jobs: &&Jobs| output.jobs.iter().all(|j| jobs.iter().any(|(name, _)| *name == j.name));
-        let fitting: Vec<&Jobs> = commands.iter().filter(belongs).collect();
+    // Reports of several forms are not in the order of the text.
+    let in_order = all.len() == count && reports.iter().all(|(form, _)| *form == reports[0].0);
+    let outputs = reports.iter_mut().map(|(_, o)| o);
+    for (i, output) in outputs.enumerate().filter(|(_, o)| silent(o)) {
+        let fitting: Vec<&Asked> = all.iter().filter(|asked| asked.fits(output)).collect();
         let own = match fitting.as_slice() {
-            [one] => Some(*one),
+            [first, rest @ ..] if rest.iter().all(|other| other.jobs == first.jobs) => Some(*first),
             // One above each report, in order.
-            _ if commands.len() == count => commands.get(i).filter(belongs),
+            _ if in_order => all.get(i).filter(|asked| asked.fits(output)),
             _ => None,
         };
         let Some(own) = own else { continue };
         for job in &mut output.jobs {
-            // Of several jobs of one name it cannot be said which is which.
-            let mut named = own.iter().filter(|(name, _)| *name == job.name);
-            if let (Some((_, options)), None) = (named.next(), named.next()) {
-                job.options = options.clone();
-            }
+            job.options = own.options(&job.name).unwrap_or_default();
         }
+    }
+}
+
+impl Asked {
+    /// The options of a job. Of several jobs of one name it cannot be said which is which.
+    fn options(&self, name: &str) -> Option<Vec<(String, String)>> {
+        let mut named = self.jobs.iter().filter(|(known, _)| known == name);
+        Some(named.next()?.1.clone()).filter(|_| named.next().is_none())
+    }
+
+    /// Whether it names all jobs of a report, and nothing that the report shows of a job says otherwise.
+    fn fits(&self, output: &Output) -> bool {
+        output.jobs.iter().all(|row| {
+            self.jobs.iter().any(|(name, _)| *name == row.name)
+                && self.options(&row.name).is_none_or(|options| agrees(output, row, options))
+        })
+    }
+}
+
+/// Whether the header that a report has of a job, or what the job moved, may follow from these options.
+fn agrees(output: &Output, row: &OutputRow, options: Vec<(String, String)>) -> bool {
+    let asked = OutputRow { options, header: None, ..OutputRow::default() };
+    let Some(asked) = job_conditions::header(output, &asked) else { return true };
+    let moved: Vec<Direction> = row.moved().map(|(d, _)| d).collect();
+    match row.header.as_ref().filter(|header| header.is_of_one_load()) {
+        Some(told) => asked.may_be(told, &moved),
+        None => !asked.rw.ends_with("read") || !moved.contains(&Direction::Write),
     }
 }
 
 /// Whether a text calls fio with options.
 pub fn holds_one(bytes: &[u8]) -> bool {
-    !commands(bytes).is_empty()
+    !commands(bytes, &[]).is_empty()
 }
 
-fn commands(bytes: &[u8]) -> Vec<Jobs> {
+/// The commands of a text, and those of its job files that no command calls, in order.
+fn all_asked(bytes: &[u8]) -> Vec<Asked> {
+    let files = pasted_job_files::all(bytes);
+    let mut all = commands(bytes, &files);
+    for file in &files {
+        let called = all.iter().any(|asked| asked.file == Some(file.line));
+        let jobs = jobs(&["jobs".to_string()], &[file]).filter(|_| !called);
+        all.extend(jobs.map(|(jobs, of)| Asked { line: file.line, file: of, jobs }));
+    }
+    all.sort_by_key(|asked| asked.line);
+    all
+}
+
+/// The calls of fio in a text, with the job files that stand above them.
+fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
     let mut found = Vec::new();
     let mut open: Option<String> = None;
     for line in text_read::lines(bytes) {
         let text = line.text.trim_end();
+        let above: Vec<&PastedJobFile> = files.iter().filter(|file| file.line < line.number).collect();
         let mut command = match open.take() {
             Some(begun) => begun + " " + text.trim_start(),
-            None => match begin(text) {
+            None => match begin(text, !above.is_empty()) {
                 Some(command) => command.to_string(),
                 None => continue,
             },
@@ -68,9 +119,10 @@ fn commands(bytes: &[u8]) -> Vec<Jobs> {
             continue;
         }
         if command.len() < LONGEST_LINE
-            && let Some(jobs) = jobs(&command)
+            && let Some(words) = words(&command)
+            && let Some((jobs, file)) = jobs(&words, &above)
         {
-            found.push(jobs);
+            found.push(Asked { line: line.number, file, jobs });
         }
         if found.len() == MOST_COMMANDS {
             break;
@@ -79,14 +131,15 @@ fn commands(bytes: &[u8]) -> Vec<Jobs> {
     found
 }
 
-/// The words after `fio` on a line that calls it with options.
-fn begin(text: &str) -> Option<&str> {
+/// The words after `fio` on a line that calls it with options. `files`: it may call a job file that stands above.
+fn begin(text: &str, files: bool) -> Option<&str> {
     let mut from = 0;
     while let Some(at) = text[from..].find("fio ") {
         let at = from + at;
         let own_word = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "/$#>".contains(c));
         let rest = text[at + 4..].trim_start();
-        if own_word && (rest.starts_with('-') || rest.contains(" -")) && rest.contains("name") {
+        let named = (rest.starts_with('-') || rest.contains(" -")) && rest.contains("name");
+        if own_word && (named || files && !rest.is_empty()) {
             return Some(rest);
         }
         from = at + 4;
@@ -94,15 +147,23 @@ fn begin(text: &str) -> Option<&str> {
     None
 }
 
-fn jobs(command: &str) -> Option<Jobs> {
-    let words = words(command)?;
-    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let around = Surroundings { file: &none, variable: &|_| None, ..Surroundings::here() };
-    let command = argv::parse(&words, &around).ok()?;
+/// The jobs of a command that calls at most one job file, one of those that were pasted, with the line of that file.
+fn jobs(words: &[String], files: &[&PastedJobFile]) -> Option<(Jobs, Option<usize>)> {
+    let called = Cell::new(None);
+    let file = |name: &str| match pasted_job_files::called(files, name) {
+        Some(file) => {
+            called.set(Some(file.line));
+            Ok(file.text.clone())
+        }
+        None => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let around = Surroundings { file: &file, variable: &|_| None, ..Surroundings::here() };
+    let command = argv::parse(words, &around).ok().filter(|command| command.files.len() <= 1)?;
     let options = |job: &crate::fio::job::Job| {
         job.options().map(|g| (g.option.name.to_string(), g.text.clone().unwrap_or_default())).collect()
     };
-    Some(command.jobs.iter().map(|j| (j.name.clone(), options(j))).collect()).filter(|j: &Jobs| !j.is_empty())
+    let jobs: Jobs = command.jobs.iter().map(|j| (j.name.clone(), options(j))).collect();
+    (!jobs.is_empty()).then(|| (jobs, called.get()))
 }
 
 /// The words of a command as a shell divides them, up to a pipe or redirection; none where a quote stays open.
@@ -146,13 +207,32 @@ mod tests {
             ("myfio --name=a", None),
             ("I ran fio yesterday", None),
         ] {
-            assert_eq!(begin(line), found, "{line}");
+            assert_eq!(begin(line, false), found, "{line}");
         }
         let text = "$ fio --name=a --rw=randread --rate_iops=500 \\\n   --direct=1 --time_based | tee log\n";
-        let all = commands(text.as_bytes());
+        let all = all_asked(text.as_bytes());
         assert_eq!(all.len(), 1);
-        let options = &all[0][0].1;
+        let options = &all[0].jobs[0].1;
         assert!(options.contains(&("direct".into(), "1".into())), "{options:?}");
         assert!(options.contains(&("time_based".into(), String::new())), "{options:?}");
+    }
+    #[test]
+    fn a_job_file_above_its_report_is_read_with_the_command_that_calls_it() {
+        let file = "$ cat a.fio\n[global]\ndirect=1\n[a]\nrw=randread\nsize=64m\n";
+        let options = |text: &str| {
+            let all = all_asked(text.as_bytes());
+            assert_eq!(all.len(), 1, "{text}");
+            all[0].options("a").unwrap()
+        };
+        let has = |found: &[(String, String)], name: &str, value: &str| {
+            found.iter().rev().find(|(known, _)| known == name).is_some_and(|(_, told)| told == value)
+        };
+        for call in ["", "$ fio a.fio\n", "# sudo fio a.fio | tee log\n", "the fio report:\n"] {
+            let found = options(&format!("{file}{call}"));
+            assert!(has(&found, "direct", "1") && has(&found, "size", "64m"), "{call}: {found:?}");
+        }
+        let found = options(&format!("{file}$ fio --iodepth=4 a.fio\n"));
+        assert!(has(&found, "iodepth", "4") && has(&found, "rw", "randread"), "{found:?}");
+        assert!(all_asked(b"[a]\nsize=${SIZE}\nnonsense=1\n").is_empty(), "nothing is assumed");
     }
 }

@@ -10,7 +10,7 @@ use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
 use super::pass_of_reports::{
-    MEASURE_IT, low_samples, slow_samples, slow_start_of_latency, without_the_quick,
+    MEASURE_IT, low_samples, slow_samples, slow_start_of_latency, without_submission, without_the_quick,
 };
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
@@ -156,7 +156,10 @@ impl Judge<'_> {
         let (outcome, reason) = match (measured <= limit, s.window? < LEAST_QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             _ if (measured - limit).abs() < half => (Outcome::Inconclusive, TOO_NEAR.into()),
-            (true, false) => self.unless_it_stood_still(reported, &s),
+            (true, false) => match without_submission(reported, &s) {
+                Some(reason) => (Outcome::Inconclusive, reason),
+                None => self.unless_it_stood_still(reported, &s),
+            },
             (false, false) => {
                 let slow =
                     || slow_start_of_latency(reported, &s, measured, limit, self.judged_promise.tolerance);

@@ -4,8 +4,8 @@
 use super::claim::Judge;
 use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
-use crate::diagnose::{Summary, missing_reads, missing_writes};
-use crate::record::{Outcome, ReportedStep};
+use crate::diagnose::{Summary, missing_reads, missing_writes, reads_in_doubt};
+use crate::record::{Outcome, ReportedFigures, ReportedStep};
 use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
 
@@ -54,13 +54,13 @@ impl Judge<'_> {
         if let Some(reason) = self.as_in_memory(s) {
             return (Outcome::Inconclusive, reason);
         }
-        if let Some((_, told)) = missing_reads(s) {
+        if let Some((_, told)) = missing_reads(s).or_else(|| reads_in_doubt(s)) {
             let reason = format!(
                 "the mean is met, but {told}: memory may have answered them, or blocks that were never written; write the whole range once, and read it with direct I/O"
             );
             return (Outcome::Inconclusive, reason);
         }
-        if let Some((_, told)) = missing_writes(s) {
+        if let Some(told) = missing_writes(s) {
             let reason = format!(
                 "the mean is met, but {told}: memory may hold them, as with a filesystem that takes no direct writes; write to the device itself, or to \
                  a filesystem that takes them"
@@ -90,6 +90,18 @@ impl Judge<'_> {
         let advice = "find out why, or run it again to see whether it happens again";
         (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
     }
+}
+
+/// Why a mean latency that is met is no PASS, in words: the report has no more than the time from the kernel's hand to completion, and a call that
+/// submits for later may take long itself. A blocking engine does all of an I/O in one call.
+pub(super) fn without_submission(reported: &ReportedStep, s: &Summary) -> Option<String> {
+    let part = |f: &ReportedFigures| f.latency().is_some_and(|(kind, _)| kind == "clat");
+    let told = reported.parts().iter().any(|(_, f)| part(f));
+    (told && s.blocking != Some(true)).then(|| {
+        "the mean is met by clat alone, which leaves out the time of submission (slat), and the report has neither that nor the total (lat): leave \
+         disable_slat and disable_lat out, and keep the whole report"
+            .to_string()
+    })
 }
 
 /// Why a mean that is missed is no FAIL where the report leaves out quick requests, in words.
@@ -301,7 +313,7 @@ pub(super) fn slow_start_of_latency(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Conditions, RateSpread, ReportedFigures};
+    use crate::record::{Conditions, RateSpread};
     use crate::unit::Bytes;
 
     #[test]

@@ -4,6 +4,7 @@ mod accounting;
 mod disputed;
 mod doubts;
 mod files;
+mod fio_unsaid;
 mod flattering_loads;
 mod held_back;
 mod proof;

@@ -103,7 +103,7 @@ fn output() -> Output {
     Output {
         version: "fio-3.33".into(),
         jobs: vec![job],
-        disks: vec![stacked, DiskCounters { is_below: true, ..disk("vdb") }],
+        disks: vec![stacked, disk("vdb")],
         ..Output::default()
     }
 }

@@ -18,7 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::ctime;
 use super::impossible::{self, Impossible};
 use super::json_read::ReadError;
-use super::output::{AskedRate, DiskCounters, Header, MOST_ROWS, Output, OutputRow};
+use super::output::{AskedRate, Header, MOST_ROWS, Output, OutputRow};
 use super::runs::members;
 use field::{field, position, whole};
 use job_headers::{own_headers, sums_of_unlike_jobs};
@@ -203,8 +203,7 @@ impl TextReader {
                 disk(text).filter(|_| self.output.disks.len() < MOST_AFTER && self.disks < MOST_DISKS)
             {
                 self.disks += 1;
-                let below = disk.below.is_none() && self.output.disks.iter().any(|d| d.below.is_some());
-                self.output.disks.push(DiskCounters { is_below: below, ..disk });
+                self.output.disks.push(disk);
             }
             return;
         }
@@ -290,6 +289,7 @@ impl TextReader {
             job.error_text = Some(rest[from..to].to_string());
         }
         self.output.timestamp_ms = date(rest).or(self.output.timestamp_ms);
+        self.output.clock_ms = self.output.timestamp_ms;
         self.open(TextRow::new(job, line.number));
     }
 

@@ -105,10 +105,5 @@ pub(super) fn disk(text: &str) -> Option<DiskCounters> {
             busy: field(text, &key("util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
         })
     };
-    Some(DiskCounters {
-        name: name.trim().into(),
-        counts: counts("")?,
-        below: counts("aggr"),
-        is_below: false,
-    })
+    Some(DiskCounters { name: name.trim().into(), counts: counts("")?, below: counts("aggr") })
 }
