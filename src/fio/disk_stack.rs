@@ -16,8 +16,12 @@ pub fn device(disks: &[DiskCounters]) -> Option<ReportedDevice> {
         name: tops.iter().map(|at| disks[*at].name.as_str()).collect::<Vec<_>>().join(", "),
         reads: of(Direction::Read)?,
         writes: of(Direction::Write)?,
+        lowest_disks: stacks.lowest(),
     })
 }
+
+/// A disk with this share of the requests holds some of the data, and not only what keeps the rest in order.
+const HOLDS_DATA: f64 = 0.01;
 
 /// Disks in the order of a report.
 struct Stacks<'a> {
@@ -52,6 +56,16 @@ impl Stacks<'_> {
         std::iter::successors(Some(0), |at| self.ends.get(*at).copied())
             .take_while(|at| *at < self.disks.len())
             .collect()
+    }
+
+    /// The disks that lie on no others and completed requests.
+    fn lowest(&self) -> u32 {
+        let completed =
+            |at: usize| self.disks[at].counts.ios.0.saturating_add(self.disks[at].counts.ios.1) as f64;
+        let lowest: Vec<f64> =
+            (0..self.disks.len()).filter(|at| self.ends[*at] == at + 1).map(completed).collect();
+        let all: f64 = lowest.iter().sum();
+        lowest.iter().filter(|n| **n > HOLDS_DATA * all).count() as u32
     }
 
     /// The requests of a direction that went through all levels below a disk.
@@ -91,6 +105,11 @@ mod tests {
 
     /// Disks with their reads, and the mean of those below.
     fn seen(disks: &[(&str, u64, Option<u64>)]) -> (String, u64) {
+        let found = all(disks);
+        (found.name, found.reads.ios)
+    }
+
+    fn all(disks: &[(&str, u64, Option<u64>)]) -> ReportedDevice {
         let counts = |reads| DiskCounts { ios: (reads, 0), ..DiskCounts::default() };
         let disks: Vec<DiskCounters> = disks
             .iter()
@@ -100,8 +119,22 @@ mod tests {
                 below: below.map(counts),
             })
             .collect();
-        let found = device(&disks).unwrap();
-        (found.name, found.reads.ios)
+        device(&disks).unwrap()
+    }
+
+    #[test]
+    fn the_disks_that_hold_data_are_counted() {
+        for (disks, lowest) in [
+            (&[("vdb", 10, None)][..], 1),
+            (&[("vdb", 10, None), ("vdc", 7, None)], 2),
+            (&[("vdb", 1000, None), ("vdc", 7, None)], 1),
+            (&[("dm-0", 10, Some(10)), ("vdb", 10, None)], 1),
+            (&[("md0", 11, Some(5)), ("vdb", 6, None), ("vdc", 5, None)], 2),
+            (&[("dm-1", 10, Some(10)), ("dm-0", 10, Some(10)), ("vdb", 10, None)], 1),
+            (&[("dm-0", 10, Some(10))], 1),
+        ] {
+            assert_eq!(all(disks).lowest_disks, lowest, "{disks:?}");
+        }
     }
 
     #[test]

@@ -242,6 +242,9 @@ pub struct ReportedDevice {
     pub reads: ReportedRequests,
     /// Writes.
     pub writes: ReportedRequests,
+    /// Disks on which no others lie below and which completed a hundredth of the requests or more; 0 where they are not known.
+    #[serde(default)]
+    pub lowest_disks: u32,
 }
 
 /// Requests that a disk completed.
