@@ -1,6 +1,6 @@
 //! The figures of a run from the report of another tool.
 
-use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
+use super::summary::{DeviceCounts, DiskTime, Flushes, ReadCounts, Summary};
 use crate::plan::Pattern;
 use crate::record::{
     Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
@@ -52,6 +52,10 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         range: range(reported, conditions),
         used_share: None,
         device: reported.device.as_ref().map(|d| device(d, conditions)),
+        disk_time: reported.device.as_ref().and_then(|d| {
+            let (total, busy) = (d.request_time?, d.busy?);
+            Some(DiskTime { total, busy })
+        }),
         counted: conditions
             .ramp
             .get()

@@ -4,10 +4,10 @@
 use super::{Confidence, DiagnosisCase, Finding, ReadCounts, Summary};
 use crate::codes;
 use crate::doubt::Severity;
-use crate::record::{ReportProgram, StepRecord};
+use crate::record::{ReportProgram, ReportedDevice, StepRecord};
 use crate::stats::lapses::Lapse;
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
-use crate::unit::{Bytes, Nanos, significant, total};
+use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// Ranges below this may lie in a cache of an elastic volume.
 pub const SMALL_RANGE: Bytes = Bytes::gib(32);
@@ -106,6 +106,30 @@ pub fn missing_writes(s: &Summary) -> Option<(f64, String)> {
     missing_from_disk(s, "writes").filter(|_| s.reads == Some(false) && s.direct == Some(true))
 }
 
+/// The share of a report's flushes before which the disk completed no write, and the counts in words: each flush stands behind a write of its job,
+/// and those of several jobs may go to the disk together.
+pub fn missing_flushes(s: &Summary, flushes: f64, disk: &ReportedDevice) -> Option<(f64, String)> {
+    let together = s.jobs.unwrap_or(1.0).max(1.0);
+    let writes = (disk.writes.ios + disk.writes.merges) as f64;
+    let missing = 1.0 - writes * together / flushes.max(f64::MIN_POSITIVE);
+    (missing > uncounted(s)).then(|| {
+        let words = format!(
+            "the disk completed {} writes for {} flushes",
+            grouped(writes as u64),
+            grouped(flushes as u64)
+        );
+        (missing, words)
+    })
+}
+
+/// The share of the requests that the disk's counters of a report may lack: tools read them a moment before the end.
+fn uncounted(s: &Summary) -> f64 {
+    match s.window.map(Nanos::as_seconds) {
+        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
+        _ => 0.05,
+    }
+}
+
 fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
     // In a mix, reads are compared with reads.
     let reads = s.read_counts.or_else(|| {
@@ -113,11 +137,6 @@ fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
         Some(ReadCounts { ios: s.ios?, bytes: moved, device: s.device? })
     });
     let ReadCounts { ios, bytes: moved, device } = reads?;
-    // Tools read the disk's counters a moment before the end: that much is missing then.
-    let allowed = match s.window.map(Nanos::as_seconds) {
-        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
-        _ => 0.05,
-    };
     // Of I/Os of several sizes only the large ones may be split, so that bytes are compared and not counts.
     let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
     let (missing, evidence) = match bytes {
@@ -133,7 +152,7 @@ fn missing_from_disk(s: &Summary, direction: &str) -> Option<(f64, String)> {
             ),
         ),
     };
-    (missing > allowed).then(|| {
+    (missing > uncounted(s)).then(|| {
         (missing, format!("{evidence}: {} % are not among its counters", significant(missing * 100.0)))
     })
 }

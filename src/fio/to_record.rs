@@ -306,6 +306,8 @@ fn device(output: &Output, step: &ReportedStep) -> Option<ReportedDevice> {
         name: disk.name.clone(),
         reads: ReportedRequests { ios: c.ios.0, merges: c.merges.0, bytes: c.sectors.map(|s| bytes(s.0)) },
         writes: ReportedRequests { ios: c.ios.1, merges: c.merges.1, bytes: c.sectors.map(|s| bytes(s.1)) },
+        request_time: disk.own_time(),
+        busy: disk.own_time().map(|_| c.busy),
     })
 }
 
