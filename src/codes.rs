@@ -58,6 +58,8 @@ pub const ONE_AT_A_TIME: &str = "one-at-a-time";
 pub const OTHER_TRAFFIC: &str = "other-traffic";
 /// `overload`.
 pub const OVERLOAD: &str = "overload";
+/// `above-the-disk`.
+pub const ABOVE_THE_DISK: &str = "above-the-disk";
 /// `own-cgroup-limit`.
 pub const OWN_CGROUP_LIMIT: &str = "own-cgroup-limit";
 /// `ran-together`.

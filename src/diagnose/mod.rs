@@ -4,6 +4,7 @@
 //! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is judged
 //! against a promise (that is `verdict`). docs/method.md, "Limits of a run", says how far each rule can be trusted.
 
+mod above_disk;
 pub mod cap;
 mod credits;
 mod drift;
@@ -28,11 +29,11 @@ pub use kernel::SATURATED;
 pub use load_limits::EMPTY;
 pub use modes::Modes;
 pub use summary::{
-    ALONE, DeviceCounts, DirectionCounts, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY, Summary,
-    bins, direction, load_without_promise,
+    ALONE, DeviceCounts, DirectionCounts, DiskTime, FILLED_BY_FEW, Flushes, Promised, QUEUE_SETS_LATENCY,
+    Summary, bins, direction, load_without_promise,
 };
 pub use summary_of_report::ended_by_size;
-pub use validity::{SMALL_RANGE, missing_reads, missing_writes, most_parts, reads_in_doubt};
+pub use validity::{SMALL_RANGE, missing_flushes, missing_reads, missing_writes, most_parts, reads_in_doubt};
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {
@@ -122,6 +123,7 @@ const RULES: &[(About, FindingRule)] = &[
     (Any, lapse_findings::on_off),
     (Any, load_limits::limited),
     (Any, load_limits::flushes),
+    (Any, above_disk::above_the_disk),
     (Disk, cap::own_cgroup),
     (Disk, cap::bandwidth),
     (Disk, throttle::bucket),
@@ -191,7 +193,7 @@ pub fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
     #[cfg(test)]
     LOOKED_INTO.set(LOOKED_INTO.get() + 1);
     let mut findings: Vec<Finding> = Vec::new();
-    let beside = case.beside_the_disk();
+    let beside = case.beside_the_disk() || case.waits_above_the_disk();
     let machine = case.near_headroom();
     for (about, rule) in RULES.iter().filter(|(about, _)| *about == Any || !beside) {
         // Each limit is told once: the rule that says most about it stands first.

@@ -53,6 +53,15 @@ pub struct DeviceCounts {
     pub bytes: Option<f64>,
 }
 
+/// How long a disk without others below it had requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DiskTime {
+    /// The times of all requests added up.
+    pub total: Nanos,
+    /// Share of the time in which it had any.
+    pub busy: f64,
+}
+
 /// The I/Os of a direction of a run, and what the disk counted of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionCounts {
@@ -135,6 +144,8 @@ pub struct Summary {
     pub used_share: Option<f64>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
+    /// The time that the disk itself took, by a report.
+    pub disk_time: Option<DiskTime>,
     /// The time of the disk's counters of a report, with its ramp; absent where the report does not tell the ramp.
     pub counted: Option<Nanos>,
     /// What the disk did in the direction that a run of one direction has not, by a report.
@@ -399,6 +410,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         used_share: None,
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
+        disk_time: None,
         counted: None,
         other_direction: None,
         read_counts: None,

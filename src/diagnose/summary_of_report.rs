@@ -1,7 +1,7 @@
 //! The figures of a run from the report of another tool.
 
 use super::most_parts;
-use super::summary::{DeviceCounts, DirectionCounts, Flushes, Summary};
+use super::summary::{DeviceCounts, DirectionCounts, DiskTime, Flushes, Summary};
 use crate::plan::Pattern;
 use crate::record::{
     Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
@@ -54,6 +54,10 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         range: range(reported, conditions),
         used_share: None,
         device: disk.map(|d| device(d, conditions)),
+        disk_time: disk.and_then(|d| {
+            let (total, busy) = (d.request_time?, d.busy?);
+            Some(DiskTime { total, busy })
+        }),
         counted: conditions
             .ramp
             .get()

@@ -4,10 +4,10 @@
 use super::{Confidence, DiagnosisCase, DirectionCounts, Finding, Summary};
 use crate::codes;
 use crate::doubt::Severity;
-use crate::record::{ReportProgram, StepRecord};
+use crate::record::{ReportProgram, ReportedDevice, StepRecord};
 use crate::stats::lapses::Lapse;
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
-use crate::unit::{Bytes, Nanos, significant, total};
+use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// Ranges below this may lie in a cache of an elastic volume.
 pub const SMALL_RANGE: Bytes = Bytes::gib(32);
@@ -107,6 +107,30 @@ pub fn reads_in_doubt(s: &Summary) -> Option<(f64, String)> {
     missing_from_disk(s, s.read_counts, "reads", of_the_ramp(s)).filter(|_| s.reads == Some(true))
 }
 
+/// The share of a report's flushes before which the disk completed no write, and the counts in words: each flush stands behind a write of its job,
+/// and those of several jobs may go to the disk together.
+pub fn missing_flushes(s: &Summary, flushes: f64, disk: &ReportedDevice) -> Option<(f64, String)> {
+    let together = s.jobs.unwrap_or(1.0).max(1.0);
+    let writes = (disk.writes.ios + disk.writes.merges) as f64;
+    let missing = 1.0 - writes * together / flushes.max(f64::MIN_POSITIVE);
+    (missing > uncounted(s)).then(|| {
+        let words = format!(
+            "the disk completed {} writes for {} flushes",
+            grouped(writes as u64),
+            grouped(flushes as u64)
+        );
+        (missing, words)
+    })
+}
+
+/// The share of the requests that the disk's counters of a report may lack: tools read them a moment before the end.
+fn uncounted(s: &Summary) -> f64 {
+    match s.window.map(Nanos::as_seconds) {
+        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
+        _ => 0.05,
+    }
+}
+
 /// The counts of writes that the disk's counters lack, or may lack with those of a ramp, in words: the page cache holds those of a filesystem that takes
 /// no direct ones.
 pub fn missing_writes(s: &Summary) -> Option<String> {
@@ -134,11 +158,6 @@ fn missing_from_disk(
         Some(DirectionCounts { ios: s.ios?, bytes: moved, device: s.device? })
     });
     let DirectionCounts { ios, bytes: moved, device } = all?;
-    // Tools read the disk's counters a moment before the end: that much is missing then.
-    let allowed = match s.window.map(Nanos::as_seconds) {
-        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
-        _ => 0.05,
-    };
     // Of I/Os of several sizes only the large ones may be split, so that bytes are compared and not counts.
     let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
     let (seen, evidence) = match bytes {
@@ -155,7 +174,7 @@ fn missing_from_disk(
         ),
     };
     let missing = (1.0 + ramp - seen).min(1.0);
-    (missing > allowed).then(|| {
+    (missing > uncounted(s)).then(|| {
         let share = significant(missing * 100.0);
         let told = match ramp > 0.0 {
             true => format!(

@@ -11,12 +11,15 @@ use crate::unit::Bytes;
 pub fn device(disks: &[DiskCounters]) -> Option<ReportedDevice> {
     let stacks = Stacks::of(disks);
     let tops = stacks.tops();
+    let alone = if let [disk] = disks { Some(disk) } else { None };
     let of = |d: Direction| tops.iter().map(|at| stacks.reached(*at, d)).reduce(|a, b| sum(&a, &b));
     Some(ReportedDevice {
         name: tops.iter().map(|at| disks[*at].name.as_str()).collect::<Vec<_>>().join(", "),
         reads: of(Direction::Read)?,
         writes: of(Direction::Write)?,
         lowest_disks: stacks.lowest(),
+        request_time: alone.and_then(DiskCounters::own_time),
+        busy: alone.filter(|disk| disk.own_time().is_some()).map(|disk| disk.counts.busy),
     })
 }
 

@@ -245,6 +245,12 @@ pub struct ReportedDevice {
     /// Disks on which no others lie below and which completed a hundredth of the requests or more; 0 where they are not known.
     #[serde(default)]
     pub lowest_disks: u32,
+    /// The times of all its requests added up, where no other disks lie below it.
+    #[serde(default, rename = "request_time_ns", skip_serializing_if = "Option::is_none")]
+    pub request_time: Option<Nanos>,
+    /// Share of the time in which it had a request, 0 to 1, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
 /// Requests that a disk completed.
@@ -365,6 +371,14 @@ impl ReportedStep {
     /// How long its longest direction took.
     pub fn window(&self) -> Option<Nanos> {
         self.parts().iter().filter_map(|(_, f)| f.runtime.get()).max()
+    }
+}
+
+impl ReportedSync {
+    /// How many flushes there were, counted or with a latency.
+    pub fn flushes(&self) -> Option<f64> {
+        let counted = self.count.get().filter(|count| *count > 0);
+        counted.or(self.latency.samples.get()).map(|count| count as f64)
     }
 }
 

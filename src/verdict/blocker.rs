@@ -7,7 +7,8 @@ use crate::record::{Claim, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
 
 /// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 9] = [
+pub(super) const ONLY_SLOWS: [&str; 10] = [
+    codes::ABOVE_THE_DISK,
     codes::HEADROOM,
     codes::GENERATOR_LIMITED,
     codes::OWN_CGROUP_LIMIT,

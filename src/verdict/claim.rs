@@ -271,7 +271,10 @@ impl Judge<'_> {
         if let Some((code, message, advice)) = own.chain(found).chain(others).find(|(code, ..)| !spared(code))
         {
             let command = match &self.step.reported {
-                Some(_) => self.better(Shows::Rate),
+                // No other load is let through either.
+                Some(_) => {
+                    Some(()).filter(|_| code != codes::ABOVE_THE_DISK).and_then(|()| self.better(Shows::Rate))
+                }
                 None => (code == codes::GENERATOR_LIMITED).then(|| reach::more_jobs(self)).flatten(),
             };
             return invalid(code, blocker::reason(message, advice), command);
@@ -284,7 +287,7 @@ impl Judge<'_> {
             None if passed => {
                 let stopped = || stopped_past_the_end(self.conditions, &summary);
                 let stopped = || stopped().map(|words| format!("the mean is met, but {words}"));
-                match flattered::reason(&summary, self.conditions, self.sold()).or_else(stopped) {
+                match flattered::reason(&summary, self.conditions, Some(self.sold())).or_else(stopped) {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
                     None => claim,
                 }

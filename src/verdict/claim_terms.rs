@@ -65,6 +65,20 @@ impl ClaimTerms {
         }
     }
 
+    /// The need of an application for a rate.
+    pub fn at_least(limit: f64) -> ClaimTerms {
+        ClaimTerms {
+            least: limit,
+            most: limit,
+            tolerance: 0.0,
+            burst: None,
+            sold: None,
+            time: None,
+            judge_burst: false,
+            at_least: true,
+        }
+    }
+
     /// The burst, where it is judged instead of the baseline.
     pub fn judged_burst(&self) -> Option<SoldBurst> {
         self.burst.filter(|_| self.judge_burst)

@@ -3,15 +3,14 @@
 //! Promise, rule of reach and the four outcomes are those for samples. A report has no interval: bounds are made from the spread of its
 //! rate over time, where the report tells that. A run too short to quote decides nothing.
 
-use std::path::PathBuf;
-
 use super::cap_wait::{self, LatencyLoad};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::Excess;
 use super::pass_of_reports::{
-    MEASURE_IT, low_samples, slow_samples, slow_start_of_latency, without_submission, without_the_quick,
+    KeptFigure, MEASURE_IT, slow_samples, slow_start_of_latency, without_submission, without_the_quick,
 };
+use super::reach_of_reports::low_priority;
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
@@ -76,16 +75,11 @@ impl Judge<'_> {
                     more = excess.more_seconds;
                     (Outcome::Inconclusive, excess.reason)
                 }
-                None if self.tells_only_the_sum() => {
-                    let reason = "the report tells only the sum of what may be several volumes, one of which may fall short: measure each by itself";
-                    (Outcome::Inconclusive, reason.into())
-                }
-                None => match low_samples(reported, &s, measured, &terms) {
+                None => match self.kept(reported, &s).rate_undone(measured, &terms) {
                     Some(reason) => (Outcome::Inconclusive, reason),
                     None => {
-                        let (outcome, reason) = self.unless_it_stood_still(reported, &s);
                         let shown = terms.burst_shown(measured, window.as_seconds());
-                        (outcome, shown.filter(|_| outcome == Outcome::Pass).unwrap_or(reason))
+                        (Outcome::Pass, shown.unwrap_or_default())
                     }
                 },
             }
@@ -124,16 +118,17 @@ impl Judge<'_> {
         ))
     }
 
-    /// Several volumes may have been targets of one row: as many as the promise names, or as there are disks and folders among the targets.
-    fn tells_only_the_sum(&self) -> bool {
-        let c = self.conditions;
-        let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
-        let folder_of_job =
-            |path: &PathBuf| path.parent().is_some_and(|p| p.to_string_lossy().contains("$jobnum"));
-        c.places().len() > 1
-            || c.jobs.get() != Some(1) && targets.iter().any(folder_of_job)
-            || c.differing_targets.get() == Some(true)
-            || targets.len() > 1 && self.judged_promise.promise.volumes.len() > 1
+    /// A figure of the run that keeps its limit.
+    fn kept<'a>(&'a self, reported: &'a ReportedStep, s: &'a Summary) -> KeptFigure<'a> {
+        KeptFigure {
+            record: self.record,
+            conditions: self.conditions,
+            reported,
+            s,
+            flushes: None,
+            allowed: self.judged_promise.tolerance,
+            volumes: self.judged_promise.promise.volumes.len(),
+        }
     }
 
     /// The mean latency as the report tells it.
@@ -156,15 +151,17 @@ impl Judge<'_> {
         let (outcome, reason) = match (measured <= limit, s.window? < LEAST_QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             _ if (measured - limit).abs() < half => (Outcome::Inconclusive, TOO_NEAR.into()),
-            (true, false) => match without_submission(reported, &s) {
-                Some(reason) => (Outcome::Inconclusive, reason),
-                None => self.unless_it_stood_still(reported, &s),
-            },
+            (true, false) => {
+                match without_submission(reported, &s).or_else(|| self.kept(reported, &s).undone()) {
+                    Some(reason) => (Outcome::Inconclusive, reason),
+                    None => (Outcome::Pass, String::new()),
+                }
+            }
             (false, false) => {
                 let slow =
                     || slow_start_of_latency(reported, &s, measured, limit, self.judged_promise.tolerance);
                 let own = self.cap_wait().map(|wait| wait.reason).or_else(|| self.longer_ios(&s));
-                let own = own.or_else(|| self.low_priority());
+                let own = own.or_else(|| low_priority(self.conditions));
                 match own.or_else(|| without_the_quick(reported)).or_else(slow) {
                     Some(reason) => (Outcome::Inconclusive, reason),
                     None => (Outcome::Fail, SLOW_ALONE.into()),

@@ -51,7 +51,7 @@ impl Judge<'_> {
 }
 
 /// The part of a step on one of its targets.
-fn alone(step: &StepRecord, target: &StepTarget) -> StepRecord {
+pub(super) fn alone(step: &StepRecord, target: &StepTarget) -> StepRecord {
     let part = 1.0 / step.targets.len() as f64;
     let offered =
         |o: &OpenLoopRecord| OpenLoopRecord { offered_per_second: part * o.offered_per_second, ..o.clone() };

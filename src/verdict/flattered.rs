@@ -11,7 +11,12 @@ const TIMES: f64 = 10.0;
 
 /// Why the figures of a step may be better than those of the volume, and what to do. A part of a range that is not known is a part of volumes of the
 /// size that was `sold`.
-pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Option<String> {
+pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Option<Bytes>) -> Option<String> {
+    by_data(conditions).or_else(|| by_places(conditions)).or_else(|| by_small_range(s, conditions, sold))
+}
+
+/// Data that a volume may take without storing all of it.
+pub(super) fn by_data(conditions: &Conditions) -> Option<String> {
     let writes = conditions.pattern().is_some_and(|p| p.changes_data());
     if writes && matches!(conditions.zeros, Known::Said(true)) {
         return Some(
@@ -29,6 +34,11 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Optio
             "{percent} % of the data that the load wrote is one pattern over and over, which a volume that compresses takes faster: write random data"
         ));
     }
+    None
+}
+
+/// Blocks that were used again soon.
+pub(super) fn by_places(conditions: &Conditions) -> Option<String> {
     if let Some(jobs) = conditions.jobs_over_one_range() {
         return Some(format!(
             "{jobs} jobs went over the same range one block after the other, so that a cache may have answered all but the first: give each a range of its own"
@@ -46,8 +56,14 @@ pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Bytes) -> Optio
             spacing.words()
         ));
     }
-    let part = spacing.filter(|spacing| spacing.leaves_out());
-    let range = s.used_range(part.map(|part| part.part_of(sold))).filter(|range| *range < SMALL_RANGE)?;
+    None
+}
+
+/// A range that a cache may hold, gone over many times.
+pub(super) fn by_small_range(s: &Summary, conditions: &Conditions, sold: Option<Bytes>) -> Option<String> {
+    let part = conditions.spacing.as_ref().filter(|spacing| spacing.leaves_out());
+    let of_sold = part.zip(sold).map(|(part, sold)| part.part_of(sold));
+    let range = s.used_range(of_sold).filter(|range| *range < SMALL_RANGE)?;
     let moved = s.ios? * s.block?.0 as f64;
     // The range of a report is that of all jobs where it tells whose files they are.
     let apart = if conditions.own_files.is_unknown() { s.jobs.unwrap_or(1.0).max(1.0) } else { 1.0 };

@@ -3,7 +3,10 @@
 //! A need has no tolerance: what was published is the limit. Needs of higher grades than the one asked for are answered too and decide nothing.
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::claim::figure;
 use super::claim_terms::ClaimTerms;
+use super::each_target::alone;
+use super::flattered;
 use super::judged_window::{self, JudgedWindow};
 use super::needs_of_reports;
 use super::overrun::stopped_past_the_end;
@@ -14,7 +17,7 @@ use crate::diagnose::{self, Summary};
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
-    Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, Untested,
+    Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
 };
 use crate::sample::{Direction, PER_SECOND, Stream};
 use crate::shell_word::shell;
@@ -33,6 +36,7 @@ const HOUR: usize = 3600;
 type Figure = (Metric, ClaimAnswer, Vec<String>);
 
 /// A need with the application that has it, and the step that shows it.
+#[derive(Clone, Copy)]
 struct NeedCase<'a> {
     record: &'a Record,
     application: &'a AskedApplication,
@@ -245,12 +249,52 @@ impl NeedCase<'_> {
             }
             None => match volume_class::why_not_ssd(self.record, self.application) {
                 Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
-                None => match volume_class::why_disk_is_hidden(self.record, self.step).filter(|_| passed) {
+                None => match passed.then(|| self.undone(&claim)).flatten() {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
                     None => claim,
                 },
             },
         }
+    }
+
+    /// Why a figure that keeps the need does not show that the volume keeps it.
+    fn undone(&self, claim: &Claim) -> Option<String> {
+        let (s, conditions) = (Summary::of(self.record, self.step), self.record.conditions(self.step));
+        // A log is written to a few blocks by the application itself, and each flush reaches the volume.
+        let of_data = self.need.figure.direction != Some(Direction::Sync);
+        let places = || flattered::by_places(&conditions).filter(|_| of_data);
+        let of_report = || {
+            let reported = self.step.reported.as_ref()?;
+            let small = || flattered::by_small_range(&s, &conditions, None).filter(|_| of_data);
+            small().or_else(|| needs_of_reports::undone(self.record, self.need, reported, &s, claim))
+        };
+        let of_part = || volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data);
+        volume_class::why_disk_is_hidden(self.record, self.step)
+            .or_else(of_part)
+            .or_else(|| self.only_together())
+            .or_else(|| flattered::by_data(&conditions))
+            .or_else(places)
+            .or_else(of_report)
+    }
+
+    /// Several volumes keep a need together, and one of them does not by itself.
+    fn only_together(&self) -> Option<String> {
+        let targets = self.step.targets.as_slice();
+        let lacks = |target: &StepTarget| {
+            let step = alone(self.step, target);
+            let case = NeedCase { step: &step, ..*self };
+            let found = case.measured(self.need.bound.value());
+            let kept = found.as_ref().is_some_and(|(_, found, _)| found.answer == LimitAnswer::Pass);
+            let told = found.map_or("none".into(), |(metric, found, _)| figure(metric, found.value));
+            (!kept).then(|| {
+                format!(
+                    "the figure is that of {} volumes together, and {} by itself has {told}: measure each by itself",
+                    targets.len(),
+                    target.path.display()
+                )
+            })
+        };
+        targets.iter().filter(|_| targets.len() > 1).find_map(lacks)
     }
 
     /// The samples that the figure is about, of all targets.
@@ -276,16 +320,7 @@ impl NeedCase<'_> {
         }
         bins.truncate((self.step.window_ns.as_seconds() * 10.0 + 1e-6) as usize);
         let load = self.load();
-        let terms = ClaimTerms {
-            least: limit,
-            most: limit,
-            tolerance: 0.0,
-            burst: None,
-            sold: None,
-            time: None,
-            judge_burst: false,
-            at_least: true,
-        };
+        let terms = ClaimTerms::at_least(limit);
         let judged = JudgedWindow::of(&bins, &load, &terms)?;
         // The answer may rest on the levels that the rate had; the bounds that are told are those of its mean, as everywhere.
         let of_mean = Estimate::of(&bins).filter(|e| e.too_short.is_empty());

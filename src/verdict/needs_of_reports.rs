@@ -4,22 +4,29 @@
 //! on each other, so that several of them count as one. And needs of rates without flushes, where the report has the published pattern and
 //! block size. A run too short to quote decides nothing.
 
+use super::claim_terms::ClaimTerms;
 use super::claims_of_reports::{DEPENDENT, STUDENT, too_short};
-use super::pass_of_reports::slow_samples;
+use super::pass_of_reports::{KeptFigure, slow_samples, without_the_quick};
+use super::reach_of_reports::{half_empty, held_back};
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
-use crate::record::{Metric, ReportedFigures, ReportedStep};
+use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync};
 use crate::sample::Direction;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, share_bounds};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
-use crate::unit::{Nanos, significant};
+use crate::unit::{Bytes, Nanos, significant};
 
 /// An I/O that takes this share of the run, or a gap of this share between samples of the rate, is a time in which nothing was delivered.
 const HOLE: f64 = 0.02;
-
-/// Why a mean that is met decides nothing.
-const HOLED: &str = "the mean is met, but the volume may have delivered nothing for a part of the time";
+/// A load that does so many times the work of the published one before each flush may make its flushes slow by itself,
+const MORE_WORK: f64 = 1.5;
+/// but not by bytes that a volume takes as one I/O.
+const ONE_IO: Bytes = Bytes::kib(16);
+/// A load that does nothing for this share of the latency that is asked for, before each I/O, holds itself back.
+const IDLE: f64 = 0.1;
+/// A rate that was set to less than this multiple of what came out held the load back.
+const MORE_ASKED: f64 = 1.05;
 
 /// Whether a need can be judged by a report.
 pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
@@ -62,28 +69,68 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
     let (low, high) = bounds.unwrap_or_else(|| without_spread(value, reported));
     let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let depth = u64::from(step.iodepth) * u64::from(step.numjobs);
-    let waits = s.max.map_or(0.0, |max| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9);
-    let still = waits > HOLE * window.as_seconds() || reported.unsampled_share().is_some_and(|u| u > HOLE);
     let shallow = s.asked.filter(|asked| *asked < depth as f64);
     let unsure = if low >= limit {
-        match s.direct == Some(true) || !step.direct {
-            false => Some("the report does not show that the I/O was direct, as published: the page cache may have answered".into()),
-            true => still.then(|| HOLED.into()),
-        }
+        let direct = s.direct == Some(true) || !step.direct;
+        (!direct).then(|| "the report does not show that the I/O was direct, as published: the page cache may have answered".into())
+    } else if let Some(asked) = shallow {
+        Some(format!("{asked:.0} requests in flight are less than the published {depth}"))
     } else {
-        match (shallow, s.offered.is_some() || !s.pace_known) {
-            (Some(asked), _) => {
-                Some(format!("{asked:.0} requests in flight are less than the published {depth}"))
-            }
-            (None, true) => {
-                Some("the report does not show that the load ran without a limit of its own".into())
-            }
-            (None, false) => slow_samples(reported, s, value, limit, HOLE),
-        }
+        let wanted = s.iops.map_or(limit, |iops| iops * limit / value);
+        held_itself_back(reported, s, wanted, flushing(reported))
+            .or_else(|| flushes_between(reported))
+            .or_else(|| without_the_quick(reported))
+            .or_else(|| slow_samples(reported, s, value, limit, HOLE))
     };
     let compared = Compared { met: value >= limit, kept: low >= limit, broken: high < limit, window };
     let reasons = compared.answer(&mut found, unsure, "what the report tells of its spread");
     Some((metric, found, reasons))
+}
+
+/// Why a missed rate is that of the load, in words: `wanted` I/Os a second would have kept the limit. `flushing`: the time of flushes behind each
+/// I/O, nanoseconds.
+fn held_itself_back(reported: &ReportedStep, s: &Summary, wanted: f64, flushing: f64) -> Option<String> {
+    held_back(&reported.conditions, s, wanted).or_else(|| half_empty(s, flushing, wanted)).or_else(|| {
+        (s.offered.is_some() || !s.pace_known)
+            .then(|| "the report does not show that the load ran without a limit of its own".into())
+    })
+}
+
+/// The time of flushes behind each I/O in the mean, nanoseconds.
+fn flushing(reported: &ReportedStep) -> f64 {
+    let of = |sync: &ReportedSync| Some(sync.flushes()? / reported.ios() * sync.latency.mean);
+    reported.timed_flushes().and_then(of).filter(|time| time.is_finite()).unwrap_or(0.0)
+}
+
+/// Flushes that the published load has not, in words.
+fn flushes_between(reported: &ReportedStep) -> Option<String> {
+    let asked = reported.conditions.fsync.get().is_some_and(|every| every > 0);
+    (asked || reported.timed_flushes().is_some())
+        .then(|| "the load flushed between its writes, and the published one does not".into())
+}
+
+/// How much more the load did before each flush than the published one, in words, where that may have made its flushes slow or few.
+fn more_between_flushes(need: &FitNeed, reported: &ReportedStep, flushes: f64) -> Option<String> {
+    let step = FitCatalogue::shipped().plain_load(&need.step)?;
+    let writes = reported.write.as_ref().or(reported.mixed.as_ref())?;
+    let (each, bytes) = (writes.count() / flushes, writes.bytes.0 as f64 / flushes);
+    let published = f64::from(step.fsync.max(1));
+    let block = step.bs.shares().iter().map(|(size, _)| size.0).max()? as f64;
+    let one = published * block;
+    if each > MORE_WORK * published {
+        return Some(format!(
+            "the load flushed after {} writes, and the published one after {}",
+            significant(each),
+            significant(published)
+        ));
+    }
+    (bytes > (MORE_WORK * one).max(ONE_IO.0 as f64)).then(|| {
+        format!(
+            "each flush made {} durable, and one of the published load {}",
+            Bytes(bytes as u64),
+            Bytes(one as u64)
+        )
+    })
 }
 
 /// The bounds of a rate by the samples of the whole rate, where the report has them.
@@ -141,7 +188,7 @@ pub(super) fn answer(
     }
     let sync = reported.timed_flushes()?;
     let (window, limit) = (summary.window?, need.bound.value());
-    let count = sync.count.get().or(sync.latency.samples.get())? as f64;
+    let count = sync.flushes().filter(|count| *count > 0.0)?;
     let (metric, value, bounds) = match need.figure.kind {
         FigureKind::Iops => {
             let value = count / window.as_seconds();
@@ -169,21 +216,76 @@ pub(super) fn answer(
     };
     let mut found = ClaimAnswer::open(value, limit, bounds, None);
     let met = if metric.less_is_better() { value <= limit } else { value >= limit };
-    // The longest flush is a time in which the job did nothing else: where it is longer than the share that a percentile leaves, or than a rate may
-    // lack, the figure hides that.
-    let longest = sync.latency.max.as_seconds() / window.as_seconds();
-    let still = longest.max(reported.unsampled_share().unwrap_or(0.0));
-    let (hidden, tells) = match need.figure.kind {
-        FigureKind::Latency(figure) => (1.0 - figure.share()?, "the percentiles that the report has"),
-        _ => (HOLE, "what the report tells of its spread"),
+    let tells = match need.figure.kind {
+        FigureKind::Latency(_) => "the percentiles that the report has",
+        _ => "what the report tells of its spread",
     };
-    let unsure = (kept && still > hidden).then(|| match metric {
-        Metric::Iops => HOLED.to_string(),
-        _ => format!(
-            "nothing was flushed for {} % of the time, which the percentile does not show",
-            significant(still * 100.0)
-        ),
-    });
+    let of_load = || {
+        let wanted = summary.ios? / count * limit;
+        held_itself_back(reported, summary, wanted, flushing(reported)).filter(|_| metric == Metric::Iops)
+    };
+    let unsure = || more_between_flushes(need, reported, count).or_else(of_load);
+    let unsure = broken.then(unsure).flatten();
     let reasons = Compared { met, kept, broken, window }.answer(&mut found, unsure, tells);
     Some((metric, found, reasons))
+}
+
+/// Why a figure of a report that keeps a need does not show that the volume keeps it: what undoes the PASS of a promise, and a load that asks less of
+/// the volume than the published one.
+pub(super) fn undone(
+    record: &Record,
+    need: &FitNeed,
+    reported: &ReportedStep,
+    s: &Summary,
+    claim: &Claim,
+) -> Option<String> {
+    let flushes = reported.timed_flushes().filter(|_| need.figure.direction == Some(Direction::Sync));
+    let left = match need.figure.kind {
+        FigureKind::Latency(figure) => figure.share().map(|share| 1.0 - share),
+        _ => None,
+    };
+    let kept = KeptFigure {
+        record,
+        conditions: &reported.conditions,
+        reported,
+        s,
+        flushes,
+        // A percentile leaves that share of the time.
+        allowed: left.unwrap_or(HOLE),
+        volumes: 1,
+    };
+    let undone = match claim.metric {
+        Metric::Iops | Metric::Throughput => {
+            kept.rate_undone(claim.measured, &ClaimTerms::at_least(claim.limit))
+        }
+        _ => kept.undone(),
+    };
+    undone.or_else(|| flushes.and_then(|_| lighter(need, reported, s, claim)))
+}
+
+/// How the load asked less of its flushes than the published one, which goes on without a pause and has one flush after the other, in words.
+fn lighter(need: &FitNeed, reported: &ReportedStep, s: &Summary, claim: &Claim) -> Option<String> {
+    let step = FitCatalogue::shipped().plain_load(&need.step)?;
+    if claim.metric == Metric::Iops {
+        let jobs = s.jobs.filter(|jobs| *jobs > f64::from(step.numjobs))?;
+        let of_one = claim.measured / jobs * f64::from(step.numjobs);
+        return (of_one < claim.limit).then(|| {
+            format!(
+                "{jobs:.0} jobs flushed at the same time, and the published load waits for each flush: one job may do less"
+            )
+        });
+    }
+    let (iops, own) = (s.iops?, step.arrivals_per_second().is_none());
+    let idle = || {
+        let each = s.asked? * 1e9 / iops;
+        let idle = each - s.mean_ns? - flushing(reported);
+        (idle > IDLE * claim.limit)
+            .then(|| format!("the load waited {} between its requests", Nanos(idle as u64)))
+    };
+    let paused = || s.pauses.as_ref().map(|pauses| format!("the load paused between its writes ({pauses})"));
+    let why = held_back(&reported.conditions, s, iops * MORE_ASKED).or_else(paused).or_else(idle);
+    Some(format!(
+        "{}, and at the full speed of the published load flushes may take longer",
+        why.filter(|_| own)?
+    ))
 }

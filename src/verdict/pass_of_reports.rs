@@ -1,11 +1,12 @@
 //! What undoes the PASS of a report: memory that may have answered, times in which the volume may have done nothing, and samples below the promise;
 //! and what undoes its FAIL: a time at less than half of the rate that was kept otherwise.
 
-use super::claim::Judge;
+use std::path::PathBuf;
+
 use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
-use crate::diagnose::{Summary, missing_reads, missing_writes, reads_in_doubt};
-use crate::record::{Outcome, ReportedFigures, ReportedStep};
+use crate::diagnose::{Summary, missing_flushes, missing_reads, missing_writes, reads_in_doubt};
+use crate::record::{Conditions, Record, ReportedFigures, ReportedLatency, ReportedStep, ReportedSync};
 use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
 
@@ -29,9 +30,67 @@ const SLOW: f64 = 0.5;
 /// and no sample above this multiple of it, as a quota has that is handed out once in several samples.
 const QUOTA: f64 = 1.5;
 
-impl Judge<'_> {
-    /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
-    fn as_in_memory(&self, s: &Summary) -> Option<String> {
+/// A figure of a report that keeps its limit, which a promise or the need of an application set, with all that shows whether the volume kept it.
+pub(super) struct KeptFigure<'a> {
+    /// The report.
+    pub record: &'a Record,
+    /// The load.
+    pub conditions: &'a Conditions,
+    /// The run.
+    pub reported: &'a ReportedStep,
+    /// Its figures.
+    pub s: &'a Summary,
+    /// The flushes of the run, where the figure is one of them.
+    pub flushes: Option<&'a ReportedSync>,
+    /// Share of the run in which the volume may have done nothing.
+    pub allowed: f64,
+    /// How many volumes are meant.
+    pub volumes: usize,
+}
+
+impl KeptFigure<'_> {
+    /// Why the volume may not have kept a rate that is kept in the mean.
+    pub(super) fn rate_undone(&self, measured: f64, terms: &ClaimTerms) -> Option<String> {
+        self.tells_only_the_sum()
+            .or_else(|| low_samples(self.reported, self.s, measured, terms))
+            .or_else(|| self.unless_it_stood_still())
+    }
+
+    /// Why the volume may not have kept the limit, although the figure does.
+    pub(super) fn undone(&self) -> Option<String> {
+        self.tells_only_the_sum().or_else(|| self.unless_it_stood_still())
+    }
+
+    /// Several volumes may have been targets of one row: as many as are meant, or as there are disks and folders among the targets.
+    fn tells_only_the_sum(&self) -> Option<String> {
+        let c = self.conditions;
+        let targets = c.targets.as_ref().map_or(&[][..], |t| t.as_slice());
+        let folder_of_job =
+            |path: &PathBuf| path.parent().is_some_and(|p| p.to_string_lossy().contains("$jobnum"));
+        let several = c.places().len() > 1
+            || c.jobs.get() != Some(1) && targets.iter().any(folder_of_job)
+            || c.differing_targets.get() == Some(true)
+            || targets.len() > 1 && self.volumes > 1
+            || self.reported.device.as_ref().is_some_and(|device| device.lowest_disks > 1);
+        several.then(|| {
+            "the report tells only the sum of what may be several volumes, one of which may fall short: measure each by itself".into()
+        })
+    }
+
+    /// I/Os too short for any volume where the report does not tell whether the page cache took them, or no latency at all; flushes too short
+    /// for any volume.
+    fn as_in_memory(&self) -> Option<String> {
+        if let Some(flushes) = self.flushes {
+            let mean = flushes.latency.mean;
+            return (mean < FASTEST.0 as f64).then(|| {
+                format!(
+                    "the flushes took {} in the mean, as where nothing is left to write or memory takes it: write through the page cache, to a \
+                     filesystem on the volume",
+                    Nanos(mean as u64)
+                )
+            });
+        }
+        let s = self.s;
         let copied = s.block.map_or(0, |block| block.0 / COPIED);
         let quick = |min: &Nanos| min.0 < FASTEST.0 + copied;
         if !self.conditions.direct.is_unknown() || s.mean_ns.is_some() && !s.min.as_ref().is_some_and(quick) {
@@ -49,46 +108,53 @@ impl Judge<'_> {
         ))
     }
 
-    /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
-    pub(super) fn unless_it_stood_still(&self, reported: &ReportedStep, s: &Summary) -> (Outcome, String) {
-        if let Some(reason) = self.as_in_memory(s) {
-            return (Outcome::Inconclusive, reason);
+    /// Requests of the run that the disk did not complete. The writes between flushes may wait in the page cache, but each flush writes.
+    fn missing_at_the_disk(&self) -> Option<String> {
+        if let Some(flushes) = self.flushes {
+            let (_, told) = missing_flushes(self.s, flushes.flushes()?, self.reported.device.as_ref()?)?;
+            return Some(format!(
+                "the limit is kept, but {told}: memory may hold what was flushed, as in a filesystem in memory, or another disk took it; write to \
+                 a filesystem on the volume"
+            ));
         }
-        if let Some((_, told)) = missing_reads(s).or_else(|| reads_in_doubt(s)) {
-            let reason = format!(
+        if let Some((_, told)) = missing_reads(self.s).or_else(|| reads_in_doubt(self.s)) {
+            return Some(format!(
                 "the mean is met, but {told}: memory may have answered them, or blocks that were never written; write the whole range once, and read it with direct I/O"
-            );
-            return (Outcome::Inconclusive, reason);
+            ));
         }
-        if let Some(told) = missing_writes(s) {
-            let reason = format!(
+        missing_writes(self.s).map(|told| {
+            format!(
                 "the mean is met, but {told}: memory may hold them, as with a filesystem that takes no direct writes; write to the device itself, or to \
                  a filesystem that takes them"
-            );
-            return (Outcome::Inconclusive, reason);
+            )
+        })
+    }
+
+    /// What the report shows of memory, of requests that are not among its figures, and of times in which the volume may have done nothing.
+    fn unless_it_stood_still(&self) -> Option<String> {
+        if let Some(reason) = self.as_in_memory().or_else(|| self.missing_at_the_disk()) {
+            return Some(reason);
         }
         if let Some(why) = self.record.report.as_ref().and_then(|report| report.partial.as_ref()) {
-            let reason =
-                format!("the report is not whole ({why}), and what is missing may fall short: take it again");
-            return (Outcome::Inconclusive, reason);
+            return Some(format!(
+                "the report is not whole ({why}), and what is missing may fall short: take it again"
+            ));
         }
-        if let Some(left) = reported.left_out.as_ref().filter(|left| left.slow) {
-            let reason = format!("the mean is met, but {}: {ALL_REQUESTS}", left.words);
-            return (Outcome::Inconclusive, reason);
+        if let Some(left) = self.reported.left_out.as_ref().filter(|left| left.slow) {
+            return Some(format!("the mean is met, but {}: {ALL_REQUESTS}", left.words));
         }
-        if let Some(pause) = s.pauses.as_ref().filter(|_| reported.rate_of_latency) {
-            let reason = format!(
+        if let Some(pause) = self.s.pauses.as_ref().filter(|_| self.reported.rate_of_latency) {
+            return Some(format!(
                 "the load paused between its requests ({pause}), so that it sent fewer than this: the figure is one over the latency of single requests"
-            );
-            return (Outcome::Inconclusive, reason);
+            ));
         }
-        let allowed = self.judged_promise.tolerance;
-        let hole = Hole::of_longest(s, allowed).or_else(|| Hole::without_samples(reported, allowed));
-        let Some(Hole { words: hole, .. }) = hole else {
-            return (Outcome::Pass, String::new());
+        let longest = match self.flushes {
+            Some(flushes) => Hole::of_flush(&flushes.latency, self.s, self.allowed),
+            None => Hole::of_longest(self.s, self.allowed),
         };
-        let advice = "find out why, or run it again to see whether it happens again";
-        (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
+        let Hole { words, .. } = longest.or_else(|| Hole::without_samples(self.reported, self.allowed))?;
+        let met = if self.flushes.is_some() { "limit is kept" } else { "mean is met" };
+        Some(format!("the {met}, but {words}: find out why, or run it again to see whether it happens again"))
     }
 }
 
@@ -138,6 +204,13 @@ impl Hole {
         })
     }
 
+    /// Of the longest flush, during which its job did nothing else.
+    fn of_flush(flushes: &ReportedLatency, s: &Summary, allowed: f64) -> Option<Hole> {
+        let (mean_ns, max) = (Some(flushes.mean), Some(flushes.max));
+        Hole::of_longest(&Summary { max, mean_ns, window: s.window, ..Summary::default() }, allowed)
+            .map(|hole| Hole { words: hole.words.replacen("longest I/O", "longest flush", 1), ..hole })
+    }
+
     /// Of samples that are missing for more than the `allowed` share of the run.
     fn without_samples(reported: &ReportedStep, allowed: f64) -> Option<Hole> {
         let share = reported.unsampled_share().filter(|share| *share > allowed)?;
@@ -157,22 +230,18 @@ impl Hole {
 /// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest sample is too low,
 /// and the standard deviation allows too many such samples (Cantelli's inequality). A mean without samples shows neither a share of the
 /// time nor that the rate had one level.
-pub(super) fn low_samples(
-    reported: &ReportedStep,
-    s: &Summary,
-    measured: f64,
-    terms: &ClaimTerms,
-) -> Option<String> {
+fn low_samples(reported: &ReportedStep, s: &Summary, measured: f64, terms: &ClaimTerms) -> Option<String> {
     let (promised, most) = terms.readings();
     // Directions may be lowest at the same time.
     let parts = reported.parts();
     let spreads: Option<Vec<_>> = parts.iter().map(|(_, f)| f.rate_spread.as_ref()).collect();
     let spreads = spreads.unwrap_or_default();
     let mean: f64 = spreads.iter().map(|spread| spread.mean).sum();
+    let wanted = if terms.at_least { "need" } else { "promise" };
     let Some((spread, samples)) = s.samples.filter(|_| mean > 0.0) else {
         let lacks = match terms.time {
             Some(time) => format!(", and {} % of the time are promised", significant(100.0 * time)),
-            None => ": a burst with a rate below the promise after it has this mean as well".into(),
+            None => format!(": a burst with a rate below the {wanted} after it has this mean as well"),
         };
         return Some(format!(
             "the mean is met, but the report does not tell how the rate spread over time{lacks}: {MEASURE_IT}, which tells for how long"
@@ -197,7 +266,7 @@ pub(super) fn low_samples(
         let share = deviation.powi(2) / (deviation.powi(2) + room.powi(2)).max(f64::MIN_POSITIVE);
         (lowest < level && share > allowed).then(|| {
             format!(
-                "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below {name}: \
+                "the mean is met, but the lowest sample is {} % of the {wanted}, and by their spread up to {} % of the samples may lie below {name}: \
                  {MEASURE_IT}, which tells for how long",
                 significant(100.0 * lowest / promised),
                 significant(100.0 * share)

@@ -7,7 +7,7 @@ use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
 use crate::diagnose::Summary;
-use crate::record::Metric;
+use crate::record::{Conditions, Metric};
 use crate::stats::little::{depth_needed, in_flight, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
 
@@ -16,66 +16,20 @@ use crate::unit::{Nanos, grouped, significant};
 const BUSY: f64 = 0.9;
 
 impl Judge<'_> {
-    /// Why slow I/Os may be no fault of the volume: the system serves others first.
-    pub(super) fn low_priority(&self) -> Option<String> {
-        let priority = self.conditions.low_priority.as_ref()?;
-        Some(format!(
-            "the I/Os had a low priority ({priority}), with which the system holds them back for others: run it with the usual one"
-        ))
-    }
-
     /// Why the depth could not have reached the rate, by Little's law at the volume's own latency. A report without latencies shows the mean
     /// time of a request alone, which a shallow queue may have set as well as the volume.
     pub(super) fn reach_of_figures(&self, s: &Summary, promised: &AtBlock) -> Option<Reach> {
         let iops = promised.iops;
         let command = self.better(Shows::Rate).unwrap_or_default();
-        if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
-            let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
-            return Some(Reach { reason, command });
-        }
-        if let Some(pauses) = s.pauses.as_ref().filter(|_| s.mean_ns.is_none()) {
-            let reason = format!(
-                "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
-            );
-            return Some(Reach { reason, command });
-        }
-        if let Some(reason) = self.low_priority() {
-            return Some(Reach { reason, command });
-        }
-        let serial = self.conditions.engine.as_ref().is_some_and(|engine| engine == "posixaio");
-        if serial && s.asked.is_some_and(|asked| asked > 1.0) {
-            let reason = "posixaio works on one request of a file at a time, however many are in flight \
-                          (glibc's aio_misc.c): libaio or io_uring may give more";
-            return Some(Reach { reason: reason.into(), command });
-        }
-        if let Some(queue) = &s.drained_queue {
-            let reason = format!(
-                "the load let its queue drain to {} before it filled it again ({}): a full queue may give more",
-                queue.left, queue.option
-            );
+        if let Some(reason) = held_back(self.conditions, s, iops) {
             return Some(Reach { reason, command });
         }
         let least = iops * (1.0 - self.judged_promise.tolerance);
         if let Some(reason) = s.iops.and_then(|x| self.each_counted(s, x, least, promised)) {
             return Some(Reach { reason, command });
         }
-        // Requests in flight, I/Os and flushes together, of a load that never waits.
         let flushing = s.flushes.map_or(0.0, |flushes| self.flushes_of_each(s) * flushes.mean_ns);
-        let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
-        // Requests that waited for the end of a stall may be missing among the latencies.
-        let counted = 1.0 - pass_of_reports::longest_share(s);
-        // A full queue gives no more than all its requests at the same latency.
-        let full = |busy: f64, asked: f64| s.iops.unwrap_or(0.0) * (asked * counted / busy).max(1.0);
-        let held = |(busy, asked): &(f64, f64)| {
-            *busy < BUSY * asked * counted || s.pauses.is_some() && full(*busy, *asked) >= least
-        };
-        if let Some((busy, asked)) = busy.zip(s.asked).filter(held) {
-            let pauses = s.pauses.as_ref().map_or(String::new(), |pauses| format!(" ({pauses})"));
-            let reason = format!(
-                "only {} of {} requests were in flight on average: the load held itself back{pauses}",
-                significant(busy),
-                significant(asked)
-            );
+        if let Some(reason) = half_empty(s, flushing, least) {
             return Some(Reach { reason, command });
         }
         if s.in_flight.is_none() && s.asked.is_none() && s.mean_ns.is_none() {
@@ -108,4 +62,59 @@ impl Judge<'_> {
         );
         Some(Reach { reason, command })
     }
+}
+
+/// How the load kept itself below a rate, whatever the volume can do, in words.
+pub(super) fn held_back(conditions: &Conditions, s: &Summary, iops: f64) -> Option<String> {
+    if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
+        return Some(format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered)));
+    }
+    if let Some(pauses) = s.pauses.as_ref().filter(|_| s.mean_ns.is_none()) {
+        return Some(format!(
+            "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
+        ));
+    }
+    if let Some(reason) = low_priority(conditions) {
+        return Some(reason);
+    }
+    let serial = conditions.engine.as_ref().is_some_and(|engine| engine == "posixaio");
+    if serial && s.asked.is_some_and(|asked| asked > 1.0) {
+        return Some(
+            "posixaio works on one request of a file at a time, however many are in flight (glibc's aio_misc.c): libaio or io_uring may give more"
+                .into(),
+        );
+    }
+    s.drained_queue.as_ref().map(|queue| {
+        format!(
+            "the load let its queue drain to {} before it filled it again ({}): a full queue may give more",
+            queue.left, queue.option
+        )
+    })
+}
+
+/// Why slow I/Os may be no fault of the volume, in words: the system serves others first.
+pub(super) fn low_priority(conditions: &Conditions) -> Option<String> {
+    let priority = conditions.low_priority.as_ref()?;
+    Some(format!(
+        "the I/Os had a low priority ({priority}), with which the system holds them back for others: run it with the usual one"
+    ))
+}
+
+/// How far the load left its queue empty, in words: with I/Os and flushes together fewer requests were in flight than were asked for, and pauses that
+/// the load made hide whether a full queue does `least` I/Os a second. `flushing`: the time of flushes behind each I/O, nanoseconds.
+pub(super) fn half_empty(s: &Summary, flushing: f64, least: f64) -> Option<String> {
+    let busy = in_flight(s.iops?, s.mean_ns? + flushing);
+    // Requests that waited for the end of a stall may be missing among the latencies.
+    let asked = s.asked? * (1.0 - pass_of_reports::longest_share(s));
+    // A full queue gives no more than all its requests at the same latency.
+    let full = s.iops? * (asked / busy).max(1.0);
+    let pauses = s.pauses.as_ref();
+    (busy < BUSY * asked || pauses.is_some() && full >= least).then(|| {
+        format!(
+            "only {} of {} requests were in flight on average: the load held itself back{}",
+            significant(busy),
+            significant(s.asked.unwrap_or_default()),
+            pauses.map_or(String::new(), |pauses| format!(" ({pauses})"))
+        )
+    })
 }

@@ -3,7 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::catalogue::volume_promise::VolumePromise;
 use crate::device::{Block, Driver, Facts};
-use crate::fit::AskedApplication;
+use crate::fit::{AskedApplication, FitCatalogue};
 use crate::record::{Record, StepRecord};
 use crate::unit::Bytes;
 
@@ -69,4 +69,13 @@ pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<S
         "the load went over only {}, which a cache on the way may hold: give --file-size 4G, on a filesystem with room for it",
         target.size_bytes
     ))
+}
+
+/// Why figures of a part of the volume do not show that the volume meets a need: a plan of the user's named a smaller range than the published load has.
+pub(super) fn why_range_is_small(record: &Record, step: &StepRecord) -> Option<String> {
+    let size = record.plan_step(&step.name)?.size.filter(|size| *size < CACHED && step.reported.is_none())?;
+    let published = FitCatalogue::shipped().plain_load(&step.name)?.size;
+    published.is_none_or(|published| size < published).then(|| {
+        format!("the load went over only {size}, which a cache on the way may hold: leave out the size, as the published load does")
+    })
 }

@@ -174,6 +174,47 @@ fn writes_that_the_disk_did_not_complete_pass_nothing() {
     assert!(code == Some(5) && told.contains("memory may hold them"), "{told}");
 }
 
+/// A limit of the container holds I/Os before they reach the disk, which has nothing to do meanwhile.
+#[test]
+fn ios_that_waited_above_the_disk_fail_no_volume() {
+    let dir = tempfile::tempdir().unwrap();
+    let judged = |cap: u64, ticks: u64, busy: f64, members: bool| {
+        let device = format!("latency = '300us', iops-cap = {cap}");
+        let load = step("one", "rw = \"randread\"\niodepth = 256", &device);
+        let (_, report) = report_of(dir.path(), &load, &PL1, "json");
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        let ios = report["jobs"][0]["read"]["total_ios"].clone();
+        report["disk_util"] = json!([{"name": "vdb", "read_ios": ios, "write_ios": 0, "read_merges": 0, "write_merges": 0,
+            "read_ticks": ticks, "write_ticks": 0, "in_queue": ticks, "util": busy}]);
+        if members {
+            for key in [
+                "read_ios",
+                "write_ios",
+                "read_merges",
+                "write_merges",
+                "read_ticks",
+                "write_ticks",
+                "in_queue",
+                "util",
+            ] {
+                report["disk_util"][0][format!("aggr_{key}")] = report["disk_util"][0][key].clone();
+            }
+        }
+        verdict(dir.path(), &report.to_string(), &PL1)
+    };
+    let above = "The I/Os waited above the disk";
+    let (code, told) = judged(2000, 90_000, 25.0, false);
+    assert!(code == Some(6) && told.contains(above), "{code:?} {told}");
+    let (code, told) = judged(2000, 76_000_000, 100.0, false);
+    assert!(told.starts_with("FAIL") && !told.contains(above), "the volume had them all: {code:?} {told}");
+    let (_, told) = judged(2000, 90_000, 99.0, false);
+    assert!(told.starts_with("FAIL"), "it may take few requests at once: {told}");
+    let (_, told) = judged(2000, 90_000, 25.0, true);
+    assert!(told.starts_with("FAIL"), "disks lie below it: {told}");
+    let (code, told) = judged(2810, 90_000, 25.0, false);
+    assert_eq!(code, Some(0), "a promise that is kept all the same: {told}");
+}
+
 /// Without the row of a client the others are not all.
 #[test]
 fn the_rate_of_some_clients_is_no_rate_of_all() {

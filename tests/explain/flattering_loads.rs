@@ -96,3 +96,26 @@ fn ios_of_a_low_priority_fail_no_volume() {
     let (code, told) = with("3");
     assert!(code == Some(6) && told.contains("a low priority (prioclass=3)"), "{told}");
 }
+
+/// The counters of fio tell the disks below its files: the rate is the sum of two volumes.
+#[test]
+fn two_disks_below_one_file_pass_for_no_single_volume() {
+    let disk = |name: &str, ios: u64| {
+        json!({"name": name, "read_ios": ios, "write_ios": 0, "read_merges": 0, "write_merges": 0, "read_ticks": 0,
+               "write_ticks": 0, "in_queue": 0, "util": 99.0})
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let load = step("one", "rw = \"randread\"\niodepth = 256", "latency = '300us', iops-cap = 2810");
+    let (_, report) = report_of(dir.path(), &load, &PL1, "json");
+    for (disks, code) in [
+        (vec![disk("vdb", 843_000)], 0),
+        (vec![disk("vdb", 421_500), disk("vdc", 421_500)], 5),
+        (vec![disk("vdb", 843_000), disk("vdc", 20)], 0),
+    ] {
+        let mut report: Value = serde_json::from_str(&report).unwrap();
+        report["disk_util"] = json!(disks);
+        let (ended, told) = verdict(dir.path(), &report.to_string(), &PL1);
+        assert_eq!(ended, Some(code), "{disks:?}: {told}");
+        assert_eq!(told.contains("the sum of what may be several volumes"), code == 5, "{disks:?}: {told}");
+    }
+}
