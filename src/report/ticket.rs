@@ -2,16 +2,18 @@
 //!
 //! Plain text that can be pasted into a form. Only what failed is in it.
 
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::layout::wrap;
 use super::text::load;
-use super::verdict_text::bounds;
+use super::verdict_text::{bounds, delivered};
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::foreign_lines::in_lines;
 use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
-use crate::unit::counted;
+use crate::stats::lapses::Event;
+use crate::unit::{Nanos, counted, significant};
 use crate::verdict::figure;
 
 /// The text; empty where nothing failed, and for a simulated device.
@@ -27,7 +29,9 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out += "The volume below delivers less than its specification promises.\n\n";
     for (i, volume) in record.judged_promise.iter().flat_map(|c| &c.promise.volumes).enumerate() {
         let target = record.targets.get(i);
-        let place = target.map(|t| format!(", {}", t.path.display())).unwrap_or_default();
+        let of_report = || record.steps.first()?.targets.get(i).map(|t| &t.path);
+        let path = target.map(|t| &t.path).or_else(of_report).filter(|path| !path.as_os_str().is_empty());
+        let place = path.map(|path| format!(", {}", path.display())).unwrap_or_default();
         let device = target.and_then(|t| t.facts.device());
         let serial = device.and_then(|d| d.serial.as_deref());
         let serial = serial.map(|s| format!(", serial {s}")).unwrap_or_default();
@@ -54,9 +58,13 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out
 }
 
-/// When the run began and ended, in UTC.
+/// When the run began and ended, in UTC; a report may tell a moment without its zone.
 fn time(record: &Record) -> Option<String> {
-    let began: Timestamp = record.started.as_ref()?.parse().ok()?;
+    let told = record.started.as_ref()?;
+    let Ok(began) = told.parse::<Timestamp>() else {
+        let began: DateTime = told.parse().ok()?;
+        return Some(format!("from {} of the machine's clock", began.strftime("%Y-%m-%d %H:%M:%S")));
+    };
     let last = record.steps.last()?;
     let of_step = last.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
     let seconds = i64::try_from(last.window_ns.0 / 1_000_000_000).ok()?;
@@ -87,11 +95,26 @@ fn of_claim(record: &Record, c: &Claim) -> String {
     out += &wrap("Promised  ", &format!("{what}: {}{unit} ({})", figure(c.metric, c.promised), c.binding));
     let between = bounds(c).map(|b| format!(", {b}")).unwrap_or_default();
     out += &wrap("Measured  ", &format!("{what}: {}{unit}{between}", figure(c.metric, c.measured)));
+    out.extend(c.delivered.iter().map(|d| wrap("In time   ", &delivered(d))));
+    out.extend(stops(c, step.window_ns).map(|told| wrap("Stops     ", &told)));
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
         out += &format!("With fio  {command}\n");
     }
     out
+}
+
+/// The stalls and brown-outs of the window, in words.
+fn stops(c: &Claim, window: Nanos) -> Option<String> {
+    let longest = c.lapses.iter().max_by_key(|e| e.length_within(window))?;
+    let all = Event::seconds_within(&c.lapses, window);
+    let times = if c.lapses.len() == 1 { "once".into() } else { format!("{} times", c.lapses.len()) };
+    Some(format!(
+        "the volume delivered nothing or less than half {times}, {} s in all; the longest time begins {} s after the start and lasts {} s",
+        significant(all),
+        significant(longest.start_ns.as_seconds()),
+        significant(longest.length_within(window).as_seconds())
+    ))
 }
 
 /// fio's command for the load of a step.

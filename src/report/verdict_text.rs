@@ -2,7 +2,7 @@
 
 use super::headline;
 use super::layout::wrap;
-use crate::record::{Claim, Diagnosis, Finding, Metric, Outcome, Record, Verdict};
+use crate::record::{Claim, Delivered, Diagnosis, Finding, Metric, Outcome, Record, Verdict};
 use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict::{self, figure, figures};
 
@@ -111,31 +111,7 @@ fn claim(c: &Claim) -> String {
         ));
     }
     if let Some(d) = &c.delivered {
-        let of_it = match d.promised {
-            Some(p) if d.answer == Some(Outcome::Inconclusive) => {
-                format!(
-                    "; the provider promises {} %, which this run is too short to show",
-                    significant(p * 100.0)
-                )
-            }
-            Some(p) => format!("; the provider promises {} %", significant(p * 100.0)),
-            None => "; the provider promises no share of time".into(),
-        };
-        // What a refuted promise rests on is the most that the share can be. Neighbouring seconds count as one, so that a small share by itself says
-        // next to nothing of all seconds.
-        let bound = match d.answer == Some(Outcome::Fail) {
-            true => Some(format!("at most {}", percent_up(d.high))),
-            false => (d.share >= 0.5).then(|| format!("at least {}", percent(d.low))),
-        };
-        let bound = bound
-            .map_or(String::new(), |bound| format!(" (with 95 % confidence, {bound} % of all seconds do)"));
-        out.push_str(&wrap(
-            &lead,
-            &format!(
-                "{} % of the seconds delivered at least 90 % of the promise{bound}{of_it}",
-                percent(d.share)
-            ),
-        ));
+        out.push_str(&wrap(&lead, &delivered(d)));
     }
     if !c.reason.is_empty() {
         out.push_str(&wrap(&lead, &c.reason));
@@ -146,6 +122,29 @@ fn claim(c: &Claim) -> String {
     }
     out.push_str(&command(c.command.as_deref()));
     out
+}
+
+/// How much of the time delivered, and what is promised of that, in words.
+pub fn delivered(d: &Delivered) -> String {
+    let of_it = match d.promised {
+        Some(p) if d.answer == Some(Outcome::Inconclusive) => {
+            format!(
+                "; the provider promises {} %, which this run is too short to show",
+                significant(p * 100.0)
+            )
+        }
+        Some(p) => format!("; the provider promises {} %", significant(p * 100.0)),
+        None => "; the provider promises no share of time".into(),
+    };
+    // What a refuted promise rests on is the most that the share can be. Neighbouring seconds count as one, so that a small share by itself says
+    // next to nothing of all seconds.
+    let bound = match d.answer == Some(Outcome::Fail) {
+        true => Some(format!("at most {}", percent_up(d.high))),
+        false => (d.share >= 0.5).then(|| format!("at least {}", percent(d.low))),
+    };
+    let bound =
+        bound.map_or(String::new(), |bound| format!(" (with 95 % confidence, {bound} % of all seconds do)"));
+    format!("{} % of the seconds delivered at least 90 % of the promise{bound}{of_it}", percent(d.share))
 }
 
 /// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.

@@ -1,6 +1,7 @@
 //! Stops of planted length and distance, and the figures that are told of them.
 
 use serde_json::Value;
+use volproof::plan::EngineKind;
 use volproof::unit::Nanos;
 
 use super::lab::{
@@ -229,4 +230,31 @@ fn arrivals_that_wait_for_each_other_are_no_stops_of_the_volume() {
     assert!(out.contains("come in bunches and wait for each other"), "{out}");
     let stops = screen(&Lab::new(), &volume(",stall-at=10s,stall-for=300ms,stall-every=20s"));
     assert!(!stops.contains("in bunches") && !stops.starts_with("PASS"), "{stops}");
+}
+
+/// The text for the support desk tells what the volume failed in, where its mean is nearly kept.
+#[test]
+fn the_text_for_the_support_desk_tells_the_seconds_and_the_stops() {
+    let lab = Lab::new();
+    let device =
+        "latency = \"300us\"\niops_cap = 3100\nstall-at = \"10s\"\nstall-for = \"1s\"\nstall-every = \"20s\"";
+    let gp3 = ["--promise", "aws:gp3", "--volume-size", "100GiB"];
+    let ran = lab.run(&[("r", &random(200), device)], &[&gp3[..], &["--judge-simulated"]].concat());
+    assert!(!ran.stdout.contains("support desk"), "a simulated device has no support desk: {}", ran.stdout);
+    let real = ran.changed(|record| {
+        record.plan.steps[0].simulate = None;
+        record.plan.steps[0].engine = EngineKind::IoUring;
+        record.steps[0].engine = EngineKind::IoUring.into();
+    });
+    let out = lab.volproof(&[&["verdict", real.to_str().unwrap()][..], &gp3].concat());
+    let out = String::from_utf8(out.stdout).unwrap();
+    let text = out.split("support desk").nth(1).unwrap_or_else(|| panic!("{out}"));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [
+        "In time 95.0 % of the seconds delivered at least 90 % of the promise",
+        "the provider promises 99.0 %",
+        "Stops the volume delivered nothing or less than half 10 times, 10.0 s in all; the longest time begins",
+    ] {
+        assert!(words.contains(told), "{told}: {text}");
+    }
 }
