@@ -169,7 +169,7 @@ pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<Converted>
 fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     let path = &args.file;
     if matches!(args.to, Form::Record | Form::Csv) {
-        match result_file::one(bytes, path) {
+        match result_file::only(bytes, path) {
             Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
             Err(
                 ResultFileError::Neither { .. }
@@ -207,15 +207,19 @@ fn result(bytes: &[u8], path: &Path) -> anyhow::Result<Option<ConvertSource>> {
     if result_file::is_binary(&plain) {
         bail!("{} {}", path.display(), result_file::NO_TEXT);
     }
+    let foreign = foreign::reports(&plain).reports;
     match reports(&plain) {
+        Ok(found) if !foreign.is_empty() => {
+            let count = found.len() + foreign.len();
+            return Err(ResultFileError::Several { path: path.to_path_buf(), count }.into());
+        }
         Ok(found) => {
             return Ok(Some(ConvertSource::Reports(found.into_iter().map(|(_, output)| output).collect())));
         }
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(paste::placed(bytes, e)).with_context(|| path.display().to_string()),
     }
-    let foreign = foreign::reports(&plain).reports.pop();
-    Ok(foreign.map(|report| ConvertSource::Foreign(report.tool)))
+    Ok(foreign.into_iter().next_back().map(|report| ConvertSource::Foreign(report.tool)))
 }
 
 fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
@@ -265,6 +269,14 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
 /// The options of a report as the job file they came from; the clones of a job are one section.
 fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
     let output = outputs.last().context("it holds no report")?;
+    let asked =
+        |o: &Output| -> Vec<_> { o.jobs.iter().map(|j| (j.name.clone(), j.options.clone())).collect() };
+    if outputs
+        .iter()
+        .any(|other| other.global_options != output.global_options || asked(other) != asked(output))
+    {
+        bail!("it holds {} reports of several job files: give one at a time", outputs.len());
+    }
     if output.jobs.iter().all(|j| j.options.is_empty()) {
         bail!(
             "the report does not carry the options of its jobs (fio's text, terse lines and JSON before 2.3 do not)"

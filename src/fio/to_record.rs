@@ -100,6 +100,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
         form,
         written: written.map(words).into(),
         partial: output.partial.clone(),
+        beside: 0,
         runs: None,
         notes: output.notes.clone(),
     };

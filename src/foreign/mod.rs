@@ -73,6 +73,7 @@ impl ForeignReport {
             form: self.form.unwrap_or(ReportForm::Text),
             written: self.written.clone().into(),
             partial: self.partial.clone(),
+            beside: 0,
             runs: (self.more_runs > 0).then(|| self.count()),
             notes: self.notes.clone(),
         };

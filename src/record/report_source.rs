@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Known;
-use crate::unit::{moment, without_zone};
+use crate::unit::{grouped, moment, without_zone};
 
 /// The report that a Record was made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,9 +26,29 @@ pub struct Report {
     /// Number of runs in the report, where the Record leaves some of them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
+    /// Reports in the same file that the Record leaves out.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub beside: usize,
     /// Passages that looked wrong to the reader, with their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+fn is_nought(n: &usize) -> bool {
+    *n == 0
+}
+
+impl Report {
+    /// That the file holds more reports than this one, in words.
+    pub fn told_beside(&self) -> Option<String> {
+        (self.beside > 0).then(|| {
+            format!(
+                "the file holds {} reports, of which this is one of {}: read the others with volproof explain",
+                grouped(self.beside as u64 + 1),
+                self.tool
+            )
+        })
+    }
 }
 
 /// The form of a report.

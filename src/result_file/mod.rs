@@ -17,7 +17,7 @@ use crate::foreign::{self, ForeignReport};
 use crate::input;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::seal::seal;
-use crate::unit::grouped;
+use crate::unit::{counted, grouped};
 
 pub use unchanged::is_unchanged;
 
@@ -95,6 +95,16 @@ pub enum ResultFileError {
         path: PathBuf,
         /// How many.
         count: usize,
+    },
+    /// The file holds Records in lines, and more than one result.
+    #[error("{} holds {} of volproof and {}: give each as a file of its own", path.display(), counted(*records as u64, "Record"), counted(*others as u64, "report"))]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+        /// Records.
+        records: usize,
+        /// Reports of other tools.
+        others: usize,
     },
     /// The file is a report without a result.
     #[error("{}: {why}", path.display())]
@@ -174,6 +184,34 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
     }
 }
 
+/// The Record that a text holds as one of its lines, as a log does that took `--json -`; absent where it holds none.
+///
+/// # Errors
+/// The Record cannot be read, or stands among other results.
+fn in_a_log(plain: &[u8], path: &Path) -> Result<Option<Record>, ResultFileError> {
+    let begins = |line: &[u8]| {
+        let text = line.trim_ascii_start();
+        text.starts_with(b"{\"schema\"")
+            && text[..text.len().min(BEGIN_OF_RECORD)]
+                .windows(SCHEMA.len())
+                .any(|part| part == SCHEMA.as_bytes())
+    };
+    let lines = || plain.split(|b| *b == b'\n');
+    let mut ours = lines().filter(|line| begins(line));
+    let Some(first) = ours.next() else { return Ok(None) };
+    let records = 1 + ours.count();
+    let rest = lines().filter(|line| !begins(line)).collect::<Vec<_>>().join(&b'\n');
+    let others =
+        foreign::reports(&rest).reports.len() + read_report::reports(&rest).map_or(0, |all| all.len());
+    if records + others > 1 {
+        return Err(ResultFileError::Mixed { path: path.to_path_buf(), records, others });
+    }
+    Ok(stored(first, path)?)
+}
+
+/// The first bytes of a Record, which name its schema.
+const BEGIN_OF_RECORD: usize = 64;
+
 /// Bytes of a file that tell whether it is text.
 const BEGIN: usize = 64 << 10;
 
@@ -200,6 +238,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         return Ok(Found::Record(Box::new(record)));
     }
     let plain = paste::plain(bytes);
+    if let Some(record) = in_a_log(&plain, path)? {
+        return Ok(Found::Record(Box::new(record)));
+    }
     if is_binary(&plain) {
         return Err(ResultFileError::Binary { path: path.to_path_buf() });
     }
@@ -274,12 +315,20 @@ pub fn one(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
 pub fn load_only(path: &Path) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    match of_bytes(&input::read(path).map_err(read)?, named)? {
+    only(&input::read(path).map_err(read)?, named)
+}
+
+/// The one Record of a text that holds no other; `path` is for messages.
+///
+/// # Errors
+/// The bytes are no known result, or hold more than one.
+pub fn only(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
+    match of_bytes(bytes, path)? {
         Found::Record(record) => Ok(*record),
         Found::Reports(all) if all.len() > 1 => {
-            Err(ResultFileError::Several { path: named.to_path_buf(), count: all.len() })
+            Err(ResultFileError::Several { path: path.to_path_buf(), count: all.len() })
         }
-        Found::Reports(all) => last(&all, named),
+        Found::Reports(all) => last(&all, path),
     }
 }
 
@@ -293,11 +342,9 @@ fn last(reports: &[ToolReport], path: &Path) -> Result<Record, ResultFileError> 
         let partial = record.report.as_ref().and_then(|r| r.partial.clone());
         return Err(empty(&partial.unwrap_or_else(|| "no job of the report moved any data".into())));
     }
-    if let Some(report) = record.report.as_mut().filter(|_| count > 1) {
-        report.notes.push(format!(
-            "the file holds {} reports, of which this is the last: read the others with volproof explain",
-            grouped(count as u64)
-        ));
+    if let Some(report) = &mut record.report {
+        report.beside = count - 1;
+        report.notes.extend(report.told_beside());
     }
     Ok(record)
 }

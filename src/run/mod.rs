@@ -26,6 +26,14 @@ mod room;
 mod sheet;
 mod stage;
 mod targets;
+/// Says that a file holds more reports than the one in this Record.
+pub fn tell_of_others(path: &Path, record: &Record) {
+    let told = record.report.as_ref().and_then(|report| report.told_beside());
+    if let Some(told) = told {
+        ui::tell(&format!("{}: {told}", path.display()));
+    }
+}
+
 #[cfg(test)]
 mod tests;
 mod tuning;
@@ -40,6 +48,7 @@ use crate::device::{DeviceError, Root};
 use crate::exit::Exit;
 use crate::guard::{self, GuardError};
 use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
+use crate::record::Record;
 use crate::result_file::is_unchanged;
 use crate::tune::TuneError;
 use crate::ui;

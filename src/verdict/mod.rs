@@ -269,7 +269,16 @@ mod tests {
     /// A Record is begun from a report, which then goes.
     fn report() -> Report {
         let (tool, program, form) = (String::new(), ReportProgram::default(), ReportForm::Json);
-        Report { tool, program, form, written: Known::Unknown, partial: None, runs: None, notes: Vec::new() }
+        Report {
+            tool,
+            program,
+            form,
+            written: Known::Unknown,
+            partial: None,
+            runs: None,
+            beside: 0,
+            notes: Vec::new(),
+        }
     }
 
     fn step(i: usize) -> StepRecord {

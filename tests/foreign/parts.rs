@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use volproof::foreign;
 
+use super::commands::volproof;
 use super::{all, bytes, report};
 
 /// So many lines of a fixture.
@@ -128,4 +129,51 @@ proptest! {
             prop_assert!(serde_json::to_string(&record).is_ok());
         }
     }
+}
+
+/// What takes one report says that there are more, and what makes a table of one refuses.
+#[test]
+fn one_report_of_several_is_no_answer_without_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = [super::bytes("ioping-direct.txt"), super::bytes("sysbench-direct.txt")].concat();
+    std::fs::write(folder.path().join("both.txt"), &both).unwrap();
+    let says = "the file holds 2 reports, of which this is one of";
+    for command in
+        [&["show", "both.txt"][..], &["show", "-q", "both.txt"], &["report", "both.txt", "-o", "both.html"]]
+    {
+        let (code, _, err) = volproof(folder.path(), command);
+        let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == Some(0) && err.contains(says), "{command:?}: {code:?} {err}");
+    }
+    for form in ["csv", "record"] {
+        let (code, _, err) = volproof(folder.path(), &["convert", "both.txt", "--to", form]);
+        assert!(code != Some(0) && err.contains("holds 2 reports"), "{form}: {err}");
+    }
+}
+
+/// A log that took `--json -` has a Record as one of its lines; PowerShell writes UTF-16.
+#[test]
+fn a_record_is_read_out_of_a_log_and_not_dropped_behind_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["run", "--simulate", "latency=1ms", "--rw", "randread", "--runtime", "5s", "--json", "-"];
+    let (_, record, _) = volproof(folder.path(), &run);
+    let shown = |bytes: &[u8]| {
+        std::fs::write(folder.path().join("log"), bytes).unwrap();
+        volproof(folder.path(), &["show", "-q", "log"])
+    };
+    let (code, alone, err) = shown(record.as_bytes());
+    assert_eq!(code, Some(0), "{err}");
+    let utf16: Vec<u8> = record.encode_utf16().chain([]).flat_map(u16::to_le_bytes).collect();
+    for log in [
+        format!("[1/1] randread, 5 s\n{record}").into_bytes(),
+        format!("2026-11-21T09:14:15.123Z {record}").into_bytes(),
+        format!("\u{feff}{record}").into_bytes(),
+        [&[0xff, 0xfe][..], &utf16].concat(),
+    ] {
+        let (code, out, err) = shown(&log);
+        assert_eq!((code, &out), (Some(0), &alone), "{err}");
+    }
+    let mixed = [super::bytes("dd-direct.txt"), record.into_bytes()].concat();
+    let (code, _, err) = shown(&mixed);
+    assert!(code != Some(0) && err.contains("holds 1 Record of volproof and 1 report:"), "{code:?} {err}");
 }

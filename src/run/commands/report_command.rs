@@ -8,7 +8,7 @@ use crate::output::{OutputFile, OutputKind};
 use crate::report::html;
 use crate::result_file;
 use crate::run::sheet::save_page;
-use crate::run::{Failure, beside_input, output, print};
+use crate::run::{Failure, beside_input, output, print, tell_of_others};
 
 /// `report`.
 ///
@@ -25,6 +25,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     };
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
+    tell_of_others(&args.record, &record);
     save_page(&mut output, record.is_simulated(), &|out| html::write(&record, out))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }

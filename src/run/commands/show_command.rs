@@ -6,7 +6,7 @@ use crate::report::headline::Headline;
 use crate::report::{csv, summary_text};
 use crate::result_file;
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, code_after_outputs, input_of, print, show_text};
+use crate::run::{Failure, code_after_outputs, input_of, print, show_text, tell_of_others};
 
 /// `show`.
 ///
@@ -37,6 +37,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
                 continue;
             }
         };
+        tell_of_others(path, &record);
         let saved = sheets.save(&record);
         if sheets.takes_stdout() {
             saved?;
