@@ -135,7 +135,7 @@ pub fn ended_by_size(reported: &ReportedStep, c: &Conditions) -> bool {
         (Some(limit), ..) => in_time(limit),
         // Text does not tell the options: whole MiB by exact count, in a time that is no whole number of seconds.
         (None, ..) => {
-            let exact = c.single_block().map(|b| reported.ios() as u64 * b.0);
+            let exact = c.single_block().map(|b| (reported.ios() as u64).saturating_mul(b.0));
             exact.is_some_and(|n| n > 0 && n.is_multiple_of(Bytes::MIB.0)) && !(0..=20).contains(&(ms % 1000))
         }
     }

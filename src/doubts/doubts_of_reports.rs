@@ -250,7 +250,7 @@ pub(super) fn saturated(case: &DoubtCase<'_>) -> Option<Doubt> {
         let (_, table) = f.percentiles()?;
         let top = table.percentiles.values().max().copied()?;
         let longest = f.latency()?.1.max;
-        (top >= contradictions_of_reports::LAST_BUCKET && longest.0 > top.0 / 100 * 102)
+        (top >= contradictions_of_reports::LAST_BUCKET && longest.0 > (top.0 / 100).saturating_mul(102))
             .then_some((name, top, longest))
     });
     let (name, top, longest) = beyond?;
@@ -272,7 +272,7 @@ pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
     // A report without a count of I/Os has that of bytes alone.
     let ios = Some(t.report.ios() as u64).filter(|ios| *ios > 0);
-    let exact = t.conditions.single_block().zip(ios).map(|(b, ios)| Bytes(ios * b.0));
+    let exact = t.conditions.single_block().zip(ios).map(|(b, ios)| Bytes(ios.saturating_mul(b.0)));
     Some(Doubt::new(
         Severity::Warning,
         "ended-by-size",
