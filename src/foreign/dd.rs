@@ -321,6 +321,8 @@ fn call(line: &str) -> Option<(DdCall, bool)> {
     if !words.iter().any(|w| w.starts_with("if=") || w.starts_with("of=")) {
         return None;
     }
+    // A variable may change any of its words.
+    let looped = looped && !words.iter().any(|word| word.contains('$'));
     let mut call = DdCall { looped, ..DdCall::default() };
     for (key, value) in words.iter().filter_map(|w| w.split_once('=')) {
         let has = |flag: &str| value.split(',').any(|v| v == flag);

@@ -111,6 +111,10 @@ impl LineReader for DiskspdReader {
         let text = line.trim();
         if self.begins_anew(text) {
             self.end(found);
+        } else if self.comes_again(text) {
+            self.end(found);
+            self.report_line("Results for timespan 1:");
+            self.open = true;
         }
         if text.starts_with("Command Line: ") {
             self.end(found);
@@ -135,6 +139,8 @@ impl LineReader for DiskspdReader {
     }
 }
 
+const TEST_TIME: &str = "actual test time:";
+
 fn starts_results(text: &str) -> bool {
     text.starts_with("Results for timespan ")
 }
@@ -149,6 +155,14 @@ impl DiskspdReader {
     /// Results of a timespan that had its results, or of one before it, are of another report, of which the head was left out.
     fn begins_anew(&self, text: &str) -> bool {
         starts_results(text) && self.results_of.is_some_and(|last| timespan(text) <= last)
+    }
+
+    /// So are a time and a table that the timespan had.
+    fn comes_again(&self, text: &str) -> bool {
+        self.results.and_then(|at| self.spans.get(at)).is_some_and(|span| {
+            (text.starts_with(TEST_TIME) && span.test_time.is_some())
+                || (text == "Total IO" && span.totals[0].is_some())
+        })
     }
 
     fn report_line(&mut self, text: &str) {
@@ -228,7 +242,7 @@ impl DiskspdSpan {
     }
 
     fn result(&mut self, text: &str) {
-        if let Some(rest) = text.strip_prefix("actual test time:") {
+        if let Some(rest) = text.strip_prefix(TEST_TIME) {
             self.test_time = printed::number(rest.trim().trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("thread count:") {
             self.threads = printed::whole(rest).map(|n| n as u32);

@@ -122,9 +122,10 @@ impl LineReader for IopingReader {
             self.rows.add(&row);
         } else if let Some(pasted) = pasted_command::call(line, &NAMES) {
             self.end(found);
-            self.call = pasted.alone.then(|| IopingCall::of(&pasted.arguments));
+            self.call = IopingCall::pasted(&pasted);
         } else if pasted_command::ends_call(line, &NAMES) {
             self.end(found);
+            self.call = None;
         }
     }
 
@@ -137,6 +138,7 @@ impl IopingReader {
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
     fn close(&mut self, end: Option<ReportedLatency>, found: &mut ForeignReports) {
         let seen = std::mem::take(self);
+        self.call = seen.call.clone().filter(|call| call.looped);
         let call = seen.call.as_ref();
         let raw = seen.totals.is_none() && seen.rows.periods > 0;
         let form = if raw { ReportForm::Raw } else { ReportForm::Text };

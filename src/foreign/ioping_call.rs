@@ -1,6 +1,6 @@
 //! ioping's command line.
 
-use super::pasted_command::{self, PastedOption, PastedValue};
+use super::pasted_command::{self, PastedCall, PastedOption, PastedValue};
 use super::printed;
 use crate::record::{Known, Spacing};
 use crate::unit::{Bytes, gcd};
@@ -51,6 +51,8 @@ pub(super) struct IopingCall {
     pub target: Option<String>,
     /// `-p` or `-P`: numbers of each period.
     periods: bool,
+    /// A loop makes the same call again, if on other targets.
+    pub looped: bool,
 }
 
 /// The pause between two requests: a second, unless the command says otherwise.
@@ -89,8 +91,16 @@ impl Place {
 }
 
 impl IopingCall {
+    /// What the call of a line asks for, if there is one alone.
+    pub fn pasted(call: &PastedCall<'_>) -> Option<IopingCall> {
+        let varies = |words: &[&str]| words.iter().any(|word| word.contains('$'));
+        let options = call.arguments.split_last().map_or(&[][..], |(_, options)| options);
+        let looped = call.looped && !varies(options);
+        call.alone.then(|| IopingCall { looped, ..IopingCall::of(&call.arguments) })
+    }
+
     /// What the words behind the program's name ask for.
-    pub fn of(arguments: &[&str]) -> IopingCall {
+    fn of(arguments: &[&str]) -> IopingCall {
         let words = pasted_command::options(arguments, &OPTIONS);
         let mut call =
             IopingCall { target: words.operands.last().map(|t| t.to_string()), ..IopingCall::default() };

@@ -67,6 +67,14 @@ fn each_report_of_a_loop_has_the_conditions_of_its_call() {
     };
     assert_eq!(directs("dd if=/dev/vdb of=/dev/null iflag=direct"), [Some(true), Some(true), None]);
     assert_eq!(directs("dd if=/dev/vdb of=/dev/null iflag=$i"), [Some(false), None, None]);
+    let quiet = text("ioping-quiet.txt");
+    let report = quiet.split_once('\n').unwrap().1;
+    for (call, second) in [("ioping -D -q /dev/$d", Some(true)), ("ioping -D -q -i $d x", None)] {
+        let found = reports(&format!("$ for d in vdb vdc; do {call}; done\n{report}{report}"));
+        let directs: Vec<Option<bool>> =
+            found.iter().map(|r| r.runs[0].conditions.direct.said().copied()).collect();
+        assert_eq!(directs, [Some(true), second], "{call}");
+    }
 }
 
 #[test]
@@ -101,12 +109,26 @@ fn last_lines_of_dd_are_runs_and_its_progress_is_none() {
 #[test]
 fn a_second_report_without_its_head_begins_anew() {
     let mix = text("diskspd-mix.txt");
-    let results = &mix[mix.find("Results for timespan 1:").unwrap()..];
-    let slow = results.replace("1500000 |", "150000 |");
+    let headless = &mix[mix.find("Results for timespan 1:").unwrap()..];
+    let slow = headless.replace("1500000 |", "150000 |");
+    let results = |report: &str| {
+        let found = reports(report);
+        (
+            found.len(),
+            found.iter().map(|r| r.runs.iter().map(|run| run.ios()).sum::<f64>()).collect::<Vec<_>>(),
+        )
+    };
+    for begin in ["actual test time:", "Total IO"] {
+        let part = &slow[slow.find(begin).unwrap()..];
+        assert_eq!(results(&format!("{mix}{part}")), (2, vec![1_500_000.0; 2]), "{begin}");
+    }
     let sysbench = text("sysbench-direct.txt");
+    let fsync = text("pg_test_fsync.txt");
+    let sections = &fsync[fsync.find("Compare file sync").unwrap()..];
+    assert_eq!(reports(&format!("{fsync}{sections}")), [reports(&fsync), reports(sections)].concat());
     let after = |begin: &str| sysbench[sysbench.find(begin).unwrap()..].to_string();
     for (first, second) in [
-        (results, slow.clone()),
+        (headless, slow.clone()),
         (&mix, slow),
         (&sysbench, after("Running the test")),
         (&sysbench, after("Extra file open flags")),
