@@ -226,7 +226,9 @@ fn explained_for(
     for report in reports {
         // One report among several that was cut off does not hide the others: it is told without a run.
         if let Some(why) = report.cut_off().filter(|_| !several) {
-            bail!("{why}: no row is whole, copy the report to its end");
+            let advice =
+                if why.contains("breaks off") { ": no row is whole, copy the report to its end" } else { "" };
+            bail!("{why}{advice}");
         }
         if room == 0 {
             more_reports += 1;

@@ -15,8 +15,12 @@ use crate::unit::{Nanos, counted, grouped, megabytes as rate, significant};
 /// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
     let several = c.jobs.get().is_some_and(|n| n > 1);
-    // The threads of sysbench share the range, and those of a sequential test divide it among them.
-    let shared = record.report.as_ref().is_some_and(|r| r.program == ReportProgram::Sysbench);
+    // The threads of sysbench share the range, and those of a sequential test divide it among them. Threads of DiskSpd share a target.
+    let shared = record.report.as_ref().is_some_and(|r| match r.program {
+        ReportProgram::Sysbench => true,
+        ReportProgram::Diskspd => c.own_files.get() == Some(false),
+        _ => false,
+    });
     let apart = match several {
         true if shared => " together",
         true => " each",

@@ -153,10 +153,18 @@ fn composed(text: &str) -> Option<usize> {
     let (name, _) = text.split_once(" | ")?;
     let word = name.trim_end();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    // Tables of DiskSpd begin with `thread |`, `CPU |` or what CPUs belong to, and `3-nines |`.
-    let of_diskspd = ["thread", "CPU", "Group", "Socket", "Node", "Core"];
-    let table = of_diskspd.contains(&word) || word.ends_with("-nines");
+    let table = heads_row_of_diskspd(word);
     (!word.is_empty() && !table && word.chars().all(plain)).then_some(name.len() + 3)
+}
+
+/// The first cell of a row of DiskSpd's tables: of threads, of CPUs and what they belong to, of latencies.
+fn heads_row_of_diskspd(word: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let heads = ["thread", "CPU", "Group", "Socket", "Node", "Core", "avg.", "min", "max"];
+    heads.contains(&word)
+        || word.ends_with("-nines")
+        || number(word)
+        || word.strip_suffix("th").is_some_and(number)
 }
 
 /// `[pod/fio-x/fio] `.
@@ -175,6 +183,8 @@ fn stamp(text: &str) -> Option<usize> {
     let month = shape(rest, "Aaa dd ").or(shape(rest, "Aaa  d "));
     let mut at = date.or(month).unwrap_or(0);
     at += shape(&rest[at..], "dd:dd:dd")?;
+    // Iometer writes its moments with `:123` for milliseconds, alone on their lines.
+    let of_iometer = shape(&rest[at..], ":ddd").is_some();
     let zone = |c: char| c.is_ascii_digit() || ".,Z+-:".contains(c);
     at += rest[at..].find(|c| !zone(c)).unwrap_or(rest.len() - at);
     if open == 1 {
@@ -182,6 +192,9 @@ fn stamp(text: &str) -> Option<usize> {
     }
     // An empty line of a log is its stamp alone.
     let end = rest[at..].trim_end_matches(['\r', '\n']).is_empty();
+    if end && of_iometer {
+        return None;
+    }
     Some(open + at + if end { 0 } else { shape(&rest[at..], " ").or(shape(&rest[at..], "\t"))? })
 }
 
@@ -266,6 +279,16 @@ mod tests {
             "{ \"log\" : 1 }",
             "thread |       bytes     |     I/Os     |",
             "3-nines |     53.694 |      1.396 |     52.331",
+            "min |      0.312 |      0.498 |      0.312",
+            "50th |      5.800 |      7.100 |      6.200",
+            "99.9th |      5.800 |      7.100 |      6.200",
+            "max |     52.110 |     55.220 |     55.220",
+            "0 |      3072000000 |       375000 |       9.77 |",
+            "CPU |  Usage |  User  |  Kernel |  Idle",
+            "0|   6.10%|   1.02%|    5.08%|  93.90%",
+            "0 |  0 |   6.10%|   1.02%|    5.08%|  93.90%",
+            "avg. |   5.95%|   1.00%|    4.95%|  94.05%",
+            "2010-07-05 13:45:10:123",
         ] {
             assert_eq!(told(line), line);
         }

@@ -16,9 +16,29 @@ pub struct DdReader {
     call: Option<DdCall>,
     read: Option<DdRecords>,
     written: Option<DdRecords>,
-    progress: Option<DdTotals>,
+    progress: Option<DdProgress>,
     error: Option<i32>,
 }
+
+/// dd's last line without the lines of records before it: of its progress, or of a run of which only that line was kept.
+#[derive(Clone, Copy)]
+struct DdProgress {
+    totals: DdTotals,
+    /// It was written over another line, as dd writes its progress.
+    over: bool,
+}
+
+impl DdProgress {
+    /// Whether a later line is of the same run: progress grows, and is told for whole seconds where its carriage returns are lost.
+    fn goes_on(&self, later: &DdTotals) -> bool {
+        let DdTotals { bytes, time, .. } = self.totals;
+        let told_so = self.over || time.0.is_multiple_of(1_000_000_000);
+        told_so && later.time >= time && (later.bytes > bytes || (self.over && later.bytes == bytes))
+    }
+}
+
+/// What dd is called.
+const NAMES: [&str; 2] = ["dd", "gdd"];
 
 /// `N+M records`.
 #[derive(Clone, Copy)]
@@ -37,7 +57,7 @@ struct DdTotals {
 }
 
 /// Options of the command line that change what the figures mean.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct DdCall {
     from: Option<String>,
     to: Option<String>,
@@ -53,6 +73,8 @@ struct DdCall {
     end_flushed: bool,
     /// Zeros are skipped over and not written (`conv=sparse`).
     sparse: bool,
+    /// A loop made this call several times.
+    looped: bool,
 }
 
 impl LineReader for DdReader {
@@ -68,13 +90,23 @@ impl LineReader for DdReader {
         } else if let Some(totals) = totals(line) {
             match self.written {
                 Some(_) => self.close(Some(totals), found),
-                None => self.progress = Some(totals),
+                None => self.last_line(DdProgress { totals, over: false }, found),
             }
-        } else if let Some(why) = line.strip_prefix("dd: ") {
-            self.error = Some(errno(why));
         } else if let Some((call, alone)) = call(line) {
             self.close(None, found);
             *self = DdReader { call: alone.then_some(call), ..DdReader::default() };
+        } else if pasted_command::ends_call(line, &NAMES) {
+            self.close(None, found);
+            *self = DdReader::default();
+        } else if let Some(why) = line.trim().strip_prefix("dd: ") {
+            self.error = Some(errno(why));
+        }
+    }
+
+    fn written_over(&mut self, line: &str, found: &mut ForeignReports) {
+        match totals(line).filter(|_| self.written.is_none()) {
+            Some(totals) => self.last_line(DdProgress { totals, over: true }, found),
+            None => self.line(line, found),
         }
     }
 
@@ -84,12 +116,30 @@ impl LineReader for DdReader {
 }
 
 impl DdReader {
+    /// A last line without records: of the run that another such line began, or of one of its own.
+    fn last_line(&mut self, line: DdProgress, found: &mut ForeignReports) {
+        if self.progress.is_some_and(|before| !before.goes_on(&line.totals)) {
+            self.close(None, found);
+        }
+        self.progress = Some(line);
+    }
+
     /// The report of what was seen, and a fresh start.
     fn close(&mut self, totals: Option<DdTotals>, found: &mut ForeignReports) {
         if self.read.is_none() && self.progress.is_none() {
             return;
         }
-        let seen = std::mem::take(self);
+        let mut seen = std::mem::take(self);
+        self.call = seen.call.clone().filter(|call| call.looped);
+        if let Some(before) = seen.progress.take_if(|p| totals.is_some_and(|totals| !p.goes_on(&totals))) {
+            // Of a run before this one.
+            DdReader {
+                call: std::mem::replace(&mut seen.call, self.call.clone()),
+                progress: Some(before),
+                ..DdReader::default()
+            }
+            .close(None, found);
+        }
         let mut report = ForeignReport::new(ReportProgram::Dd, "dd", ReportForm::Text);
         if totals.is_none() && seen.written.is_none() {
             let why = match seen.read {
@@ -102,7 +152,7 @@ impl DdReader {
         } else if totals.is_none() {
             report.notes.push("it has no time, so no rate can be told: this dd prints none".into());
         }
-        let totals = totals.or(seen.progress);
+        let totals = totals.or(seen.progress.map(|p| p.totals));
         let reads = seen.call.as_ref().and_then(DdCall::reads) == Some(true);
         let records = if reads { seen.read.or(seen.written) } else { seen.written.or(seen.read) };
         let run = run(seen.call.as_ref(), records, totals, seen.error);
@@ -111,7 +161,12 @@ impl DdReader {
         } else if run.bytes().0 > 0 || run.ios() > 0.0 {
             report.add(run);
         } else {
-            report.partial.get_or_insert_with(|| "it moved nothing".into());
+            report.partial.get_or_insert_with(|| match seen.error {
+                Some(number) if number > 0 => {
+                    format!("dd moved nothing: {}", std::io::Error::from_raw_os_error(number))
+                }
+                _ => "it moved nothing".into(),
+            });
         }
         found.add(report);
     }
@@ -262,11 +317,13 @@ impl DdCall {
 
 /// A call, and whether it is the only one of its line.
 fn call(line: &str) -> Option<(DdCall, bool)> {
-    let PastedCall { arguments: words, alone } = pasted_command::call(line, &["dd", "gdd"])?;
+    let PastedCall { arguments: words, alone, looped } = pasted_command::call(line, &NAMES)?;
     if !words.iter().any(|w| w.starts_with("if=") || w.starts_with("of=")) {
         return None;
     }
-    let mut call = DdCall::default();
+    // A variable may change any of its words.
+    let looped = looped && !words.iter().any(|word| word.contains('$'));
+    let mut call = DdCall { looped, ..DdCall::default() };
     for (key, value) in words.iter().filter_map(|w| w.split_once('=')) {
         let has = |flag: &str| value.split(',').any(|v| v == flag);
         match key {

@@ -60,6 +60,8 @@ pub(super) struct DiskspdTarget {
     /// Some parts of the target get more I/Os than others (`-rd`).
     pub uneven: bool,
     pub threads: Option<u32>,
+    /// Its threads do not all go over the same bytes: each begins elsewhere (`-T`), or takes the blocks between those of others (`-si`).
+    pub shares_out: bool,
     pub zeros: Option<bool>,
     /// Random data, or that of a file, is written; else the bytes 0 to 255 over and over.
     pub own_data: bool,
@@ -93,6 +95,8 @@ pub struct DiskspdReader {
     spans: Vec<DiskspdSpan>,
     /// The timespan whose results follow.
     results: Option<usize>,
+    /// The number that it has in the text, from 0.
+    results_of: Option<usize>,
     /// The table that follows: all I/Os, reads, writes.
     table: Option<usize>,
     /// Where the table of CPUs has their usage.
@@ -105,6 +109,13 @@ pub struct DiskspdReader {
 impl LineReader for DiskspdReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
         let text = line.trim();
+        if self.begins_anew(text) {
+            self.end(found);
+        } else if self.comes_again(text) {
+            self.end(found);
+            self.report_line("Results for timespan 1:");
+            self.open = true;
+        }
         if text.starts_with("Command Line: ") {
             self.end(found);
             self.open = text.to_ascii_lowercase().contains("diskspd");
@@ -128,19 +139,40 @@ impl LineReader for DiskspdReader {
     }
 }
 
+const TEST_TIME: &str = "actual test time:";
+
 fn starts_results(text: &str) -> bool {
     text.starts_with("Results for timespan ")
 }
 
+/// The timespan whose results a line begins, from 0.
+fn timespan(text: &str) -> usize {
+    let n = text.trim_start_matches("Results for timespan ").trim_end_matches(':');
+    printed::whole(n).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)).unwrap_or(0)
+}
+
 impl DiskspdReader {
+    /// Results of a timespan that had its results, or of one before it, are of another report, of which the head was left out.
+    fn begins_anew(&self, text: &str) -> bool {
+        starts_results(text) && self.results_of.is_some_and(|last| timespan(text) <= last)
+    }
+
+    /// So are a time and a table that the timespan had.
+    fn comes_again(&self, text: &str) -> bool {
+        self.results.and_then(|at| self.spans.get(at)).is_some_and(|span| {
+            (text.starts_with(TEST_TIME) && span.test_time.is_some())
+                || (text == "Total IO" && span.totals[0].is_some())
+        })
+    }
+
     fn report_line(&mut self, text: &str) {
         if let Some(n) = text.strip_prefix("timespan:") {
             if printed::whole(n).is_some() && self.spans.len() < super::MOST_RUNS {
                 self.spans.push(DiskspdSpan::default());
             }
         } else if starts_results(text) {
-            let n = text.trim_start_matches("Results for timespan ").trim_end_matches(':');
-            let at = printed::whole(n).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)).unwrap_or(0);
+            let at = timespan(text);
+            self.results_of = Some(at);
             if at >= self.spans.len() && self.spans.len() < super::MOST_RUNS {
                 // The parameters were cut off.
                 self.spans.push(DiskspdSpan::default());
@@ -210,7 +242,7 @@ impl DiskspdSpan {
     }
 
     fn result(&mut self, text: &str) {
-        if let Some(rest) = text.strip_prefix("actual test time:") {
+        if let Some(rest) = text.strip_prefix(TEST_TIME) {
             self.test_time = printed::number(rest.trim().trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("thread count:") {
             self.threads = printed::whole(rest).map(|n| n as u32);
@@ -283,6 +315,7 @@ impl DiskspdTarget {
             "performing write test" => self.write_percent = Some(100),
             "zeroing write buffers" => self.zeros = Some(true),
             _ if text.starts_with("write buffer source: ") => self.own_data = true,
+            _ if text.starts_with("thread stride size:") => self.shares_out = true,
             _ if text.starts_with("memory mapped I/O enabled") => self.direct = Some(false),
             "IO Distribution:" => self.uneven = true,
             _ if text.starts_with("using random I/O") => {
@@ -292,6 +325,7 @@ impl DiskspdTarget {
                 || text.starts_with("using interlocked sequential I/O") =>
             {
                 (self.random, self.apart) = (Some(0), in_brackets(text));
+                self.shares_out |= text.contains("interlocked");
             }
             _ => {
                 if let Some(rest) = text.strip_prefix("performing mix test (read/write ratio: ") {
@@ -477,6 +511,8 @@ impl DiskspdSpan {
             targets: Some(self.targets.iter().map(|t| t.path.clone().into()).collect::<Vec<_>>())
                 .filter(|t| !t.is_empty())
                 .into(),
+            own_files: self.shares_targets().then_some(false).into(),
+            own_offsets: (!self.targets.is_empty()).then(|| self.targets.iter().all(|t| t.shares_out)).into(),
             size: self.range().into(),
             distribution: self.targets.iter().any(|t| t.uneven).then(|| "-rd".to_string()).into(),
             spacing: self.spacing().into(),
@@ -501,6 +537,12 @@ impl DiskspdSpan {
                 .into(),
             ..Conditions::default()
         }
+    }
+
+    /// Several threads drive a target, or there is only one.
+    fn shares_targets(&self) -> bool {
+        let several = self.pool.is_some_and(|n| n > 1) || self.targets.iter().any(|t| t.threads > Some(1));
+        self.targets.len() == 1 || several
     }
 
     /// The share of the data written that is one pattern, in percent.

@@ -41,6 +41,10 @@ impl LineReader for XmlReader {
         self.add_text(rest);
     }
 
+    fn goes_on(&mut self, piece: &str, found: &mut ForeignReports) {
+        self.line(piece, found);
+    }
+
     fn end(&mut self, found: &mut ForeignReports) {
         let whole = self.path.is_empty();
         let seen = std::mem::take(self);
@@ -200,6 +204,8 @@ fn setting(target: &mut DiskspdTarget, name: &str, text: &str, attributes: &str)
         "RandomRatio" => target.random = number(),
         "RequestCount" => target.outstanding = number(),
         "WriteRatio" => target.write_percent = number(),
+        "ThreadStride" => target.shares_out |= printed::whole(text).is_some_and(|n| n > 0),
+        "InterlockedSequential" => target.shares_out |= yes,
         "ThreadsPerFile" => target.threads = number(),
         "ThinkTime" => target.think = printed::whole(text),
         "WriteBufferContent/Pattern" => {

@@ -79,7 +79,7 @@ struct IometerSpecification {
 
 impl LineReader for IometerReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
-        let line = line.trim_end();
+        let line = line.trim();
         if line.starts_with("'Test Type,Test Description") {
             self.end(found);
             self.file = Some(IometerFile::default());

@@ -3,7 +3,7 @@
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
 //! reciprocal of the latency. Each write is flushed, and its time contains the flush, unless `-C` is given.
 
-use super::ioping_call::{IopingCall, IopingWay, is_folder, pause};
+use super::ioping_call::{IopingCall, IopingWay, Place, pause};
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, LeftOut, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures,
@@ -15,6 +15,8 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 const ROUNDED: f64 = 0.01;
 /// A load that spent no more than this share of its time outside of its requests made no pauses.
 const IDLE: f64 = 0.1;
+/// What ioping is called.
+const NAMES: [&str; 1] = ["ioping"];
 /// Reads reports of ioping.
 #[derive(Default)]
 pub struct IopingReader {
@@ -28,6 +30,8 @@ pub struct IopingReader {
 #[derive(Default)]
 struct IopingRequests {
     target: Option<String>,
+    /// The number of the last one.
+    number: Option<u64>,
     block: Option<Bytes>,
     way: Option<IopingWay>,
     count: u64,
@@ -80,11 +84,13 @@ impl LineReader for IopingReader {
         if let Some(rest) = text.strip_prefix("--- ")
             && let Some(target) = rest.strip_suffix(" ioping statistics ---")
         {
-            if self.totals.is_some() {
+            let target = plain_target(target);
+            // Statistics of another target are not those of the requests above them.
+            let other = self.requests.target.as_ref().is_some_and(|of_requests| *of_requests != target);
+            if self.totals.is_some() || other {
                 self.close(None, found);
             }
-            self.totals =
-                Some(IopingTotals { target: Some(plain_target(target)), ..IopingTotals::default() });
+            self.totals = Some(IopingTotals { target: Some(target), ..IopingTotals::default() });
         } else if let Some(totals) = &mut self.totals
             && let Some((count, rest)) = text.split_once(" requests completed in ")
         {
@@ -101,15 +107,25 @@ impl LineReader for IopingReader {
         } else if let Some((head, time)) =
             text.split_once(" time=").filter(|(head, _)| head.contains(": request="))
         {
-            if self.totals.is_some() {
+            if self.totals.is_some() || self.requests.are_before_another_run(head) {
                 self.close(None, found);
             }
             self.requests.add(head, time);
         } else if let Some(row) = row(text) {
+            let of_periods = self.call.as_ref().is_some_and(IopingCall::prints_periods);
+            if self.rows.periods > 0 && !of_periods && self.requests.target.is_none() {
+                // One row for each run.
+                let call = self.call.clone();
+                self.close(None, found);
+                self.call = call;
+            }
             self.rows.add(&row);
-        } else if let Some(pasted) = pasted_command::call(line, &["ioping"]) {
+        } else if let Some(pasted) = pasted_command::call(line, &NAMES) {
             self.end(found);
-            self.call = pasted.alone.then(|| IopingCall::of(&pasted.arguments));
+            self.call = IopingCall::pasted(&pasted);
+        } else if pasted_command::ends_call(line, &NAMES) {
+            self.end(found);
+            self.call = None;
         }
     }
 
@@ -122,6 +138,7 @@ impl IopingReader {
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
     fn close(&mut self, end: Option<ReportedLatency>, found: &mut ForeignReports) {
         let seen = std::mem::take(self);
+        self.call = seen.call.clone().filter(|call| call.looped);
         let call = seen.call.as_ref();
         let raw = seen.totals.is_none() && seen.rows.periods > 0;
         let form = if raw { ReportForm::Raw } else { ReportForm::Text };
@@ -264,10 +281,10 @@ fn conditions(
             "ioping goes to random places unless -L is given, and reads unless -W is",
         ),
     };
-    let folder = target.as_deref().is_some_and(is_folder);
+    let place = target.as_deref().map_or(Place::Device, Place::of);
     Conditions {
         rw,
-        size: call.map_or(Known::Unknown, |call| call.range(folder, block.get().map(|(_, high)| high))),
+        size: call.map_or(Known::Unknown, |call| call.range(place, block.get().map(|(_, high)| high))),
         spacing: call.and_then(|call| call.spacing(block.get().map(|(low, _)| low))).into(),
         block,
         engine: "ioping".to_string().into(),
@@ -282,11 +299,13 @@ fn conditions(
                 "ioping goes through the page cache unless -D is given, and the command is not in the report",
             ),
         },
-        own_files: match folder {
-            true => {
-                Known::assumed(true, "ioping makes a file of its own in a folder, as its target mostly is")
-            }
-            false => Known::Unknown,
+        own_files: match place {
+            Place::Folder => true.into(),
+            Place::FolderOrFile => Known::assumed(
+                true,
+                "ioping makes a file of its own where its target is a folder, as it mostly is",
+            ),
+            Place::Device => Known::Unknown,
         },
         targets: target.map(|t| vec![t.into()]).into(),
         reads_percent: (way.get() == Some(IopingWay::Both)).then_some(50).into(),
@@ -298,15 +317,22 @@ fn conditions(
 }
 
 impl IopingRequests {
+    /// Whether the next request is of another run: of another target, or with a number that was there.
+    fn are_before_another_run(&self, head: &str) -> bool {
+        let (target, number) = target_and_number(head);
+        let again = number.zip(self.number).is_some_and(|(number, last)| number <= last);
+        again || (self.target.is_some() && target.is_some_and(|t| self.target != Some(t)))
+    }
+
     fn add(&mut self, head: &str, time: &str) {
+        let (target, number) = target_and_number(head);
+        (self.target, self.number) = (target.or(self.target.take()), number);
         let warm_up = time.contains("(warmup)");
         let time = time.split('(').next().unwrap_or_default();
         let Some(time) = printed::time(time) else { return };
-        let (read, write) = (IopingWay::Read, IopingWay::Write);
-        for (arrow, way) in [(" <<< ", read), (" >>> ", write), (" from ", read), (" to ", write)] {
-            if let Some((size, rest)) = head.split_once(arrow) {
+        for (arrow, way) in ARROWS {
+            if let Some((size, _)) = head.split_once(arrow) {
                 self.block = printed::size(size.trim_end_matches("bytes").trim()).or(self.block);
-                self.target = rest.rsplit_once(": request=").map(|(t, _)| plain_target(t));
                 let alike = self.way.is_none_or(|before| before == way);
                 self.way = Some(if alike { way } else { IopingWay::Both });
                 break;
@@ -477,6 +503,21 @@ impl IopingRows {
             ..ReportedFigures::default()
         }
     }
+}
+
+/// What stands between the size of a request and its target.
+const ARROWS: [(&str, IopingWay); 4] = [
+    (" <<< ", IopingWay::Read),
+    (" >>> ", IopingWay::Write),
+    (" from ", IopingWay::Read),
+    (" to ", IopingWay::Write),
+];
+
+/// The target of a request, and its number.
+fn target_and_number(head: &str) -> (Option<String>, Option<u64>) {
+    let rest = ARROWS.iter().find_map(|(arrow, _)| head.split_once(arrow)).map_or(head, |(_, rest)| rest);
+    let (target, number) = rest.rsplit_once(": request=").unwrap_or((rest, ""));
+    (Some(plain_target(target)).filter(|_| rest != head), printed::whole(number))
 }
 
 /// The target without its file system and device: `scratch (ext4 /dev/vda 252.0 GiB)`.

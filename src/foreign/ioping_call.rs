@@ -1,8 +1,6 @@
 //! ioping's command line.
 
-use std::path::Path;
-
-use super::pasted_command::{self, PastedOption, PastedValue};
+use super::pasted_command::{self, PastedCall, PastedOption, PastedValue};
 use super::printed;
 use crate::record::{Known, Spacing};
 use crate::unit::{Bytes, gcd};
@@ -51,6 +49,10 @@ pub(super) struct IopingCall {
     /// `-t`: a request that takes less is not counted.
     pub shortest: Option<String>,
     pub target: Option<String>,
+    /// `-p` or `-P`: numbers of each period.
+    periods: bool,
+    /// A loop makes the same call again, if on other targets.
+    pub looped: bool,
 }
 
 /// The pause between two requests: a second, unless the command says otherwise.
@@ -68,15 +70,37 @@ fn is_zero(text: &str) -> bool {
     printed::with_unit(text).is_some_and(|(x, _)| x == 0.0)
 }
 
-/// No device, and a name without an extension.
-pub(super) fn is_folder(target: &str) -> bool {
-    let plain = !target.starts_with("/dev/") && Path::new(target).extension().is_none();
-    plain || target.ends_with('/')
+/// What a target is, as far as its name tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Device,
+    Folder,
+    /// Names of folders have dots too, and those of files may have none.
+    FolderOrFile,
+}
+
+impl Place {
+    pub fn of(target: &str) -> Place {
+        let last = target.rsplit('/').next().unwrap_or_default();
+        match target.starts_with("/dev/") {
+            true => Place::Device,
+            false if matches!(last, "" | "." | "..") => Place::Folder,
+            false => Place::FolderOrFile,
+        }
+    }
 }
 
 impl IopingCall {
+    /// What the call of a line asks for, if there is one alone.
+    pub fn pasted(call: &PastedCall<'_>) -> Option<IopingCall> {
+        let varies = |words: &[&str]| words.iter().any(|word| word.contains('$'));
+        let options = call.arguments.split_last().map_or(&[][..], |(_, options)| options);
+        let looped = call.looped && !varies(options);
+        call.alone.then(|| IopingCall { looped, ..IopingCall::of(&call.arguments) })
+    }
+
     /// What the words behind the program's name ask for.
-    pub fn of(arguments: &[&str]) -> IopingCall {
+    fn of(arguments: &[&str]) -> IopingCall {
         let words = pasted_command::options(arguments, &OPTIONS);
         let mut call =
             IopingCall { target: words.operands.last().map(|t| t.to_string()), ..IopingCall::default() };
@@ -98,6 +122,7 @@ impl IopingCall {
                 'a' => call.warm_up = printed::whole(value),
                 'T' => call.longest = text,
                 't' => call.shortest = text,
+                'p' | 'P' => call.periods = true,
                 _ => {}
             }
         }
@@ -113,15 +138,24 @@ impl IopingCall {
     }
 
     /// The part of the target that is used. A file that ioping makes in a folder is small.
-    pub fn range(&self, folder: bool, block: Option<Bytes>) -> Known<Bytes> {
-        match self.range {
-            Some(range) => range.into(),
-            None if folder => Known::assumed(
-                (if self.rapid { RAPID_FILE } else { FILE }).max(block.unwrap_or_default()),
-                "the file that ioping makes in a folder, since the command has no -S",
+    pub fn range(&self, place: Place, block: Option<Bytes>) -> Known<Bytes> {
+        let file = (if self.rapid { RAPID_FILE } else { FILE }).max(block.unwrap_or_default());
+        match (self.range, place) {
+            (Some(range), _) => range.into(),
+            (None, Place::Folder) => {
+                Known::assumed(file, "the file that ioping makes in a folder, since the command has no -S")
+            }
+            (None, Place::FolderOrFile) => Known::assumed(
+                file,
+                "the file that ioping makes if its target is a folder, since the command has no -S",
             ),
-            None => Known::Unknown,
+            (None, Place::Device) => Known::Unknown,
         }
+    }
+
+    /// Its plain numbers are those of periods of one run: `-p` or `-P`, for a target that no variable of a loop names.
+    pub fn prints_periods(&self) -> bool {
+        self.periods && self.target.as_ref().is_some_and(|target| !target.contains('$'))
     }
 
     /// Where that part begins.

@@ -25,7 +25,7 @@ use crate::unit::grouped;
 const MOST_REPORTS: usize = 1024;
 /// More runs of one report are counted and not kept.
 const MOST_RUNS: usize = 4096;
-/// No line of a report is longer. The rest of a longer line is not read.
+/// No line of a report is longer, but of XML, which is read in such pieces. The rest of a longer line is not read.
 const LONGEST_LINE: usize = 16 * 1024;
 
 /// A report of another tool.
@@ -120,6 +120,12 @@ impl ForeignReports {
 trait LineReader {
     /// The next line, without its end.
     fn line(&mut self, line: &str, found: &mut ForeignReports);
+    /// A line that was written over what stood in its place (`\r`), as progress is.
+    fn written_over(&mut self, line: &str, found: &mut ForeignReports) {
+        self.line(line, found);
+    }
+    /// A further piece of a line that is longer than all lines of text.
+    fn goes_on(&mut self, _piece: &str, _found: &mut ForeignReports) {}
     /// The text is over.
     fn end(&mut self, found: &mut ForeignReports);
 }
@@ -138,9 +144,23 @@ pub fn reports(text: &[u8]) -> ForeignReports {
     let mut found = ForeignReports::default();
     let mut read = |line: &[u8]| {
         // Progress overwrites its line: only what stands last in it counts, and a report may stand there.
-        for part in line.split(|b| *b == b'\r').filter(|part| !part.is_empty() || !line.contains(&b'\r')) {
-            let part = String::from_utf8_lossy(&part[..part.len().min(LONGEST_LINE)]);
-            readers.iter_mut().for_each(|r| r.line(&part, &mut found));
+        for (i, part) in line.split(|b| *b == b'\r').enumerate() {
+            if part.is_empty() && line.contains(&b'\r') {
+                continue;
+            }
+            let (mut piece, mut rest) = first_piece(part);
+            let first = String::from_utf8_lossy(piece);
+            for reader in &mut readers {
+                match i {
+                    0 => reader.line(&first, &mut found),
+                    _ => reader.written_over(&first, &mut found),
+                }
+            }
+            while !rest.is_empty() {
+                (piece, rest) = first_piece(rest);
+                let further = String::from_utf8_lossy(piece);
+                readers.iter_mut().for_each(|r| r.goes_on(&further, &mut found));
+            }
         }
     };
     let mut begun: Vec<u8> = Vec::new();
@@ -157,6 +177,15 @@ pub fn reports(text: &[u8]) -> ForeignReports {
     read(&begun);
     readers.iter_mut().for_each(|r| r.end(&mut found));
     found
+}
+
+/// So much of a line as is read at once, which ends with a tag of XML if it is a part, and the rest.
+fn first_piece(line: &[u8]) -> (&[u8], &[u8]) {
+    if line.len() <= LONGEST_LINE {
+        return (line, &[]);
+    }
+    let end = line[..LONGEST_LINE].iter().rposition(|b| *b == b'>');
+    line.split_at(end.map_or(LONGEST_LINE, |at| at + 1))
 }
 
 /// Puts the figures of a direction where they belong.

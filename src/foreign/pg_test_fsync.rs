@@ -25,7 +25,7 @@ struct PgReport {
 }
 
 /// The block of the report in which a line stands.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum PgSection {
     /// Methods, with so many writes of 8 KiB before each flush.
     Methods(u64),
@@ -47,6 +47,10 @@ impl LineReader for PgReader {
             self.end(found);
             self.report = Some(PgReport { seconds: printed::number(n), ..PgReport::default() });
         } else if let Some(section) = section(text) {
+            // A section that was there, or that stands before one that was, is of another report, of which the head was left out.
+            if self.report.as_ref().is_some_and(|r| r.section.is_some_and(|last| section <= last)) {
+                self.end(found);
+            }
             // The methods come first, so a report may be cut off at its head.
             self.report.get_or_insert_with(PgReport::default).section = Some(section);
         } else if let Some(report) = &mut self.report {

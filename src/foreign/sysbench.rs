@@ -24,7 +24,9 @@ pub struct SysbenchReader {
 /// The lines since the banner.
 #[derive(Default)]
 struct SysbenchRun {
-    version: String,
+    version: Option<String>,
+    /// The part of the report that began last.
+    part: Option<usize>,
     pattern: Option<&'static str>,
     threads: Option<u32>,
     /// Requests a second that `--rate` asks for.
@@ -56,37 +58,78 @@ struct SysbenchRun {
     errors: Option<String>,
 }
 
+/// What the parts of a report begin with, in their order.
+const PARTS: [&str; 7] = [
+    "Running the test with following options",
+    "Extra file open flags:",
+    "Doing ",
+    "File operations:",
+    "Operations performed:",
+    "Throughput:",
+    "Threads fairness:",
+];
+
+/// The part of a report that begins with a line.
+fn part(line: &str) -> Option<usize> {
+    PARTS
+        .iter()
+        .position(|begin| line.starts_with(begin))
+        .filter(|at| *at != DOING || pattern(line).is_some())
+}
+
+/// The place among the parts of the line that names the test.
+const DOING: usize = 2;
+
+/// fio's word for the test of a line `Doing random read test`.
+fn pattern(line: &str) -> Option<&'static str> {
+    match line.strip_prefix("Doing ")?.strip_suffix(" test")? {
+        "sequential read" => Some("read"),
+        "sequential write" | "sequential write (creation)" | "sequential rewrite" => Some("write"),
+        "random read" => Some("randread"),
+        "random write" => Some("randwrite"),
+        "random r/w" | "combined random r/w" => Some("randrw"),
+        _ => None,
+    }
+}
+
 impl LineReader for SysbenchReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        let line = line.trim();
         if let Some(version) = line.strip_prefix("sysbench ").and_then(|rest| rest.split([' ', ':']).next())
             && version.starts_with(|c: char| c.is_ascii_digit())
         {
             self.end(found);
-            self.run = Some(SysbenchRun { version: version.into(), ..SysbenchRun::default() });
-        } else if let Some(run) = &mut self.run {
-            run.line(line.trim());
+            self.run = Some(SysbenchRun { version: Some(version.into()), ..SysbenchRun::default() });
+            return;
+        }
+        if let Some(part) = part(line) {
+            // A part that was there already, or one that stands before those that were, is of another report.
+            if self.run.as_ref().is_some_and(|run| run.part.is_some_and(|last| part <= last)) {
+                self.end(found);
+            }
+            self.run.get_or_insert_default().part = Some(part);
+        }
+        if let Some(run) = &mut self.run {
+            run.line(line);
         }
     }
 
     fn end(&mut self, found: &mut ForeignReports) {
-        // Other tests of sysbench (cpu, memory) have no pattern.
-        if let Some(run) = self.run.take().filter(|run| run.pattern.is_some()) {
+        // Other tests of sysbench (cpu, memory) have no pattern and no operations on files.
+        if let Some(run) = self.run.take().filter(|run| run.pattern.is_some() || run.has_operations()) {
             found.add(run.report());
         }
     }
 }
 
 impl SysbenchRun {
+    fn has_operations(&self) -> bool {
+        self.rates.iter().any(Option::is_some) || self.counts.iter().any(Option::is_some)
+    }
+
     fn line(&mut self, line: &str) {
-        if let Some(doing) = line.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test")) {
-            self.pattern = match doing {
-                "sequential read" => Some("read"),
-                "sequential write" | "sequential write (creation)" | "sequential rewrite" => Some("write"),
-                "random read" => Some("randread"),
-                "random write" => Some("randwrite"),
-                "random r/w" | "combined random r/w" => Some("randrw"),
-                _ => None,
-            };
+        if let Some(pattern) = pattern(line) {
+            self.pattern = Some(pattern);
         } else if let Some(size) = line.strip_prefix("Block size ") {
             self.block = printed::size(size);
         } else if let Some(size) = line.strip_suffix(" total file size") {
@@ -202,7 +245,7 @@ impl SysbenchRun {
     }
 
     fn report(mut self) -> ForeignReport {
-        let tool = format!("sysbench {} fileio", self.version);
+        let tool = self.version.as_ref().map_or("sysbench fileio".into(), |v| format!("sysbench {v} fileio"));
         let mut report = ForeignReport::new(ReportProgram::Sysbench, tool, ReportForm::Text);
         let complete = self.time.is_some() && (self.fair || self.latency.max.0 > 0);
         if let Some(why) = &self.errors {

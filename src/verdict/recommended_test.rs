@@ -8,7 +8,7 @@ use crate::codes;
 use crate::diagnose::{QUEUE_SETS_LATENCY, Summary};
 use crate::fio::write_jobs::escape;
 use crate::plan::Pattern;
-use crate::record::{Conditions, Diagnosis};
+use crate::record::{Conditions, Diagnosis, Known};
 use crate::shell_word::shell;
 use crate::stats::little::depth_needed;
 use crate::unit::{Bytes, Nanos};
@@ -150,8 +150,10 @@ impl TestedLoad<'_> {
         let disks = each.len() > 1 && each.iter().all(|path| path.starts_with("/dev"));
         let each: Vec<String> = each.iter().map(|path| shell(&path.to_string_lossy())).collect();
         let targets = if disks { each.join(" ") } else { shell(&target) };
-        let (fio, volproof) =
-            (Some(self.fio(shows, &load, &target)), Some(self.ours(shows, &load, &targets)));
+        // fio names a file and a folder by different options, volproof by none.
+        let guessed = matches!(c.own_files, Known::Assumed { assumed: true, .. });
+        let fio = (!guessed).then(|| self.fio(shows, &load, &target));
+        let volproof = Some(self.ours(shows, &load, &targets));
         let named = c.targets.as_ref().is_some_and(|all| !all.is_empty());
         let file = named && !target.starts_with("/dev/") && !is_folder(c, &target);
         let overwrites = Some(target).filter(|_| file && load.pattern.changes_data());
@@ -231,7 +233,7 @@ fn place(c: &Conditions, target: &str) -> Vec<String> {
 
 /// The test was made in a folder.
 fn is_folder(c: &Conditions, target: &str) -> bool {
-    c.targets.as_ref().is_some() && c.own_files.get() == Some(true) && !target.contains("$jobnum")
+    c.targets.as_ref().is_some() && c.own_files.said() == Some(&true) && !target.contains("$jobnum")
 }
 
 /// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable.
@@ -325,15 +327,19 @@ mod tests {
             let (summary, found) = (Summary::default(), Diagnosis { step: "t".into(), findings: Vec::new() });
             let conditions = &reports[0].runs[0].conditions;
             let tested = TestedLoad { conditions, summary: &summary, found: &found, promise: &[] };
-            better(&tested).remove(0).fio.unwrap()
+            better(&tested).remove(0)
         };
-        for folder in [".", "/mnt/data", "/mnt/data/"] {
-            let fio = of_ioping(folder);
+        for folder in [".", "/mnt/data/"] {
+            let fio = of_ioping(folder).fio.unwrap();
             assert!(fio.contains(&format!(" --directory={folder} --size=32g ")), "{fio}");
         }
-        for file in ["/dev/vdb", "f.dat"] {
-            let fio = of_ioping(file);
-            assert!(fio.contains(&format!(" --filename={file} ")) && !fio.contains("--size"), "{fio}");
+        let fio = of_ioping("/dev/vdb").fio.unwrap();
+        assert!(fio.contains(" --filename=/dev/vdb ") && !fio.contains("--size"), "{fio}");
+        // Its name does not tell what it is, and volproof takes either.
+        for either in ["/mnt/data", "/var/lib/pgsql/9.6", "f.dat"] {
+            let made = of_ioping(either);
+            assert_eq!(made.fio, None, "{either}");
+            assert!(made.volproof.unwrap().starts_with(&format!("volproof run {either} ")), "{either}");
         }
     }
 }

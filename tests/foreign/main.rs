@@ -3,6 +3,7 @@
 //! `tests/fixtures/foreign/make` made those of dd, sysbench 1.0, ioping and pg_test_fsync with the real programs. Those of DiskSpd, Iometer and
 //! the other versions of sysbench are written after the published formats, with figures of our own.
 
+mod apart;
 mod commands;
 mod figures;
 mod judged;
