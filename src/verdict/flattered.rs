@@ -71,9 +71,10 @@ pub(super) fn by_small_range(s: &Summary, conditions: &Conditions, sold: Option<
     let left_out = part
         .filter(|_| s.range.is_none_or(|whole| whole.0 == 0 || range < whole))
         .map_or(String::new(), |part| format!(", since {} leaves out the rest", part.words()));
+    let assumed = if matches!(conditions.size, Known::Assumed { .. }) { " (assumed)" } else { "" };
     (times >= TIMES).then(|| {
         format!(
-            "the load went over {range} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
+            "the load went over {range}{assumed} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
             significant(times)
         )
     })
