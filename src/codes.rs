@@ -6,6 +6,8 @@
 pub const BANDWIDTH_CAP: &str = "bandwidth-cap";
 /// `brown-out`.
 pub const BROWN_OUT: &str = "brown-out";
+/// `buffered`.
+pub const BUFFERED: &str = "buffered";
 /// `buffered-writes`.
 pub const BUFFERED_WRITES: &str = "buffered-writes";
 /// `burst`.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{DoubtCase, ReportOfStep};
+use crate::codes;
 use crate::diagnose::{EMPTY, QUEUE_SETS_LATENCY};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::EngineKind;
@@ -150,53 +151,54 @@ pub(super) fn null_engine(case: &DoubtCase<'_>) -> Option<Doubt> {
 /// The load went through the page cache.
 pub(super) fn buffered(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
-    let writes = !t.conditions.only_reads();
-    let flush = t.conditions.fsync.get().filter(|n| *n > 0);
-    let synced = writes && (flush.is_some() || t.summary.flushes.is_some());
     let option = t.program.direct_option();
     let through = match &t.conditions.direct {
         Known::Assumed { why, .. } => format!("I/O most likely went through the page cache ({why})"),
         _ => format!("I/O went through the page cache ({option} was not given)"),
     };
-    // Each write waits for its flush, so the rate is that of the disk; reads may still come from memory.
-    let durable = flush == Some(1) && t.summary.reads == Some(false);
-    // A single flush after the last write, whose time is part of the run.
-    let at_end =
-        flush.is_some_and(|n| n > 1 && f64::from(n) >= t.report.ios()) && t.summary.reads == Some(false);
-    if at_end {
-        return Some(Doubt::new(
-            Severity::Warning,
-            "buffered",
-            format!(
-                "{through}: writes ended in memory first, and the time contains one flush at the end, so that the rate is that of memory and disk together"
-            ),
-            format!("add {option} for the rate of the disk alone"),
-        ));
+    let severity = if t.conditions.memory_answers() { Severity::Blocker } else { Severity::Note };
+    let advice = match one_flush_at_the_end(t) {
+        true => format!("add {option} for the rate of the disk alone"),
+        false => {
+            format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option())
+        }
+    };
+    Some(Doubt::new(severity, codes::BUFFERED, through + &what_memory_did(t), advice))
+}
+
+/// A single flush after the last write, whose time is part of the run, as dd has it.
+fn one_flush_at_the_end(t: &ReportOfStep<'_>) -> bool {
+    let flush = t.conditions.fsync.get().filter(|n| *n > 1);
+    t.program == ReportProgram::Dd
+        && flush.is_some_and(|n| f64::from(n) >= t.report.ios())
+        && t.summary.reads == Some(false)
+}
+
+/// What the page cache did with the I/Os of a load.
+fn what_memory_did(t: &ReportOfStep<'_>) -> String {
+    let c = t.conditions;
+    let flush = c.fsync.get().filter(|n| *n > 0);
+    if c.each_write_waits() {
+        return ", and each write was flushed: the time is that of both".into();
     }
-    Some(Doubt::new(
-        match synced {
-            _ if durable => Severity::Note,
-            true => Severity::Warning,
-            false => Severity::Blocker,
-        },
-        "buffered",
-        match (durable, writes) {
-            (true, _) => format!("{through}, and each write was flushed: the time is that of both"),
-            (false, true) if t.conditions.rw.is_unknown() => {
-                format!(
-                    "{through}: memory takes writes and holds reads, and the rate is not that of the disk alone"
-                )
-            }
-            (false, true) => match flush {
-                Some(n) if t.summary.reads == Some(false) => format!(
-                    "{through}: memory takes the writes, a flush follows each {n}, and the time is that of both"
-                ),
-                _ => format!("{through}: writes end in memory, and reach the disk when the kernel likes"),
-            },
-            (false, false) => format!("{through}: reads that memory holds never reach the disk"),
-        },
-        format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option()),
-    ))
+    if one_flush_at_the_end(t) {
+        return ": writes ended in memory first, and the time contains one flush at the end, so that the rate is that of memory and disk together".into();
+    }
+    if c.rw.is_unknown() {
+        return ": memory takes writes and holds reads, and the rate is not that of the disk alone".into();
+    }
+    let reads = t.summary.reads == Some(true);
+    match flush {
+        _ if c.only_reads() => ": reads that memory holds never reach the disk".into(),
+        Some(1) if reads => ": each write was flushed, but reads that memory holds never reach the disk".into(),
+        Some(n) if !reads => {
+            format!(": memory takes the writes, and only the flush after each {n} waits for the disk")
+        }
+        _ if reads => {
+            ": reads that memory holds never reach the disk, and writes end in memory, and reach it when the kernel likes".into()
+        }
+        _ => ": writes end in memory, and reach the disk when the kernel likes".into(),
+    }
 }
 
 /// The report does not say whether the load went through the page cache, and its figures do not exclude it.

@@ -8,7 +8,7 @@ use crate::codes;
 use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, FileState, Step};
-use crate::record::{Spacing, StepRecord};
+use crate::record::{Conditions, Spacing, StepRecord};
 use crate::sample::Direction;
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::little::{Little, MeasuredWindow};
@@ -299,16 +299,16 @@ pub(super) fn page_cache(case: &DoubtCase<'_>) -> Option<Doubt> {
 /// Writes went through the page cache: they end in memory, and the kernel writes them to the disk later.
 pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
-    let write = step.write.as_ref().filter(|_| !plan.direct && !is(step, EngineKind::Null))?;
-    // Each write waits until it is durable, so that the rate is that of the disk.
-    if plan.fsync == 1 || plan.sync.is_some() {
-        return None;
-    }
+    let write = step.write.as_ref().filter(|_| Conditions::of_step(plan, 1).memory_answers())?;
+    let waits = plan.fsync == 1 || plan.sync.is_some();
     let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
     let missing = 1.0 - written as f64 / write.bytes.0.max(1) as f64;
     // The counters of a stage are those of all its steps.
     let seen = !case.evidence.disks.is_empty() && case.others.is_empty() && write.bytes.0 > Bytes::MIB.0;
     let told = match missing {
+        _ if waits => {
+            "each write waited for its flush, but the reads went through the page cache, and those that memory holds never reach the disk".into()
+        }
         m if seen && m > 0.01 => format!(
             "{:.0} % of the bytes written had not reached the disk when the step ended: they were in the page cache",
             m * 100.0
@@ -319,10 +319,11 @@ pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
         }
     };
     Some(Doubt::new(
-        if plan.fsync > 0 { Severity::Warning } else { Severity::Blocker },
+        // The application whose load it is has its needs of the flushes.
+        if plan.fsync > 0 && case.published { Severity::Warning } else { Severity::Blocker },
         codes::BUFFERED_WRITES,
         told,
-        "use direct I/O (the default) to measure the volume, or let each write wait for its flush (--fsync 1)",
+        "use direct I/O (the default, without --buffered) to measure the volume",
     ))
 }
 

@@ -23,6 +23,8 @@ pub use ran_together::of_report as of_runs_together;
 struct DoubtCase<'a> {
     /// The planned load, where volproof measured.
     plan: Option<&'a Step>,
+    /// The load is one that an application publishes.
+    published: bool,
     /// The measured step.
     step: &'a StepRecord,
     /// The report, where another tool measured.
@@ -137,6 +139,7 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
     let others = steps.filter(|s| s.name != step.name && names.contains(s.name.as_str()));
     let case = DoubtCase {
         plan: record.plan_step(&step.name),
+        published: record.asked.as_ref().is_some_and(|asked| asked.publishes(&step.name)),
         step,
         reported: step.reported.as_deref().map(|report| ReportOfStep {
             program: record.report.as_ref().map(|r| r.program).unwrap_or_default(),

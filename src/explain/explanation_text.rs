@@ -4,7 +4,7 @@ use super::{Better, Explained, RunExplained};
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
-use crate::report::layout::{table, wrap};
+use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
 use crate::unit::{Nanos, mebibytes, significant};
@@ -98,10 +98,8 @@ fn run(r: &RunExplained, of_course: bool) -> String {
     if !r.better.is_empty() {
         out += "\n  What to run instead\n";
         out.extend(r.better.iter().map(better));
-        let file = r.better.iter().find_map(|b| b.overwrites.as_ref());
-        let consent =
-            |file| format!("these write over {file}: volproof asks for --overwrite where it exists");
-        out.extend(file.map(|file| wrap("    ", &consent(file))));
+        let lost = r.better.iter().find_map(overwritten);
+        out.extend(lost.map(|words| wrap("    ", &words)));
     }
     out
 }
@@ -131,12 +129,21 @@ fn better(b: &Better) -> String {
     wrap("    ", &format!("for {}:", b.shows.words())) + &commands
 }
 
+/// What the commands write over, in words.
+fn overwritten(b: &Better) -> Option<String> {
+    let target = b.overwrites.as_ref()?;
+    Some(match b.diskspd {
+        Some(_) => format!("these write over {target}, and DiskSpd does not ask: what is there is lost"),
+        None => format!("these write over {target}: volproof asks for --overwrite where it exists"),
+    })
+}
+
 /// A command over several lines that is still one when it is copied.
 fn command(line: &str) -> String {
     let (lead, more) = ("      ", "        ");
     let mut out = String::from(lead);
     let mut column = lead.len();
-    for (i, word) in line.split(' ').enumerate() {
+    for (i, word) in command_words(line).into_iter().enumerate() {
         let n = word.chars().count();
         if i > 0 && column + 1 + n + 2 > screen::width() {
             out += " \\\n";

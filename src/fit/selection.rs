@@ -316,6 +316,11 @@ fn changes_the_load(advice: &str) -> bool {
 }
 
 impl AskedFits {
+    /// A step has the load that one of the applications publishes.
+    pub fn publishes(&self, step: &str) -> bool {
+        self.applications.iter().any(|a| a.steps.iter().any(|name| name == step))
+    }
+
     /// Some application has a need; else all of them are profiles, and there is nothing to judge.
     pub fn has_needs(&self) -> bool {
         self.applications.iter().any(|a| !a.needs.is_empty())

@@ -316,12 +316,21 @@ impl IometerSpecification {
     }
 }
 
-/// The target as DiskSpd would name it: `E: "label"` is the volume E:, `0: "model"` the disk #0.
-fn target(name: &str) -> String {
-    match name.split_once(": ") {
-        Some((disk, _)) if printed::whole(disk).is_some() => format!("#{disk}"),
-        Some((letter, _)) if letter.len() == 1 => format!("{letter}:"),
-        _ => name.to_string(),
+/// The target as DiskSpd would name it: `E: "label"` is the volume E:, `0: "model"` and `PHYSICALDRIVE:0` are the disk #0. A name with quotes is a cell
+/// in quotes.
+fn target(cell: &str) -> String {
+    let quoted = cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let name = quoted.map_or(cell.to_string(), |inner| inner.replace("\"\"", "\""));
+    let disk = |number: &str| printed::whole(number).map(|number| format!("#{number}"));
+    if let Some(disk) = name.strip_prefix("PHYSICALDRIVE:").and_then(disk) {
+        return disk;
+    }
+    let (place, _) = name.split_once(':').unwrap_or((&name, ""));
+    match place {
+        letter if letter.len() == 1 && letter.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            format!("{letter}:")
+        }
+        number => disk(number).filter(|_| name.contains(": ")).unwrap_or(name),
     }
 }
 

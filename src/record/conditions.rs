@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Known, Spacing};
 use crate::plan::{BlockSizes, EngineKind, Pattern, Step};
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 /// The load of a step.
@@ -244,6 +245,18 @@ impl Conditions {
     /// Nothing but reads was asked for.
     pub fn only_reads(&self) -> bool {
         self.pattern().is_some_and(|p| !p.changes_data())
+    }
+
+    /// The load is of writes alone, and each waits until it is durable.
+    pub fn each_write_waits(&self) -> bool {
+        let writes = |p: Pattern| p.directions() == [Direction::Write];
+        self.fsync.get() == Some(1) && self.pattern().is_some_and(writes)
+    }
+
+    /// Memory may have answered in place of the volume: the load went through the page cache, which holds reads and takes writes, unless it is of
+    /// writes alone that each wait for their flush.
+    pub fn memory_answers(&self) -> bool {
+        self.direct.get() == Some(false) && !self.is_null() && !self.each_write_waits()
     }
 
     /// The distribution by which the random I/Os preferred some blocks.

@@ -104,6 +104,36 @@ pub fn wrap(lead: &str, text: &str) -> String {
     fill(lead, &words(text))
 }
 
+/// A command as words for lines of it: a blank within quotes is no place to break.
+pub fn command_words(line: &str) -> Vec<&str> {
+    // No shell runs a command of Windows: its line is one word.
+    if line.starts_with("diskspd ") {
+        return vec![line];
+    }
+    let (mut words, mut from, mut quote, mut escaped) = (Vec::new(), 0, None, false);
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (None, '\\') => escaped = true,
+            (None, ' ') => {
+                words.push(&line[from..at]);
+                from = at + 1;
+            }
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    words.push(&line[from..]);
+    words
+}
+
+/// A command in lines, without signs of continuation.
+pub fn wrap_command(lead: &str, line: &str) -> String {
+    let words: Vec<String> = command_words(line).into_iter().map(String::from).collect();
+    fill(lead, &words)
+}
+
 /// Words behind a lead, in lines of the width of the screen.
 fn fill(lead: &str, words: &[String]) -> String {
     let indent = lead.chars().count();

@@ -1,7 +1,7 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
 use super::headline;
-use super::layout::wrap;
+use super::layout::{wrap, wrap_command};
 use crate::record::{Claim, Delivered, Diagnosis, Finding, Metric, Outcome, Record, Verdict};
 use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict::{self, figure, figures};
@@ -149,7 +149,7 @@ pub fn delivered(d: &Delivered) -> String {
 
 /// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.
 fn command(line: Option<&str>) -> String {
-    line.map_or_else(String::new, |line| wrap(&format!("{}-> ", " ".repeat(COLUMN + 2)), line))
+    line.map_or_else(String::new, |line| wrap_command(&format!("{}-> ", " ".repeat(COLUMN + 2)), line))
 }
 
 /// A share as percent that never rounds up to all of it.

@@ -15,7 +15,7 @@ use crate::diagnose::{Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
     Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome,
-    Record, StepRecord,
+    Record, Report, StepRecord,
 };
 use crate::sample::{Direction, GRID, PER_SECOND};
 use crate::stats::lapses::LoadGrid;
@@ -137,10 +137,52 @@ impl Judge<'_> {
         if !fits_latency(self.judged_promise, self.conditions, self.record.depth_per_target(self.step)) {
             return None;
         }
-        match &self.step.reported {
+        let claim = match &self.step.reported {
             Some(reported) => self.latency_of_mean(reported, promised),
             None => self.latency_of_samples(promised),
+        };
+        claim.map(|claim| self.unless_of_memory(claim))
+    }
+
+    /// The claim, or INCONCLUSIVE where it is about writes that end in memory: the time of their flushes is not in their latency, unless the write itself
+    /// waits for its flush. A report does not tell which of both it is.
+    fn unless_of_memory(&self, claim: Claim) -> Claim {
+        let plan = self.record.plan_step(&self.step.name);
+        let by_report =
+            |report: &Report| report.program.times_contain_flushes() && self.conditions.each_write_waits();
+        let one_figure = plan.is_some_and(|plan| plan.sync.is_some())
+            || self.record.report.as_ref().is_some_and(by_report);
+        if claim.outcome == Outcome::Invalid || self.conditions.direct.get() != Some(false) || one_figure {
+            return claim;
         }
+        Claim {
+            outcome: Outcome::Inconclusive,
+            more_seconds: None,
+            reason: "the page cache takes a write at the speed of memory, and the time of its flush is not in its latency: use direct I/O"
+                .into(),
+            command: self.direct_command(Shows::Latency),
+            ..claim
+        }
+    }
+
+    /// The command that shows a figure with direct I/O.
+    fn direct_command(&self, shows: Shows) -> Option<String> {
+        match &self.step.reported {
+            Some(_) => self.better(shows),
+            None => {
+                let plan = self.record.plan_step(&self.step.name)?;
+                Some(reach::command(self.record, self.judged_promise, plan))
+            }
+        }
+    }
+
+    /// The blocker of a load in whose place memory may have answered: code, message and advice. Doubts of stored Records may weigh less.
+    fn of_memory(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        self.conditions.memory_answers().then_some((
+            codes::BUFFERED,
+            "the page cache held reads or took writes, so that the figures are not those of the volume alone",
+            "use direct I/O",
+        ))
     }
 
     /// The mean latency by its own samples, with their interval.
@@ -268,9 +310,11 @@ impl Judge<'_> {
         let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
         let found = of_figures(self.record, self.step, self.diagnosis);
         let others = blocker::traffic_of_others(self.diagnosis, &claim, summary.block);
-        if let Some((code, message, advice)) = own.chain(found).chain(others).find(|(code, ..)| !spared(code))
-        {
+        let all = own.chain(found).chain(others).chain(self.of_memory());
+        if let Some((code, message, advice)) = { all }.find(|(code, ..)| !spared(code)) {
+            let buffered = [codes::BUFFERED, codes::BUFFERED_WRITES].contains(&code);
             let command = match &self.step.reported {
+                None if buffered => self.direct_command(Shows::Rate),
                 // No other load is let through either.
                 Some(_) => {
                     Some(()).filter(|_| code != codes::ABOVE_THE_DISK).and_then(|()| self.better(Shows::Rate))

@@ -228,7 +228,13 @@ impl NeedCase<'_> {
     fn or_invalid(&self, claim: Claim) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         // Loads of an application run together because they do so there.
-        let spared = |code: &str| code == codes::SHARED_DISK || (passed && ONLY_SLOWS.contains(&code));
+        // A flush ends on the volume, wherever the writes before it went.
+        let of_flushes = self.need.figure.direction == Some(Direction::Sync);
+        let spared = |code: &str| {
+            code == codes::SHARED_DISK
+                || (passed && ONLY_SLOWS.contains(&code))
+                || (of_flushes && code == codes::BUFFERED)
+        };
         let simulated = self.record.is_void_as_simulated().then_some(SIMULATED);
         let found = of_figures(self.record, self.step, self.diagnosis);
         let others = blocker::traffic_of_others(

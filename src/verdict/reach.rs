@@ -511,19 +511,19 @@ pub(super) fn command(record: &Record, judged_promise: &JudgedPromise, step: &St
     let runtime = Nanos(step.runtime.0.max(RECOMMENDED.0));
     // The share of reads is refused where all I/Os have one direction.
     let rwmix = if step.rw.directions().len() > 1 { step.rwmix } else { Step::default().rwmix };
-    // A promise is of I/Os on the volume: no flushes between them, an engine that keeps them in flight, and a file that is as large as others.
+    // A promise is of I/Os on the volume: no page cache, no flushes between them, an engine that keeps them in flight, and a file that is as large as
+    // others.
     let plain = Step::default();
     let own_file = step.file_state != plain.file_state;
-    let direct = step.direct || own_file;
     // Direct I/O takes whole sectors.
-    let block = step.single_block().filter(|block| direct && block.0 % SECTOR != 0);
+    let block = step.single_block().filter(|block| block.0 % SECTOR != 0);
     let asked = Step {
         bs: block.map_or(step.bs.clone(), |b| BlockSizes::one(Bytes(b.0.next_multiple_of(SECTOR)))),
         fsync: plain.fsync,
         datasync: plain.datasync,
         sync: plain.sync,
         engine: if step.engine == EngineKind::Psync && step.iodepth > 1 { plain.engine } else { step.engine },
-        direct,
+        direct: plain.direct,
         size: step.size.filter(|_| !own_file),
         file_state: plain.file_state,
         runtime,

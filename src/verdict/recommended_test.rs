@@ -70,7 +70,7 @@ pub struct Better {
     /// DiskSpd's, for a volume on Windows, where volproof does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diskspd: Option<String>,
-    /// The file that the commands write over: volproof's asks for consent where it exists.
+    /// What the commands write over: a file, for which volproof's asks for consent where it exists; a file or a disk of DiskSpd's, which does not ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<String>,
 }
@@ -142,8 +142,11 @@ impl TestedLoad<'_> {
         let target = c.targets.as_ref().and_then(|t| t.first());
         let target = target.map_or("TARGET".into(), |t| t.to_string_lossy().into_owned());
         if c.on_windows() {
-            let diskspd = Some(diskspd(&load, self.reads(&load), &target));
-            return Some(Better { shows, fio: None, volproof: None, diskspd, overwrites: None });
+            let place = WindowsPlace::of(&target);
+            let diskspd = Some(diskspd(&load, self.reads(&load), &place));
+            let there = !place.is_new && c.targets.as_ref().is_some_and(|all| !all.is_empty());
+            let overwrites = Some(place.target).filter(|_| there && load.pattern.changes_data());
+            return Some(Better { shows, fio: None, volproof: None, diskspd, overwrites });
         }
         // fio's report of several volumes tells their sum alone: its command is for the first, and ours measures each.
         let each = c.targets.as_ref().map_or(&[][..], |all| all.as_slice());
@@ -236,8 +239,36 @@ fn is_folder(c: &Conditions, target: &str) -> bool {
     c.targets.as_ref().is_some() && c.own_files.said() == Some(&true) && !target.contains("$jobnum")
 }
 
+/// Where a load on Windows goes.
+struct WindowsPlace {
+    /// As DiskSpd names it.
+    target: String,
+    /// A file that is made for the test.
+    is_new: bool,
+}
+
+impl WindowsPlace {
+    /// In place of a letter a file of its own: to DiskSpd the letter is the whole volume below its filesystem.
+    fn of(target: &str) -> WindowsPlace {
+        let letter = target
+            .trim_end_matches('\\')
+            .strip_suffix(':')
+            .filter(|letter| letter.len() == 1 && letter.starts_with(|c: char| c.is_ascii_alphabetic()));
+        match letter {
+            Some(letter) => WindowsPlace { target: format!(r"{letter}:\volproof.dat"), is_new: true },
+            None => WindowsPlace { target: target.to_string(), is_new: false },
+        }
+    }
+}
+
 /// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable.
-fn diskspd(load: &BetterLoad, reads: Option<u32>, target: &str) -> String {
+fn diskspd(load: &BetterLoad, reads: Option<u32>, place: &WindowsPlace) -> String {
+    let target = &place.target;
+    let size = if place.is_new {
+        format!(" -c{}", USUAL_SIZE.exact().trim_end_matches("iB"))
+    } else {
+        String::new()
+    };
     let BetterLoad { pattern, block, depth, jobs, rate } = load;
     let writes = match reads {
         Some(reads) => 100 - reads.min(100),
@@ -255,7 +286,7 @@ fn diskspd(load: &BetterLoad, reads: Option<u32>, target: &str) -> String {
         false => format!("\"{}\"", target.replace('"', "")),
     };
     format!(
-        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs}{rate}{data} -Sh -L -W10 -d300 {quoted}",
+        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs}{rate}{data} -Sh -L -W10 -d300{size} {quoted}",
         block.exact().trim_end_matches("iB")
     )
 }

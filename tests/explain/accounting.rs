@@ -1,6 +1,7 @@
 //! The engine's account of itself: a clock that is wrong is doubted, and time that no latency has is told.
 
 use volproof::doubts;
+use volproof::plan::Pattern;
 use volproof::record::{Accounting, Record};
 use volproof::unit::Nanos;
 
@@ -65,6 +66,7 @@ fn buffered_writes_are_doubted() {
     let doubt = |direct: bool, fsync: u32, share: f64| {
         let mut record = page_record::record(20, 1);
         (record.plan.steps[0].direct, record.plan.steps[0].fsync) = (direct, fsync);
+        record.plan.steps[0].rw = Pattern::RandWrite;
         let step = &mut record.steps[0];
         let bytes = step.write.as_ref().unwrap().bytes.0 as f64;
         let column = &mut step.evidence.disks[0].written_bytes;
@@ -82,5 +84,5 @@ fn buffered_writes_are_doubted() {
     assert_eq!(severity, "Blocker");
     let (message, severity) = doubt(false, 64, 1.0).unwrap();
     assert!(message.contains("the rate is not that of the disk"), "{message}");
-    assert_eq!(severity, "Warning");
+    assert_eq!(severity, "Blocker", "flushes between the writes leave them to memory");
 }

@@ -7,6 +7,7 @@ mod files;
 mod fio_unsaid;
 mod flattering_loads;
 mod held_back;
+mod page_cache;
 mod proof;
 mod public_reports;
 mod recommended;

@@ -40,6 +40,23 @@ fn commands() -> BTreeSet<String> {
     all
 }
 
+/// A command of DiskSpd has the form that it takes: options with their values in one word, and one target at the end.
+fn of_diskspd(line: &str) {
+    let options = line.strip_prefix("diskspd ").unwrap();
+    let (options, target) = match options.strip_suffix('"') {
+        Some(quoted) => quoted.split_once(" \"").unwrap(),
+        None => options.rsplit_once(' ').unwrap(),
+    };
+    let is_file = target.as_bytes().get(1) == Some(&b':') && target.len() > 3;
+    let is_disk = target.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
+    assert!(is_file || is_disk || target == "TARGET", "{target} is no target: {line}");
+    assert!(!target.contains('"') && !options.contains('"'), "{line}");
+    for option in options.split(' ') {
+        let known = ["-b", "-r", "-s", "-w", "-o", "-t", "-g", "-Z", "-Sh", "-L", "-W", "-d", "-c"];
+        assert!(known.iter().any(|name| option.starts_with(name)), "{option}: {line}");
+    }
+}
+
 /// The command on another target and for a moment; the program and its arguments. `None` for a program of Windows.
 fn in_a_moment(line: &str, target: &str) -> Option<Vec<String>> {
     let words = shlex::split(line).unwrap_or_else(|| panic!("no shell reads {line}"));
@@ -73,7 +90,10 @@ fn in_a_moment(line: &str, target: &str) -> Option<Vec<String>> {
             }
             out.extend(["--overwrite", "--json", "r.json", "-q"].map(String::from));
         }
-        "diskspd" => return None,
+        "diskspd" => {
+            of_diskspd(line);
+            return None;
+        }
         other => panic!("{other} is recommended: {line}"),
     }
     Some(out)
@@ -111,4 +131,35 @@ fn every_recommended_command_runs() {
     let usable = all.iter().filter(|w| fio || w[0] != "fio");
     let failed: Vec<String> = usable.filter_map(|words| failure(words, folder.path())).collect();
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), all.len(), failed.join("\n"));
+}
+
+/// What `explain` prints of Iometer's fixture with the disk named so.
+fn of_iometer(name: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string("tests/fixtures/foreign/iometer.csv").unwrap();
+    std::fs::write(folder.path().join("r.csv"), text.replace("E: \"volume\"", name)).unwrap();
+    let volproof = Command::new(env!("CARGO_BIN_EXE_volproof"));
+    let out = { volproof }.args(["explain", "r.csv"]).current_dir(folder.path()).output().unwrap();
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn commands_of_diskspd_are_one_line_and_say_what_they_write_over() {
+    for (name, target, lost) in [
+        ("E: \"volume\"", r" -c32G E:\volproof.dat", None),
+        (r#""E: ""My Data""""#, r" -c32G E:\volproof.dat", None),
+        ("PHYSICALDRIVE:1", " -d300 #1", Some("these write over #1")),
+        ("1: \"MODEL\"", " -d300 #1", Some("these write over #1")),
+    ] {
+        let told = of_iometer(name);
+        let commands: Vec<&str> =
+            told.lines().map(str::trim).filter(|line| line.starts_with("diskspd ")).collect();
+        assert!(commands.len() >= 2, "{told}");
+        for command in commands {
+            assert!(command.ends_with(target), "{name}: {command}");
+            of_diskspd(command);
+        }
+        assert_eq!(told.contains("these write over"), lost.is_some(), "{name}: {told}");
+        assert!(lost.is_none_or(|words| told.contains(words)), "{name}: {told}");
+    }
 }

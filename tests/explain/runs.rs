@@ -255,6 +255,9 @@ fn jobs_in_groups() {
              writes, give more
 
       What is wrong with the test
+        I/O went through the page cache (direct=1 was not given): memory takes the
+        writes, and only the flush after each 4 waits for the disk. [buffered, void]
+          -> add direct=1; for the cache on purpose, say so and use fsync
         0.19 s are too short to quote a figure from. [too-short, proven]
           - 0.19 s were measured; bursts and cycles longer than that are not seen
           -> measure 300 s or more
@@ -262,10 +265,6 @@ fn jobs_in_groups() {
         [small-range, possible]
           - 16 MiB were moved within 16 MiB
           -> use a larger file, or the whole device
-        I/O went through the page cache (direct=1 was not given): memory takes the
-        writes, a flush follows each 4, and the time is that of both. [buffered,
-        doubt]
-          -> add direct=1; for the cache on purpose, say so and use fsync
         The run ended after 0.19 s, when 16 MiB had been gone over: it says nothing
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger

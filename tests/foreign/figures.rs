@@ -34,7 +34,7 @@ fn dd_tells_bytes_time_and_records() {
 fn a_write_of_dd_without_direct_and_without_a_flush_is_the_page_caches() {
     assert!(doubts("dd-buffered.txt").contains(&"buffered!".into()));
     // With a flush at the end its time is in the figure.
-    assert!(doubts("dd-datasync.txt").contains(&"buffered".into()));
+    assert!(doubts("dd-datasync.txt").contains(&"buffered!".into()));
     // Without the command the cache is assumed, with the reason, and the direction is not known.
     let bare = run("dd-bare.txt");
     assert!(
