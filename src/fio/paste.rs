@@ -24,16 +24,18 @@ pub fn plain(bytes: &[u8]) -> Cow<'_, [u8]> {
         return text;
     }
     let mut out = Vec::with_capacity(text.len());
+    let mut goes_on = false;
     for (i, line) in text.split(|b| *b == b'\n').enumerate() {
-        if i > 0 {
+        if i > 0 && !goes_on {
             out.push(b'\n');
         }
-        match logged(line) {
-            Some(inner) => out.extend(inner),
-            None => {
-                let line = uncoloured(line);
-                out.extend_from_slice(&line[cut(&line)..]);
-            }
+        goes_on = false;
+        if let Some(inner) = logged(line) {
+            goes_on = inner.goes_on;
+            out.extend(inner.text);
+        } else {
+            let line = uncoloured(line);
+            out.extend_from_slice(&line[cut(&line)..]);
         }
     }
     Cow::Owned(out)
@@ -101,17 +103,28 @@ fn uncoloured(line: &[u8]) -> Cow<'_, [u8]> {
 }
 
 const LOG: &[u8] = b"{\"log\":\"";
+/// Docker divides longer lines; other drivers leave the end of a line out.
+const DOCKERS_PIECE: usize = 16 << 10;
 
-/// The text of a line of Docker's json-file driver.
-fn logged(line: &[u8]) -> Option<Vec<u8>> {
+/// A line of Docker's json-file driver.
+struct LoggedLine {
+    text: Vec<u8>,
+    /// The next one has the rest of its text.
+    goes_on: bool,
+}
+
+fn logged(line: &[u8]) -> Option<LoggedLine> {
     if !line.starts_with(LOG) {
         return None;
     }
     let mut value = JsonValue::Null;
     JsonReader::new(line, 0).value_into(&mut value).ok()?;
     // One line stays one line.
-    let text = value.get("log")?.as_str()?.trim_end_matches('\n').replace('\n', " ");
-    Some(text.into_bytes())
+    let text = value.get("log")?.as_str()?;
+    Some(LoggedLine {
+        text: text.trim_end_matches('\n').replace('\n', " ").into_bytes(),
+        goes_on: !text.ends_with('\n') && text.len() >= DOCKERS_PIECE,
+    })
 }
 
 /// How many bytes in front of a line are not fio's.
@@ -265,6 +278,9 @@ mod tests {
             }
         }
         assert_eq!(told("{\"log\":\"  read: \\\"x\\\"\\n\",\"stream\":\"stdout\"}\n"), "  read: \"x\"\n");
+        let piece = "x".repeat(DOCKERS_PIECE);
+        assert_eq!(told(&format!("{{\"log\":\"{piece}\"}}\n{{\"log\":\"y\\n\"}}\n")), format!("{piece}y\n"));
+        assert_eq!(told("{\"log\":\"x\"}\n{\"log\":\"y\"}\n"), "x\ny\n");
     }
 
     #[test]

@@ -59,8 +59,13 @@ fn traced(folder: &Path, program: &str, arguments: &[&str]) -> Option<Vec<PathBu
     let files = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let mut files: Vec<PathBuf> =
         files.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("calls.")).collect();
-    // Threads begin in the order of their numbers.
-    files.sort_by_key(|p| p.extension().unwrap().to_string_lossy().parse::<u32>().unwrap());
+    // Threads begin in the order of their numbers, which start anew once all were given away.
+    let number = |p: &PathBuf| p.extension().unwrap().to_string_lossy().parse::<u32>().unwrap();
+    files.sort_by_key(number);
+    let far = |pair: &[PathBuf]| number(&pair[1]) - number(&pair[0]) > 10_000;
+    if let Some(last) = files.windows(2).position(far) {
+        files.rotate_left(last + 1);
+    }
     Some(files)
 }
 

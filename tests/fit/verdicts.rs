@@ -677,6 +677,7 @@ fn flushes_that_the_disk_never_saw_keep_no_need() {
     assert_eq!(outcomes(&memory, "memory takes it"), both("inconclusive"));
     let jobs = report.replacen(r#""size":"22m""#, r#""size":"22m","numjobs":"32""#, 1);
     let jobs = jobs.replacen(r#""job_runtime":300000"#, r#""job_runtime":9600000"#, 1);
+    let jobs = jobs.replace(r#""bw_samples":600"#, r#""bw_samples":19200"#);
     let claims = claims_of(dir.path(), "etcd", &jobs);
     assert!(
         claims.iter().any(|c| c.1 == "inconclusive" && c.2.contains("32 jobs flushed at the same time")),
