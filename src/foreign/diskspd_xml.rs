@@ -1,6 +1,7 @@
 //! DiskSpd's XML (`-Rxml`): its elements in order of appearance, without a tree of them.
 
-use super::diskspd::{DiskspdSpan, DiskspdTarget, DiskspdTotals, moment, report};
+use super::diskspd::moment;
+use super::diskspd_timespan::{DiskspdSpan, DiskspdTarget, DiskspdTotals, report};
 use super::{ForeignReports, LineReader, printed};
 use crate::record::ReportForm;
 use crate::unit::Bytes;

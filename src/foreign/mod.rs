@@ -7,6 +7,7 @@
 
 mod dd;
 mod diskspd;
+mod diskspd_timespan;
 mod diskspd_xml;
 mod iometer;
 mod ioping;

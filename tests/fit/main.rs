@@ -4,6 +4,7 @@ mod inputs;
 mod loads;
 mod places;
 mod postgres;
+mod reports;
 mod verdicts;
 
 use std::path::Path;
