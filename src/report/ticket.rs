@@ -29,7 +29,7 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out += "The volume below delivers less than its specification promises.\n\n";
     for (i, volume) in record.judged_promise.iter().flat_map(|c| &c.promise.volumes).enumerate() {
         let target = record.targets.get(i);
-        let of_report = || record.steps.first()?.targets.get(i).map(|t| &t.path);
+        let of_report = || record.report.as_ref().and(record.steps.first()?.targets.get(i)).map(|t| &t.path);
         let path = target.map(|t| &t.path).or_else(of_report).filter(|path| !path.as_os_str().is_empty());
         let place = path.map(|path| format!(", {}", path.display())).unwrap_or_default();
         let device = target.and_then(|t| t.facts.device());
@@ -95,7 +95,8 @@ fn of_claim(record: &Record, c: &Claim) -> String {
     out += &wrap("Promised  ", &format!("{what}: {}{unit} ({})", figure(c.metric, c.promised), c.binding));
     let between = bounds(c).map(|b| format!(", {b}")).unwrap_or_default();
     out += &wrap("Measured  ", &format!("{what}: {}{unit}{between}", figure(c.metric, c.measured)));
-    out.extend(c.delivered.iter().map(|d| wrap("In time   ", &delivered(d))));
+    let promised = c.delivered.iter().filter(|d| d.promised.is_some());
+    out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
     out.extend(stops(c, step.window_ns).map(|told| wrap("Stops     ", &told)));
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
