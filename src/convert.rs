@@ -269,12 +269,12 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
 /// The options of a report as the job file they came from; the clones of a job are one section.
 fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
     let output = outputs.last().context("it holds no report")?;
-    let asked =
-        |o: &Output| -> Vec<_> { o.jobs.iter().map(|j| (j.name.clone(), j.options.clone())).collect() };
-    if outputs
-        .iter()
-        .any(|other| other.global_options != output.global_options || asked(other) != asked(output))
-    {
+    let same = |other: &Output| {
+        other.global_options == output.global_options
+            && other.jobs.len() == output.jobs.len()
+            && other.jobs.iter().zip(&output.jobs).all(|(a, b)| a.name == b.name && a.options == b.options)
+    };
+    if !outputs.iter().all(same) {
         bail!("it holds {} reports of several job files: give one at a time", outputs.len());
     }
     if output.jobs.iter().all(|j| j.options.is_empty()) {

@@ -152,16 +152,25 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     )
 }
 
-/// The volume's own latency by direction and block size: mean latencies, in seconds, of steps with one or two in flight.
-fn lone_latencies(record: &Record) -> BTreeMap<(&'static [Direction], u64), f64> {
-    let few = |s: &&StepRecord| {
-        s.in_flight_asked.get().is_some_and(|n| n <= super::FEW_IN_FLIGHT) && s.iops() > 0.0
-    };
+/// Directions and block size: steps that share them can be compared.
+type LoadKind = (&'static [Direction], Bytes);
+
+fn kind(plan: &Step) -> Option<LoadKind> {
+    Some((plan.rw.directions(), plan.single_block()?))
+}
+
+/// One or two requests were in flight.
+fn has_few_in_flight(step: &StepRecord) -> bool {
+    step.in_flight_asked.get().is_some_and(|n| n <= super::FEW_IN_FLIGHT)
+}
+
+/// The volume's own latency: mean latencies, in seconds, of steps with one or two in flight.
+fn lone_latencies(record: &Record) -> BTreeMap<LoadKind, f64> {
     let lone = |s: &StepRecord| {
         let plan = record.plan_step(&s.name).filter(|p| p.arrivals_per_second().is_none())?;
-        Some(((plan.rw.directions(), plan.single_block()?.0), s.in_flight_mean / s.iops()))
+        Some((kind(plan)?, s.in_flight_mean / s.iops()))
     };
-    record.steps.iter().filter(few).filter_map(lone).collect()
+    record.steps.iter().filter(|s| has_few_in_flight(s) && s.iops() > 0.0).filter_map(lone).collect()
 }
 
 /// How sure it is that requests of a step waited for each other: they took clearly longer than the volume's own latency, or, where no step shows that
@@ -179,7 +188,7 @@ fn waited(step: &StepRecord, alone: Option<f64>) -> Option<Confidence> {
 struct WaitingStep<'a> {
     step: &'a StepRecord,
     plan: &'a Step,
-    block: Bytes,
+    kind: LoadKind,
     rate: f64,
     /// That they waited.
     confidence: Confidence,
@@ -187,61 +196,60 @@ struct WaitingStep<'a> {
 
 /// The steps whose requests waited for something that no deeper queue gets past: of each direction and block size those that no other one
 /// exceeds. With one or two in flight, and under a rate of its own, the load sets the rate.
-fn waiting_steps<'a>(record: &'a Record) -> Vec<WaitingStep<'a>> {
+fn waiting_steps(record: &Record) -> Vec<WaitingStep<'_>> {
     let lone = lone_latencies(record);
-    let few = |s: &StepRecord| s.in_flight_asked.get().is_some_and(|n| n <= super::FEW_IN_FLIGHT);
-    let all: Vec<_> = record
+    let all: Vec<(&StepRecord, &Step, LoadKind)> = record
         .steps
         .iter()
         .filter(|s| record.sharing(s).count == 0 && s.iops() > 0.0)
         .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
-        .filter_map(|(s, p)| Some((s, p, p.single_block()?)))
+        .filter_map(|(s, p)| Some((s, p, kind(p)?)))
         .collect();
-    let mut most: BTreeMap<_, f64> = BTreeMap::new();
-    for (step, plan, block) in &all {
-        let of_kind = most.entry((plan.rw.directions(), block.0)).or_default();
+    let mut most: BTreeMap<LoadKind, f64> = BTreeMap::new();
+    for (step, _, kind) in &all {
+        let of_kind = most.entry(*kind).or_default();
         *of_kind = of_kind.max(step.iops());
     }
-    let waiting = |&(step, plan, block): &(&'a StepRecord, &'a Step, Bytes)| {
-        let (kind, rate) = ((plan.rw.directions(), block.0), step.iops());
-        let held = few(step) || plan.arrivals_per_second().is_some();
+    let mut waiting = Vec::new();
+    for (step, plan, kind) in all {
+        let rate = step.iops();
+        let held = has_few_in_flight(step) || plan.arrivals_per_second().is_some();
         if held || rate * (1.0 + SAME_RATE) < most[&kind] {
-            return None;
+            continue;
         }
-        let confidence = waited(step, lone.get(&kind).copied())?;
-        Some(WaitingStep { step, plan, block, rate, confidence })
-    };
-    all.iter().filter_map(waiting).collect()
+        let confidence = waited(step, lone.get(&kind).copied());
+        waiting.extend(confidence.map(|confidence| WaitingStep { step, plan, kind, rate, confidence }));
+    }
+    waiting
 }
 
 /// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
 pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     let steps = waiting_steps(record);
     // By direction and block size: where all steps have one size there is nothing to compare.
-    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<LoadKind, Vec<usize>> = BTreeMap::new();
     for (i, s) in steps.iter().enumerate() {
-        alike.entry((s.plan.rw.directions(), s.block.0)).or_default().push(i);
+        alike.entry(s.kind).or_default().push(i);
     }
     let places: HashMap<String, usize> = all.iter().enumerate().map(|(i, d)| (d.step.clone(), i)).collect();
     let promised = |plan: &Step, block: Bytes| {
         Promised::of(&record.judged_promise.as_ref()?.promise, block, direction(plan.rw)?)
     };
-    for WaitingStep { step, plan, block, rate: x, confidence } in &steps {
+    for WaitingStep { step, plan, kind: (directions, block), rate: x, confidence } in &steps {
         let Some(diagnosis) = places.get(&step.name).map(|place| &mut all[*place]) else { continue };
         let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
         let (bytes_known, iops_known) = (known(codes::BANDWIDTH_CAP), known(codes::IOPS_CAP));
-        let apart = |b: u64| b >= 2 * block.0 || block.0 >= 2 * b;
-        let groups =
-            alike.iter().filter(|((directions, b), _)| *directions == plan.rw.directions() && apart(*b));
+        let apart = |b: Bytes| b.0 >= 2 * block.0 || block.0 >= 2 * b.0;
+        let groups = alike.iter().filter(|((of_group, b), _)| of_group == directions && apart(*b));
         let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_RATE;
         let bytes = x * block.0 as f64;
-        let same_bytes = |i: usize| near(bytes, steps[i].rate * steps[i].block.0 as f64) && !bytes_known;
+        let same_bytes = |i: usize| near(bytes, steps[i].rate * steps[i].kind.1.0 as f64) && !bytes_known;
         let same_iops = |i: usize| near(*x, steps[i].rate) && !iops_known;
         let last = groups
             .filter_map(|(_, group)| group.iter().rev().find(|i| same_bytes(**i) || same_iops(**i)))
             .max();
         let found = last.map(|last| {
-            let WaitingStep { step: other, block: b, confidence: of_other, .. } = &steps[*last];
+            let WaitingStep { step: other, kind: (_, b), confidence: of_other, .. } = &steps[*last];
             let confidence = *confidence.min(of_other);
             let both = format!("'{}' at {b} and '{}' at {block}", other.name, step.name);
             if same_bytes(*last) {

@@ -101,25 +101,25 @@ pub fn missing_reads(s: &Summary) -> Option<(f64, String)> {
     missing_from_disk(s, s.read_counts, "reads", 0.0).filter(|_| s.reads == Some(true))
 }
 
-/// The same, if the ramp did as many reads a second as the run: the disk counted those too, and they may stand for reads of the run that it never saw.
+/// The counts, if the ramp did as many reads a second as the run: the disk counted those too, and they may stand for reads of the run that it never saw.
 /// A slower ramp leaves more for the run, and no report tells how fast it was.
-pub fn reads_in_doubt(s: &Summary) -> Option<(f64, String)> {
-    missing_from_disk(s, s.read_counts, "reads", of_the_ramp(s)).filter(|_| s.reads == Some(true))
+pub fn reads_in_doubt(s: &Summary) -> Option<String> {
+    let missing = missing_from_disk(s, s.read_counts, "reads", of_the_ramp(s));
+    missing.filter(|_| s.reads == Some(true)).map(|(_, told)| told)
 }
 
-/// The share of a report's flushes before which the disk completed no write, and the counts in words: each flush stands behind a write of its job,
-/// and those of several jobs may go to the disk together.
-pub fn missing_flushes(s: &Summary, flushes: f64, disk: &ReportedDevice) -> Option<(f64, String)> {
+/// The counts of a report's flushes and of the disk's writes, in words, where some flushes have no write before them: each stands behind a write of its
+/// job, and those of several jobs may go to the disk together.
+pub fn missing_flushes(s: &Summary, flushes: f64, disk: &ReportedDevice) -> Option<String> {
     let together = s.jobs.unwrap_or(1.0).max(1.0);
     let writes = (disk.writes.ios + disk.writes.merges) as f64;
     let missing = 1.0 - writes * together / flushes.max(f64::MIN_POSITIVE);
     (missing > uncounted(s)).then(|| {
-        let words = format!(
+        format!(
             "the disk completed {} writes for {} flushes",
             grouped(writes as u64),
             grouped(flushes as u64)
-        );
-        (missing, words)
+        )
     })
 }
 

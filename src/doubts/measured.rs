@@ -299,8 +299,9 @@ pub(super) fn page_cache(case: &DoubtCase<'_>) -> Option<Doubt> {
 /// Writes went through the page cache: they end in memory, and the kernel writes them to the disk later.
 pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
-    let write = step.write.as_ref().filter(|_| Conditions::of_step(plan, 1).memory_answers())?;
-    let waits = plan.fsync == 1 || plan.sync.is_some();
+    let conditions = Conditions::of_step(plan, 1);
+    let write = step.write.as_ref().filter(|_| conditions.memory_answers())?;
+    let waits = conditions.fsync.get() == Some(1);
     let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
     let missing = 1.0 - written as f64 / write.bytes.0.max(1) as f64;
     // The counters of a stage are those of all its steps.

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
 use crate::record::{
-    Conditions, Diagnosis, DrainedQueue, Known, LatencySummary, Record, ReportProgram, ReportedFigures,
+    Conditions, Diagnosis, DrainedQueue, LatencySummary, Record, ReportProgram, ReportedFigures,
     ReportedLatency, ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
@@ -27,7 +27,7 @@ pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -
         false => "",
     };
     let size = c.size.get().filter(|b| b.0 > 0);
-    let assumed = if matches!(c.size, Known::Assumed { .. }) { " (assumed)" } else { "" };
+    let assumed = if c.size.is_assumed() { " (assumed)" } else { "" };
     let size = size.map(|b| format!(", range {b}{apart}{assumed}"));
     let description = step.reported.as_ref().and_then(|r| r.description.as_ref()).map(|d| format!(" [{d}]"));
     let time = s.window.filter(|w| w.0 > 0).map(|w| format!(", {} s", significant(w.as_seconds())));

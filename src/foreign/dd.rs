@@ -322,7 +322,7 @@ fn call(line: &str) -> Option<(DdCall, bool)> {
         return None;
     }
     // A variable may change any of its words.
-    let looped = looped && !words.iter().any(|word| word.contains('$'));
+    let looped = looped && !pasted_command::may_vary(&words);
     let mut call = DdCall { looped, ..DdCall::default() };
     for (key, value) in words.iter().filter_map(|w| w.split_once('=')) {
         let has = |flag: &str| value.split(',').any(|v| v == flag);

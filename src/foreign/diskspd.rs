@@ -122,13 +122,13 @@ impl DiskspdReader {
                     self.usage_at = None;
                     self.columns = text.split('|').map(|c| c.trim().to_string()).collect();
                 }
-                _ => match self.table {
-                    Some(table) => span.row(table, text, &self.columns),
-                    None if self.in_percentiles => span.percentile(text),
-                    None if self.usage_at.is_some() && text.contains('|') => {
-                        span.cpu(text.split('|').nth(self.usage_at.unwrap_or(0)).unwrap_or_default());
+                _ => match (self.table, self.usage_at) {
+                    (Some(table), _) => span.row(table, text, &self.columns),
+                    _ if self.in_percentiles => span.percentile(text),
+                    (None, Some(at)) if text.contains('|') => {
+                        span.cpu(text.split('|').nth(at).unwrap_or_default());
                     }
-                    None => span.result(text),
+                    _ => span.result(text),
                 },
             }
         } else if let Some(span) = self.spans.last_mut() {

@@ -93,9 +93,8 @@ impl Place {
 impl IopingCall {
     /// What the call of a line asks for, if there is one alone.
     pub fn pasted(call: &PastedCall<'_>) -> Option<IopingCall> {
-        let varies = |words: &[&str]| words.iter().any(|word| word.contains('$'));
         let options = call.arguments.split_last().map_or(&[][..], |(_, options)| options);
-        let looped = call.looped && !varies(options);
+        let looped = call.looped && !pasted_command::may_vary(options);
         call.alone.then(|| IopingCall { looped, ..IopingCall::of(&call.arguments) })
     }
 
@@ -155,7 +154,7 @@ impl IopingCall {
 
     /// Its plain numbers are those of periods of one run: `-p` or `-P`, for a target that no variable of a loop names.
     pub fn prints_periods(&self) -> bool {
-        self.periods && self.target.as_ref().is_some_and(|target| !target.contains('$'))
+        self.periods && self.target.as_ref().is_some_and(|target| !pasted_command::may_vary(&[target]))
     }
 
     /// Where that part begins.

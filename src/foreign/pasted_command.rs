@@ -39,6 +39,11 @@ pub fn call<'a>(line: &'a str, programs: &[&str]) -> Option<PastedCall<'a>> {
     Some(PastedCall { arguments, alone, looped })
 }
 
+/// A variable may change one of these words from one call of a loop to the next.
+pub fn may_vary(words: &[&str]) -> bool {
+    words.iter().any(|word| word.contains('$'))
+}
+
 /// The words of a command up to its end, and what stands behind that.
 fn arguments(text: &str) -> (Vec<&str>, &str) {
     let mut arguments = Vec::new();

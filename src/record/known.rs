@@ -52,6 +52,11 @@ impl<T> Known<T> {
         matches!(self, Known::Unknown)
     }
 
+    /// It is taken to be so, for a reason.
+    pub fn is_assumed(&self) -> bool {
+        matches!(self, Known::Assumed { .. })
+    }
+
     /// This fact, or another source's where this one is not known.
     pub fn or(self, other: impl FnOnce() -> Known<T>) -> Known<T> {
         if self.is_known() { self } else { other() }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Known;
+use super::direction_summary::is_zero;
 use crate::unit::{grouped, moment, without_zone};
 
 /// The report that a Record was made of.
@@ -27,15 +28,11 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     /// Reports in the same file that the Record leaves out.
-    #[serde(default, skip_serializing_if = "is_nought")]
-    pub beside: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub beside: u64,
     /// Passages that looked wrong to the reader, with their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-fn is_nought(n: &usize) -> bool {
-    *n == 0
 }
 
 impl Report {
@@ -44,7 +41,7 @@ impl Report {
         (self.beside > 0).then(|| {
             format!(
                 "the file holds {} reports, of which this is one of {}: read the others with volproof explain",
-                grouped(self.beside as u64 + 1),
+                grouped(self.beside + 1),
                 self.tool
             )
         })

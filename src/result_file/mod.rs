@@ -169,7 +169,7 @@ impl ToolReport {
 /// When it is a Record that cannot be read.
 pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> {
     let json = bytes.trim_ascii_start().starts_with(b"{");
-    let ours = json && bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
+    let ours = json && names_schema(bytes);
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| ours) else { return Ok(None) };
     match Record::parse(text, path.to_path_buf()) {
         Ok(mut record) => {
@@ -191,10 +191,7 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
 fn in_a_log(plain: &[u8], path: &Path) -> Result<Option<Record>, ResultFileError> {
     let begins = |line: &[u8]| {
         let text = line.trim_ascii_start();
-        text.starts_with(b"{\"schema\"")
-            && text[..text.len().min(BEGIN_OF_RECORD)]
-                .windows(SCHEMA.len())
-                .any(|part| part == SCHEMA.as_bytes())
+        text.starts_with(b"{\"schema\"") && names_schema(&text[..text.len().min(BEGIN_OF_RECORD)])
     };
     let lines = || plain.split(|b| *b == b'\n');
     let mut ours = lines().filter(|line| begins(line));
@@ -207,6 +204,10 @@ fn in_a_log(plain: &[u8], path: &Path) -> Result<Option<Record>, ResultFileError
         return Err(ResultFileError::Mixed { path: path.to_path_buf(), records, others });
     }
     Ok(stored(first, path)?)
+}
+
+fn names_schema(bytes: &[u8]) -> bool {
+    bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes())
 }
 
 /// The first bytes of a Record, which name its schema.
@@ -343,7 +344,7 @@ fn last(reports: &[ToolReport], path: &Path) -> Result<Record, ResultFileError> 
         return Err(empty(&partial.unwrap_or_else(|| "no job of the report moved any data".into())));
     }
     if let Some(report) = &mut record.report {
-        report.beside = count - 1;
+        report.beside = count as u64 - 1;
         report.notes.extend(report.told_beside());
     }
     Ok(record)

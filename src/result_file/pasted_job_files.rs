@@ -43,7 +43,7 @@ pub fn all(bytes: &[u8]) -> Vec<PastedJobFile> {
 }
 
 /// The job file that a command calls `name`: the one below a line with that name, or the only one.
-pub fn called<'a>(files: &[&'a PastedJobFile], name: &str) -> Option<&'a PastedJobFile> {
+pub fn called<'a>(files: &'a [PastedJobFile], name: &str) -> Option<&'a PastedJobFile> {
     let mut named = files.iter().filter(|file| file.words.iter().any(|word| word == name));
     match (named.next(), named.next(), files) {
         (Some(one), None, _) | (None, _, [one]) => Some(one),
@@ -85,10 +85,9 @@ mod tests {
         let told: Vec<(usize, &str)> = found.iter().map(|f| (f.line, f.text.as_str())).collect();
         let first = "[global]\ndirect=1\ntime_based\n[a]  # all\nrw = randread\n";
         assert_eq!(told, [(3, first), (13, "[b]\nsize=1g\n")]);
-        let files: Vec<&PastedJobFile> = found.iter().collect();
-        let line = |files: &[&PastedJobFile], name: &str| called(files, name).map(|file| file.line);
-        assert_eq!(line(&files, "b.fio"), Some(13));
-        assert_eq!(line(&files, "c.fio"), None, "one of the two");
-        assert_eq!(line(&files[..1], "c.fio"), Some(3));
+        let line = |files: &[PastedJobFile], name: &str| called(files, name).map(|file| file.line);
+        assert_eq!(line(&found, "b.fio"), Some(13));
+        assert_eq!(line(&found, "c.fio"), None, "one of the two");
+        assert_eq!(line(&found[..1], "c.fio"), Some(3));
     }
 }

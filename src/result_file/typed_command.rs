@@ -4,6 +4,7 @@
 //! the text holds too: others are on another machine.
 
 use std::cell::Cell;
+use std::slice;
 
 use super::pasted_job_files::{self, PastedJobFile};
 use crate::fio::command::Surroundings;
@@ -92,7 +93,7 @@ fn all_asked(bytes: &[u8]) -> Vec<Asked> {
     let mut all = commands(bytes, &files);
     for file in &files {
         let called = all.iter().any(|asked| asked.file == Some(file.line));
-        let jobs = jobs(&["jobs".to_string()], &[file]).filter(|_| !called);
+        let jobs = jobs(&["jobs".to_string()], slice::from_ref(file)).filter(|_| !called);
         all.extend(jobs.map(|(jobs, of)| Asked { line: file.line, file: of, jobs }));
     }
     all.sort_by_key(|asked| asked.line);
@@ -105,7 +106,7 @@ fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
     let mut open: Option<String> = None;
     for line in text_read::lines(bytes) {
         let text = line.text.trim_end();
-        let above: Vec<&PastedJobFile> = files.iter().filter(|file| file.line < line.number).collect();
+        let above = &files[..files.partition_point(|file| file.line < line.number)];
         let mut command = match open.take() {
             Some(begun) => begun + " " + text.trim_start(),
             None => match begin(text, !above.is_empty()) {
@@ -120,7 +121,7 @@ fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
         }
         if command.len() < LONGEST_LINE
             && let Some(words) = words(&command)
-            && let Some((jobs, file)) = jobs(&words, &above)
+            && let Some((jobs, file)) = jobs(&words, above)
         {
             found.push(Asked { line: line.number, file, jobs });
         }
@@ -148,7 +149,7 @@ fn begin(text: &str, files: bool) -> Option<&str> {
 }
 
 /// The jobs of a command that calls at most one job file, one of those that were pasted, with the line of that file.
-fn jobs(words: &[String], files: &[&PastedJobFile]) -> Option<(Jobs, Option<usize>)> {
+fn jobs(words: &[String], files: &[PastedJobFile]) -> Option<(Jobs, Option<usize>)> {
     let called = Cell::new(None);
     let file = |name: &str| match pasted_job_files::called(files, name) {
         Some(file) => {
@@ -216,6 +217,7 @@ mod tests {
         assert!(options.contains(&("direct".into(), "1".into())), "{options:?}");
         assert!(options.contains(&("time_based".into(), String::new())), "{options:?}");
     }
+
     #[test]
     fn a_job_file_above_its_report_is_read_with_the_command_that_calls_it() {
         let file = "$ cat a.fio\n[global]\ndirect=1\n[a]\nrw=randread\nsize=64m\n";

@@ -310,16 +310,15 @@ impl Judge<'_> {
         let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
         let found = of_figures(self.record, self.step, self.diagnosis);
         let others = blocker::traffic_of_others(self.diagnosis, &claim, summary.block);
-        let all = own.chain(found).chain(others).chain(self.of_memory());
-        if let Some((code, message, advice)) = { all }.find(|(code, ..)| !spared(code)) {
-            let buffered = [codes::BUFFERED, codes::BUFFERED_WRITES].contains(&code);
-            let command = match &self.step.reported {
-                None if buffered => self.direct_command(Shows::Rate),
+        let mut all = own.chain(found).chain(others).chain(self.of_memory());
+        if let Some((code, message, advice)) = all.find(|(code, ..)| !spared(code)) {
+            let command = match (&self.step.reported, code) {
                 // No other load is let through either.
-                Some(_) => {
-                    Some(()).filter(|_| code != codes::ABOVE_THE_DISK).and_then(|()| self.better(Shows::Rate))
-                }
-                None => (code == codes::GENERATOR_LIMITED).then(|| reach::more_jobs(self)).flatten(),
+                (Some(_), codes::ABOVE_THE_DISK) => None,
+                (Some(_), _) => self.better(Shows::Rate),
+                (None, codes::BUFFERED | codes::BUFFERED_WRITES) => self.direct_command(Shows::Rate),
+                (None, codes::GENERATOR_LIMITED) => reach::more_jobs(self),
+                (None, _) => None,
             };
             return invalid(code, blocker::reason(message, advice), command);
         }

@@ -71,7 +71,7 @@ pub(super) fn by_small_range(s: &Summary, conditions: &Conditions, sold: Option<
     let left_out = part
         .filter(|_| s.range.is_none_or(|whole| whole.0 == 0 || range < whole))
         .map_or(String::new(), |part| format!(", since {} leaves out the rest", part.words()));
-    let assumed = if matches!(conditions.size, Known::Assumed { .. }) { " (assumed)" } else { "" };
+    let assumed = if conditions.size.is_assumed() { " (assumed)" } else { "" };
     (times >= TIMES).then(|| {
         format!(
             "the load went over {range}{assumed} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",

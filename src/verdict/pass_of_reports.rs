@@ -111,13 +111,14 @@ impl KeptFigure<'_> {
     /// Requests of the run that the disk did not complete. The writes between flushes may wait in the page cache, but each flush writes.
     fn missing_at_the_disk(&self) -> Option<String> {
         if let Some(flushes) = self.flushes {
-            let (_, told) = missing_flushes(self.s, flushes.flushes()?, self.reported.device.as_ref()?)?;
+            let told = missing_flushes(self.s, flushes.flushes()?, self.reported.device.as_ref()?)?;
             return Some(format!(
                 "the limit is kept, but {told}: memory may hold what was flushed, as in a filesystem in memory, or another disk took it; write to \
                  a filesystem on the volume"
             ));
         }
-        if let Some((_, told)) = missing_reads(self.s).or_else(|| reads_in_doubt(self.s)) {
+        let reads = missing_reads(self.s).map(|(_, told)| told);
+        if let Some(told) = reads.or_else(|| reads_in_doubt(self.s)) {
             return Some(format!(
                 "the mean is met, but {told}: memory may have answered them, or blocks that were never written; write the whole range once, and read it with direct I/O"
             ));
@@ -178,7 +179,12 @@ pub(super) fn without_the_quick(reported: &ReportedStep) -> Option<String> {
 
 /// The share of the run for which the longest I/O took longer than the mean; 0 where the report does not tell it.
 pub(super) fn longest_share(s: &Summary) -> f64 {
-    let waited = s.max.unwrap_or_default().as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9;
+    share_beyond_the_mean(s, s.max.unwrap_or_default(), s.mean_ns.unwrap_or(0.0))
+}
+
+/// The share of the run for which a latency lasts longer than a mean in nanoseconds; 0 where the report does not tell how long it ran.
+fn share_beyond_the_mean(s: &Summary, longest: Nanos, mean_ns: f64) -> f64 {
+    let waited = longest.as_seconds() - mean_ns / 1e9;
     s.window.filter(|w| w.0 > 0).map_or(0.0, |window| (waited / window.as_seconds()).clamp(0.0, 1.0))
 }
 
@@ -193,22 +199,25 @@ struct Hole {
 impl Hole {
     /// Of the longest I/O, where it waited for more than the `allowed` share of the run. Where requests wait in a queue, all of them take long.
     fn of_longest(s: &Summary, allowed: f64) -> Option<Hole> {
-        let (longest, seconds) = (s.max?, s.window.unwrap_or_default().as_seconds());
-        let share = longest_share(s);
-        (share > allowed).then(|| Hole {
-            share,
-            words: format!(
-                "the longest I/O took {longest}, {} % of the run, in which the volume may have delivered nothing",
-                significant(100.0 * longest.as_seconds() / seconds)
-            ),
-        })
+        Hole::of_wait("I/O", s.max?, s.mean_ns.unwrap_or(0.0), s, allowed)
     }
 
     /// Of the longest flush, during which its job did nothing else.
     fn of_flush(flushes: &ReportedLatency, s: &Summary, allowed: f64) -> Option<Hole> {
-        let (mean_ns, max) = (Some(flushes.mean), Some(flushes.max));
-        Hole::of_longest(&Summary { max, mean_ns, window: s.window, ..Summary::default() }, allowed)
-            .map(|hole| Hole { words: hole.words.replacen("longest I/O", "longest flush", 1), ..hole })
+        Hole::of_wait("flush", flushes.max, flushes.mean, s, allowed)
+    }
+
+    /// Of the longest of what took `mean_ns` nanoseconds in the mean.
+    fn of_wait(what: &str, longest: Nanos, mean_ns: f64, s: &Summary, allowed: f64) -> Option<Hole> {
+        let share = share_beyond_the_mean(s, longest, mean_ns);
+        let seconds = s.window.unwrap_or_default().as_seconds();
+        (share > allowed).then(|| Hole {
+            share,
+            words: format!(
+                "the longest {what} took {longest}, {} % of the run, in which the volume may have delivered nothing",
+                significant(100.0 * longest.as_seconds() / seconds)
+            ),
+        })
     }
 
     /// Of samples that are missing for more than the `allowed` share of the run.
