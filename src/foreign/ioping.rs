@@ -1,9 +1,10 @@
-//! ioping: its text, and the plain numbers of `-p` and `-B`.
+//! ioping: its text, its JSON, and the plain numbers of `-p` and `-B`.
 //!
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
 //! reciprocal of the latency. Each write is flushed, and its time contains the flush, unless `-C` is given.
 
 use super::ioping_call::{IopingCall, IopingWay, Place, pause};
+use super::ioping_json::{IopingEvent, IopingJson, IopingObject};
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, LeftOut, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures,
@@ -24,6 +25,18 @@ pub struct IopingReader {
     requests: IopingRequests,
     totals: Option<IopingTotals>,
     rows: IopingRows,
+    json: IopingJson,
+    list: Option<IopingList>,
+}
+
+/// What a list of JSON tells beside requests and statistics.
+#[derive(Default)]
+struct IopingList {
+    /// The time of the first object.
+    began: Option<String>,
+    /// The statistics that were read last: of a period, or of all.
+    last: Option<[u64; 10]>,
+    ended: bool,
 }
 
 /// Requests that were printed one by one.
@@ -77,8 +90,9 @@ struct IopingRows {
 
 impl LineReader for IopingReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        self.json(line, true, found);
         let text = line.trim();
-        if text.is_empty() {
+        if text.is_empty() || self.json.is_within() {
             return;
         }
         if let Some(rest) = text.strip_prefix("--- ")
@@ -129,20 +143,92 @@ impl LineReader for IopingReader {
         }
     }
 
+    fn goes_on(&mut self, piece: &str, found: &mut ForeignReports) {
+        self.json(piece, false, found);
+    }
+
     fn end(&mut self, found: &mut ForeignReports) {
         self.close(None, found);
     }
 }
 
 impl IopingReader {
+    /// A piece of the text, which may be one of JSON.
+    fn json(&mut self, piece: &str, first: bool, found: &mut ForeignReports) {
+        for event in self.json.read(piece, first) {
+            match (event, &mut self.list) {
+                (IopingEvent::Object(object), _) => self.object(&object, found),
+                (IopingEvent::End, Some(list)) => {
+                    list.ended = true;
+                    self.close(None, found);
+                }
+                (IopingEvent::End, None) => {}
+            }
+        }
+    }
+
+    /// An object of a list. One of another target is of another run.
+    fn object(&mut self, object: &IopingObject, found: &mut ForeignReports) {
+        let path = &object.target.path;
+        let again =
+            object.io.as_ref().is_some_and(|io| self.requests.number.is_some_and(|n| io.request <= n));
+        let other = self.requests.target.as_ref().is_some_and(|target| target != path);
+        let of_text =
+            self.list.is_none() && (self.totals.is_some() || self.requests.count + self.rows.count > 0);
+        if of_text || again || other {
+            self.close(None, found);
+        }
+        let list = self.list.get_or_insert_default();
+        list.began.get_or_insert_with(|| object.localtime.clone().unwrap_or_default());
+        self.requests.target = Some(path.clone());
+        if let Some(io) = &object.io {
+            let way = if io.operation == "write" { IopingWay::Write } else { IopingWay::Read };
+            self.requests.number = Some(io.request);
+            self.requests.block = Some(Bytes(io.size));
+            self.requests.add_way(way);
+            if !io.ignored {
+                self.requests.add_time(io.time);
+            }
+        } else if let Some(row) = object.row().filter(fits)
+            && let Some(before) = list.last.replace(row)
+        {
+            self.rows.add(&before);
+        }
+    }
+
+    /// What a list came to. Its last statistics are of the whole run; where its end is missing, those that count all that stands before them.
+    fn end_of_list(&mut self) -> Option<IopingList> {
+        let mut list = self.list.take()?;
+        if let Some(last) = list.last {
+            list.ended |= match self.rows.periods {
+                0 => last[0] == self.requests.count,
+                _ => self.rows.are_within(&last),
+            };
+            if list.ended {
+                self.rows.replace_by(&last);
+            } else {
+                self.rows.add(&last);
+            }
+        }
+        Some(list)
+    }
+
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
     fn close(&mut self, end: Option<ReportedLatency>, found: &mut ForeignReports) {
-        let seen = std::mem::take(self);
+        let json = std::mem::take(&mut self.json);
+        let mut seen = std::mem::take(self);
+        self.json = json;
+        let list = seen.end_of_list();
         self.call = seen.call.clone().filter(|call| call.looped);
         let call = seen.call.as_ref();
         let raw = seen.totals.is_none() && seen.rows.periods > 0;
-        let form = if raw { ReportForm::Raw } else { ReportForm::Text };
+        let form = match (&list, raw) {
+            (Some(_), _) => ReportForm::Json,
+            (None, true) => ReportForm::Raw,
+            (None, false) => ReportForm::Text,
+        };
         let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", form);
+        report.written = list.as_ref().and_then(|list| list.began.as_deref().and_then(moment));
         let (mut figures, way) = match (&seen.totals, end) {
             (Some(totals), end) => {
                 if end.is_none() {
@@ -150,7 +236,13 @@ impl IopingReader {
                 }
                 (totals.figures(end), totals.way)
             }
-            (None, _) if raw => (seen.rows.figures(), None),
+            (None, _) if raw => {
+                if list.is_some_and(|list| !list.ended) {
+                    report.partial =
+                        Some("ioping's list has no end: its last statistics may be missing".into());
+                }
+                (seen.rows.figures(), None)
+            }
             (None, _) if seen.requests.count > 0 => {
                 report.partial = Some("it breaks off before ioping's statistics".into());
                 (seen.requests.figures(), None)
@@ -333,17 +425,26 @@ impl IopingRequests {
         for (arrow, way) in ARROWS {
             if let Some((size, _)) = head.split_once(arrow) {
                 self.block = printed::size(size.trim_end_matches("bytes").trim()).or(self.block);
-                let alike = self.way.is_none_or(|before| before == way);
-                self.way = Some(if alike { way } else { IopingWay::Both });
+                self.add_way(way);
                 break;
             }
         }
         if !warm_up {
-            self.min = if self.count == 0 { time.0 } else { self.min.min(time.0) };
-            self.max = self.max.max(time.0);
-            self.sum += time.0 as f64;
-            self.count += 1;
+            self.add_time(time.0);
         }
+    }
+
+    fn add_way(&mut self, way: IopingWay) {
+        let alike = self.way.is_none_or(|before| before == way);
+        self.way = Some(if alike { way } else { IopingWay::Both });
+    }
+
+    /// A time in nanoseconds that counts.
+    fn add_time(&mut self, time: u64) {
+        self.min = if self.count == 0 { time } else { self.min.min(time) };
+        self.max = self.max.max(time);
+        self.sum += time as f64;
+        self.count += 1;
     }
 
     /// Of the requests that were printed, where the statistics are missing.
@@ -444,18 +545,22 @@ fn row(line: &str) -> Option<[u64; 10]> {
     let mut row = [0; 10];
     let mut words = line.split(' ');
     for column in &mut row {
-        *column = printed::whole(words.next()?).filter(|n| *n < 1 << 60)?;
+        *column = printed::whole(words.next()?)?;
     }
-    let [n, time, rate, _, min, mean, max, _, all, all_time] = row;
+    (words.next().is_none() && fits(&row)).then_some(row)
+}
+
+/// Whether the columns can be of one period.
+fn fits(row: &[u64; 10]) -> bool {
+    let [n, time, rate, _, min, mean, max, _, all, all_time] = *row;
     let by_time = n as f64 * 1e9 / time.max(1) as f64;
-    let fits = words.next().is_none()
+    row.iter().all(|n| *n < 1 << 60)
         && n > 0
         && n <= all
         && time <= all_time
         && min <= mean
         && mean <= max
-        && (by_time - rate as f64).abs() <= 1.0 + 0.01 * by_time;
-    fits.then_some(row)
+        && (by_time - rate as f64).abs() <= 1.0 + 0.01 * by_time
 }
 
 impl IopingRows {
@@ -473,6 +578,23 @@ impl IopingRows {
         let least = if self.periods == 1 { bytes } else { least.min(bytes) };
         self.rates = (least, most.max(bytes), sum + bytes, squares + bytes * bytes);
         self.deviation = if self.periods == 1 { deviation as f64 } else { 0.0 };
+    }
+
+    /// Whether the columns count all that was added, and more, or the same.
+    fn are_within(&self, row: &[u64; 10]) -> bool {
+        let [n, time, _, _, min, _, max, _, all, all_time] = *row;
+        let more = time as f64 >= self.time && all_time as f64 >= self.all.1;
+        n >= self.count && all >= self.all.0 && more && min <= self.min && max >= self.max
+    }
+
+    /// The columns are of all periods. How their rates differ stays known.
+    fn replace_by(&mut self, row: &[u64; 10]) {
+        let (rates, periods) = (self.rates, self.periods);
+        *self = IopingRows::default();
+        self.add(row);
+        if periods > 0 {
+            (self.rates, self.periods) = (rates, periods);
+        }
     }
 
     fn figures(&self) -> ReportedFigures {
@@ -512,6 +634,11 @@ const ARROWS: [(&str, IopingWay); 4] = [
     (" from ", IopingWay::Read),
     (" to ", IopingWay::Write),
 ];
+
+/// A moment of JSON, `2026-11-26T16:23:25+0000`, in UTC.
+fn moment(text: &str) -> Option<String> {
+    jiff::Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok().map(|at| at.to_string())
+}
 
 /// The target of a request, and its number.
 fn target_and_number(head: &str) -> (Option<String>, Option<u64>) {

@@ -12,6 +12,7 @@ mod diskspd_xml;
 mod iometer;
 mod ioping;
 mod ioping_call;
+mod ioping_json;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;

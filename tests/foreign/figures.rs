@@ -258,6 +258,50 @@ fn plain_numbers_of_ioping_are_read() {
 }
 
 #[test]
+fn the_json_of_ioping_is_read_whole_and_in_part() {
+    let whole = report("ioping-json.txt");
+    assert_eq!(
+        (whole.form, whole.written.as_deref()),
+        (Some(ReportForm::Json), Some("2026-11-26T16:27:25Z"))
+    );
+    let step = run("ioping-json.txt");
+    let (f, c) = (step.read.as_ref().unwrap(), &step.conditions);
+    assert_eq!((f.ios.said(), f.bytes, c.direct.said()), (Some(&4), Bytes::kib(16), Some(&true)));
+    near(f.iops.clone(), 794.0, 0);
+    let of_all = run("ioping-json-periods.txt").read.unwrap();
+    // The last statistics are those of all periods, and are not added to them.
+    let l = of_all.latency().unwrap().1;
+    assert_eq!((of_all.ios.said(), l.min, l.max), (Some(&499), Nanos(27_194), Nanos(1_071_102)));
+    near(of_all.iops.clone(), 7920.2, 1);
+    assert_eq!(of_all.rate_spread.unwrap().samples.get(), Some(4));
+
+    let text = |name: &str| std::fs::read_to_string(format!("tests/fixtures/foreign/{name}")).unwrap();
+    let read = |text: &str| volproof::foreign::reports(text.as_bytes()).reports;
+    // Without its line breaks, and a list on one line after another.
+    let flat = text("ioping-json.txt").split_once('\n').unwrap().1.replace('\n', "");
+    let found = read(&format!("{flat}\n{flat}\n{}", flat.replace("\"read\"", "\"write\"")));
+    assert_eq!(found.len(), 3);
+    assert!(found[..2].iter().all(|r| r.runs[0].read == step.read && r.partial.is_none()));
+    assert_eq!(found[2].runs[0].write, step.read);
+    // A list that breaks off: after some requests, after some periods.
+    for (name, end, ios) in [
+        ("ioping-json.txt", r#""request": 4"#, 2),
+        ("ioping-json.txt", r#""stat": {"#, 4),
+        ("ioping-json-periods.txt", r#""count": 499"#, 400),
+    ] {
+        let text = text(name);
+        let found = read(&text[..text.find(end).unwrap()]);
+        let report = &found[0];
+        assert_eq!(report.runs[0].read.as_ref().unwrap().ios.get(), Some(ios), "{name} to {end}");
+        assert!(report.partial.is_some(), "{name} to {end}");
+    }
+    // Braces of another program around it are none of its own.
+    let noise = "{\n  \"a\": {\n\"";
+    let found = read(&format!("{noise}\n{}{noise}", text("ioping-json.txt")));
+    assert_eq!((found.len(), &found[0].runs[0].read), (1, &step.read));
+}
+
+#[test]
 fn methods_of_pg_test_fsync_are_durable_writes_without_percentiles() {
     let report = report("pg_test_fsync.txt");
     assert_eq!((report.runs.len(), &report.partial), (16, &None));

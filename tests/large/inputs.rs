@@ -185,11 +185,29 @@ fn fio_terse(n: usize) -> String {
     })
 }
 
-/// ioping with so many requests one by one.
+/// ioping with so many requests of one run, one by one.
 fn ioping_requests(n: usize) -> String {
+    let text = fixture("foreign/ioping-direct.txt");
+    let (head, last) = text.rsplit_once(": request=").unwrap();
+    let row = text.lines().find(|line| line.contains("request=2")).unwrap();
+    let rows = (0..n * 10).map(|i| row.replace("request=2", &format!("request={}", i + 1000)) + "\n");
+    format!("{head}: request={}", last.replacen('\n', &("\n".to_string() + &rows.collect::<String>()), 1))
+}
+
+/// ioping with requests that have one number, each of a run of its own.
+fn ioping_runs(n: usize) -> String {
     let text = fixture("foreign/ioping-direct.txt");
     let row = text.lines().find(|line| line.contains("request=2")).unwrap().to_string() + "\n";
     text.replacen(&row, &row.repeat(n * 10), 1)
+}
+
+/// ioping's JSON with so many requests of one run.
+fn ioping_json(n: usize) -> String {
+    let text = fixture("foreign/ioping-json.txt");
+    let row = text.split_once("[{").unwrap().1.split_once("},{").unwrap().0;
+    let rows = (0..n).map(|i| row.replace("\"request\": 1", &format!("\"request\": {}", i + 1000)) + "},{");
+    let (head, last) = text.rsplit_once("},{").unwrap();
+    format!("{head}}},{{{}{last}", rows.collect::<String>())
 }
 
 /// Braces and quotes that never close.
@@ -275,7 +293,7 @@ const fn settings(name: &'static str, rows: Rows) -> Input {
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [Input; 32] = [
+pub const INPUTS: [Input; 34] = [
     all("a fleet of many machines", machines),
     all("a fleet of many steps", machines_of_steps),
     all("a Record of many steps", record_of_steps),
@@ -301,6 +319,9 @@ pub const INPUTS: [Input; 32] = [
     all("fio's text, groups", |n| fixture("fio/3.33-groups.txt").repeat(n.div_ceil(4))),
     jobs("fio's terse lines", fio_terse),
     all("ioping, many requests", ioping_requests),
+    all("ioping, JSON", ioping_json),
+    // Ten runs are one row here.
+    Input { kept: 103, steps: 103, ..reports("ioping, many runs", ioping_runs) },
     reports("dd", |n| fixture("foreign/dd-direct.txt").repeat(n)),
     reports("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
     reports("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
