@@ -8,6 +8,8 @@
 mod bucket_layout;
 mod sparse;
 
+use std::ops::Range;
+
 use crate::unit::{Nanos, total};
 
 use bucket_layout::{BITS, PER_OCTAVE};
@@ -18,6 +20,8 @@ pub use sparse::StoredHistogram;
 #[derive(Clone)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
+    /// No bucket outside holds a sample; those of `min` and `max` are within.
+    used: Range<usize>,
     min: u64,
     max: u64,
     sum: u64,
@@ -38,7 +42,7 @@ impl Histogram {
     /// An empty histogram.
     pub fn new() -> Histogram {
         let counts = vec![0u64; BUCKETS].into_boxed_slice().try_into().expect("length is BUCKETS");
-        Histogram { counts, min: u64::MAX, max: 0, sum: 0 }
+        Histogram { counts, used: BUCKETS..0, min: u64::MAX, max: 0, sum: 0 }
     }
 
     /// Counts one latency.
@@ -84,55 +88,70 @@ impl Histogram {
     #[inline(never)]
     fn lower(&mut self, ns: u64) {
         self.min = ns;
+        self.use_bucket(bucket(ns));
     }
 
     #[cold]
     #[inline(never)]
     fn raise(&mut self, ns: u64) {
         self.max = ns;
+        self.use_bucket(bucket(ns));
+    }
+
+    fn use_bucket(&mut self, index: usize) {
+        self.used = self.used.start.min(index)..self.used.end.max(index + 1);
     }
 
     /// Counts `n` equal latencies.
     pub fn record_n(&mut self, latency: Nanos, n: u64) {
         if n > 0 {
-            add(&mut self.counts[bucket(latency.0)], n);
-            add(&mut self.sum, latency.0.saturating_mul(n));
-            self.min = self.min.min(latency.0);
-            self.max = self.max.max(latency.0);
+            let index = bucket(latency.0);
+            add(&mut self.counts[index], n);
+            self.extend(latency.0, latency.0, latency.0.saturating_mul(n));
         }
     }
 
     /// Adds all samples of another histogram; exact.
     pub fn merge(&mut self, other: &Histogram) {
-        for (a, b) in self.counts.iter_mut().zip(other.counts.iter()) {
-            add(a, *b);
+        for (index, n) in other.nonzero() {
+            add(&mut self.counts[index], n);
+            self.use_bucket(index);
         }
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        add(&mut self.sum, other.sum);
+        if !other.is_empty() {
+            self.extend(other.min, other.max, other.sum);
+        }
     }
 
     /// Adds all samples of a stored histogram; exact.
     pub fn merge_sparse(&mut self, other: &StoredHistogram) {
         for (index, n) in other.buckets() {
             add(&mut self.counts[index], n);
+            self.use_bucket(index);
         }
         if !other.is_empty() {
-            self.min = self.min.min(other.min.0);
-            self.max = self.max.max(other.max.0);
-            add(&mut self.sum, other.sum.0);
+            self.extend(other.min.0, other.max.0, other.sum.0);
         }
+    }
+
+    /// Takes the extremes and the sum of samples that were counted.
+    fn extend(&mut self, min: u64, max: u64, sum: u64) {
+        (self.min, self.max) = (self.min.min(min), self.max.max(max));
+        self.use_bucket(bucket(min));
+        self.use_bucket(bucket(max));
+        add(&mut self.sum, sum);
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
-        (self.min, self.max, self.sum) = (u64::MAX, 0, 0);
+        if let Some(used) = self.counts.get_mut(self.used.clone()) {
+            used.fill(0);
+        }
+        (self.used, self.min, self.max, self.sum) = (BUCKETS..0, u64::MAX, 0, 0);
     }
 
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        total(self.counts.iter().copied())
+        total(self.nonzero().map(|(_, n)| n))
     }
 
     /// True when nothing was recorded.
@@ -194,7 +213,7 @@ impl Histogram {
 
     /// Buckets that hold samples, in ascending order, with their counts.
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(i, c)| (i, *c))
+        self.used.clone().map(|i| (i, self.counts[i])).filter(|(_, n)| *n > 0)
     }
 
     /// The stored form.
