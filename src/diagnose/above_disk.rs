@@ -28,11 +28,13 @@ struct AboveTheDisk {
 }
 
 impl AboveTheDisk {
-    /// Of direct I/O alone: writes through the page cache wait there for their turn.
+    /// Of direct I/O, and of reads that the disk counted: writes through the page cache wait there for their turn.
     fn of(case: &DiagnosisCase<'_>) -> Option<AboveTheDisk> {
         let s = &case.summary;
         let own_work = s.busiest_thread.is_some_and(|busy| busy >= SATURATED);
-        if s.direct != Some(true) || s.flushes.is_some() || own_work {
+        let at_the_disk = s.direct == Some(true)
+            || s.direct.is_none() && s.read_counts.is_some() && s.write_counts.is_none();
+        if !at_the_disk || s.flushes.is_some() || own_work {
             return None;
         }
         let (disk, device) = (s.disk_time?, s.device?);

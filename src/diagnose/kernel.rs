@@ -18,8 +18,8 @@ const FAST: f64 = 100_000.0;
 
 /// The load threads were the limit.
 ///
-/// `proven` for one thread: it was on its CPU and hence did not wait for the volume. `likely` for several threads: the busiest one says
-/// nothing about the others. `likely` as well for a CPU that was busy by what a report says of the machine: the work may be of others.
+/// `proven` for one thread that sleeps while it waits: it was on its CPU and hence did not wait for the volume. `likely` where a report does not tell
+/// whether it polled, which keeps a CPU busy as well. `likely` for several threads: the busiest one says nothing about the others. `likely` as well for a CPU that was busy by what a report says of the machine: the work may be of others.
 pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     // A polling thread is always on its CPU.
@@ -27,11 +27,15 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let Some(busy) = s.busiest_thread.filter(|b| *b >= SATURATED) else { return busy_cpu(s) };
-    let confidence = if s.jobs == Some(1.0) { Confidence::Proven } else { Confidence::Likely };
+    let sleeps = s.polling == Some(false);
+    let confidence = if s.jobs == Some(1.0) && sleeps { Confidence::Proven } else { Confidence::Likely };
     let mut finding = Finding::new(
         codes::GENERATOR_LIMITED,
         confidence,
-        "A load thread was busy all the time: the machine was measured, not the volume.",
+        match sleeps {
+            true => "A load thread was busy all the time: the machine was measured, not the volume.",
+            false => "A load thread was busy all the time: the machine was measured, not the volume, unless the thread polled.",
+        },
         match case.run.is_some_and(|run| run.step.evidence.steal_share() > STOLEN) {
             true => "the host took CPU time away too: repeat at another time, or on an instance with dedicated CPUs",
             false => "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",

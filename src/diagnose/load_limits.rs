@@ -46,7 +46,8 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let left = busy.filter(|_| s.asked == Some(jobs)).map(|busy| (time - busy).max(0.0));
     let (count, counted) = match (f.count, left) {
         (Some(n), _) => (n, true),
-        (None, Some(left)) => (left / f.mean_ns, false),
+        // No more than one comes behind an I/O.
+        (None, Some(left)) => ((left / f.mean_ns).min(s.ios.unwrap_or(f64::INFINITY)), false),
         (None, None) => return None,
     };
     let under_way = count * f.mean_ns / window.0 as f64;
@@ -59,13 +60,15 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     let mean = Nanos(f.mean_ns as u64);
     let alone = s.asked == Some(jobs);
+    let own_pace = s.pauses.is_some()
+        || s.offered.zip(s.iops).is_some_and(|(offered, x)| (x / offered - 1.0).abs() <= KEPT);
     let headline = if !alone && all.is_some() {
         format!(
             "Of the requests in flight {} % are flushes, {mean} each: {} are under way at any time.",
             significant(share * 100.0),
             significant(under_way)
         )
-    } else if share < MOSTLY_FLUSHES {
+    } else if share < MOSTLY_FLUSHES || own_pace && share <= 1.02 {
         format!("Flushes take {} % of the time, {mean} each.", significant(share * 100.0))
     } else if share <= 1.02 {
         format!(
@@ -74,8 +77,9 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
         )
     } else {
         format!(
-            "{} flushes were under way at any time, {mean} each: they set the pace.",
-            significant(under_way)
+            "{} flushes were under way at any time, {mean} each{}.",
+            significant(under_way),
+            if own_pace { "" } else { ": they set the pace" }
         )
     };
     let mut finding = Finding::new(

@@ -156,6 +156,12 @@ pub struct Summary {
     pub write_counts: Option<DirectionCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
+    /// Share of their time for which load threads waited to submit ([`ReportedStep::share_waiting_to_submit`]), where that is half of it or more.
+    ///
+    /// [`ReportedStep::share_waiting_to_submit`]: crate::record::ReportedStep::share_waiting_to_submit
+    pub waits_to_submit: Option<f64>,
+    /// Load threads poll for completions, so that they are always on their CPU; absent where that is not told.
+    pub polling: Option<bool>,
     /// Share of its time for which the busiest CPU had work, 0 to 1, by a report that tells it of the machine.
     pub busiest_cpu: Option<f64>,
     /// The offered rate, under a schedule.
@@ -416,6 +422,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         read_counts: None,
         write_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
+        polling: conditions.polling.get(),
+        waits_to_submit: None,
         busiest_cpu: None,
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         pace: None,

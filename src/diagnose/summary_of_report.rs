@@ -10,6 +10,9 @@ use crate::sample::Direction;
 use crate::stats::little;
 use crate::unit::{self, Bytes, Nanos};
 
+/// A load thread that waits to submit for this share of its time does its I/Os one after another.
+const WAITS_TO_SUBMIT: f64 = 0.5;
+
 /// The figures of a report, as far as the rules need them.
 pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
     let parts = reported.parts();
@@ -67,6 +70,8 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         read_counts: of_direction(reported, Direction::Read),
         write_counts: of_direction(reported, Direction::Write),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+        polling: conditions.polling.get(),
+        waits_to_submit: reported.share_waiting_to_submit().filter(|share| *share >= WAITS_TO_SUBMIT),
         busiest_cpu: reported.busiest_cpu,
         offered: conditions.offered(),
         pace: pace.and_then(|p| p.rate_option.clone()),

@@ -389,6 +389,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
         || mean <= 0.0
         || others
         || super::lapse_findings::stalls_much(case)
+        || super::lapse_findings::on_off(case).is_some()
     {
         return None;
     }

@@ -70,7 +70,7 @@ pub(super) fn impossible(case: &DoubtCase<'_>) -> Option<Doubt> {
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
     let out = if reported.impossible.is_empty() { "" } else { "; what rests on them is left out" };
     Some(Doubt::new(
-        if reported.rate_impossible || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
+        if reported.are_impossible() || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
         "impossible-figures",
         format!("the report holds figures that cannot be: {}{more}{out}", shown.join("; ")),
         match case.reported.as_ref().map(|t| t.program) {
@@ -204,10 +204,12 @@ fn what_memory_did(t: &ReportOfStep<'_>) -> String {
 /// The report does not say whether the load went through the page cache, and its figures do not exclude it.
 pub(super) fn cache_unknown(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.is_unknown())?;
-    // Requests that the kernel took at once, and that then waited side by side, bypassed the cache.
+    // Requests that the kernel took at once, and that then waited side by side, bypassed the cache. One that waits for those before it to be
+    // submitted has a small share of submission too.
     let handed_over = |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < 0.1);
-    let side_by_side =
-        t.summary.in_flight.is_some_and(|n| n >= 2.0) && t.report.parts().iter().any(handed_over);
+    let side_by_side = t.summary.in_flight.is_some_and(|n| n >= 2.0)
+        && t.summary.waits_to_submit.is_none()
+        && t.report.parts().iter().any(handed_over);
     (!side_by_side).then(|| {
         Doubt::new(
             Severity::Note,

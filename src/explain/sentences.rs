@@ -258,6 +258,10 @@ pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<Stri
             true,
             "the law holds for what fio counts as in flight: it took completions late, and the volume had fewer".into(),
         ),
+        r if (r - 1.0).abs() <= 0.05 + edges && s.waits_to_submit.is_some() && s.direct != Some(true) => (
+            true,
+            "the law holds for what fio counts as in flight: the threads mostly waited to submit, one I/O after the other, as through the page cache".into(),
+        ),
         r if (r - 1.0).abs() <= 0.05 + edges => {
             (true, "the law holds, the queue was full all the time".into())
         }

@@ -79,6 +79,7 @@ impl Job {
             block: block_ranges(self).map(|(low, high)| (Bytes(low), Bytes(high))),
             engine: self.engine().to_string(),
             depth: self.int("iodepth").unwrap_or(1).max(1) as u32,
+            laid_out: None,
         }
     }
 

@@ -48,7 +48,8 @@ const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2",
 /// A queue in which this share of its depth is left has been kept full.
 const KEPT_FULL: f64 = 0.9;
 /// Options of engines that keep a CPU busy whatever the volume does.
-const POLLING: [&str; 6] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll", "userspace_reap"];
+const POLLING: [&str; 6] =
+    ["hipri", "sqthread_poll", "hipri_percentage", "iopoll", "userspace_reap", "busy_poll"];
 
 /// Conditions of a row, or of several that are one run, as `fio::runs` merges them.
 pub fn of(output: &Output, job: &OutputRow) -> Conditions {
@@ -69,11 +70,18 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
         c.engine = c.engine.or(|| said(&header.engine).into());
         c.iodepth = c.iodepth.or(|| Some(header.depth).filter(|n| *n > 0).into());
         c.block = c.block.or(|| range.into());
+        c.size = c.size.or(|| match header.laid_out {
+            Some(size) => Known::assumed(size, "the files that fio laid out"),
+            None => Known::Unknown,
+        });
     }
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
         // volproof's null engine plays a device where it simulates one.
-        c.null_engine = (!OF_A_VOLUME.contains(&engine.as_str()) && !is_simulated(job)).into();
+        c.null_engine = if is_simulated(job) { false.into() } else { drives_none(engine) };
+        if polls_by_itself(engine) == Known::Said(true) {
+            c.polling = true.into();
+        }
         if engine == "mmap" {
             c.direct = Known::assumed(false, "ioengine=mmap reads and writes memory");
         }
@@ -162,7 +170,7 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         block: shared(given("bs"), all.block, why).or(|| block),
         engine: shared(given("ioengine"), all.engine, why),
         blocking: shared(given("ioengine"), Known::from(ONE_AT_A_TIME.contains(&asked.engine())), why),
-        null_engine: ([&asked, &shown].iter().any(|job| !OF_A_VOLUME.contains(&job.engine()))
+        null_engine: ([&asked, &shown].iter().any(|job| drives_none(job.engine()) == Known::Said(true))
             && !is_simulated(job))
         .into(),
         iodepth: shared(given("iodepth"), all.iodepth, why),
@@ -259,11 +267,14 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         block: block.into(),
         engine: asked.engine().to_string().into(),
         // To wait for no completion is to ask again and again.
-        polling: (POLLING.iter().any(on)
-            || POLLING.contains(&asked.engine())
-            || asked.int("iodepth_batch_complete_min") == Some(0)
-            || spins(&asked))
-        .into(),
+        polling: match polls_by_itself(asked.engine()) {
+            Known::Said(false) => (POLLING.iter().any(on)
+                || job.option(output, &["wait_mode"]) == Some("loop")
+                || asked.int("iodepth_batch_complete_min") == Some(0)
+                || spins(&asked))
+            .into(),
+            by_itself => by_itself,
+        },
         iodepth: positive(asked.int("iodepth")).into(),
         direct: match asked.engine() {
             "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
@@ -295,6 +306,29 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         low_priority: low_priority(&asked).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
+    }
+}
+
+/// fio loads the engine from a file (`external:PATH`, or a path alone): its name tells little.
+fn is_external(engine: &str) -> bool {
+    engine.contains(['/', ':'])
+}
+
+/// Whether an engine polls whatever its options are: SPDK does, and of engines that have several ways, or of others' own, nobody knows.
+fn polls_by_itself(engine: &str) -> Known<bool> {
+    match engine {
+        _ if engine.contains("spdk") => true.into(),
+        "xnvme" => Known::Unknown,
+        _ if is_external(engine) => Known::Unknown,
+        _ => false.into(),
+    }
+}
+
+/// The engine drives no device.
+fn drives_none(engine: &str) -> Known<bool> {
+    match OF_A_VOLUME.contains(&engine) || engine.contains("spdk") {
+        false if is_external(engine) => Known::Unknown,
+        of_a_volume => (!of_a_volume).into(),
     }
 }
 

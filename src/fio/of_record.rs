@@ -367,6 +367,7 @@ fn header(step: &Step) -> Header {
         block: [Direction::Read, Direction::Write, Direction::Trim].map(block),
         engine: step.engine.to_string(),
         depth: step.iodepth,
+        laid_out: None,
     }
 }
 

@@ -171,6 +171,8 @@ pub struct Header {
     pub engine: String,
     /// `iodepth=`; 0 where the jobs differ.
     pub depth: u32,
+    /// Size of all files that fio wrote for the jobs of this name before they began (`Laying out IO file`); absent where the jobs differ.
+    pub laid_out: Option<Bytes>,
 }
 
 impl Header {
@@ -203,6 +205,7 @@ impl Header {
         if self.depth != other.depth {
             self.depth = 0;
         }
+        self.laid_out = self.laid_out.filter(|size| other.laid_out == Some(*size));
         for (own, other) in self.block.iter_mut().zip(other.block) {
             *own = (own.0.min(other.0), own.1.max(other.1));
         }

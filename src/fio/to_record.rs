@@ -19,6 +19,8 @@ use crate::unit::{Bytes, Nanos, total, utc, without_zone};
 
 /// More steps make no Record that anybody could read.
 const MOST_STEPS: usize = 4096;
+/// Shares of depths that are printed to a tenth of a percent add up to no more than this above the whole.
+const ROUNDED_SHARES: f64 = 0.01;
 /// Below this a rate that is printed as a whole number is cut by more than a percent.
 const CUT_RATE: f64 = 100.0;
 
@@ -275,10 +277,21 @@ fn latency(l: &Latency) -> ReportedLatency {
     }
 }
 
-/// Flushes; how many there were is not told where only those of `fdatasync=` are meant, which fio leaves out of its counts.
+/// Flushes. Of those of `fdatasync=`, text tells no more than that they are among the depths.
 fn sync(job: &OutputRow) -> Option<ReportedSync> {
     let l = job.sync.as_ref().filter(|l| l.samples != Some(0) && l.mean > 0.0)?;
-    Some(ReportedSync { count: l.samples.or(job.sync_ios).filter(|n| *n > 0).into(), latency: latency(l) })
+    let count = match (l.samples.or(job.sync_ios).filter(|n| *n > 0), beyond_the_ios(job)) {
+        (None, Some(n)) => Known::assumed(n, "what fio's table of depths counts beyond the I/Os"),
+        (counted, _) => counted.into(),
+    };
+    Some(ReportedSync { count, latency: latency(l) })
+}
+
+/// How many requests the table of depths counts beyond the I/Os, of which each depth is a share.
+fn beyond_the_ios(job: &OutputRow) -> Option<u64> {
+    let more = job.depth?.iter().sum::<f64>() - 1.0;
+    let ios: u64 = total(parts(job).iter().filter_map(|s| s.ios));
+    Some((more * ios as f64).round() as u64).filter(|_| more > ROUNDED_SHARES)
 }
 
 /// Latencies by bands: fio's bins where they are there, else its table.

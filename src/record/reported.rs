@@ -267,6 +267,21 @@ pub struct ReportedRequests {
 }
 
 impl ReportedStep {
+    /// Figures that cannot be are those of the rate, or show that the report is not what its tool wrote: no tool writes percentiles that fall.
+    pub fn are_impossible(&self) -> bool {
+        self.rate_impossible || self.impossible.iter().any(|figure| figure.contains(".percentile="))
+    }
+
+    /// Share of their time for which the load threads waited in the call that submits an I/O, without being on a CPU. Through the page cache, and
+    /// where a file takes one write at a time, that call does the whole I/O, whatever depth was asked for.
+    pub fn share_waiting_to_submit(&self) -> Option<f64> {
+        let threads = f64::from(self.conditions.jobs.get().unwrap_or(self.rows).max(1));
+        let time = self.window().filter(|window| window.0 > 0)?.0 as f64 * threads;
+        let each = |f: &ReportedFigures| Some(f.submission.as_ref()?.mean * f.count());
+        let submitting = self.parts().iter().map(|(_, f)| each(f)).sum::<Option<f64>>()?;
+        Some(submitting / time - self.cpu_share.unwrap_or(0.0))
+    }
+
     /// The figures of a direction.
     pub fn direction(&self, d: Direction) -> Option<&ReportedFigures> {
         match d {

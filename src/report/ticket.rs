@@ -14,7 +14,7 @@ use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
 use crate::stats::lapses::Event;
 use crate::unit::{Nanos, counted, significant};
-use crate::verdict::figure;
+use crate::verdict::{figure, proviso};
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
@@ -98,6 +98,7 @@ fn of_claim(record: &Record, c: &Claim) -> String {
     let promised = c.delivered.iter().filter(|d| d.promised.is_some());
     out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
     out.extend(stops(c, step.window_ns).map(|told| wrap("Stops     ", &told)));
+    out.extend(proviso(record, &conditions, c.outcome).map(|told| wrap("Provided  ", &told)));
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
         out += &format!("With fio  {command}\n");

@@ -196,7 +196,7 @@ pub struct TimeShare {
     pub event_units: f64,
     /// Lower bound of the share.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound; 1 where a single event says nothing of how often it comes.
     pub high: f64,
 }
 
@@ -225,7 +225,8 @@ impl TimeShare {
             unit_seconds,
             event_units,
             low: lower(good),
-            high: 1.0 - lower(units - good),
+            // How often a single event comes, and how long it usually lasts, nobody knows; one that fills most of the run is its usual state.
+            high: if events == 1 && 2 * good >= units { 1.0 } else { 1.0 - lower(units - good) },
         }
     }
 
@@ -453,6 +454,9 @@ mod tests {
         };
         let once = TimeShare::of(&bins(|s| (20..25).contains(&s)), 900.0).unwrap();
         let apart = TimeShare::of(&bins(|s| s % 24 == 7), 900.0).unwrap();
+        let long = TimeShare::of(&bins(|s| s < 26), 900.0).unwrap();
+        let most = TimeShare::of(&bins(|s| s < 70), 900.0).unwrap();
+        assert_eq!((long.answer(0.99), most.answer(0.99)), (LimitAnswer::Inconclusive, LimitAnswer::Fail));
         assert_eq!((once.good, once.event_units, apart.good, apart.event_units), (115, 5.0, 115, 1.0));
         assert_eq!((once.answer(0.99), apart.answer(0.99)), (LimitAnswer::Inconclusive, LimitAnswer::Fail));
     }

@@ -34,9 +34,11 @@ impl Judge<'_> {
         // With one request at a time, even counts come from a throttle or from a volume that stops now and then; a lower rate tells which.
         let throttle = self.diagnosis.find(codes::THROTTLE);
         let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
+        let stops = self.diagnosis.find(codes::ON_OFF);
         let mut contains = "contains";
-        let near = self.judged_promise.tolerance * promised;
-        let why = if (promised - near..=promised + near).contains(&rate) {
+        // From the promised rate on the volume may hold any rate. Only a deeper step that did more excludes that.
+        let least = promised * (1.0 - self.judged_promise.tolerance);
+        let why = if rate >= least && !self.did_more_deeper(rate) {
             contains = "may contain";
             format!("{} IOPS are promised", figure(Metric::Iops, promised))
         } else if let Some(found) = throttle {
@@ -44,8 +46,14 @@ impl Judge<'_> {
                 contains = "may contain";
             }
             format!("a throttle holds it there, {}", found.confidence.name())
+        } else if stops.is_some() {
+            contains = "may contain";
+            "the volume stops again and again, as one with a quota does".into()
         } else {
-            format!("{} did no more with more in flight", self.deeper_with_same_rate(rate)?.name)
+            format!(
+                "{} did no more with more in flight",
+                self.deeper(rate, |times| (times - 1.0).abs() <= SAME_RATE)?.name
+            )
         };
         let reason = format!(
             "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
@@ -59,13 +67,21 @@ impl Judge<'_> {
         Some(CapWait { reason, rate, command })
     }
 
-    /// Another step of the same load with more in flight that did no more.
-    fn deeper_with_same_rate(&self, rate: f64) -> Option<&StepRecord> {
+    /// More in flight gave more, and the volume has no burst that the step with less in flight may have found used up.
+    fn did_more_deeper(&self, rate: f64) -> bool {
+        let promise = &self.judged_promise.promise;
+        let bursts = promise.volumes.iter().any(|volume| volume.level.burst.is_some())
+            || promise.instance.as_ref().is_some_and(|instance| instance.iops_burst.is_some());
+        !bursts && self.deeper(rate, |times| times > 1.0 + SAME_RATE).is_some()
+    }
+
+    /// Another step of the same load with more in flight, whose rate is so many times this one.
+    fn deeper(&self, rate: f64, is_asked: impl Fn(f64) -> bool) -> Option<&StepRecord> {
         let depth = self.step.in_flight_asked.get()?;
         self.record.steps.iter().find(|other| {
             other.name != self.step.name
                 && other.in_flight_asked.get().is_some_and(|asked| asked >= 2.0 * depth)
-                && (other.iops() / rate - 1.0).abs() <= SAME_RATE
+                && is_asked(other.iops() / rate)
                 && self.record.same_load(self.step, other)
         })
     }

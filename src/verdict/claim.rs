@@ -5,6 +5,7 @@ use super::claim_terms::ClaimTerms;
 use super::flattered;
 use super::judged_window::{self, JudgedWindow};
 use super::overrun::stopped_past_the_end;
+use super::proviso::with_proviso;
 use super::reach::{self, Reach};
 use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
@@ -332,10 +333,10 @@ impl Judge<'_> {
                 let stopped = || stopped().map(|words| format!("the mean is met, but {words}"));
                 match flattered::reason(&summary, self.conditions, Some(self.sold())).or_else(stopped) {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
-                    None => claim,
+                    None => with_proviso(self.record, self.conditions, claim),
                 }
             }
-            None => claim,
+            None => with_proviso(self.record, self.conditions, claim),
         }
     }
 

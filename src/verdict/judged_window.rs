@@ -258,7 +258,7 @@ impl JudgedWindow {
         }
         // Times without delivery undo a PASS of the mean; they do not undo the FAIL of a promised share of time.
         let long_enough = bins.len() as u64 * GRID.0 >= LEAST_QUOTABLE.0;
-        let open = self.answer == LimitAnswer::Inconclusive && !self.lapses.is_empty() && long_enough;
+        let open = self.answer == LimitAnswer::Inconclusive && long_enough;
         let asks = |time: f64| {
             self.answer == LimitAnswer::Pass && share.share() < time
                 || open && share.answer(time) == LimitAnswer::Fail

@@ -25,6 +25,7 @@ mod needs;
 mod needs_of_reports;
 mod overrun;
 mod pass_of_reports;
+mod proviso;
 mod reach;
 mod reach_of_reports;
 pub mod recommended_test;
@@ -39,6 +40,7 @@ pub use claim::{PromisedRates, figure, figures};
 pub use conclusion::{Conclusion, exit};
 pub use excess::question_of_excess;
 pub use needs::shares_by_hour;
+pub use proviso::proviso;
 pub use remeasure::runtime_to_decide;
 
 use crate::codes;

@@ -10,6 +10,7 @@ use super::flattered;
 use super::judged_window::{self, JudgedWindow};
 use super::needs_of_reports;
 use super::overrun::stopped_past_the_end;
+use super::proviso::with_proviso;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
@@ -257,7 +258,9 @@ impl NeedCase<'_> {
                 Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
                 None => match passed.then(|| self.undone(&claim)).flatten() {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
-                    None => claim,
+                    // A flush ends on the volume, whatever the options.
+                    None if of_flushes => claim,
+                    None => with_proviso(self.record, &self.record.conditions(self.step), claim),
                 },
             },
         }

@@ -32,6 +32,9 @@ impl Judge<'_> {
         if let Some(reason) = half_empty(s, flushing, least) {
             return Some(Reach { reason, command });
         }
+        if let Some(reason) = waits_to_submit(s) {
+            return Some(Reach { reason, command });
+        }
         if s.in_flight.is_none() && s.asked.is_none() && s.mean_ns.is_none() {
             let reason = "the report tells neither how many requests were in flight nor how long they took"
                 .to_string();
@@ -62,6 +65,16 @@ impl Judge<'_> {
         );
         Some(Reach { reason, command })
     }
+}
+
+/// Why the depth may not have been there, in words: the thread waited in the call that submits, as it does through the page cache.
+fn waits_to_submit(s: &Summary) -> Option<String> {
+    let share = s.waits_to_submit.filter(|_| s.direct.is_none() && s.asked > Some(1.0))?;
+    Some(format!(
+        "the load threads waited in the call that submits (slat) for {} % of the time, as they do through the page cache, where one I/O follows the \
+         other: the report does not show whether direct was set",
+        significant(100.0 * share.min(1.0))
+    ))
 }
 
 /// How the load kept itself below a rate, whatever the volume can do, in words.
@@ -100,10 +113,29 @@ pub(super) fn low_priority(conditions: &Conditions) -> Option<String> {
     ))
 }
 
+/// Why nobody knows whether the queue was full, in words: no latencies, and fewer requests at the disk than were asked for, or nothing that tells how
+/// the load was held.
+fn unknown_queue(s: &Summary) -> Option<String> {
+    let asked = s.asked.filter(|asked| *asked > 1.0)?;
+    let at_disk = s.disk_time.zip(s.counted.or(s.window)).filter(|(_, time)| time.0 > 0);
+    match at_disk.map(|(disk, time)| disk.total.0 as f64 / time.0 as f64) {
+        Some(n) if n < BUSY * asked => Some(format!(
+            "the report has no latencies, and the disk had {} of {} requests at a time by its own counters: the load may have held itself back",
+            significant(n),
+            significant(asked)
+        )),
+        None if !s.pace_known => Some(
+            "the report shows neither latencies nor the options of the load: whether it kept its queue full is not known".into(),
+        ),
+        _ => None,
+    }
+}
+
 /// How far the load left its queue empty, in words: with I/Os and flushes together fewer requests were in flight than were asked for, and pauses that
 /// the load made hide whether a full queue does `least` I/Os a second. `flushing`: the time of flushes behind each I/O, nanoseconds.
 pub(super) fn half_empty(s: &Summary, flushing: f64, least: f64) -> Option<String> {
-    let busy = in_flight(s.iops?, s.mean_ns? + flushing);
+    let Some(mean) = s.mean_ns else { return unknown_queue(s) };
+    let busy = in_flight(s.iops?, mean + flushing);
     // Requests that waited for the end of a stall may be missing among the latencies.
     let asked = s.asked? * (1.0 - pass_of_reports::longest_share(s));
     // A full queue gives no more than all its requests at the same latency.

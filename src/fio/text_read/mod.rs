@@ -20,10 +20,11 @@ use super::impossible::{self, Impossible};
 use super::json_read::ReadError;
 use super::output::{AskedRate, Header, MOST_ROWS, Output, OutputRow};
 use super::runs::members;
+use crate::unit::Bytes;
 use field::{field, position, whole};
 use job_headers::{own_headers, sums_of_unlike_jobs};
 pub use line::{TextLine, lines};
-use outside_rows::{asked_rate, disk, group, header, version};
+use outside_rows::{asked_rate, disk, group, header, laid_out, version};
 use row::TextRow;
 
 /// Notes after these are counted only.
@@ -183,6 +184,14 @@ impl TextReader {
         }
         if let Some(at) = text.find(": (g=") {
             return self.header(text, at, line);
+        }
+        if let Some((name, size)) = laid_out(text) {
+            let of_job = self.headers.iter_mut().filter(|(job, ..)| job == name);
+            // A line for each job, where each has files of its own.
+            return of_job.for_each(|(.., header)| {
+                let before = header.laid_out.unwrap_or_default();
+                header.laid_out = Some(Bytes(before.0.saturating_add(size.0)));
+            });
         }
         if word.starts_with("Run status group") {
             return self.after();

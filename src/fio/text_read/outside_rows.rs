@@ -58,7 +58,15 @@ pub(super) fn header(text: &str) -> Option<Header> {
         depth: field(text, "iodepth")
             .and_then(|(_, v)| whole(v))
             .map_or(0, |n| n.min(u64::from(u32::MAX)) as u32),
+        laid_out: None,
     })
+}
+
+/// The job of a line such as `wal: Laying out IO file (1 file / 8MiB)`, and the size of its files. fio 2 has `MB` for MiB.
+pub(super) fn laid_out(text: &str) -> Option<(&str, Bytes)> {
+    let (name, rest) = text.split_once(": Laying out IO file")?;
+    let size = rest.rsplit_once('/')?.1.trim_end().strip_suffix(')')?;
+    Some((name.trim(), bytes(size.trim().trim_start_matches("total").trim(), true)?))
 }
 
 /// A sum of a group as a row of its own.
