@@ -7,7 +7,7 @@ use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
 use crate::diagnose::Summary;
-use crate::record::{Conditions, Metric};
+use crate::record::{Conditions, Metric, ReportProgram};
 use crate::stats::little::{depth_needed, in_flight, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
 
@@ -124,7 +124,8 @@ fn unknown_queue(s: &Summary) -> Option<String> {
             significant(n),
             significant(asked)
         )),
-        None if !s.pace_known => Some(
+        // Other tools have no options that hold a load back and that their reports do not show.
+        None if !s.pace_known && s.program == ReportProgram::Fio => Some(
             "the report shows neither latencies nor the options of the load: whether it kept its queue full is not known".into(),
         ),
         _ => None,

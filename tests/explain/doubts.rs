@@ -108,7 +108,7 @@ fn figures_that_cannot_be_are_named_and_left_out() {
             r#""99.000000":4000000"#,
             r#""99.000000":4"#,
             "read.clat.percentile=50: 1.50 ms, 99: 4 ns",
-            "Warning",
+            "Blocker",
         ),
         (r#""99.000000":4000000"#, r#""99.000000":-4"#, "read.clat_ns.percentile.99.000000=-4", "Warning"),
         (r#""32":99.9"#, r#""32":999"#, "iodepth_level.32=999", "Warning"),

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use volproof::record::Confidence;
 
 use super::disputed::{PL1, report_of, step, verdict, volproof, with_options};
 use super::doubts::{ROW, of};
@@ -217,4 +218,143 @@ fn a_pause_that_keeps_the_cpu_busy_is_no_limit_of_the_machine() {
     let limited = |text: &str| of(text)[0].runs[0].diagnosis.find("generator-limited").is_some();
     assert!(limited(&busy) && limited(&with(r#","thinktime":"200""#)));
     assert!(!limited(&with(r#","thinktime":"200","thinktime_spin":"200""#)));
+}
+
+/// A text of fio without its options: I/Os of 4 KiB in 300 s, 256 asked for, with these lines of latencies, and the disk's times.
+fn text_of(rate: u64, before: &str, latencies: &str, cpu: &str, ticks_ms: u64) -> String {
+    let ios = rate * 300;
+    format!(
+        "one: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=256\nfio-3.33\nStarting 1 process\n\
+         {before}\none: (groupid=0, jobs=1): err= 0: pid=7: Sun Nov  1 10:00:00 2026\n  read: IOPS={rate}, BW={bw}KiB/s ({bytes}MiB/300000msec)\n{latencies}   bw (  KiB/s): min={bw}, max={bw}, per=100.00%, avg={bw}.00, stdev= 1.00, samples=599\n\
+         {cpu}  IO depths    : 1=0.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=100.0%\n     \
+         issued rwts: total={ios},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n     latency   : target=0, window=0, percentile=100.00%, depth=256\n\n\
+         Disk stats (read/write):\n  vdb: ios={ios}/0, merge=0/0, ticks={ticks_ms}/0, in_queue={ticks_ms}, util=99.00%\n",
+        bw = rate * 4,
+        bytes = rate * 4 * 300 / 1024,
+    )
+}
+
+const IDLE_CPU: &str = "  cpu          : usr=1.00%, sys=4.00%, ctx=100, majf=0, minf=14\n";
+
+/// Latencies of a submission and of the whole, microseconds.
+fn latencies(submission: f64, total: f64) -> String {
+    let row = |name: &str, mean: f64| {
+        format!(
+            "    {name} (usec): min={}, max={}, avg={mean:.2}, stdev= 1.00\n",
+            (mean * 0.5) as u64,
+            (mean * 3.0) as u64
+        )
+    };
+    row("slat", submission) + &row("clat", total - submission) + &row("lat", total)
+}
+
+#[test]
+fn a_queue_that_nothing_shows_to_be_full_fails_no_volume() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |text: &str| verdict(dir.path(), text, &PL1);
+    // 256 at a time take 128 ms at 2,000 a second: the disk has them all.
+    let full = 128_000 * 600;
+    let (code, told) = of(&text_of(2000, "", &latencies(2.0, 128_000.0), IDLE_CPU, full));
+    assert!(code == Some(1) && told.contains("sync, prioclass, offset"), "{code:?} {told}");
+    assert!(told.contains("Provided it holds if no option"), "{told}");
+    // Without latencies the disk's own counters tell whether there was a queue.
+    let (code, told) = of(&text_of(2000, "", "", IDLE_CPU, 9_000));
+    assert!(code == Some(6) && told.contains("0.03 of 256 requests at a time"), "{code:?} {told}");
+    let without_disk = text_of(2000, "", "", IDLE_CPU, 9_000);
+    let without_disk = without_disk.split_once("Disk stats").unwrap().0;
+    let (code, told) = of(without_disk);
+    assert!(code == Some(6) && told.contains("neither latencies nor the options"), "{code:?} {told}");
+    // Through the page cache the thread waits in the call that submits.
+    let (code, told) = of(&text_of(2000, "", &latencies(480.0, 128_000.0), IDLE_CPU, 270_000));
+    assert!(
+        code == Some(6) && told.contains("waited in the call that submits (slat) for 91.0 %"),
+        "{code:?} {told}"
+    );
+    let (_, told) = volproof(dir.path(), &["explain", "report"]);
+    assert!(told.contains("[cache-unknown") && !told.contains("queue was full all the time"), "{told}");
+    // A thread that is on its CPU all that time does not wait.
+    let busy = IDLE_CPU.replace("usr=1.00%", "usr=60.00%").replace("sys=4.00%", "sys=30.00%");
+    let (code, told) = of(&text_of(2000, "", &latencies(480.0, 128_000.0), &busy, full));
+    assert_eq!(code, Some(1), "{told}");
+    // What held the I/Os lay above the disk, whether direct was set or not.
+    let (code, told) =
+        of(&text_of(2000, "", &latencies(2.0, 128_000.0), IDLE_CPU, 150_000).replace("99.00%", "50.00%"));
+    assert!(code == Some(6) && told.contains("waited above the disk"), "{code:?} {told}");
+}
+
+#[test]
+fn the_files_that_fio_laid_out_are_the_range() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |laid: &str| {
+        verdict(dir.path(), &text_of(2850, laid, &latencies(2.0, 89_800.0), IDLE_CPU, 76_000_000), &PL1)
+    };
+    let (code, told) = of("");
+    assert!(code == Some(0) && told.contains("zero_buffers"), "{code:?} {told}");
+    for (laid, range) in [
+        ("one: Laying out IO file (1 file / 16MiB)\n", "16 MiB"),
+        ("one: Laying out IO files (2 files / total 16MiB)\n", "16 MiB"),
+        ("one: Laying out IO file (1 file / 16MiB)\none: Laying out IO file (1 file / 16MiB)\n", "32 MiB"),
+    ] {
+        let (code, told) = of(laid);
+        assert!(
+            code == Some(5) && told.contains(&format!("went over {range} (assumed)")),
+            "{laid}: {code:?} {told}"
+        );
+    }
+    assert_eq!(of("one: Laying out IO file (1 file / 10240MiB)\n").0, Some(0));
+    assert_eq!(of("other: Laying out IO file (1 file / 16MiB)\n").0, Some(0));
+}
+
+#[test]
+fn percentiles_that_fall_void_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = passing(dir.path(), "randread", "normal");
+    let (low, high) = ("50.00th=[", "99.00th=[");
+    let value = |mark: &str| {
+        let from = good.find(mark).unwrap() + mark.len();
+        &good[from..from + good[from..].find(']').unwrap()]
+    };
+    let (a, b) = (value(low), value(high));
+    assert_ne!(a.trim(), b.trim());
+    let swapped = good.replacen(&format!("{low}{a}"), &format!("{low}\u{1}"), 1);
+    let swapped = swapped.replacen(&format!("{high}{b}"), &format!("{high}{a}"), 1).replacen('\u{1}', b, 1);
+    assert_eq!(verdict(dir.path(), &good, &PL1).0, Some(0));
+    let (code, told) = verdict(dir.path(), &swapped, &PL1);
+    assert!(code == Some(6) && told.contains("figures that cannot be"), "{code:?} {told}");
+}
+
+#[test]
+fn flushes_are_counted_by_the_depths() {
+    // fio's text counts fdatasync among the depths alone.
+    let text = std::fs::read_to_string("tests/fixtures/fio/3.33-fdatasync.txt").unwrap();
+    let rated = text.replace("1=200.0%", "1=120.0%");
+    assert_ne!(rated, text);
+    let count = |text: &str| of(text)[0].runs[0].diagnosis.find("flushes").map(|f| f.numbers["flushes"]);
+    let (all, some) = (count(&text).unwrap(), count(&rated).unwrap_or_default());
+    assert!(some < 0.25 * all, "{some} of {all}");
+}
+
+#[test]
+fn a_cpu_that_polls_proves_nothing() {
+    let busy = |engine: &str| {
+        text_of(
+            2000,
+            "",
+            &latencies(2.0, 128_000.0),
+            &IDLE_CPU.replace("usr=1.00%", "usr=96.00%"),
+            76_800_000,
+        )
+        .replace("libaio", engine)
+    };
+    let found = |engine: &str| of(&busy(engine))[0].runs[0].diagnosis.find("generator-limited").cloned();
+    let told = found("libaio").unwrap();
+    assert!(
+        told.confidence == Confidence::Likely && told.headline.contains("unless the thread polled"),
+        "{told:?}"
+    );
+    assert_eq!(found("spdk"), None);
+    assert_eq!(found("/usr/lib/spdk/fio_plugin/spdk_nvme"), None);
+    let null = |engine: &str| of(&busy(engine))[0].runs[0].doubts.iter().any(|d| d.code == "null-engine");
+    assert!(null("cpuio") || null("null"), "an engine without a device");
+    assert!(!null("/usr/lib/spdk/fio_plugin/spdk_nvme") && !null("external:/opt/own.so"));
 }

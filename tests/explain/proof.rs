@@ -99,12 +99,14 @@ fn tags_that_were_taken_in_some_samples_prove_nothing() {
 
 #[test]
 fn a_busy_thread_among_others_proves_nothing_of_them() {
-    let of = |jobs: f64| {
-        let s = Summary { busiest_thread: Some(0.99), jobs: Some(jobs), ..Summary::default() };
+    let of = |jobs: f64, polling: Option<bool>| {
+        let s = Summary { busiest_thread: Some(0.99), jobs: Some(jobs), polling, ..Summary::default() };
         of_summary(s).find("generator-limited").map(|f| (f.confidence, f.blocks))
     };
-    assert_eq!(of(1.0), Some((Confidence::Proven, true)));
-    assert_eq!(of(16.0), Some((Confidence::Likely, true)));
+    assert_eq!(of(1.0, Some(false)), Some((Confidence::Proven, true)));
+    assert_eq!(of(16.0, Some(false)), Some((Confidence::Likely, true)));
+    // A thread that polls is always on its CPU, and text does not tell whether it did.
+    assert_eq!(of(1.0, None), Some((Confidence::Likely, true)));
 }
 
 #[test]
@@ -206,4 +208,24 @@ fn t12_an_untested_throughput_is_told_of_the_blocks_that_ran() {
         r.steps[0].window_ns = Nanos::millis(50);
     };
     insta::assert_snapshot!(untested(short).unwrap_or_default(), @"it shows above 49.4 KiB a block, and no step of such blocks could be judged");
+}
+
+#[test]
+fn flushes_set_no_rate_that_the_load_set() {
+    let of = |offered: Option<f64>| {
+        let s = Summary {
+            iops: Some(500.0),
+            ios: Some(60_000.0),
+            mean_ns: Some(50e3),
+            window: Some(Nanos::seconds(120)),
+            asked: Some(1.0),
+            jobs: Some(1.0),
+            offered,
+            flushes: Some(Flushes { count: Some(60_000.0), mean_ns: 1.8e6, max: None }),
+            ..Summary::default()
+        };
+        of_summary(s).find("flushes").unwrap().headline.clone()
+    };
+    assert_eq!(of(None), "Flushes take 90.0 % of the time: the rate is that of flushes, 1.80 ms each.");
+    assert_eq!(of(Some(500.0)), "Flushes take 90.0 % of the time, 1.80 ms each.");
 }

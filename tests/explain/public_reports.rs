@@ -57,7 +57,7 @@ const LIBAIO: &str =
 fn x1_flushes_lead_and_the_rule_of_etcd_is_applied() {
     let text = only(&fixture("3.33-fdatasync.txt"));
     assert!(text.latency[0].starts_with("flush: mean 1.19 ms, half within 857 us"), "{:?}", text.latency);
-    insta::assert_snapshot!(text.etcd.as_deref().unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 4.69 ms, 837 a second: `volproof verdict --fit etcd` on the result judges it");
+    insta::assert_snapshot!(text.etcd.as_deref().unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 4.69 ms, 836 a second: `volproof verdict --fit etcd` on the result judges it");
     let json = only(&fixture("3.33-fdatasync.json"));
     assert!(json.latency[0].starts_with("flush: mean "), "{:?}", json.latency);
     assert!(json.etcd.is_some());

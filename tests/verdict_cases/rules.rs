@@ -1,7 +1,7 @@
 //! One rule each: what undoes a PASS, and what is told of a volume that keeps its promise in the sum only.
 
 use serde_json::Value;
-use volproof::record::{Confidence, Record, TargetRecord};
+use volproof::record::{Confidence, Metric, Outcome, Record, TargetRecord};
 
 use super::lab::{
     Lab, PL0, PL1_OF_20, capped, claim, finding, has, judged_but, judged_here, random, screen, simulated,
@@ -260,6 +260,28 @@ fn the_wait_for_an_iops_limit_is_no_latency_of_the_volume() {
     assert!(reason.contains("a throttle holds it there") && command.contains("--rate-iops 500"), "{reason}");
     let by_chance = "latency=100us,slow-share=0.01,slow-latency=90ms";
     assert_eq!(latency_alone(&lab, by_chance, &[])[0], "fail");
+    // A volume that gives more than was bought may hold that rate as well, evenly or in quotas of a second.
+    for device in ["latency=100us,iops-cap=1900", "latency=100us,iops-cap=1500,cap-period=1s"] {
+        let [outcome, reason, _] = latency_alone(&lab, device, &[]);
+        assert!(
+            outcome == "inconclusive" && reason.contains("may contain the wait"),
+            "{device}: {outcome} {reason}"
+        );
+        let record = Record::load(&lab.dir.path().join("alone.json")).unwrap();
+        let diagnosis = &volproof::diagnose::of_record(&record)[0];
+        let found: Vec<&str> = diagnosis.findings.iter().map(|f| f.code.as_str()).collect();
+        assert!(!(found.contains(&"on-off") && found.contains(&"one-at-a-time")), "{device}: {found:?}");
+    }
+    // Only more with more in flight shows that no limit held it.
+    let slow = "latency = '560us'\niops-cap = 9000";
+    let [one, many] = ["iodepth = 1", "iodepth = 16"]
+        .map(|depth| format!("rw = 'randwrite'\nbs = '4k'\nruntime = '61s'\n{depth}"));
+    let small =
+        ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "1GiB", "--judge-simulated", "--offline"];
+    let ran = lab.run(&[("deep", &many, slow), ("one", &one, slow)], &small);
+    let verdict = Record::load(&ran.path).unwrap().verdict.unwrap();
+    let latency = verdict.claims.iter().find(|c| c.metric == Metric::Latency).unwrap();
+    assert_eq!((latency.step.as_str(), latency.outcome), ("one", Outcome::Fail), "{}", latency.reason);
 }
 
 #[test]
