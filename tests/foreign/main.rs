@@ -6,6 +6,7 @@
 mod apart;
 mod commands;
 mod figures;
+mod ioping_lists;
 mod judged;
 mod parts;
 
