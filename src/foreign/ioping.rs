@@ -223,7 +223,7 @@ impl IopingReader {
                 Nanos(last.time)
             ),
         };
-        Some(format!("ioping's list is not whole: {why}"))
+        Some(format!("ioping's list is cut: {why}"))
     }
 
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
