@@ -9,6 +9,7 @@ mod figures;
 mod ioping_lists;
 mod judged;
 mod parts;
+mod told;
 
 use std::path::{Path, PathBuf};
 
