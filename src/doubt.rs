@@ -57,6 +57,11 @@ impl Doubt {
         Doubt { code: code.into(), severity, step: None, message: message.into(), advice: advice.into() }
     }
 
+    /// The figures of that step do not show what they are labelled with.
+    pub fn voids(&self, step: &str) -> bool {
+        self.severity == Severity::Blocker && self.step.as_ref().is_none_or(|name| name == step)
+    }
+
     /// The same doubt, tied to a step.
     pub fn in_step(mut self, step: &str) -> Doubt {
         self.step = Some(step.to_string());

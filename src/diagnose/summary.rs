@@ -118,6 +118,8 @@ pub struct Summary {
     pub bytes_per_second: Option<f64>,
     /// I/Os in all.
     pub ios: Option<f64>,
+    /// Bytes in all.
+    pub bytes: Option<Bytes>,
     /// The one block size.
     pub block: Option<Bytes>,
     /// Requests in flight, averaged over time; the depth that was asked for where only that is known.
@@ -355,11 +357,12 @@ impl Summary {
 /// The figures of a step with samples.
 fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summary {
     let data = [&step.read, &step.write].into_iter().flatten();
-    let (mut iops, mut bytes, mut ios) = (0.0, 0.0, 0.0);
+    let (mut iops, mut bytes_per_second, mut ios, mut bytes) = (0.0, 0.0, 0.0, Bytes(0));
     for s in data {
         iops += s.iops;
-        bytes += s.bytes_per_second;
+        bytes_per_second += s.bytes_per_second;
         ios += s.ios as f64;
+        bytes = Bytes(bytes.0.saturating_add(s.bytes.0));
     }
     let seconds = step
         .targets
@@ -380,8 +383,9 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         direct: conditions.direct.get(),
         blocking: conditions.blocking.get(),
         iops: data_moved.then_some(iops),
-        bytes_per_second: data_moved.then_some(bytes),
+        bytes_per_second: data_moved.then_some(bytes_per_second),
         ios: data_moved.then_some(ios),
+        bytes: data_moved.then_some(bytes),
         block: conditions.single_block(),
         in_flight: Some(step.in_flight_mean),
         window: Some(step.window_ns),

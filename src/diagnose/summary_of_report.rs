@@ -44,6 +44,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         iops,
         bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
         ios: (total > 0.0).then_some(total),
+        bytes: reported.amount(),
         block: conditions.single_block(),
         in_flight: in_flight(asked, by_law),
         window: reported.window(),
@@ -115,7 +116,7 @@ fn range(reported: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
     let jobs = conditions.jobs.get().map(|n| u64::from(n.max(1)));
     let of_a_job = conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
         let jobs = jobs.filter(|_| ended_by_size(reported, conditions))?;
-        Some(Bytes(reported.bytes().0 / jobs))
+        Some(Bytes(reported.amount()?.0 / jobs))
     })?;
     match conditions.own_files.get() == Some(true) || conditions.own_offsets.get() == Some(true) {
         true => Some(Bytes(of_a_job.0.saturating_mul(jobs?))),

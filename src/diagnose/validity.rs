@@ -459,15 +459,15 @@ pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return from_doubt(case, codes::SMALL_RANGE, Confidence::Possible, WORDS);
     }
     let s = &case.summary;
-    let (range, bytes) = (s.used_range(None)?, s.ios? * s.block?.0 as f64);
-    (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
+    let (range, bytes) = (s.used_range(None)?, s.bytes?);
+    (range < SMALL_RANGE && bytes.0 > range.0 / 2).then(|| {
         Finding::new(
             codes::SMALL_RANGE,
             Confidence::Possible,
             WORDS,
             "use a larger file, or the whole device",
         )
-        .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
+        .because(format!("{bytes} were moved within {range}"))
     })
 }
 

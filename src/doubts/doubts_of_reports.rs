@@ -11,7 +11,7 @@ use crate::record::{
     Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions_of_reports,
 };
 use crate::stats::little;
-use crate::unit::{Bytes, Nanos, counted, grouped, significant, total};
+use crate::unit::{Nanos, counted, grouped, significant, total};
 
 /// Shorter runs need a ramp more than long ones.
 const LONG_RUN: Nanos = Nanos::seconds(300);
@@ -274,16 +274,13 @@ pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
-    // A report without a count of I/Os has that of bytes alone.
-    let ios = Some(t.report.ios() as u64).filter(|ios| *ios > 0);
-    let exact = t.conditions.single_block().zip(ios).map(|(b, ios)| Bytes(ios.saturating_mul(b.0)));
     Some(Doubt::new(
         Severity::Warning,
         "ended-by-size",
         format!(
             "the run ended{}, when {} had been gone over{limit}: it says nothing of the time after",
             time.unwrap_or_default(),
-            exact.unwrap_or(t.report.bytes())
+            t.report.amount().unwrap_or_default()
         ),
         format!("{}, over the whole device or a far larger file", t.program.longer()),
     ))

@@ -324,7 +324,7 @@ fn etcd_rule() -> Option<(Nanos, [f64; 2])> {
 pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> Option<String> {
     let (limit, [least, heavy]) = etcd_rule()?;
     let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
-    if let Some((latency, a_second)) = step.reported.as_deref().and_then(durable_writes) {
+    if let Some((latency, a_second)) = step.reported.as_deref().and_then(ReportedStep::durable_writes) {
         let known = latency_known(latency, limit);
         let rate = significant(a_second);
         return Some(format!(
@@ -347,14 +347,6 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> 
     // Whether that is enough is the verdict's to say: it has the bounds of both.
     let advice = if judged { "" } else { ": `volproof verdict --fit etcd` on the result judges it" };
     Some(format!("asks for {rule}; here 99 % within {p99}, {} a second{advice}", significant(x)))
-}
-
-/// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.
-fn durable_writes(reported: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
-    let c = &reported.conditions;
-    let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && reported.sync.is_none();
-    let write = reported.write.as_ref().filter(|_| each && reported.read.is_none())?;
-    Some((write.latency()?.1, write.iops.get()?))
 }
 
 /// What a mean, and the longest where it is told, say of the share above a limit.

@@ -193,6 +193,8 @@ fn run(
         iops: ios.and_then(rate).into(),
         bytes_per_second: rate(bytes).filter(|_| bytes > 0).into(),
         runtime: time.into(),
+        // One may be the last block of a file.
+        short_ios: records.map(|r| r.part).filter(|part| *part > 1).unwrap_or(0),
         ..ReportedFigures::default()
     };
     let reads = call.and_then(DdCall::reads);

@@ -5,10 +5,11 @@
 
 use super::ioping_call::{IopingCall, IopingWay, Place, pause};
 use super::ioping_json::{IopingEvent, IopingJson, IopingObject};
+use super::ioping_rows::{IopingRow, IopingRows, LastRow};
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
-    Conditions, Known, LeftOut, Pace, RateSpread, ReportForm, ReportProgram, ReportedFigures,
-    ReportedLatency, ReportedStep,
+    Conditions, Known, LeftOut, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency,
+    ReportedStep,
 };
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -16,6 +17,8 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 const ROUNDED: f64 = 0.01;
 /// A load that spent no more than this share of its time outside of its requests made no pauses.
 const IDLE: f64 = 0.1;
+/// Why a report of single requests is not whole.
+const NO_TOTALS: &str = "it breaks off before ioping's statistics";
 /// What ioping is called.
 const NAMES: [&str; 1] = ["ioping"];
 /// Reads reports of ioping.
@@ -35,7 +38,9 @@ struct IopingList {
     /// The time of the first object.
     began: Option<String>,
     /// The statistics that were read last: of a period, or of all.
-    last: Option<[u64; 10]>,
+    last: Option<IopingRow>,
+    /// Something follows the last statistics: they are not of all.
+    goes_on: bool,
     ended: bool,
 }
 
@@ -47,7 +52,12 @@ struct IopingRequests {
     number: Option<u64>,
     block: Option<Bytes>,
     way: Option<IopingWay>,
+    /// Those that count.
     count: u64,
+    /// Those that do not, with those of the warm-up.
+    ignored: u64,
+    /// Those that the text calls warm-up.
+    warm_up: u64,
     sum: f64,
     min: u64,
     max: u64,
@@ -70,24 +80,6 @@ struct IopingTotals {
     ignored: Vec<String>,
 }
 
-/// Rows of plain numbers, one for each period.
-#[derive(Default)]
-struct IopingRows {
-    periods: u64,
-    count: u64,
-    /// Nanoseconds in requests.
-    time: f64,
-    bytes: f64,
-    /// All requests, and nanoseconds of the whole time.
-    all: (u64, f64),
-    min: u64,
-    max: u64,
-    /// Least and most bytes a second, their sum and the sum of their squares.
-    rates: (f64, f64, f64, f64),
-    /// Of one period alone.
-    deviation: f64,
-}
-
 impl LineReader for IopingReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
         self.json(line, true, found);
@@ -101,7 +93,7 @@ impl LineReader for IopingReader {
             let target = plain_target(target);
             // Statistics of another target are not those of the requests above them.
             let other = self.requests.target.as_ref().is_some_and(|of_requests| *of_requests != target);
-            if self.totals.is_some() || other {
+            if self.totals.is_some() || self.list.is_some() || other {
                 self.close(None, found);
             }
             self.totals = Some(IopingTotals { target: Some(target), ..IopingTotals::default() });
@@ -121,11 +113,16 @@ impl LineReader for IopingReader {
         } else if let Some((head, time)) =
             text.split_once(" time=").filter(|(head, _)| head.contains(": request="))
         {
-            if self.totals.is_some() || self.requests.are_before_another_run(head) {
+            if self.totals.is_some() || self.list.is_some() || self.requests.are_before_another_run(head) {
                 self.close(None, found);
             }
             self.requests.add(head, time);
-        } else if let Some(row) = row(text) {
+        } else if let Some(row) = IopingRow::of_line(text) {
+            // A period counts all requests since the one before it.
+            let fewer = self.rows.count.saturating_add(row.count) < self.requests.count;
+            if self.list.is_some() || fewer {
+                self.close(None, found);
+            }
             let of_periods = self.call.as_ref().is_some_and(IopingCall::prints_periods);
             if self.rows.periods > 0 && !of_periods && self.requests.target.is_none() {
                 // One row for each run.
@@ -157,12 +154,14 @@ impl IopingReader {
     fn json(&mut self, piece: &str, first: bool, found: &mut ForeignReports) {
         for event in self.json.read(piece, first) {
             match (event, &mut self.list) {
+                (IopingEvent::Begin, Some(_)) => self.close(None, found),
                 (IopingEvent::Object(object), _) => self.object(&object, found),
+                (IopingEvent::GoesOn, Some(list)) => list.goes_on = true,
                 (IopingEvent::End, Some(list)) => {
                     list.ended = true;
                     self.close(None, found);
                 }
-                (IopingEvent::End, None) => {}
+                (IopingEvent::Begin | IopingEvent::GoesOn | IopingEvent::End, None) => {}
             }
         }
     }
@@ -184,33 +183,47 @@ impl IopingReader {
         if let Some(io) = &object.io {
             let way = if io.operation == "write" { IopingWay::Write } else { IopingWay::Read };
             self.requests.number = Some(io.request);
-            self.requests.block = Some(Bytes(io.size));
+            // A request that failed moved nothing.
+            self.requests.block = Some(Bytes(io.size)).filter(|b| b.0 > 0).or(self.requests.block);
             self.requests.add_way(way);
-            if !io.ignored {
-                self.requests.add_time(io.time);
+            match io.ignored {
+                true => self.requests.ignored += 1,
+                false => self.requests.add_time(io.time),
             }
-        } else if let Some(row) = object.row().filter(fits)
-            && let Some(before) = list.last.replace(row)
-        {
-            self.rows.add(&before);
+        } else if let Some(row) = object.row() {
+            list.goes_on = false;
+            if let Some(before) = list.last.replace(row) {
+                self.rows.add(&before);
+            }
         }
     }
 
-    /// What a list came to. Its last statistics are of the whole run; where its end is missing, those that count all that stands before them.
-    fn end_of_list(&mut self) -> Option<IopingList> {
-        let mut list = self.list.take()?;
-        if let Some(last) = list.last {
-            list.ended |= match self.rows.periods {
-                0 => last[0] == self.requests.count,
-                _ => self.rows.are_within(&last),
-            };
-            if list.ended {
-                self.rows.replace_by(&last);
-            } else {
-                self.rows.add(&last);
+    /// Puts the last statistics of a list where they belong: those at its end are of all. Why the list is not whole.
+    fn end_of_list(&mut self, list: &IopingList) -> Option<String> {
+        let last = list.last.as_ref()?;
+        let place = match self.rows.periods {
+            _ if list.goes_on => LastRow::OfAPeriod,
+            _ if list.ended => LastRow::OfAll,
+            // The first statistics may be those of a period, whatever the command above says.
+            0 => LastRow::OfAPeriod,
+            _ => self.rows.last(last),
+        };
+        let why = match place {
+            LastRow::OfAll => {
+                self.rows.replace_by(last);
+                return None;
             }
-        }
-        Some(list)
+            LastRow::OfAPeriod => {
+                self.rows.add(last);
+                "statistics behind those that are there may be missing".to_string()
+            }
+            LastRow::NotKnown => format!(
+                "whether its last statistics ({} requests in {}) are of all or of one more period is not known, so they are left out",
+                grouped(last.count),
+                Nanos(last.time)
+            ),
+        };
+        Some(format!("ioping's list is cut: {why}"))
     }
 
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
@@ -218,14 +231,20 @@ impl IopingReader {
         let json = std::mem::take(&mut self.json);
         let mut seen = std::mem::take(self);
         self.json = json;
-        let list = seen.end_of_list();
+        let list = seen.list.take();
+        let cut = list.as_ref().and_then(|list| seen.end_of_list(list));
+        if (list.is_none() || cut.is_some()) && seen.requests.count > seen.rows.count {
+            // Requests behind the last period are in no statistics.
+            seen.rows = IopingRows::default();
+        }
         self.call = seen.call.clone().filter(|call| call.looped);
         let call = seen.call.as_ref();
         let raw = seen.totals.is_none() && seen.rows.periods > 0;
-        let form = match (&list, raw) {
-            (Some(_), _) => ReportForm::Json,
-            (None, true) => ReportForm::Raw,
-            (None, false) => ReportForm::Text,
+        let listed = seen.requests.count > 0;
+        let form = match &list {
+            Some(_) => ReportForm::Json,
+            None if raw && !listed => ReportForm::Raw,
+            None => ReportForm::Text,
         };
         let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", form);
         report.written = list.as_ref().and_then(|list| list.began.as_deref().and_then(moment));
@@ -237,14 +256,12 @@ impl IopingReader {
                 (totals.figures(end), totals.way)
             }
             (None, _) if raw => {
-                if list.is_some_and(|list| !list.ended) {
-                    report.partial =
-                        Some("ioping's list has no end: its last statistics may be missing".into());
-                }
+                let no_totals = list.is_none() && listed;
+                report.partial = cut.or(no_totals.then(|| NO_TOTALS.into()));
                 (seen.rows.figures(), None)
             }
-            (None, _) if seen.requests.count > 0 => {
-                report.partial = Some("it breaks off before ioping's statistics".into());
+            (None, _) if listed => {
+                report.partial = Some(NO_TOTALS.into());
                 (seen.requests.figures(), None)
             }
             _ => return,
@@ -312,11 +329,14 @@ impl IopingReader {
 
     /// Requests among the figures, and all of them, where more than those of the warm-up are missing.
     fn uncounted(&self) -> Option<(u64, u64)> {
+        let seen = &self.requests;
         let (counted, all, rounded) = match &self.totals {
             Some(totals) => (totals.count?, totals.all?.0, ROUNDED),
-            None => (self.rows.count as f64, self.rows.all.0 as f64, 0.0),
+            None if self.rows.periods > 0 => (self.rows.count as f64, self.rows.all as f64, 0.0),
+            None => (seen.count as f64, (seen.count + seen.ignored) as f64, 0.0),
         };
-        let warm_up = self.call.as_ref().and_then(|call| call.warm_up).unwrap_or(1) as f64;
+        let asked = self.call.as_ref().and_then(|call| call.warm_up);
+        let warm_up = asked.unwrap_or(1).max(seen.warm_up) as f64;
         (all > (1.0 + rounded) * (counted + warm_up)).then_some((counted as u64, all as u64))
     }
 
@@ -324,7 +344,11 @@ impl IopingReader {
     fn idle(&self) -> Option<String> {
         let (counted, busy, (requests, whole)) = match &self.totals {
             Some(t) => (t.count?, t.time?.as_seconds(), t.all.map(|(n, time)| (n, time.as_seconds()))?),
-            None => (self.rows.count as f64, self.rows.time, (self.rows.all.0 as f64, self.rows.all.1)),
+            None if self.rows.periods > 0 => {
+                let rows = &self.rows;
+                (rows.count as f64, rows.time as f64, (rows.all as f64, rows.whole_time as f64))
+            }
+            None => return None,
         };
         let share = 1.0 - busy * requests / (counted * whole).max(f64::MIN_POSITIVE);
         (share > IDLE).then(|| format!("pauses of {} % of the time", significant(100.0 * share)))
@@ -419,18 +443,23 @@ impl IopingRequests {
     fn add(&mut self, head: &str, time: &str) {
         let (target, number) = target_and_number(head);
         (self.target, self.number) = (target.or(self.target.take()), number);
-        let warm_up = time.contains("(warmup)");
-        let time = time.split('(').next().unwrap_or_default();
+        let (time, notice) = time.split_once('(').unwrap_or((time, ""));
         let Some(time) = printed::time(time) else { return };
         for (arrow, way) in ARROWS {
             if let Some((size, _)) = head.split_once(arrow) {
-                self.block = printed::size(size.trim_end_matches("bytes").trim()).or(self.block);
+                let size = printed::size(size.trim_end_matches("bytes").trim());
+                self.block = size.filter(|b| b.0 > 0).or(self.block);
                 self.add_way(way);
                 break;
             }
         }
-        if !warm_up {
-            self.add_time(time.0);
+        match notice.split(')').next().unwrap_or_default() {
+            // As seen beside the others; it counts all the same.
+            "" | "fast" | "slow" => self.add_time(time.0),
+            notice => {
+                self.ignored += 1;
+                self.warm_up += u64::from(notice == "warmup");
+            }
         }
     }
 
@@ -534,97 +563,6 @@ fn latency(values: &str) -> Option<ReportedLatency> {
     let [min, mean, max, deviation] = times[..] else { return None };
     let (mean, deviation) = (mean.0 as f64, deviation.0 as f64);
     Some(ReportedLatency { min, mean, deviation, max, ..ReportedLatency::default() })
-}
-
-/// The ten columns of a period: requests, nanoseconds in them, requests and bytes a second, min, mean, max and mdev in nanoseconds, and
-/// requests and nanoseconds with those that are not counted. Ten numbers of which the rate does not fit are something else.
-fn row(line: &str) -> Option<[u64; 10]> {
-    if !line.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let mut row = [0; 10];
-    let mut words = line.split(' ');
-    for column in &mut row {
-        *column = printed::whole(words.next()?)?;
-    }
-    (words.next().is_none() && fits(&row)).then_some(row)
-}
-
-/// Whether the columns can be of one period.
-fn fits(row: &[u64; 10]) -> bool {
-    let [n, time, rate, _, min, mean, max, _, all, all_time] = *row;
-    let by_time = n as f64 * 1e9 / time.max(1) as f64;
-    row.iter().all(|n| *n < 1 << 60)
-        && n > 0
-        && n <= all
-        && time <= all_time
-        && min <= mean
-        && mean <= max
-        && (by_time - rate as f64).abs() <= 1.0 + 0.01 * by_time
-}
-
-impl IopingRows {
-    fn add(&mut self, row: &[u64; 10]) {
-        let [n, time, _, bytes, min, _, max, deviation, all, all_time] = *row;
-        let bytes = bytes as f64;
-        self.min = if self.periods == 0 { min } else { self.min.min(min) };
-        self.max = self.max.max(max);
-        self.periods += 1;
-        self.count = self.count.saturating_add(n);
-        self.time += time as f64;
-        self.all = (self.all.0.saturating_add(all), self.all.1 + all_time as f64);
-        self.bytes += bytes * time as f64 / 1e9;
-        let (least, most, sum, squares) = self.rates;
-        let least = if self.periods == 1 { bytes } else { least.min(bytes) };
-        self.rates = (least, most.max(bytes), sum + bytes, squares + bytes * bytes);
-        self.deviation = if self.periods == 1 { deviation as f64 } else { 0.0 };
-    }
-
-    /// Whether the columns count all that was added, and more, or the same.
-    fn are_within(&self, row: &[u64; 10]) -> bool {
-        let [n, time, _, _, min, _, max, _, all, all_time] = *row;
-        let more = time as f64 >= self.time && all_time as f64 >= self.all.1;
-        n >= self.count && all >= self.all.0 && more && min <= self.min && max >= self.max
-    }
-
-    /// The columns are of all periods. How their rates differ stays known.
-    fn replace_by(&mut self, row: &[u64; 10]) {
-        let (rates, periods) = (self.rates, self.periods);
-        *self = IopingRows::default();
-        self.add(row);
-        if periods > 0 {
-            (self.rates, self.periods) = (rates, periods);
-        }
-    }
-
-    fn figures(&self) -> ReportedFigures {
-        let seconds = (self.time / 1e9).max(1e-9);
-        let n = self.periods as f64;
-        let (least, most, sum, squares) = self.rates;
-        let variance = (squares - sum * sum / n) / (n - 1.0).max(1.0);
-        ReportedFigures {
-            ios: self.count.into(),
-            iops: (self.count as f64 / seconds).into(),
-            bytes_per_second: (self.bytes / seconds).into(),
-            runtime: Nanos(self.time as u64).into(),
-            total: Some(ReportedLatency {
-                samples: self.count.into(),
-                min: Nanos(self.min),
-                mean: self.time / self.count.max(1) as f64,
-                deviation: self.deviation,
-                max: Nanos(self.max),
-                ..ReportedLatency::default()
-            }),
-            rate_spread: (self.periods > 1).then(|| RateSpread {
-                min: least,
-                max: most,
-                mean: sum / n,
-                deviation: variance.max(0.0).sqrt(),
-                samples: self.periods.into(),
-            }),
-            ..ReportedFigures::default()
-        }
-    }
 }
 
 /// What stands between the size of a request and its target.

@@ -2,10 +2,15 @@
 
 use serde::Deserialize;
 
+use super::ioping_rows::IopingRow;
+
 /// An object of ioping is shorter. One that is longer is something else.
 const LONGEST: usize = 4096;
 
 /// Finds ioping's objects in a text, whatever its line breaks.
+///
+/// A line that breaks off may be followed by anything. An object of ioping holds no list, and where its text has line breaks, each further line
+/// of it begins with a quote or a brace: whatever else comes ends an object that is open.
 #[derive(Default)]
 pub(super) struct IopingJson {
     object: String,
@@ -15,11 +20,30 @@ pub(super) struct IopingJson {
     escaped: bool,
     /// The rest of the line is no JSON.
     other: bool,
+    /// What was seen last outside of objects.
+    last: Seen,
+    /// The next object of ioping is the first of a list.
+    begins: bool,
+}
+
+/// What stands outside of objects.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Seen {
+    /// The bracket that opens a list.
+    Bracket,
+    /// A whole object of ioping.
+    Object,
+    #[default]
+    Other,
 }
 
 /// What was found.
 pub(super) enum IopingEvent {
+    /// A list begins: one that is open has no end.
+    Begin,
     Object(Box<IopingObject>),
+    /// Another object follows in the list.
+    GoesOn,
     /// The list is over.
     End,
 }
@@ -49,10 +73,11 @@ pub(super) struct IopingIo {
     pub ignored: bool,
 }
 
-/// Requests that count. Times are in nanoseconds, the rate is in bytes a second.
+/// Requests that count, and their bytes. Times are in nanoseconds, the rate is in bytes a second.
 #[derive(Deserialize)]
 struct IopingStat {
     count: u64,
+    size: Option<u64>,
     time: u64,
     iops: f64,
     bps: f64,
@@ -70,11 +95,24 @@ struct IopingLoad {
 }
 
 impl IopingObject {
-    /// Statistics, as the columns of plain numbers.
-    pub fn row(&self) -> Option<[u64; 10]> {
+    /// Its statistics.
+    pub fn row(&self) -> Option<IopingRow> {
         let (s, l) = (self.stat.as_ref()?, self.load.as_ref()?);
-        let [iops, bps] = [s.iops, s.bps].map(|x| x.round() as u64);
-        Some([s.count, s.time, iops, bps, s.min, s.avg, s.max, s.mdev, l.count, l.time])
+        let [rate, speed] = [s.iops, s.bps].map(|x| x.round() as u64);
+        let row = IopingRow {
+            count: s.count,
+            time: s.time,
+            bytes: s.size,
+            rate,
+            speed,
+            min: s.min,
+            mean: s.avg,
+            max: s.max,
+            deviation: s.mdev,
+            all: l.count,
+            whole_time: l.time,
+        };
+        Some(row).filter(IopingRow::is_possible)
     }
 }
 
@@ -82,30 +120,28 @@ impl IopingJson {
     /// What ends in a piece of the text, which may be the first piece of a line.
     pub fn read(&mut self, piece: &str, first: bool) -> Vec<IopingEvent> {
         let mut events = Vec::new();
-        if first && self.in_quotes {
-            // No text of JSON goes on in the next line.
-            *self = IopingJson::default();
+        if first && self.is_within() && (self.in_quotes || !goes_on(piece)) {
+            self.break_off();
         }
         self.other &= !first;
-        for c in piece.chars() {
-            if self.open > 0 {
-                self.object.push(c);
-                self.inside(c);
-                if self.open == 0 {
-                    let object = serde_json::from_str(&std::mem::take(&mut self.object));
-                    events.extend(object.ok().map(|object| IopingEvent::Object(Box::new(object))));
-                } else if self.object.len() > LONGEST {
-                    *self = IopingJson { other: true, ..IopingJson::default() };
-                }
+        // The first line of a list may stand behind whatever broke off.
+        let (before, begins) = match piece.trim_end().strip_suffix("[{") {
+            Some(before) => (before, true),
+            None => (piece, false),
+        };
+        for c in before.chars() {
+            if self.is_within() && (c != '[' || self.in_quotes) {
+                self.inside(c, &mut events);
             } else if self.other {
                 break;
             } else {
-                match c {
-                    '{' => (self.open, self.object) = (1, c.to_string()),
-                    ']' => events.push(IopingEvent::End),
-                    _ => self.other = !(c.is_whitespace() || matches!(c, '[' | ',' | '}')),
-                }
+                self.outside(c, &mut events);
             }
+        }
+        if begins {
+            self.break_off();
+            self.other = false;
+            "[{".chars().for_each(|c| self.outside(c, &mut events));
         }
         events
     }
@@ -115,7 +151,31 @@ impl IopingJson {
         self.open > 0
     }
 
-    fn inside(&mut self, c: char) {
+    /// What is open has no end.
+    fn break_off(&mut self) {
+        *self = IopingJson { begins: self.begins, other: self.other, ..IopingJson::default() };
+    }
+
+    fn outside(&mut self, c: char, events: &mut Vec<IopingEvent>) {
+        if c == '[' && self.is_within() {
+            self.break_off();
+        }
+        let before = self.last;
+        match c {
+            _ if c.is_whitespace() => return,
+            '{' => {
+                self.begins |= before == Seen::Bracket;
+                (self.open, self.object) = (1, c.to_string());
+            }
+            ']' if before == Seen::Object => events.push(IopingEvent::End),
+            ',' if before == Seen::Object => events.push(IopingEvent::GoesOn),
+            _ => self.other = !matches!(c, '[' | ']' | ',' | '}'),
+        }
+        self.last = if c == '[' { Seen::Bracket } else { Seen::Other };
+    }
+
+    fn inside(&mut self, c: char, events: &mut Vec<IopingEvent>) {
+        self.object.push(c);
         match c {
             _ if self.escaped => self.escaped = false,
             '\\' if self.in_quotes => self.escaped = true,
@@ -124,5 +184,20 @@ impl IopingJson {
             '}' if !self.in_quotes => self.open -= 1,
             _ => {}
         }
+        if !self.is_within() {
+            let object = serde_json::from_str(&std::mem::take(&mut self.object)).ok();
+            let begins = std::mem::take(&mut self.begins);
+            self.last = if object.is_some() { Seen::Object } else { Seen::Other };
+            events.extend(object.is_some().then_some(IopingEvent::Begin).filter(|_| begins));
+            events.extend(object.map(|object| IopingEvent::Object(Box::new(object))));
+        } else if self.object.len() > LONGEST {
+            self.break_off();
+            self.other = true;
+        }
     }
+}
+
+/// Whether a line may be a further one of an object that is open.
+fn goes_on(line: &str) -> bool {
+    line.trim_start().chars().next().is_none_or(|c| matches!(c, '"' | '{' | '}'))
 }

@@ -13,6 +13,7 @@ mod iometer;
 mod ioping;
 mod ioping_call;
 mod ioping_json;
+mod ioping_rows;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;

@@ -16,6 +16,8 @@ use crate::unit::{Bytes, Nanos};
 const EVEN: f64 = 0.98;
 /// With this mean number of I/Os in a sample, fewer than one sample in a thousand is empty by chance.
 const FILLED: f64 = 8.0;
+/// Text rounds bytes to three digits.
+const ROUNDED: f64 = 0.01;
 
 /// One run of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -323,6 +325,17 @@ impl ReportedStep {
         Bytes(self.parts().iter().map(|(_, f)| f.bytes.0).fold(0, u64::saturating_add))
     }
 
+    /// Bytes that were moved, as exactly as the report tells. Text rounds bytes, and counts I/Os; but some of those may have moved less than
+    /// their block, as the last one of dd.
+    pub fn amount(&self) -> Option<Bytes> {
+        let told = Some(self.bytes()).filter(|b| b.0 > 0);
+        let ios = self.ios() as u64;
+        let block = self.conditions.single_block().filter(|_| ios > 0);
+        let whole = block.map(|b| Bytes(ios.saturating_mul(b.0)));
+        let alike = |told: Bytes, whole: Bytes| told.0.abs_diff(whole.0) as f64 <= ROUNDED * whole.0 as f64;
+        whole.filter(|whole| told.is_none_or(|told| alike(told, *whole))).or(told)
+    }
+
     /// The total rate of all directions over the time of the longest, since a direction that ended earlier did nothing afterwards. None
     /// where the report tells no rate of a direction that moved something.
     pub fn sum_of_rates(&self, rate: impl Fn(&ReportedFigures) -> Option<f64>) -> Option<f64> {
@@ -374,6 +387,15 @@ impl ReportedStep {
     /// Flushes with their latencies.
     pub fn timed_flushes(&self) -> Option<&ReportedSync> {
         self.sync.as_ref().filter(|sync| sync.latency.mean > 0.0)
+    }
+
+    /// The latency and the rate of writes that were durable one after the other, where the time of each is that of the write and its flush
+    /// together.
+    pub fn durable_writes(&self) -> Option<(&ReportedLatency, f64)> {
+        let c = &self.conditions;
+        let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && self.sync.is_none();
+        let write = self.write.as_ref().filter(|_| each && self.read.is_none())?;
+        Some((write.latency()?.1, write.iops.get()?))
     }
 
     /// So many requests are the I/Os alone, without the flushes that the report counts.

@@ -81,7 +81,9 @@ pub fn resumed(record: &Record) -> String {
 
 /// Why a run is not whole or its figures show nothing; empty for one that went well. A verdict on what was measured until then stands beside it.
 fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
-    if *conclusion == Conclusion::NotValid {
+    // A verdict that judges nothing does not say that nothing of it is valid.
+    let all_void = || record.steps.iter().all(|step| is_void(record, step));
+    if *conclusion == Conclusion::NotValid || (*conclusion == Conclusion::Judged(None) && all_void()) {
         let groups = grouped_doubts(&record.doubts);
         let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
         return blocker.map_or_else(String::new, |group| not_valid(record, group));
@@ -341,44 +343,74 @@ pub fn measured(record: &Record) -> String {
             }
             format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
         }
-        many => {
-            // Of those that show the same figure it is the first.
-            let most = |f: fn(&DirectionSummary) -> f64, shown: fn(f64) -> String| {
-                let more = |a: &f64, b: &f64| b > a && shown(*b) != shown(*a);
-                many[1..]
-                    .iter()
-                    .fold(many[0], |best, next| if more(&f(best.1), &f(next.1)) { *next } else { best })
-            };
-            let rate = most(|s| s.iops, significant);
-            let bandwidth = most(|s| s.bytes_per_second, throughput);
-            // With more in flight a latency is that of the queue, and of a buffered write that of a copy into the page cache.
-            let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
-            let is_copy = |step: &StepRecord| {
-                step.sync.is_none() && record.conditions(step).direct.get() == Some(false)
-            };
-            let median = |step: &StepRecord, s: &DirectionSummary| {
-                let latency =
-                    step.sync.as_ref().map_or(&s.service_latency_ns, |sync| &sync.service_latency_ns);
-                latency.percentiles.get("50").copied()
-            };
-            let quick = many
-                .iter()
-                .filter(|x| alone(x.0) && !is_copy(x.0))
-                .filter_map(|x| Some((x, median(x.0, x.1)?)));
-            let mut out = format!(
-                "Up to {} IOPS ({}) and {} ({})",
-                significant(rate.1.iops),
-                rate.0.name,
-                throughput(bandwidth.1.bytes_per_second),
-                bandwidth.0.name,
-            );
-            if let Some((x, p50)) = quick.min_by_key(|x| x.1) {
-                let of_flushes = if x.0.sync.is_some() { " of flushes" } else { "" };
-                out.push_str(&format!("; the shortest median latency is {p50}{of_flushes} ({})", x.0.name));
-            }
-            out + "."
-        }
+        many => of_many(record, many),
     }
+}
+
+/// A step, and its figures as a whole.
+type Measured<'a> = (&'a StepRecord, &'a DirectionSummary);
+
+/// The best figures of several steps. Where some are void, the others have them; where all are, writes that each waited for their flush come
+/// before those that memory took.
+fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
+    let of = |told: fn(&Record, &StepRecord) -> bool| -> Vec<Measured<'_>> {
+        all.iter().copied().filter(|(step, _)| told(record, step)).collect()
+    };
+    let valid = of(|record, step| !is_void(record, step));
+    let noun = if record.report.is_some() { "runs" } else { "steps" };
+    let lead = match (valid.len(), all.len()) {
+        (0, n) => format!("None of the {n} {noun} is valid: up to"),
+        (1, n) => format!("1 of {n} {noun} is valid: up to"),
+        (of, n) if of < n => format!("{of} of {n} {noun} are valid: up to"),
+        _ => "Up to".into(),
+    };
+    let flushed = |record: &Record, step: &StepRecord| {
+        step.sync.is_some() || record.conditions(step).fsync.get().is_some_and(|every| every > 0)
+    };
+    let told = [valid, of(flushed), all.to_vec()];
+    let Some(many) = told.into_iter().find(|steps| !steps.is_empty()) else { return String::new() };
+    // Of those that show the same figure it is the first.
+    let most = |f: fn(&DirectionSummary) -> f64, shown: fn(f64) -> String| {
+        let more = |a: &f64, b: &f64| b > a && shown(*b) != shown(*a);
+        many[1..].iter().fold(many[0], |best, next| if more(&f(best.1), &f(next.1)) { *next } else { best })
+    };
+    let rate = most(|s| s.iops, significant);
+    let bandwidth = most(|s| s.bytes_per_second, throughput);
+    // With more in flight a latency is that of the queue, and of a buffered write that of a copy into the page cache.
+    let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
+    let is_copy =
+        |step: &StepRecord| step.sync.is_none() && record.conditions(step).direct.get() == Some(false);
+    let median = |step: &StepRecord, s: &DirectionSummary| {
+        let latency = step.sync.as_ref().map_or(&s.service_latency_ns, |sync| &sync.service_latency_ns);
+        latency.percentiles.get("50").copied()
+    };
+    let quick =
+        many.iter().filter(|x| alone(x.0) && !is_copy(x.0)).filter_map(|x| Some((x, median(x.0, x.1)?)));
+    let mut out = format!(
+        "{lead} {} IOPS ({}) and {} ({})",
+        significant(rate.1.iops),
+        rate.0.name,
+        throughput(bandwidth.1.bytes_per_second),
+        bandwidth.0.name,
+    );
+    if let Some((x, p50)) = quick.min_by_key(|x| x.1) {
+        let of_flushes = if x.0.sync.is_some() { " of flushes" } else { "" };
+        out.push_str(&format!("; the shortest median latency is {p50}{of_flushes} ({})", x.0.name));
+    } else if let Some((step, mean)) = shortest_durable(&many) {
+        out.push_str(&format!("; the shortest mean of a write and its flush is {mean} ({})", step.name));
+    }
+    out + "."
+}
+
+/// The run with the shortest mean of writes that were durable one after the other.
+fn shortest_durable<'a>(of: &[Measured<'a>]) -> Option<(&'a StepRecord, Nanos)> {
+    let mean = |step: &StepRecord| Some(step.reported.as_ref()?.durable_writes()?.0.mean.round() as u64);
+    of.iter().filter_map(|(step, _)| Some((*step, Nanos(mean(step)?)))).min_by_key(|found| found.1)
+}
+
+/// Whether a doubt makes the figures of a step void.
+fn is_void(record: &Record, step: &StepRecord) -> bool {
+    record.doubts.iter().any(|doubt| doubt.voids(&step.name))
 }
 
 /// The latency that 99 % keep, unless the table marks it as one that is not to be quoted.

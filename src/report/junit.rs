@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 use super::headline::Headline;
 use super::verdict_text::asks;
-use crate::doubt::{Doubt, Severity};
 use crate::output::screen::visible;
 use crate::record::{Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, StepRecord, SuiteCheck};
 use crate::unit::{grouped, significant};
@@ -178,8 +177,7 @@ fn wrong_of_step(record: &Record, step: &StepRecord) -> Option<(&'static str, &'
         let failed = if step.errors.count == 1 { "I/O failed" } else { "I/Os failed" };
         return Some(("error", "FAILED", format!("{} {failed}", grouped(step.errors.count))));
     }
-    let about = |d: &&Doubt| d.step.as_ref().is_none_or(|name| *name == step.name);
-    let blocker = record.doubts.iter().filter(about).find(|d| d.severity == Severity::Blocker)?;
+    let blocker = record.doubts.iter().find(|d| d.voids(&step.name))?;
     Some(("error", Conclusion::NotValid.word(), format!("{} [{}]", blocker.message, blocker.code)))
 }
 

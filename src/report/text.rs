@@ -315,7 +315,7 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
 pub fn grouped_doubts(all: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
     let mut groups = remarks(
         all.iter(),
-        |w| (&w.code, &w.advice),
+        |w| (w.severity, &w.code, &w.advice),
         |w| &w.message,
         |w| w.step.as_deref().unwrap_or_default(),
     );

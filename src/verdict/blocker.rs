@@ -2,7 +2,6 @@
 
 use crate::codes;
 use crate::diagnose::most_parts;
-use crate::doubt::{Doubt, Severity};
 use crate::record::{Claim, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
 
@@ -27,9 +26,7 @@ pub(super) fn of_figures<'a>(
     step: &'a StepRecord,
     diagnosis: &'a Diagnosis,
 ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
-    let of_step =
-        |w: &&Doubt| w.severity == Severity::Blocker && w.step.as_ref().is_none_or(|s| *s == step.name);
-    let doubts = record.doubts.iter().filter(of_step);
+    let doubts = record.doubts.iter().filter(|w| w.voids(&step.name));
     let doubts = doubts.map(|w| (w.code.as_str(), w.message.as_str(), w.advice.as_str()));
     let findings = diagnosis.findings.iter().filter(|f| f.blocks);
     let findings = findings.map(|f| (f.code.as_str(), f.headline.as_str(), f.advice.as_str()));

@@ -87,7 +87,7 @@ pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -
         }
         let measured = record.steps.iter().any(|s| s.name == missing.step);
         let reason = match (of_report, measured) {
-            (true, _) => "no run of the report shows what it asks for".into(),
+            (true, _) => needs_of_reports::lacking(record, missing),
             (false, true) => format!("{} has no {}", missing.step, missing.figure.words()),
             (false, false) => format!("its load {} was not measured", missing.step),
         };

@@ -11,7 +11,7 @@ use super::reach_of_reports::{half_empty, held_back};
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
-use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync};
+use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync, StepRecord};
 use crate::sample::Direction;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, share_bounds};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
@@ -33,6 +33,39 @@ pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
     match need.figure.direction {
         Some(Direction::Sync) => reported.timed_flushes().is_some(),
         _ => published(need, reported).is_some(),
+    }
+}
+
+/// Why no run of a report answers a need: what the report tells of it, and what it lacks.
+pub(super) fn lacking(record: &Record, need: &FitNeed) -> String {
+    let runs = || record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?)));
+    let valid = |step: &StepRecord| !record.doubts.iter().any(|doubt| doubt.voids(&step.name));
+    let durable = runs().filter(|(step, _)| valid(step)).filter_map(|(step, run)| {
+        let (latency, rate) = run.durable_writes()?;
+        Some((step, latency.mean, rate))
+    });
+    let told = if need.figure.direction != Some(Direction::Sync) {
+        None
+    } else if runs().any(|(_, run)| run.timed_flushes().is_some()) {
+        Some("the report tells times of flushes".to_string())
+    } else {
+        durable.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(step, mean, rate)| {
+            let (mean, rate) = (Nanos(mean.round() as u64), significant(rate));
+            format!(
+                "the report tells means of a write and its flush together (the shortest is {mean}, {rate} a second: {})",
+                step.name
+            )
+        })
+    };
+    let Some(told) = told else { return "no run of the report shows what it asks for".into() };
+    let asked = need.figure.words();
+    match need.figure.kind {
+        FigureKind::Iops | FigureKind::Throughput => format!("{told}, and no count of flushes"),
+        FigureKind::Over(_) => format!("{told}, and not what is asked for: the {asked}"),
+        FigureKind::Latency(_) => {
+            let limit = Nanos(need.bound.value() as u64);
+            format!("{told}, and not what is asked for: {asked} within {limit}")
+        }
     }
 }
 

@@ -267,3 +267,26 @@ fn a_load_that_holds_itself_back_fails_no_need_of_flushes() {
     assert_eq!((rate.as_str(), latency.as_str()), ("inconclusive", "inconclusive"), "{reason}");
     assert!(reason.contains("the load flushed after 1,000 writes"), "{reason}");
 }
+
+/// Flushes without the percentile that is asked for are told as such, and not as none.
+#[test]
+fn flushes_without_the_percentile_that_is_asked_for_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    vendors_report(dir.path(), "openshift", 300, 2_376_000, 3_000_000, 2_000_000);
+    let report = std::fs::read_to_string(dir.path().join("fio.json")).unwrap();
+    let told = |report: &str| {
+        std::fs::write(dir.path().join("fio.json"), report).unwrap();
+        volproof(dir.path(), &["verdict", "fio.json", "--fit", "openshift", "-q"]).1
+    };
+    let found = told(&report.replace(r#""99.000000":2376000,"#, ""));
+    assert!(
+        found.starts_with("NOT JUDGED")
+            && found.contains(
+                "the report tells times of flushes, and not what is asked for: p99 of flushes within 10.0 ms"
+            ),
+        "{found}"
+    );
+    // Without flushes nothing of it is told.
+    let found = told(&report.replace(r#""sync":{"#, r#""others":{"#));
+    assert!(found.contains("no run of the report shows what it asks for"), "{found}");
+}

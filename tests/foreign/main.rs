@@ -6,8 +6,10 @@
 mod apart;
 mod commands;
 mod figures;
+mod ioping_lists;
 mod judged;
 mod parts;
+mod told;
 
 use std::path::{Path, PathBuf};
 
