@@ -191,10 +191,8 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let of_rest =
         |c: &&Claim| verdict::figure(c.metric, c.measured) != verdict::figure(c.metric, c.whole_window);
     for c in verdict.iter().flat_map(|v| &v.claims).filter(of_rest) {
-        let burst = c
-            .burst
-            .as_ref()
-            .map_or_else(String::new, |b| format!(" without its first {} s", significant(b.seconds)));
+        let burst =
+            c.burst.as_ref().map_or_else(String::new, |b| format!(" without its first {}", b.length()));
         let judged = verdict::figure(c.metric, c.measured);
         out += &wrap(
             "  ",

@@ -191,9 +191,9 @@ impl JudgedWindow {
         self.answer = LimitAnswer::Inconclusive;
         self.finding.more_seconds = Some((BASELINE as u64).max(self.finding.more_seconds.unwrap_or(0)));
         self.reasons.push(format!(
-            "in the last {} s the rate was less than promised: a longer run tells whether that is a dip, or all that the volume \
+            "in the last {} the rate was less than promised: a longer run tells whether that is a dip, or all that the volume \
              gives from then on",
-            significant(seconds - b.seconds)
+            b.rest(seconds)
         ));
     }
 
@@ -324,7 +324,7 @@ impl JudgedWindow {
             self.reasons = vec![format!(
                 "the burst ended after {}, which is too short to tell whether its rate is that of the promise: leave the volume idle until the \
                  bucket is full, then run it again",
-                Nanos((seconds * 1e9) as u64).clock()
+                Nanos((seconds * 1e9) as u64).length()
             )];
         }
         if self.answer != LimitAnswer::Pass {
@@ -337,8 +337,8 @@ impl JudgedWindow {
                 self.finding.more_seconds = None;
                 self.reasons.push(format!(
                     "the burst ended after {}, and a full bucket lasts {} at this rate: leave the volume idle until the bucket is full, then run it again",
-                    Nanos((seconds * 1e9) as u64).clock(),
-                    Nanos((lasts * 1e9) as u64).clock()
+                    Nanos((seconds * 1e9) as u64).length(),
+                    Nanos((lasts * 1e9) as u64).length()
                 ));
             }
             None => self.reasons.extend(terms.burst_shown(rate, seconds)),
@@ -459,13 +459,13 @@ mod tests {
         );
         // Half a minute decides nothing, and a longer run has no longer burst.
         let brief =
-            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 300 { 300 } else { 100 });
+            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 295 { 300 } else { 100 });
         assert_eq!(
             (brief.answer, brief.finding.more_seconds),
             (LimitAnswer::Inconclusive, None),
             "{brief:?}"
         );
-        assert!(brief.reasons[0].starts_with("the burst ended after"), "{brief:?}");
+        assert!(brief.reasons[0].starts_with("the burst ended after 29.5 s, which"), "{brief:?}");
         let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
         assert_eq!(over.answer, LimitAnswer::Fail, "{over:?}");
         let kept = judged(600, &terms, |i| if i < 3000 { 300 } else { 100 });
