@@ -37,7 +37,7 @@ impl<T> Remark<'_, T> {
     }
 }
 
-/// Groups remarks by their kind, in order. `name` is the step or machine, empty for a remark on the whole.
+/// Groups remarks by their kind, in order. Where their advice is printed, it is a part of their kind: the group gives that of its first. `name` is the step or machine, empty for a remark on the whole.
 pub fn remarks<'a, T, K: Hash + Eq>(
     all: impl Iterator<Item = &'a T>,
     kind: impl Fn(&'a T) -> K,

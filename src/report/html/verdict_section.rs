@@ -251,9 +251,9 @@ fn finding_card(f: &Finding) -> FindingCard {
     }
 }
 
-/// The findings of a course: those of one kind have one card, which names the steps of which its sentence is true.
+/// The findings of a course: those of one kind and one advice have one card, which names the steps of which its sentence is true.
 fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
-    let kind = |card: &FindingCard| (card.code.clone(), card.confidence);
+    let kind = |card: &FindingCard| (card.code.clone(), card.confidence, card.advice.clone());
     let groups = remarks(all.iter(), kind, |card| &card.headline, |card| &card.step);
     let named = |group: Remark<'_, FindingCard>| {
         let step = match group.named.len() {
