@@ -19,6 +19,7 @@ mod intervention;
 mod known;
 mod lookup;
 mod misfits_of_samples;
+mod part_of_step;
 mod record_file;
 mod remark;
 mod report_source;

@@ -172,6 +172,15 @@ thread_local! {
 
 /// Findings on one step by itself.
 pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
+    of_summary(record, step, Summary::of(record, step))
+}
+
+/// Findings on a part of a step.
+pub fn of_part(record: &Record, part: &StepRecord, whole: &StepRecord) -> Diagnosis {
+    of_summary(record, part, Summary::of_part(record, part, whole))
+}
+
+fn of_summary(record: &Record, step: &StepRecord, summary: Summary) -> Diagnosis {
     if record.plan.is_precondition(&step.name) {
         return Diagnosis { step: step.name.clone(), findings: Vec::new() };
     }
@@ -179,7 +188,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
     let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
     let (targets, doubts, lapses) = (&record.targets, &record.doubts, &load.events());
     let run = plan.map(|plan| MeasuredStep { plan, step, targets, doubts, load: &load, lapses });
-    let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
+    let mut found = of_case(&DiagnosisCase { summary, run });
     for finding in &mut found.findings {
         if let Some(advice) = record.advice(&step.name, &finding.code, &finding.advice) {
             finding.advice = advice.into();
