@@ -380,15 +380,14 @@ fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos>
 /// A queue that is served at a constant rate shows the same at each depth: after the first deeper step, the next one has the depth that
 /// decides.
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
-    let step = as_closed_loop(judge.step);
-    let summary = match judge.whole {
-        Some(whole) => Summary::of_part(judge.record, &step, whole),
-        None => Summary::of(judge.record, &step),
-    };
+    let summary_of = |step| Summary::of(judge.record, &as_closed_loop(step));
+    let of = |s: &Summary| s.own_latency(waits_its_turn(judge.diagnosis));
+    let summary = summary_of(judge.step);
     let plenty = plenty(judge.judged_promise, promised);
-    let own = summary.own_latency(waits_its_turn(judge.diagnosis))?;
+    // Requests that did not wait show it in any part of the step.
+    let elsewhere = judge.whole.and_then(|whole| of(&summary_of(whole)));
     let first = before_the_queue_fills(judge.step, judge.whole);
-    let own = first.map_or(own, |first| first.min(own));
+    let own = [Some(of(&summary)?), elsewhere, first].into_iter().flatten().min()?;
     let decides = if depth >= FIRST_RUNG { plenty } else { 0 };
     Some(without_waiting(judge, &summary, own, plenty, decides))
 }
