@@ -67,7 +67,7 @@ pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
-pub use remark::{Remark, remarks};
+pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
     Band, LeftOut, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,

@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use super::{against_all, claims_of, judged, of, promise_to_judge, wants_verdict};
 use crate::diagnose;
 use crate::record::{
-    Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, remarks,
+    Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, form,
+    remarks,
 };
 use crate::unit::grouped;
 
@@ -75,7 +76,7 @@ fn of_machines(step: &str, machines: &[JudgedMachine<'_>], told: impl Fn(&Findin
         .collect();
     let kinds = remarks(
         all.iter(),
-        |(_, f)| (&f.code, f.confidence.name(), &f.advice),
+        |(_, f)| (&f.code, f.confidence.name(), form(&f.advice)),
         |(_, f)| &f.headline,
         |(m, _)| m,
     );
