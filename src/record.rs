@@ -19,6 +19,7 @@ mod intervention;
 mod known;
 mod lookup;
 mod misfits_of_samples;
+mod part_of_step;
 mod record_file;
 mod remark;
 mod report_source;
@@ -66,7 +67,7 @@ pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
-pub use remark::{Remark, remarks};
+pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
     Band, LeftOut, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,

@@ -4,6 +4,8 @@
 //! the interval in which it was observed. Latency histograms are kept once a second, on the interval that closes it.
 //! Intervals of several workers on the same grid add up exactly, also across processes.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -350,6 +352,41 @@ impl Series {
         self.workers.sort_by_key(|w| w.worker);
     }
 
+    /// The samples of some whole seconds of the window, as if the window were these. Where they reach its last whole second, the rest of the window is
+    /// with them.
+    pub fn within(&self, seconds: &Range<usize>) -> Series {
+        let second = Nanos(GRID.0 * PER_SECOND);
+        let to_the_end = seconds.end as u64 >= self.window_ns.0 / second.0;
+        let start = second.0.saturating_mul(seconds.start as u64).min(self.window_ns.0);
+        let end = if to_the_end { self.window_ns.0 } else { second.0 * seconds.end as u64 };
+        let mut part = Series {
+            window_ns: Nanos(end.saturating_sub(start)),
+            silent_after_ns: if to_the_end { self.silent_after_ns } else { Nanos(0) },
+            in_flight_ns: bins_of(&self.in_flight_ns, start..end),
+            interval_ns: self.interval_ns,
+            ..Series::default()
+        };
+        for d in Direction::ALL {
+            let Some(all) = self.stream(d) else { continue };
+            let of_seconds = |all: &[StoredHistogram]| {
+                let end = if to_the_end { all.len() } else { seconds.end.min(all.len()) };
+                all[seconds.start.min(end)..end].to_vec()
+            };
+            *part.stream_mut(d) = Stream {
+                track: Track {
+                    ios: bins_of(&all.track.ios, start..end),
+                    bytes: bins_of(&all.track.bytes, start..end),
+                    latency_ns: bins_of(&all.track.latency_ns, start..end),
+                },
+                service: of_seconds(&all.service),
+                response: of_seconds(&all.response),
+            };
+        }
+        let of_worker = |w: &WorkerTrack| WorkerTrack { worker: w.worker, ios: bins_of(&w.ios, start..end) };
+        part.workers = self.workers.iter().map(of_worker).collect();
+        part
+    }
+
     /// Time-averaged requests in flight over the window.
     pub fn in_flight_mean(&self) -> f64 {
         if self.window_ns.0 == 0 {
@@ -357,6 +394,12 @@ impl Series {
         }
         self.in_flight_ns.iter().map(|n| *n as f64).sum::<f64>() / self.window_ns.0 as f64
     }
+}
+
+/// The bins of a column that begin within a time of the window, in nanoseconds.
+fn bins_of(column: &[u64], time: Range<u64>) -> Vec<u64> {
+    let at = |ns: u64| (ns.div_ceil(GRID.0) as usize).min(column.len());
+    column[at(time.start)..at(time.end).max(at(time.start))].to_vec()
 }
 
 fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {
@@ -391,6 +434,37 @@ mod tests {
         d.add(&d.clone());
         d.one_by_one(3);
         assert_eq!((d.in_flight[0], d.submitted[1], d.completed[1]), (5, 23, 7));
+    }
+
+    #[test]
+    fn a_part_of_a_window_has_the_samples_of_its_seconds() {
+        let mut all = Series::default();
+        for index in 0..34 {
+            let mut counts = PerDirection::<Counts>::default();
+            counts[Direction::Read] = Counts { ios: index as u64, bytes: Bytes(1), latency: Nanos(1) };
+            all.add(&Interval { worker: 0, index, length: GRID, counts, in_flight: 7, second: None });
+        }
+        all.close(Nanos::millis(3350));
+        all.silent_after_ns = Nanos::seconds(9);
+        for (seconds, first, bins, ms, seconds_kept, silent) in [
+            (0..1, 0, 10, 1000, 1, 0),
+            (1..2, 10, 10, 1000, 1, 0),
+            (1..3, 10, 24, 2350, 3, 9),
+            (2..9, 20, 14, 1350, 2, 9),
+        ] {
+            let part = all.within(&seconds);
+            let read = part.read.as_ref().unwrap();
+            assert_eq!((read.track.ios[0], read.track.ios.len()), (first, bins), "{seconds:?}");
+            assert_eq!((part.in_flight_ns.len(), part.workers[0].ios.len()), (bins, bins), "{seconds:?}");
+            assert_eq!(
+                (read.service.len(), part.window_ns),
+                (seconds_kept, Nanos::millis(ms)),
+                "{seconds:?}"
+            );
+            assert_eq!(part.silent_after_ns, Nanos::seconds(silent), "{seconds:?}");
+        }
+        assert_eq!(all.within(&(0..4)), all);
+        assert_eq!(all.within(&(7..9)).window_ns, Nanos(0));
     }
 
     #[test]

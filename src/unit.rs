@@ -217,6 +217,11 @@ impl Nanos {
             _ => format!("{} h {:02} min", s / 3600, s / 60 % 60),
         }
     }
+
+    /// A measured length of time: below a minute with its fraction, which a whole second would round up, else as [`Nanos::clock`].
+    pub fn length(self) -> String {
+        if self < Nanos::seconds(60) { self.to_string() } else { self.clock() }
+    }
 }
 
 impl From<Nanos> for Duration {

@@ -354,14 +354,14 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
                 "{} IOPS, and {} IOPS in the last {}: a dip, or credits that ended; load it for longer",
                 significant(burst.level_per_second),
                 significant(burst.baseline_per_second),
-                Nanos::seconds((step.step.runtime.as_seconds() - burst.seconds) as u64).clock()
+                burst.rest(step.step.runtime.as_seconds())
             ),
         ),
         Some(burst) => {
             let seen = format!(
                 "{} IOPS for {}, then {} IOPS",
                 significant(burst.level_per_second),
-                Nanos::seconds(burst.seconds as u64).clock(),
+                burst.length(),
                 significant(burst.baseline_per_second)
             );
             match has_burst {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::level::of_level;
 use super::load_limits::KEPT;
 use super::throttle::LESS_THAN_BOUGHT;
 use super::{Confidence, Diagnosis, DiagnosisCase, Finding, Promised, direction};
@@ -106,6 +107,10 @@ pub(super) fn own_cgroup(case: &DiagnosisCase<'_>) -> Option<Finding> {
 ///
 /// `likely` at most: a volume that happens to be as fast as its cap looks alike. A rate above the cap excludes that the cap holds it.
 pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    of_level(case, bandwidth_of)
+}
+
+fn bandwidth_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (p, block) = (s.promised?, s.block?);
     // A cap does not hold the rate in stalls and brown-outs: the rate outside of them counts.

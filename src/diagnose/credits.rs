@@ -21,12 +21,10 @@ pub fn fell(case: &DiagnosisCase<'_>) -> bool {
 pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = found(case).filter(|(b, _)| b.seconds >= 1.0)?;
     let x = case.summary.iops?;
-    let after = seconds - b.seconds;
-    let [level, baseline, length, rest] =
-        [b.level_per_second, b.baseline_per_second, b.seconds, after].map(significant);
-    let fell = format!(
-        "the rate fell from {level}/s to {baseline}/s after {length} s and stayed there for {rest} s"
-    );
+    let [level, baseline] = [b.level_per_second, b.baseline_per_second].map(significant);
+    let (length, rest) = (b.length(), b.rest(seconds));
+    let fell =
+        format!("the rate fell from {level}/s to {baseline}/s after {length} and stayed there for {rest}");
     let others = super::validity::other_traffic(case).is_some();
     let stops = case.run.is_some_and(|run| run.load.stops_from(b.baseline_from_bin));
     let finding = if stops && !others {
@@ -34,7 +32,7 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
             codes::BURST,
             Confidence::Possible,
             format!(
-                "After {length} s the rate fell from {level}/s to {baseline}/s, and the volume stops again and again from then on: stops that \
+                "After {length} the rate fell from {level}/s to {baseline}/s, and the volume stops again and again from then on: stops that \
                  began, or credits that ended."
             ),
             "run it again: credits that are used up do not come back under this load, and stops may not return",
@@ -46,7 +44,7 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
         Finding::new(
             codes::BURST,
             Confidence::Likely,
-            format!("A burst of {level}/s lasted {length} s; the baseline after it is {baseline}/s."),
+            format!("A burst of {level}/s lasted {length}; the baseline after it is {baseline}/s."),
             "size for the baseline: credits come back only while the volume does less than it",
         )
         .because(fell)
@@ -62,7 +60,7 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
             codes::BURST,
             Confidence::Possible,
             format!(
-                "In its last {rest} s the run did {baseline}/s, after {level}/s until then: a dip, {}or credits that ended.",
+                "In its last {rest} the run did {baseline}/s, after {level}/s until then: a dip, {}or credits that ended.",
                 if others { "what others did, " } else { "" }
             ),
             match others {
@@ -98,8 +96,8 @@ pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "a longer run, or a ramp (--ramp 2s), leaves it out",
         )
         .because(format!(
-            "the first {} s let {} I/Os more through than the same time later",
-            significant(b.seconds),
+            "the first {} let {} I/Os more through than the same time later",
+            b.length(),
             significant(b.surplus)
         ))
         .number("surplus_ios", b.surplus)

@@ -10,6 +10,7 @@ mod credits;
 mod drift;
 mod kernel;
 mod lapse_findings;
+mod level;
 mod load_limits;
 mod modes;
 mod summary;
@@ -26,6 +27,7 @@ use crate::unit::Nanos;
 
 pub use crate::record::Band;
 pub use kernel::SATURATED;
+pub use level::Kept;
 pub use load_limits::EMPTY;
 pub use modes::Modes;
 pub use summary::{
@@ -58,6 +60,8 @@ pub struct MeasuredStep<'a> {
     pub load: &'a LoadGrid,
     /// Stalls, brown-outs and the slow start of the load: several rules ask for them, and to search them takes long.
     pub lapses: &'a [Event],
+    /// The level that its rate kept to.
+    pub kept: &'a Kept,
 }
 
 impl MeasuredStep<'_> {
@@ -172,14 +176,24 @@ thread_local! {
 
 /// Findings on one step by itself.
 pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
+    of_summary(record, step, Summary::of(record, step))
+}
+
+/// Findings on a part of a step.
+pub fn of_part(record: &Record, part: &StepRecord, whole: &StepRecord) -> Diagnosis {
+    of_summary(record, part, Summary::of_part(record, part, whole))
+}
+
+fn of_summary(record: &Record, step: &StepRecord, summary: Summary) -> Diagnosis {
     if record.plan.is_precondition(&step.name) {
         return Diagnosis { step: step.name.clone(), findings: Vec::new() };
     }
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
     let load = LoadGrid::of(step.targets.iter().map(|t| &t.series));
     let (targets, doubts, lapses) = (&record.targets, &record.doubts, &load.events());
-    let run = plan.map(|plan| MeasuredStep { plan, step, targets, doubts, load: &load, lapses });
-    let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
+    let kept = &plan.map_or(Kept::Throughout, |_| Kept::of(record, step));
+    let run = plan.map(|plan| MeasuredStep { plan, step, targets, doubts, load: &load, lapses, kept });
+    let mut found = of_case(&DiagnosisCase { summary, run });
     for finding in &mut found.findings {
         if let Some(advice) = record.advice(&step.name, &finding.code, &finding.advice) {
             finding.advice = advice.into();

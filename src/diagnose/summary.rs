@@ -261,6 +261,13 @@ impl Summary {
         summary
     }
 
+    /// The figures of a part of a step. The shortest latency stays that of the whole: it is the volume's own, whichever part shows it.
+    pub fn of_part(record: &Record, part: &StepRecord, whole: &StepRecord) -> Summary {
+        let shortest = Summary::of(record, whole).min;
+        let summary = Summary::of(record, part);
+        Summary { min: shortest.or(summary.min), ..summary }
+    }
+
     /// Bytes of the target that were used, of its own range, which is no larger than `at_most`.
     pub fn used_range(&self, at_most: Option<Bytes>) -> Option<Bytes> {
         let share = self.used_share.unwrap_or(1.0);

@@ -8,8 +8,9 @@
 //! even for chance. A period that throttles use is no such sign: 1 % of the I/Os at 80 ms beside 200 us have 100 ms by Little's law. Otherwise it is
 //! `possible`. It is never `proven`: see [`bucket`].
 
+use super::level::of_level;
 use super::summary::TOGETHER;
-use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
+use super::{Confidence, DiagnosisCase, Finding, FindingRule, Modes, Summary};
 use crate::codes;
 use crate::hist::bucket_high;
 use crate::record::{Diagnosis, Record, StepRecord};
@@ -106,12 +107,13 @@ impl TokenBucket {
 /// `likely` at most: I/Os that hang for one fixed time come back together and give the rate their period, and a device that slows down
 /// regularly has a flat rate and a period of its own.
 pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    held(case, bucket_of)
+}
+
+fn bucket_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = TokenBucket::of(s)?;
     let (n, x) = (s.ios_in_flight()?, s.iops?);
-    if holds_no_rate(case) || super::lapse_findings::stalls_much(case) {
-        return None;
-    }
     let mut seen_apart = false;
     let known = KNOWN_PERIODS.iter().any(|k| (b.period / k - 1.0).abs() < 0.05);
     let mut evidence = b.evidence(s, n, x, known);
@@ -271,9 +273,11 @@ fn comb(s: &Summary, b: &TokenBucket) -> Option<String> {
     (words.len() >= 2 && off < 0.02 * all).then(|| words.join(", "))
 }
 
-/// The rate fell or drifted from one level to another: no throttle held it at one rate.
-fn holds_no_rate(case: &DiagnosisCase<'_>) -> bool {
-    super::credits::fell(case) || super::drift::moved(case).is_some()
+/// What a rule finds about the rate that a throttle held. None held one rate where the rate fell or drifted from one level to another, and stalls
+/// have two speeds without any throttle.
+fn held(case: &DiagnosisCase<'_>, rule: FindingRule) -> Option<Finding> {
+    let holds_none = super::credits::fell(case) || super::drift::moved(case).is_some();
+    if holds_none || super::lapse_findings::stalls_much(case) { None } else { of_level(case, rule) }
 }
 
 /// Most I/Os that took less than half of `low` came after the first second, when the queue was full: they did not find it empty.
@@ -291,6 +295,10 @@ fn overtook(case: &DiagnosisCase<'_>, low: f64) -> bool {
 
 /// A queue served at a constant rate: all wait alike, at many times the shortest latency.
 pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    held(case, steady_queue_of)
+}
+
+fn steady_queue_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (n, x, min) = (s.in_flight?, s.iops?, s.min?);
     let at = |share: f64| s.percentiles.iter().find(|p| p.0 == share).map(|p| p.1.0 as f64);
@@ -298,14 +306,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // A machine that is uneven itself spreads the waiting; then the rate has to be flatter still.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
-    let unsteady = holds_no_rate(case) || super::lapse_findings::stalls_much(case);
-    if s.drained_queue.is_some()
-        || unsteady
-        || !alike
-        || middle <= 3.0 * min.0 as f64
-        || n < 4.0
-        || s.offered.is_some()
-    {
+    if s.drained_queue.is_some() || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
         return None;
     }
     // Only requests that find the queue empty do not wait. Where more are quick, they overtook others, and there is no such queue.
@@ -349,8 +350,12 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// A volume that happens to be as fast as its cap looks the same. So this is `likely` where the rate does not move and requests waited, and
 /// else `possible`: where all requests take equally long, depth and latency explain the rate.
 pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    held(case, at_the_promise_of)
+}
+
+fn at_the_promise_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    if s.offered.is_some() || holds_no_rate(case) || super::lapse_findings::stalls_much(case) {
+    if s.offered.is_some() {
         return None;
     }
     let (true, words) = against_promise(s) else { return None };

@@ -18,15 +18,10 @@ pub(super) fn ended_early(case: &DoubtCase<'_>) -> Option<Doubt> {
         Doubt::new(
             Severity::Warning,
             "ended-early",
-            format!("the user ended the step: {}{of_planned} were measured", measured_time(step.window_ns)),
+            format!("the user ended the step: {}{of_planned} were measured", step.window_ns.length()),
             "figures of a run that is ended at a chosen moment depend on the choice: let it run to its end",
         )
     })
-}
-
-/// A time of less than a minute with its fraction, which a whole second would round up.
-fn measured_time(time: Nanos) -> String {
-    if time < Nanos::seconds(60) { time.to_string() } else { time.clock() }
 }
 
 pub(super) fn suspended(case: &DoubtCase<'_>) -> Option<Doubt> {

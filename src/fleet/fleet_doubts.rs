@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::merging::volume;
 use crate::codes;
 use crate::doubt::{Doubt, Severity};
-use crate::record::{Fleet, FleetMachine, FleetStep, Record, Remark, State, remarks};
+use crate::record::{Fleet, FleetMachine, FleetStep, Record, Remark, State, form, remarks};
 use crate::unit::{Nanos, grouped};
 
 /// Share of a window by which clocks may be wrong, so that what is added up is of the same time.
@@ -178,7 +178,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     doubts
 }
 
-/// The doubts of the machines, the gravest first. Those of one code and step are one, which names only the machines that have its figures.
+/// The doubts of the machines, the gravest first. Those of one code, step and advice are one, which names only the machines that have its figures.
 fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
     struct Told<'a> {
         label: String,
@@ -201,7 +201,7 @@ fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
         all.iter().map(|told| (told.label.as_str(), told.machine)).collect();
     let kinds = remarks(
         all.iter(),
-        |t| (t.doubt.severity, &t.doubt.code, &t.doubt.step),
+        |t| (t.doubt.severity, &t.doubt.code, &t.doubt.step, form(&t.doubt.advice)),
         |t| &t.doubt.message,
         |t| &t.label,
     );

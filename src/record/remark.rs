@@ -37,7 +37,7 @@ impl<T> Remark<'_, T> {
     }
 }
 
-/// Groups remarks by their kind, in order. `name` is the step or machine, empty for a remark on the whole.
+/// Groups remarks by their kind, in order. The form of their advice is a part of their kind, since the group gives that of its first. `name` is the step or machine, empty for a remark on the whole.
 pub fn remarks<'a, T, K: Hash + Eq>(
     all: impl Iterator<Item = &'a T>,
     kind: impl Fn(&'a T) -> K,
@@ -60,6 +60,11 @@ pub fn remarks<'a, T, K: Hash + Eq>(
     groups
 }
 
+/// A sentence without its figures: remarks that differ in these alone say the same.
+pub fn form(sentence: &str) -> String {
+    sentence.chars().filter(|c| !c.is_ascii_digit() && !",.".contains(*c)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +76,7 @@ mod tests {
         let told: Vec<String> = groups.iter().map(|group| group.words(group.of.1)).collect();
         assert_eq!(told, ["a and 1 more: 1 s; 1 more step has the same with other figures", "1 s"]);
         assert_eq!(groups[0].others, ["b"]);
+        assert_eq!(form("offer less than 1,400/s"), form("offer less than 96.5/s"));
+        assert_ne!(form("offer less than 1,400/s"), form("open a ticket"));
     }
 }

@@ -16,7 +16,7 @@ use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{
     Claim, Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
-    remarks as grouped_remarks,
+    form, remarks as grouped_remarks,
 };
 use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict;
@@ -191,10 +191,8 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let of_rest =
         |c: &&Claim| verdict::figure(c.metric, c.measured) != verdict::figure(c.metric, c.whole_window);
     for c in verdict.iter().flat_map(|v| &v.claims).filter(of_rest) {
-        let burst = c
-            .burst
-            .as_ref()
-            .map_or_else(String::new, |b| format!(" without its first {} s", significant(b.seconds)));
+        let burst =
+            c.burst.as_ref().map_or_else(String::new, |b| format!(" without its first {}", b.length()));
         let judged = verdict::figure(c.metric, c.measured);
         out += &wrap(
             "  ",
@@ -291,7 +289,8 @@ fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>)
 fn limits<'a>(record: &Record, found: &'a [Diagnosis]) -> Vec<Remark<'a, Finding>> {
     let weighty = |f: &&Finding| f.confidence > Confidence::Possible && f.code != codes::ONE_AT_A_TIME;
     let all = found.iter().flat_map(|d| diagnose::told_limits(record, d)).filter(weighty);
-    let mut groups = grouped_remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| &f.step);
+    let kind = |f: &'a Finding| (&f.code, f.confidence.name(), form(&f.advice));
+    let mut groups = grouped_remarks(all, kind, |f| &f.headline, |f| &f.step);
     groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
     groups
 }

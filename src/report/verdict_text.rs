@@ -24,8 +24,8 @@ pub fn without_burst(c: &Claim) -> Option<String> {
         format!("{} I/Os", grouped(burst.surplus.round() as u64))
     };
     Some(format!(
-        "without the first {} s, which brought {what} on top; the whole window did {}",
-        significant(burst.seconds),
+        "without the first {}, which brought {what} on top; the whole window did {}",
+        burst.length(),
         figure(c.metric, c.whole_window)
     ))
 }

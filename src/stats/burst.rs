@@ -12,6 +12,7 @@ use super::change::{self, Point, Rule};
 use super::moments::mean;
 use super::rate::per_second;
 use crate::sample::PER_SECOND;
+use crate::unit::Nanos;
 
 /// The end of a burst is a fall of the level by at least this share.
 const FALL: f64 = 0.10;
@@ -76,9 +77,9 @@ impl BurstSeen {
         let of_baseline = |rate: &&f64| **rate < (last.before + base) / 2.0;
         let before = last.index - series[..last.index].iter().rev().take_while(of_baseline).count();
         let from = before * unit * PER_SECOND as usize;
-        let level = points.first()?.before;
         // One second that stands out is no level.
-        let nearer = series[..last.index].iter().filter(|rate| **rate > (level + base) / 2.0).count();
+        let middle = (points.first()?.before + base) / 2.0;
+        let nearer = series[..last.index].iter().filter(|rate| **rate > middle).count();
         if 2 * nearer < last.index {
             return None;
         }
@@ -86,18 +87,22 @@ impl BurstSeen {
         let window = from.saturating_sub(around)..(from + around).min(bins.len());
         let middle = (last.before + base) / 2.0 / PER_SECOND as f64;
         let head = &bins[..window.start + highest_sum(&bins[window], middle)];
-        let surplus = head.iter().map(|&n| n as f64 - base / PER_SECOND as f64).filter(|s| *s > 0.0).sum();
         // The bin of the change belongs to neither level.
         let baseline_from_bin = (head.len() + 1).min(bins.len());
-        let baseline = &bins[baseline_from_bin..];
-        let total: f64 = baseline.iter().map(|&n| n as f64).sum();
-        (total > 0.0).then(|| BurstSeen {
-            seconds: head.len() as f64 / PER_SECOND as f64,
+        let (level, baseline) = (rate(head), rate(&bins[baseline_from_bin..]));
+        (level > baseline && baseline > 0.0).then(|| BurstSeen::between(head, baseline, baseline_from_bin))
+    }
+
+    /// The burst of these first bins. Its rate is that of its own samples, and its surplus is what that rate exceeds the baseline by.
+    fn between(head: &[u64], baseline: f64, baseline_from_bin: usize) -> BurstSeen {
+        let (seconds, level) = (head.len() as f64 / PER_SECOND as f64, rate(head));
+        BurstSeen {
+            seconds,
             level_per_second: level,
-            baseline_per_second: total / (baseline.len() as f64 / PER_SECOND as f64),
-            surplus,
+            baseline_per_second: baseline,
+            surplus: (level - baseline) * seconds,
             baseline_from_bin,
-        })
+        }
     }
 
     /// A quota that was full when the run began: the first bins stand out from all later ones.
@@ -116,14 +121,18 @@ impl BurstSeen {
         let length = bins.iter().take_while(|n| stands_out(**n)).count();
         let surplus: f64 = bins[..length].iter().map(|&n| n as f64 - base).sum();
         let total: f64 = bins.iter().map(|&n| n as f64).sum();
-        (length > 0 && length <= bins.len() / 4 && surplus > (WORTH * total).max(FEWEST)).then(|| BurstSeen {
-            seconds: length as f64 / PER_SECOND as f64,
-            level_per_second: mean(&bins[..length].iter().map(|&n| n as f64).collect::<Vec<_>>())
-                * PER_SECOND as f64,
-            baseline_per_second: base * PER_SECOND as f64,
-            surplus,
-            baseline_from_bin: length,
-        })
+        (length > 0 && length <= bins.len() / 4 && surplus > (WORTH * total).max(FEWEST))
+            .then(|| BurstSeen::between(&bins[..length], base * PER_SECOND as f64, length))
+    }
+
+    /// Its length in words, with the one rounding that all sentences share.
+    pub fn length(&self) -> String {
+        Nanos((self.seconds * 1e9) as u64).length()
+    }
+
+    /// The time after it in a run of so many seconds, in words.
+    pub fn rest(&self, seconds: f64) -> String {
+        Nanos(((seconds - self.seconds) * 1e9) as u64).length()
     }
 
     /// Whether the level after the burst lasted so long, in a run of so many seconds, that it is a baseline. A short time at the end may be a
@@ -137,6 +146,11 @@ impl BurstSeen {
     pub fn adds_per_second(&self, seconds: f64) -> f64 {
         self.surplus / seconds.max(1e-9)
     }
+}
+
+/// Events a second of bins.
+fn rate(bins: &[u64]) -> f64 {
+    mean(&bins.iter().map(|&n| n as f64).collect::<Vec<_>>()) * PER_SECOND as f64
 }
 
 /// Whether one straight line tells the series better than the levels between its changes do: a rate that goes on falling has steps as well
@@ -197,6 +211,22 @@ mod tests {
             let quota = |i: u64| if i.is_multiple_of(5) { if i < end { 925 } else { 245 } } else { 0 };
             let b = BurstSeen::of(&(0..3000).map(quota).collect::<Vec<_>>()).unwrap();
             assert!((b.seconds - end as f64 / 10.0).abs() <= 0.5, "{end}: {b:?}");
+        }
+    }
+
+    #[test]
+    fn the_rate_of_a_burst_is_that_of_its_own_samples() {
+        // Three seconds, whatever the unit in which changes are searched (1, 3 and 12 s), and in quotas of half a second.
+        for seconds in [300, 1800, 7200] {
+            let bins: Vec<u64> = (0..10 * seconds).map(|i| if i < 30 { 300 } else { 22 } + i % 2).collect();
+            let quota = |i: u64| if i.is_multiple_of(5) { if i < 30 { 1500 } else { 112 } } else { 0 };
+            for bins in [bins, (0..10 * seconds).map(quota).collect()] {
+                let b = BurstSeen::of(&bins).unwrap_or_else(|| panic!("none in {seconds} s"));
+                let by_rate = (b.level_per_second - b.baseline_per_second) * b.seconds;
+                assert!((b.level_per_second / 3000.0 - 1.0).abs() < 0.17, "{seconds}: {b:?}");
+                assert!((b.surplus / by_rate - 1.0).abs() < 1e-9, "{seconds}: {b:?}");
+                assert!((b.surplus / (2775.0 * 3.0) - 1.0).abs() < 0.02, "{seconds}: {b:?}");
+            }
         }
     }
 

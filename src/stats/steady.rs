@@ -157,6 +157,13 @@ pub struct Assessment {
     pub steadiness: Steadiness,
 }
 
+impl Assessment {
+    /// Whether the rate moved to another level while it was measured.
+    pub fn moved(&self) -> bool {
+        self.whole.too_short.contains(&TooShort::NotSteady)
+    }
+}
+
 /// Judges a run from its counts on the 100 ms grid. `None` without bins.
 pub fn assess(bins: &[u64]) -> Option<Assessment> {
     let steadiness = Steadiness::of(bins);

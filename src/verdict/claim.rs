@@ -10,9 +10,9 @@ use super::reach::{self, Reach};
 use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
+use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
 use crate::codes;
-use crate::diagnose::{Summary, bins, direction, load_without_promise};
+use crate::diagnose::{self, Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
     Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome,
@@ -44,6 +44,8 @@ pub struct Judge<'a> {
     pub conditions: &'a Conditions,
     /// The step as measured.
     pub step: &'a StepRecord,
+    /// The whole step, where `step` is a part of it.
+    pub whole: Option<&'a StepRecord>,
     /// The findings of the step.
     pub diagnosis: &'a Diagnosis,
     /// Another run of the same report that was under way at the same time.
@@ -107,10 +109,19 @@ impl Judge<'_> {
         let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
         let wanted = terms.wanted(&rates.least);
         let outcome = judged_window::outcome(w.answer);
+        // What a step could have reached is told by the requests of the level that is judged.
+        let level = w.level.clone().filter(|_| outcome != Outcome::Pass).map(|s| self.step.within(s));
+        let found = level.as_ref().map(|level| diagnose::of_part(self.record, level, self.step));
+        let of_level = Judge {
+            step: level.as_ref().unwrap_or(self.step),
+            whole: level.as_ref().map(|_| self.step),
+            diagnosis: found.as_ref().unwrap_or(self.diagnosis),
+            ..*self
+        };
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => {
-                let why = self.why_it_failed(rates.least.binding, &w);
-                reach::deep_enough(self, &wanted).map_or(why.clone(), |more| format!("{why}; {more}"))
+                let why = self.why_it_failed(&wanted, &w);
+                reach::deep_enough(&of_level, &wanted).map_or(why.clone(), |more| format!("{why}; {more}"))
             }
             _ => w.reasons.join("; "),
         };
@@ -125,8 +136,8 @@ impl Judge<'_> {
         let misses_time = claim.delivered.is_some_and(|d| d.promised.is_some_and(|time| d.share < time))
             && (outcome == Outcome::Fail || claim.more_seconds.is_some());
         let reach = match terms.time.filter(|_| misses_time && !short_of) {
-            Some(time) => reach::of_seconds(self, &wanted, time),
-            None => short_of.then(|| reach::of(self, &wanted)).flatten(),
+            Some(time) => reach::of_seconds(&of_level, &wanted, time),
+            None => short_of.then(|| reach::of(&of_level, &wanted)).flatten(),
         };
         let claim = self.or_invalid(claim, reach);
         Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
@@ -420,8 +431,8 @@ impl Judge<'_> {
     }
 
     /// The reason of a FAIL, from the findings.
-    fn why_it_failed(&self, binding: Binding, w: &JudgedWindow) -> String {
-        let owner = binding.owner();
+    fn why_it_failed(&self, wanted: &AtBlock, w: &JudgedWindow) -> String {
+        let owner = wanted.binding.owner();
         if w.burst.is_some_and(|b| b.seconds >= 1.0) {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
@@ -429,6 +440,8 @@ impl Judge<'_> {
             .diagnosis
             .find(codes::THROTTLE)
             .and_then(|f| Some((f, f.numbers.get(codes::figure::RATE_PER_SECOND)?)))
+            // Where the rate moved, a throttle may have held it at the promise for a time.
+            .filter(|(_, rate)| **rate < wanted.iops * (1.0 - self.judged_promise.tolerance))
         {
             Some((f, rate)) if f.confidence > Confidence::Possible => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",

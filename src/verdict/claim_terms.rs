@@ -109,14 +109,14 @@ impl ClaimTerms {
     /// than that.
     pub fn burst_shown(&self, rate: f64, seconds: f64) -> Option<String> {
         let burst = self.judged_burst()?;
-        let measured = Nanos((seconds * 1e9) as u64).clock();
+        let measured = Nanos((seconds * 1e9) as u64).length();
         Some(match burst.at_rate(rate, self.least) {
             Some(lasts) if seconds >= lasts * (1.0 - self.tolerance) => {
                 format!("the burst was kept for {measured}, as long as a full bucket lasts at this rate")
             }
             Some(lasts) => format!(
                 "the rate of the burst was kept for the {measured} measured; whether it lasts the {} of a full bucket was not tested: measure so long",
-                Nanos((lasts * 1e9) as u64).clock()
+                Nanos((lasts * 1e9) as u64).length()
             ),
             None => format!(
                 "the rate of the burst was kept for the {measured} measured; how long it lasts is not published"

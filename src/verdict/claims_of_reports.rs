@@ -273,7 +273,8 @@ pub fn untested(
     let step = record.steps.iter().find(|s| record.conditions(s).pattern().is_some())?;
     let diagnosis = found.iter().find(|d| d.step == step.name)?;
     let conditions = record.conditions(step);
-    let judge = Judge { record, judged_promise, conditions: &conditions, step, diagnosis, beside: None };
+    let judge =
+        Judge { record, judged_promise, conditions: &conditions, step, whole: None, diagnosis, beside: None };
     Some(Untested {
         application: None,
         metric,

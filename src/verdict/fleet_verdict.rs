@@ -2,29 +2,44 @@
 //! against their own promise and the needs of applications, by the Record of their machine; the sum stands beside them and is held against
 //! nothing.
 
+use std::cmp::Reverse;
+
 use super::{against_all, claims_of, judged, of, promise_to_judge, wants_verdict};
 use crate::diagnose;
-use crate::record::{Claim, Diagnosis, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks};
+use crate::record::{
+    Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, form,
+    remarks,
+};
 use crate::unit::grouped;
 
 /// The findings and the verdict of one machine, with its name.
-struct JudgedMachine {
+struct JudgedMachine<'a> {
     label: String,
+    record: &'a Record,
     found: Vec<Diagnosis>,
     verdict: Option<Verdict>,
 }
 
+impl JudgedMachine<'_> {
+    /// How much better than others a step did: by its answer, and by its rate where that is the same.
+    fn did(&self, step: &str) -> (Reverse<Option<u8>>, f64) {
+        let claims = self.verdict.iter().flat_map(|v| &v.claims).filter(|c| c.step == step);
+        let rate = self.record.steps.iter().find(|s| s.name == step).map_or(0.0, StepRecord::iops);
+        (Reverse(claims.map(|c| c.outcome.weight()).max()), rate)
+    }
+}
+
 /// Findings of each step and the verdict of the Record of a fleet.
-pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
+pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
     // The findings of a machine are those from its whole Record, of which the fleet keeps less.
-    let machine = |m: &crate::record::FleetMachine| {
+    let machine = |m: &'a FleetMachine| {
         let (found, verdict) = match fleet.volumes.is_shared() {
             true => (m.record.diagnoses().unwrap_or_else(|| diagnose::of_record(&m.record)), None),
             false => judged(&m.record),
         };
-        JudgedMachine { label: m.label(), found, verdict }
+        JudgedMachine { label: m.label(), record: &m.record, found, verdict }
     };
-    let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();
+    let machines: Vec<JudgedMachine<'_>> = fleet.machines.iter().map(machine).collect();
     if !fleet.volumes.is_shared() {
         let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
         return (found, wants_verdict(record).then(|| of_each(record, machines)));
@@ -46,16 +61,25 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
     (found, verdict)
 }
 
-/// The findings of machines on a step, each code once.
-fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -> bool) -> Diagnosis {
-    let of_step = machines.iter().flat_map(|m| m.found.iter().map(move |d| (m.label.as_str(), d)));
+/// The findings of machines on a step. Those of one code and one advice are one, told in the words of the machine that did worst.
+fn of_machines(step: &str, machines: &[JudgedMachine<'_>], told: impl Fn(&Finding) -> bool) -> Diagnosis {
+    let mut worst_first: Vec<&JudgedMachine<'_>> = machines.iter().collect();
+    worst_first.sort_by(|a, b| {
+        let ((answer, rate), (other_answer, other_rate)) = (a.did(step), b.did(step));
+        answer.cmp(&other_answer).then(rate.total_cmp(&other_rate))
+    });
+    let of_step = worst_first.iter().flat_map(|m| m.found.iter().map(|d| (m.label.as_str(), d)));
     let all: Vec<(&str, &Finding)> = of_step
         .filter(|(_, d)| d.step == step)
         .flat_map(|(label, d)| d.findings.iter().map(move |f| (label, f)))
         .filter(|(_, f)| told(f))
         .collect();
-    let kinds =
-        remarks(all.iter(), |(_, f)| (&f.code, f.confidence.name()), |(_, f)| &f.headline, |(m, _)| m);
+    let kinds = remarks(
+        all.iter(),
+        |(_, f)| (&f.code, f.confidence.name(), form(&f.advice)),
+        |(_, f)| &f.headline,
+        |(m, _)| m,
+    );
     let one = |remark: Remark<'_, (&str, &Finding)>| {
         let elsewhere = remark.elsewhere("machine");
         let Remark { of: (_, finding), named, others } = remark;
@@ -74,7 +98,7 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
 }
 
 /// Each machine's own volumes against their own promise and the needs of applications.
-fn of_each(record: &Record, machines: Vec<JudgedMachine>) -> Verdict {
+fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
     let blocker = record.fleet_blocker();
     let judged_promise = promise_to_judge(record);
     let known = judged_promise.map_or(&[][..], |promise| &promise.notes);

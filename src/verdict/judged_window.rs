@@ -4,6 +4,8 @@
 //! before the baseline, times in which nothing or too little came, the share of seconds that delivered, a rate that only credits explain,
 //! and a rate that the type cannot give. None of these makes a PASS.
 
+use std::ops::Range;
+
 use super::claim_terms::{ClaimTerms, ReadingsAnswer};
 use super::excess::{ABOVE_THE_PROMISE, Excess, SoldBurst};
 use super::levels::{compare, rises};
@@ -37,6 +39,8 @@ pub struct JudgedWindow {
     pub promised: f64,
     /// Why it is not decided, or what the rate is besides; empty for a plain PASS or FAIL.
     pub reasons: Vec<String>,
+    /// The seconds of the level that was judged, where the rate fell from one level to another; none where all levels were judged together.
+    pub level: Option<Range<usize>>,
     /// A fall from one level to another.
     pub burst: Option<BurstSeen>,
     /// Stalls and brown-outs.
@@ -97,11 +101,16 @@ impl JudgedWindow {
         let burst =
             seen.filter(|b| terms.judged_burst().is_some() || b.seconds < 1.0 || b.has_baseline(seconds));
         let whole = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / PER_SECOND as f64);
-        let judged = match (burst, terms.judged_burst()) {
-            (Some(b), Some(_)) if b.seconds >= 1.0 => &bins[..(b.seconds * PER_SECOND as f64) as usize],
-            (Some(b), None) => &bins[b.baseline_from_bin..],
-            _ => bins,
+        let part = match (burst, terms.judged_burst()) {
+            (Some(b), Some(_)) if b.seconds >= 1.0 => 0..(b.seconds * PER_SECOND as f64).round() as usize,
+            (Some(b), None) => b.baseline_from_bin..bins.len(),
+            _ => 0..bins.len(),
         };
+        let second = PER_SECOND as usize;
+        let level = burst
+            .filter(|b| b.seconds >= 1.0)
+            .map(|_| part.start.div_ceil(second)..(part.end / second).max(1));
+        let judged = &bins[part];
         let (promised, most) = terms.readings();
         let a = steady::assess(judged)?;
         let mut w = JudgedWindow {
@@ -110,6 +119,7 @@ impl JudgedWindow {
             whole,
             promised,
             reasons: Vec::new(),
+            level,
             burst,
             lapses: load.events(),
             delivered: None,
@@ -191,9 +201,9 @@ impl JudgedWindow {
         self.answer = LimitAnswer::Inconclusive;
         self.finding.more_seconds = Some((BASELINE as u64).max(self.finding.more_seconds.unwrap_or(0)));
         self.reasons.push(format!(
-            "in the last {} s the rate was less than promised: a longer run tells whether that is a dip, or all that the volume \
+            "in the last {} the rate was less than promised: a longer run tells whether that is a dip, or all that the volume \
              gives from then on",
-            significant(seconds - b.seconds)
+            b.rest(seconds)
         ));
     }
 
@@ -324,7 +334,7 @@ impl JudgedWindow {
             self.reasons = vec![format!(
                 "the burst ended after {}, which is too short to tell whether its rate is that of the promise: leave the volume idle until the \
                  bucket is full, then run it again",
-                Nanos((seconds * 1e9) as u64).clock()
+                Nanos((seconds * 1e9) as u64).length()
             )];
         }
         if self.answer != LimitAnswer::Pass {
@@ -337,8 +347,8 @@ impl JudgedWindow {
                 self.finding.more_seconds = None;
                 self.reasons.push(format!(
                     "the burst ended after {}, and a full bucket lasts {} at this rate: leave the volume idle until the bucket is full, then run it again",
-                    Nanos((seconds * 1e9) as u64).clock(),
-                    Nanos((lasts * 1e9) as u64).clock()
+                    Nanos((seconds * 1e9) as u64).length(),
+                    Nanos((lasts * 1e9) as u64).length()
                 ));
             }
             None => self.reasons.extend(terms.burst_shown(rate, seconds)),
@@ -459,13 +469,13 @@ mod tests {
         );
         // Half a minute decides nothing, and a longer run has no longer burst.
         let brief =
-            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 300 { 300 } else { 100 });
+            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 295 { 300 } else { 100 });
         assert_eq!(
             (brief.answer, brief.finding.more_seconds),
             (LimitAnswer::Inconclusive, None),
             "{brief:?}"
         );
-        assert!(brief.reasons[0].starts_with("the burst ended after"), "{brief:?}");
+        assert!(brief.reasons[0].starts_with("the burst ended after 29.5 s, which"), "{brief:?}");
         let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
         assert_eq!(over.answer, LimitAnswer::Fail, "{over:?}");
         let kept = judged(600, &terms, |i| if i < 3000 { 300 } else { 100 });

@@ -119,8 +119,15 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
         if let Some(judged_promise) = promise_to_judge(record) {
             let conditions = record.conditions(step);
             let beside = company.get(step.name.as_str()).copied();
-            let judge =
-                claim::Judge { record, judged_promise, conditions: &conditions, step, diagnosis, beside };
+            let judge = claim::Judge {
+                record,
+                judged_promise,
+                conditions: &conditions,
+                step,
+                whole: None,
+                diagnosis,
+                beside,
+            };
             claims.extend(judge.rate());
             claims.extend(judge.latency());
         }
@@ -134,7 +141,8 @@ pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim,
     let judged_promise = record.judged_promise.as_ref()?;
     let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
     let (conditions, diagnosis) = (&conditions, &diagnosis);
-    let judge = claim::Judge { record, judged_promise, conditions, step, diagnosis, beside: None };
+    let judge =
+        claim::Judge { record, judged_promise, conditions, step, whole: None, diagnosis, beside: None };
     let why = || unjudged::reason(judged_promise, conditions, step);
     let is_lone = record.depth_per_target(step) == Some(1);
     Some(if is_lone { judge.latency() } else { judge.rate() }.ok_or_else(why))

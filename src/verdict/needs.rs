@@ -221,7 +221,7 @@ impl NeedCase<'_> {
         let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(|b| b.seconds >= 1.0)?;
         let from = burst.baseline_from_bin.div_ceil(PER_SECOND as usize);
         let (metric, finding, mut reasons) = self.of_latencies(seconds.get(from..)?, limit)?;
-        reasons.push(format!("this is the figure after a burst of {} s", significant(burst.seconds)));
+        reasons.push(format!("this is the figure after a burst of {}", burst.length()));
         (finding.answer != LimitAnswer::Pass).then_some((metric, finding, reasons))
     }
 

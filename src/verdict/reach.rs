@@ -19,9 +19,8 @@ use crate::plan::{BlockSizes, EngineKind, Step};
 use crate::record::{
     Confidence, Diagnosis, Finding, JudgedPromise, Metric, Record, StepRecord, TargetRecord, Untested,
 };
-use crate::sample::PER_SECOND;
+use crate::sample::{PER_SECOND, Stream};
 use crate::shell_word::shell;
-use crate::stats::burst::BurstSeen;
 use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::little::depth_needed;
 use crate::stats::moments::median;
@@ -109,11 +108,8 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         return None;
     }
     let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
-    // The step reached the promise in most of its seconds, or at its first level: what is missing lies in slower ones, which more in flight
-    // may make up for.
-    let first_level =
-        BurstSeen::of(&bins(step, false)).filter(|b| b.seconds >= 1.0).map(|b| b.level_per_second);
-    if usual_second(step).into_iter().chain(first_level).any(|rate| rate >= least) {
+    // The step reached the promise in most of its seconds: what is missing lies in slower ones, which more in flight may make up for.
+    if usual_second(step).is_some_and(|rate| rate >= least) {
         let enough = enough_for_slow_seconds(promised, own, decides);
         return (depth < enough && deep_enough(judge, promised).is_none()).then(|| Reach {
             reason: format!(
@@ -270,12 +266,15 @@ fn as_closed_loop(step: &StepRecord) -> Cow<'_, StepRecord> {
 }
 
 /// The latency of an open loop before its I/Os fill the queue: of the shortest twentieth of its first second, where that is shorter than later. Else
-/// I/Os are short now and then, whatever the queue.
-fn before_the_queue_fills(step: &StepRecord) -> Option<Nanos> {
+/// I/Os are short now and then, whatever the queue. Where `step` is a part of a `whole`, the first second is that of the whole.
+fn before_the_queue_fills(step: &StepRecord, whole: Option<&StepRecord>) -> Option<Nanos> {
     step.open_loop.as_ref()?;
-    let streams = || step.targets.iter().flat_map(|t| [&t.series.read, &t.series.write]).flatten();
-    let shortest = pooled(streams().filter_map(|stream| stream.service.first())).quantile(0.05)?;
-    let later = pooled(streams().flat_map(|stream| stream.service.iter().skip(1))).quantile(0.05)?;
+    fn streams(step: &StepRecord) -> impl Iterator<Item = &Stream> {
+        step.targets.iter().flat_map(|t| [&t.series.read, &t.series.write]).flatten()
+    }
+    let first = streams(whole.unwrap_or(step)).filter_map(|stream| stream.service.first());
+    let shortest = pooled(first).quantile(0.05)?;
+    let later = pooled(streams(step).flat_map(|stream| stream.service.iter().skip(1))).quantile(0.05)?;
     (later.0 > 2 * shortest.0).then_some(shortest)
 }
 
@@ -381,10 +380,14 @@ fn slow_one_by_one(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos>
 /// A queue that is served at a constant rate shows the same at each depth: after the first deeper step, the next one has the depth that
 /// decides.
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
-    let summary = Summary::of(judge.record, &as_closed_loop(judge.step));
+    let summary_of = |step| Summary::of(judge.record, &as_closed_loop(step));
+    let of = |s: &Summary| s.own_latency(waits_its_turn(judge.diagnosis));
+    let summary = summary_of(judge.step);
     let plenty = plenty(judge.judged_promise, promised);
-    let own = summary.own_latency(waits_its_turn(judge.diagnosis))?;
-    let own = before_the_queue_fills(judge.step).map_or(own, |first| first.min(own));
+    // Requests that did not wait show it in any part of the step.
+    let elsewhere = judge.whole.and_then(|whole| of(&summary_of(whole)));
+    let first = before_the_queue_fills(judge.step, judge.whole);
+    let own = [Some(of(&summary)?), elsewhere, first].into_iter().flatten().min()?;
     let decides = if depth >= FIRST_RUNG { plenty } else { 0 };
     Some(without_waiting(judge, &summary, own, plenty, decides))
 }

@@ -286,6 +286,29 @@ fn bursts() -> Vec<Row> {
         burst(800.0, 120_000, 0.5),
         May::Fail,
     ));
+    // A few seconds, in which changes of level are searched less finely the longer the run is.
+    for (share, seconds, ios) in [(0.5, 600, 6000), (0.75, 600, 6000), (0.75, 1800, 4000), (0.5, 3600, 5000)]
+    {
+        for load in [DEEP, "iodepth=32"] {
+            rows.push(row(
+                format!("a short burst before {share} for {seconds} s, {load}"),
+                "bursty",
+                seconds,
+                load,
+                burst(1200.0, ios, share),
+                May::Fail,
+            ));
+        }
+    }
+    let full = "iodepth=32,rate-iops=1300";
+    rows.push(row(
+        "a burst before less, at a rate".into(),
+        "plain",
+        600,
+        full,
+        burst(1200.0, 60_000, 0.75),
+        May::Fail,
+    ));
     rows.push(row("bursty at its baseline".into(), "bursty", 300, DEEP, cap(1.0), May::Pass));
     rows
 }

@@ -121,6 +121,24 @@ pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
         stalls && !said.tells_a_stop() || !stalls && find("stall").is_some(),
         "verdict and diagnosis disagree on stalls",
     ));
+    if let Some(throttle) = find("throttle") {
+        let rate = throttle["numbers"]["rate_per_second"].as_f64().unwrap_or(0.0);
+        let says = |key: &str, words| throttle[key].as_str().unwrap_or_default().contains(words);
+        rules.extend([
+            (
+                reason.contains("the rate moved") && !says("headline", "the rate moved"),
+                "a throttle that holds a rate, and a rate that moved",
+            ),
+            (
+                says("advice", "less than was bought") && rate >= limit,
+                "less than was bought, above the limit",
+            ),
+            (
+                says("advice", "more than is promised") && rate < limit,
+                "more than is promised, below the limit",
+            ),
+        ]);
+    }
     // A fall whose end nobody saw names none.
     if let Some(baseline) = find("burst").and_then(|b| b["numbers"]["baseline_per_second"].as_f64()) {
         rules.push((
@@ -133,6 +151,30 @@ pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
         rules.push((rate >= limit, "a throttle above the promise as the reason of a FAIL"));
     }
     rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule.to_string())
+}
+
+#[test]
+fn a_throttle_of_a_rate_that_moved_names_the_longest_level() {
+    let dips = [
+        (1.02, 40, 30, 0.8, 1.02),
+        (1.06, 40, 30, 0.8, 1.06),
+        (1.06, 10, 70, 0.9, 0.954),
+        (0.99, 60, 50, 0.5, 0.99),
+    ];
+    let volume = |(cap, at, length, to, _): &(f64, u32, u32, f64, f64)| {
+        let device =
+            format!("latency=1ms,iops-cap={},dip-at={at}s,dip-for={length}s,dip-to={to}", cap * PROMISED);
+        Volume::new(format!("{cap} and a dip to {to}"), "plain", 120, "iodepth=32", &device)
+    };
+    let volumes: Vec<Volume> = dips.iter().map(volume).collect();
+    for ((v, said), (.., longest)) in volumes.iter().zip(judge(&volumes)).zip(dips) {
+        assert_eq!(contradiction(v, &said), None, "{v:?} {said:?}");
+        let throttle = said.finding("throttle").unwrap_or_else(|| panic!("{v:?} {said:?}"));
+        let rate = throttle["numbers"]["rate_per_second"].as_f64().unwrap();
+        assert!((rate / (longest * PROMISED) - 1.0).abs() < 0.005, "{v:?} {throttle}");
+        let below = throttle["advice"].as_str().unwrap().contains("less than was bought");
+        assert_eq!(below, longest < 0.98, "{v:?} {throttle}");
+    }
 }
 
 #[test]

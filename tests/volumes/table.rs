@@ -55,6 +55,11 @@ fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
     if seconds_apart && !has("stall") {
         return Some("no stall");
     }
+    let burst = device.split(',').find_map(|key| key.strip_prefix("burst-iops=")?.parse::<f64>().ok());
+    let named = said.finding("burst").and_then(|f| f["numbers"]["burst_per_second"].as_f64());
+    if burst.zip(named).is_some_and(|(burst, named)| (named / burst - 1.0).abs() > 0.05) {
+        return Some("the rate of the burst");
+    }
     let dips = ["dip", "rise", "first-touch", "stall", "burst"].iter().any(|k| device.contains(k));
     (has("brown-out") && !dips).then_some("brown-out")
 }

@@ -49,11 +49,6 @@ pub struct DoubtCard {
     pub code: String,
 }
 
-/// `1 h 00 min`, `6.00 s`.
-pub(super) fn span(n: Nanos) -> String {
-    if n.0 < 60_000_000_000 { n.to_string() } else { n.clock() }
-}
-
 pub(super) fn nanos(n: Nanos) -> String {
     micro(&n.to_string())
 }

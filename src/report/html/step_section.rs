@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::charts::{self, StepCharts, TimeBand};
 use super::grids::{self, Grid};
-use super::sections::{Fact, fact, nanos, span};
+use super::sections::{Fact, fact, nanos};
 use crate::observe::CpuShare;
 use crate::plan::Step;
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, Verdict};
@@ -138,7 +138,8 @@ fn what(record: &Record, step: &StepRecord) -> String {
     };
     let engine = c.engine.as_ref().cloned().unwrap_or_default();
     let cached = if c.direct.get() == Some(false) { "through the page cache" } else { "" };
-    let words = [crate::report::text::load(record, step), pace, engine, cached.into(), span(step.window_ns)];
+    let words =
+        [crate::report::text::load(record, step), pace, engine, cached.into(), step.window_ns.length()];
     words.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -201,7 +202,7 @@ pub(super) fn spark(mean: &[f64]) -> String {
 
 fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
     let mut facts = vec![
-        fact("Measured", span(step.window_ns)),
+        fact("Measured", step.window_ns.length()),
         fact(
             "Requests in flight",
             match step.in_flight_asked.get() {

@@ -7,7 +7,7 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
-    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, remarks,
+    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, form, remarks,
 };
 use crate::report::headline;
 use crate::report::verdict_text::{asks, without_burst};
@@ -251,9 +251,9 @@ fn finding_card(f: &Finding) -> FindingCard {
     }
 }
 
-/// The findings of a course: those of one kind have one card, which names the steps of which its sentence is true.
+/// The findings of a course: those of one kind and one advice have one card, which names the steps of which its sentence is true.
 fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
-    let kind = |card: &FindingCard| (card.code.clone(), card.confidence);
+    let kind = |card: &FindingCard| (card.code.clone(), card.confidence, form(&card.advice));
     let groups = remarks(all.iter(), kind, |card| &card.headline, |card| &card.step);
     let named = |group: Remark<'_, FindingCard>| {
         let step = match group.named.len() {
