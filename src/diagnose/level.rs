@@ -16,13 +16,13 @@ pub enum Kept {
     /// One level, from its start to its end.
     Throughout,
     /// A level in a part of it, and others before or after.
-    ForATime(Box<Level>),
+    ForATime(Box<KeptLevel>),
     /// No level.
     Nothing,
 }
 
 /// A level of a run, as a run of its own.
-pub struct Level {
+pub struct KeptLevel {
     seconds: Range<usize>,
     step: StepRecord,
     summary: Summary,
@@ -45,7 +45,7 @@ impl Kept {
         }
         let load = LoadGrid::of(part.targets.iter().map(|t| &t.series));
         let (summary, lapses) = (Summary::of_part(record, &part, step), load.events());
-        Kept::ForATime(Box::new(Level { seconds, step: part, summary, load, lapses }))
+        Kept::ForATime(Box::new(KeptLevel { seconds, step: part, summary, load, lapses }))
     }
 }
 
