@@ -80,14 +80,17 @@ pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -
     };
     let of = |a: &AskedApplication| {
         let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
-        let missing = needs().find(|need| !answered(a, need))?;
+        let mut open = needs().filter(|need| !answered(a, need));
+        let missing = open.clone().next()?;
         let some = needs().any(|need| answered(a, need));
         if of_report && some {
             return None;
         }
         let measured = record.steps.iter().any(|s| s.name == missing.step);
         let reason = match (of_report, measured) {
-            (true, _) => needs_of_reports::lacking(record, missing),
+            (true, _) => open
+                .find_map(|need| needs_of_reports::lacking(record, need))
+                .unwrap_or_else(|| "no run of the report shows what it asks for".into()),
             (false, true) => format!("{} has no {}", missing.step, missing.figure.words()),
             (false, false) => format!("its load {} was not measured", missing.step),
         };

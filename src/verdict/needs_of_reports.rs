@@ -36,37 +36,36 @@ pub(super) fn is_about(need: &FitNeed, reported: &ReportedStep) -> bool {
     }
 }
 
-/// Why no run of a report answers a need: what the report tells of it, and what it lacks.
-pub(super) fn lacking(record: &Record, need: &FitNeed) -> String {
+/// What a report that does not answer a need tells of it, and what it lacks; none where it tells nothing of it.
+pub(super) fn lacking(record: &Record, need: &FitNeed) -> Option<String> {
+    if need.figure.direction != Some(Direction::Sync) {
+        return None;
+    }
     let runs = || record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?)));
     let valid = |step: &StepRecord| !record.doubts.iter().any(|doubt| doubt.voids(&step.name));
     let durable = runs().filter(|(step, _)| valid(step)).filter_map(|(step, run)| {
         let (latency, rate) = run.durable_writes()?;
         Some((step, latency.mean, rate))
     });
-    let told = if need.figure.direction != Some(Direction::Sync) {
-        None
-    } else if runs().any(|(_, run)| run.timed_flushes().is_some()) {
-        Some("the report tells times of flushes".to_string())
+    let told = if runs().any(|(_, run)| run.timed_flushes().is_some()) {
+        "the report tells times of flushes".to_string()
     } else {
-        durable.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(step, mean, rate)| {
-            let (mean, rate) = (Nanos(mean.round() as u64), significant(rate));
-            format!(
-                "the report tells means of a write and its flush together (the shortest is {mean}, {rate} a second: {})",
-                step.name
-            )
-        })
+        let (step, mean, rate) = durable.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (mean, rate) = (Nanos(mean.round() as u64), significant(rate));
+        format!(
+            "the report tells means of a write and its flush together (the shortest is {mean}, {rate} a second: {})",
+            step.name
+        )
     };
-    let Some(told) = told else { return "no run of the report shows what it asks for".into() };
     let asked = need.figure.words();
-    match need.figure.kind {
-        FigureKind::Iops | FigureKind::Throughput => format!("{told}, and no count of flushes"),
-        FigureKind::Over(_) => format!("{told}, and not what is asked for: the {asked}"),
+    let lacks = match need.figure.kind {
+        FigureKind::Iops | FigureKind::Throughput => "does not count flushes apart".into(),
+        FigureKind::Over(_) => format!("not what is asked for: the {asked}"),
         FigureKind::Latency(_) => {
-            let limit = Nanos(need.bound.value() as u64);
-            format!("{told}, and not what is asked for: {asked} within {limit}")
+            format!("not what is asked for: {asked} within {}", Nanos(need.bound.value() as u64))
         }
-    }
+    };
+    Some(format!("{told}, and {lacks}"))
 }
 
 /// The published load of a need for a rate, where the report is of that load.

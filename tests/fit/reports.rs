@@ -272,11 +272,11 @@ fn a_load_that_holds_itself_back_fails_no_need_of_flushes() {
 #[test]
 fn flushes_without_the_percentile_that_is_asked_for_are_told() {
     let dir = tempfile::tempdir().unwrap();
-    vendors_report(dir.path(), "openshift", 300, 2_376_000, 3_000_000, 2_000_000);
+    vendors_report(dir.path(), "etcd", 300, 2_376_000, 3_000_000, 2_000_000);
     let report = std::fs::read_to_string(dir.path().join("fio.json")).unwrap();
     let told = |report: &str| {
         std::fs::write(dir.path().join("fio.json"), report).unwrap();
-        volproof(dir.path(), &["verdict", "fio.json", "--fit", "openshift", "-q"]).1
+        volproof(dir.path(), &["verdict", "fio.json", "--fit", "harvester", "-q"]).1
     };
     let found = told(&report.replace(r#""99.000000":2376000,"#, ""));
     assert!(
