@@ -16,6 +16,9 @@ use bucket_layout::{BITS, PER_OCTAVE};
 pub use bucket_layout::{BUCKETS, FIO_BUCKETS, bucket, bucket_high, bucket_low, bucket_middle};
 pub use sparse::StoredHistogram;
 
+/// No bucket holds a sample yet.
+const UNUSED: Range<usize> = Range { start: BUCKETS, end: 0 };
+
 /// Full histogram of latencies with exact extremes and sum.
 #[derive(Clone)]
 pub struct Histogram {
@@ -42,7 +45,7 @@ impl Histogram {
     /// An empty histogram.
     pub fn new() -> Histogram {
         let counts = vec![0u64; BUCKETS].into_boxed_slice().try_into().expect("length is BUCKETS");
-        Histogram { counts, used: BUCKETS..0, min: u64::MAX, max: 0, sum: 0 }
+        Histogram { counts, used: UNUSED, min: u64::MAX, max: 0, sum: 0 }
     }
 
     /// Counts one latency.
@@ -146,7 +149,7 @@ impl Histogram {
         if let Some(used) = self.counts.get_mut(self.used.clone()) {
             used.fill(0);
         }
-        (self.used, self.min, self.max, self.sum) = (BUCKETS..0, u64::MAX, 0, 0);
+        (self.used, self.min, self.max, self.sum) = (UNUSED, u64::MAX, 0, 0);
     }
 
     /// Number of samples.

@@ -70,6 +70,7 @@ fn output() -> Output {
             block: [(Bytes::kib(4), Bytes::kib(4)); 3],
             engine: "libaio".into(),
             depth: 128,
+            laid_out: None,
         }),
         directions: PerDirection([Some(Box::new(read)), None, None, None]),
         cpu: Some(RowCpu {
