@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use volproof::fio::output::Header;
 use volproof::fio::{json_read, text_read, text_write};
 
 /// Text and JSON of one run; `None` without fio.
@@ -82,7 +83,9 @@ fn our_text_is_fio_s_text() {
             let ios = |j: &volproof::fio::output::OutputRow| -> Vec<_> {
                 j.moved().map(|(d, s)| (d, s.ios, s.runtime, s.short)).collect()
             };
-            assert_eq!((ios(a), &a.header, a.cpu), (ios(b), &b.header, b.cpu), "{args}");
+            // The line of the files that fio laid out is no part of a report that is written again.
+            let header = a.header.clone().map(|header| Header { laid_out: None, ..header });
+            assert_eq!((ios(a), header, a.cpu), (ios(b), b.header.clone(), b.cpu), "{args}");
             assert_eq!((ios(a), a.sync_ios.unwrap_or(0)), (ios(j), j.sync_ios.unwrap_or(0)), "{args}");
         }
     }
