@@ -441,7 +441,14 @@ pub(super) fn short_ios(case: &DoubtCase<'_>) -> Option<Doubt> {
                 grouped(short),
                 grouped(reported.ios().round() as u64)
             ),
-            "look for the end of the file or device within the range, and for errors in the kernel log (dmesg)",
+            match t.program {
+                ReportProgram::Dd => {
+                    "add iflag=fullblock where dd reads from a pipe; else look for errors in the kernel log (dmesg)"
+                }
+                _ => {
+                    "look for the end of the file or device within the range, and for errors in the kernel log (dmesg)"
+                }
+            },
         )
     })
 }

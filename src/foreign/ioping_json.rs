@@ -21,14 +21,14 @@ pub(super) struct IopingJson {
     /// The rest of the line is no JSON.
     other: bool,
     /// What was seen last outside of objects.
-    last: ListMark,
+    last: LastSeen,
     /// The next object of ioping is the first of a list.
     begins: bool,
 }
 
 /// What stands outside of objects.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum ListMark {
+enum LastSeen {
     /// The bracket that opens a list.
     Bracket,
     /// A whole object of ioping.
@@ -164,14 +164,14 @@ impl IopingJson {
         match c {
             _ if c.is_whitespace() => return,
             '{' => {
-                self.begins |= before == ListMark::Bracket;
+                self.begins |= before == LastSeen::Bracket;
                 (self.open, self.object) = (1, c.to_string());
             }
-            ']' if before == ListMark::Object => events.push(IopingEvent::End),
-            ',' if before == ListMark::Object => events.push(IopingEvent::GoesOn),
+            ']' if before == LastSeen::Object => events.push(IopingEvent::End),
+            ',' if before == LastSeen::Object => events.push(IopingEvent::GoesOn),
             _ => self.other = !matches!(c, '[' | ']' | ',' | '}'),
         }
-        self.last = if c == '[' { ListMark::Bracket } else { ListMark::Other };
+        self.last = if c == '[' { LastSeen::Bracket } else { LastSeen::Other };
     }
 
     fn inside(&mut self, c: char, events: &mut Vec<IopingEvent>) {
@@ -187,7 +187,7 @@ impl IopingJson {
         if !self.is_within() {
             let object = serde_json::from_str(&std::mem::take(&mut self.object)).ok();
             let begins = std::mem::take(&mut self.begins);
-            self.last = if object.is_some() { ListMark::Object } else { ListMark::Other };
+            self.last = if object.is_some() { LastSeen::Object } else { LastSeen::Other };
             events.extend(object.is_some().then_some(IopingEvent::Begin).filter(|_| begins));
             events.extend(object.map(|object| IopingEvent::Object(Box::new(object))));
         } else if self.object.len() > LONGEST {

@@ -37,6 +37,7 @@ fn dd_moved_the_bytes_that_it_tells_and_not_its_records() {
     };
     let found = pipe("2+62", 6_160_384);
     assert!(found.contains("62 of 64 I/Os were cut short or dropped"), "{found}");
+    assert!(found.contains("add iflag=fullblock where dd reads from a pipe"), "{found}");
     assert!(!found.contains("impossible-figures") && !found.contains("64 MiB"), "{found}");
     // Neither more than all blocks hold, nor less than the whole ones.
     for (records, bytes) in [("2+62", 80 << 20), ("32+32", 16 << 20)] {
