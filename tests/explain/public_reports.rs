@@ -70,7 +70,7 @@ fn x1_flushes_lead_and_the_rule_of_etcd_is_applied() {
         .replace("99.95th=[ 8029]", "99.95th=[18029]")
         .replace("99.99th=[10028]", "99.99th=[20028]")
         .replace("max=10086", "max=20086");
-    insta::assert_snapshot!(only(&slow).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 14.7 ms, 837 a second: `volproof verdict --fit etcd` on the result judges it");
+    insta::assert_snapshot!(only(&slow).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 14.7 ms, 836 a second: `volproof verdict --fit etcd` on the result judges it");
     let none: String = fixture("3.33-fdatasync.txt")
         .lines()
         .filter(|l| !l.contains("99.00th=[ 4686]"))
