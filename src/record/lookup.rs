@@ -226,6 +226,11 @@ fn disks(target: &TargetRecord, numbers: &mut HashMap<String, u32>) -> Vec<u32> 
 }
 
 impl Record {
+    /// Whether a doubt makes the figures of a step void.
+    pub fn is_void(&self, step: &StepRecord) -> bool {
+        self.doubts.iter().any(|doubt| doubt.voids(&step.name))
+    }
+
     /// Whether the run is a test of a volume. A comparison of tools is none, nor is a course: most of its points are chosen to stay below
     /// the limit.
     pub fn tests_a_volume(&self) -> bool {

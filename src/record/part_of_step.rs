@@ -10,8 +10,10 @@ use crate::unit::Nanos;
 impl StepRecord {
     /// The step of these whole seconds. Figures that no sample tells (CPU time, errors, the depth of the queue) stay those of the whole.
     pub fn within(&self, seconds: Range<usize>) -> StepRecord {
-        let targets: Vec<StepTarget> =
-            self.targets.iter().map(|target| of_target(target, &seconds)).collect();
+        let of_target = |t: &StepTarget| {
+            StepTarget::of_samples(t.path.clone(), t.beside.clone(), t.series.within(&seconds), &[])
+        };
+        let targets: Vec<StepTarget> = self.targets.iter().map(of_target).collect();
         let series: Vec<&Series> = targets.iter().map(|t| &t.series).collect();
         let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
         let share = window.as_seconds() / self.window_ns.as_seconds().max(1e-9);
@@ -36,20 +38,5 @@ impl StepRecord {
             targets,
             ..self.clone()
         }
-    }
-}
-
-fn of_target(target: &StepTarget, seconds: &Range<usize>) -> StepTarget {
-    let series = target.series.within(seconds);
-    let of = |d| DirectionSummary::of(d, &[&series], &[]);
-    StepTarget {
-        path: target.path.clone(),
-        beside: target.beside.clone(),
-        read: of(Direction::Read),
-        write: of(Direction::Write),
-        trim: of(Direction::Trim),
-        sync: of(Direction::Sync),
-        in_flight_mean: series.in_flight_mean(),
-        series,
     }
 }

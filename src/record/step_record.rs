@@ -270,6 +270,26 @@ impl StepRecord {
 }
 
 impl StepTarget {
+    /// A target with the summaries of its samples. `tails`: responses that no sample holds.
+    pub fn of_samples(
+        path: PathBuf,
+        beside: Vec<PathBuf>,
+        series: Series,
+        tails: &[&LateResponses],
+    ) -> StepTarget {
+        let of = |d| DirectionSummary::of(d, &[&series], tails);
+        StepTarget {
+            path,
+            beside,
+            read: of(Direction::Read),
+            write: of(Direction::Write),
+            trim: of(Direction::Trim),
+            sync: of(Direction::Sync),
+            in_flight_mean: series.in_flight_mean(),
+            series,
+        }
+    }
+
     /// The summary of the direction of this name.
     pub fn row(&self, word: &str) -> Option<&DirectionSummary> {
         Direction::ALL.into_iter().find(|d| d.name() == word).and_then(|d| self.direction(d))

@@ -82,7 +82,7 @@ pub fn resumed(record: &Record) -> String {
 /// Why a run is not whole or its figures show nothing; empty for one that went well. A verdict on what was measured until then stands beside it.
 fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
     // A verdict that judges nothing does not say that nothing of it is valid.
-    let all_void = || record.steps.iter().all(|step| is_void(record, step));
+    let all_void = || record.steps.iter().all(|step| record.is_void(step));
     if *conclusion == Conclusion::NotValid || (*conclusion == Conclusion::Judged(None) && all_void()) {
         let groups = grouped_doubts(&record.doubts);
         let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
@@ -356,7 +356,7 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
     let of = |told: fn(&Record, &StepRecord) -> bool| -> Vec<Measured<'_>> {
         all.iter().copied().filter(|(step, _)| told(record, step)).collect()
     };
-    let valid = of(|record, step| !is_void(record, step));
+    let valid = of(|record, step| !record.is_void(step));
     let noun = if record.report.is_some() { "runs" } else { "steps" };
     let lead = match (valid.len(), all.len()) {
         (0, n) => format!("None of the {n} {noun} is valid: up to"),
@@ -406,11 +406,6 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
 fn shortest_durable<'a>(of: &[Measured<'a>]) -> Option<(&'a StepRecord, Nanos)> {
     let mean = |step: &StepRecord| Some(step.reported.as_ref()?.durable_writes()?.0.mean.round() as u64);
     of.iter().filter_map(|(step, _)| Some((*step, Nanos(mean(step)?)))).min_by_key(|found| found.1)
-}
-
-/// Whether a doubt makes the figures of a step void.
-fn is_void(record: &Record, step: &StepRecord) -> bool {
-    record.doubts.iter().any(|doubt| doubt.voids(&step.name))
 }
 
 /// The latency that 99 % keep, unless the table marks it as one that is not to be quoted.

@@ -114,17 +114,8 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
             .zip(&tails)
             .enumerate()
             .map(|(t, (series, tail))| {
-                let of = |d| DirectionSummary::of(d, &[&series], &[tail]);
-                StepTarget {
-                    path: paths[t].clone(),
-                    beside: if step.round_robin { paths[1..].to_vec() } else { Vec::new() },
-                    read: of(Direction::Read),
-                    write: of(Direction::Write),
-                    trim: of(Direction::Trim),
-                    sync: of(Direction::Sync),
-                    in_flight_mean: series.in_flight_mean(),
-                    series,
-                }
+                let beside = if step.round_robin { paths[1..].to_vec() } else { Vec::new() };
+                StepTarget::of_samples(paths[t].clone(), beside, series, &[tail])
             })
             .collect(),
         read,

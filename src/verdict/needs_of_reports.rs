@@ -11,7 +11,7 @@ use super::reach_of_reports::{half_empty, held_back};
 use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
-use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync, StepRecord};
+use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync};
 use crate::sample::Direction;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, share_bounds};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
@@ -42,8 +42,7 @@ pub(super) fn lacking(record: &Record, need: &FitNeed) -> Option<String> {
         return None;
     }
     let runs = || record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?)));
-    let valid = |step: &StepRecord| !record.doubts.iter().any(|doubt| doubt.voids(&step.name));
-    let durable = runs().filter(|(step, _)| valid(step)).filter_map(|(step, run)| {
+    let durable = runs().filter(|(step, _)| !record.is_void(step)).filter_map(|(step, run)| {
         let (latency, rate) = run.durable_writes()?;
         Some((step, latency.mean, rate))
     });
