@@ -347,7 +347,7 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
     }
     let length = step.step.runtime.clock();
     let has_burst = promise.map(|p| p.volumes.iter().any(|v| v.level.burst.is_some()));
-    Ok(match BurstSeen::of(&step.bins).filter(|burst| burst.seconds >= 1.0) {
+    Ok(match BurstSeen::of(&step.bins).filter(BurstSeen::fell) {
         Some(burst) if !burst.has_baseline(step.step.runtime.as_seconds()) => (
             Outcome::Inconclusive,
             format!(

@@ -14,12 +14,12 @@ fn found(case: &DiagnosisCase<'_>) -> Option<(BurstSeen, f64)> {
 
 /// Whether the rate fell from one level to another, so that figures of the whole run are those of neither level.
 pub fn fell(case: &DiagnosisCase<'_>) -> bool {
-    found(case).is_some_and(|(b, _)| b.seconds >= 1.0)
+    found(case).is_some_and(|(b, _)| b.fell())
 }
 
 /// The rate fell from one stable level to another: a burst, if the lower level lasted.
 pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    let (b, seconds) = found(case).filter(|(b, _)| b.seconds >= 1.0)?;
+    let (b, seconds) = found(case).filter(|(b, _)| b.fell())?;
     let x = case.summary.iops?;
     let [level, baseline] = [b.level_per_second, b.baseline_per_second].map(significant);
     let (length, rest) = (b.length(), b.rest(seconds));
@@ -81,7 +81,7 @@ pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
         Some(found) => found,
         None => return of_surplus(case),
     };
-    (b.seconds < 1.0).then(|| {
+    (!b.fell()).then(|| {
         let (confidence, added) = match case.summary.may_be_slow_one_by_one() {
             true => (Confidence::Possible, "may have added"),
             false => (Confidence::Likely, "added"),

@@ -8,6 +8,7 @@ use super::{DiagnosisCase, Finding, MeasuredStep, Summary};
 use crate::record::{Record, StepRecord};
 use crate::sample::PER_SECOND;
 use crate::stats::LEAST_SEEN;
+use crate::stats::burst::BurstSeen;
 use crate::stats::lapses::{Event, LoadGrid};
 use crate::stats::steady::{self, Assessment};
 
@@ -23,9 +24,12 @@ pub enum Kept {
 
 /// A level of a run, as a run of its own.
 pub struct KeptLevel {
-    seconds: Range<usize>,
-    step: StepRecord,
-    summary: Summary,
+    /// Its time in the run.
+    pub seconds: Range<usize>,
+    /// The part of the step in this time.
+    pub step: StepRecord,
+    /// Its figures.
+    pub summary: Summary,
     load: LoadGrid,
     lapses: Vec<Event>,
 }
@@ -34,8 +38,12 @@ impl Kept {
     /// What a measured step kept to.
     pub fn of(record: &Record, step: &StepRecord) -> Kept {
         let bins = bins(step, false);
-        let Some(whole) = steady::assess(&bins).filter(Assessment::moved) else { return Kept::Throughout };
-        let seconds = longest_level(&whole, bins.len() / PER_SECOND as usize);
+        let end = bins.len() / PER_SECOND as usize;
+        // A long run counts as steady behind a burst that is short beside it.
+        let behind_a_burst =
+            || BurstSeen::of(&bins).filter(BurstSeen::fell).map(|b| b.baseline_from_second()..end);
+        let moved = steady::assess(&bins).filter(Assessment::moved).map(|whole| longest_level(&whole, end));
+        let Some(seconds) = moved.or_else(behind_a_burst) else { return Kept::Throughout };
         if (seconds.len() as f64) < LEAST_SEEN.as_seconds() {
             return Kept::Nothing;
         }

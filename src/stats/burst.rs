@@ -125,6 +125,16 @@ impl BurstSeen {
             .then(|| BurstSeen::between(&bins[..length], base * PER_SECOND as f64, length))
     }
 
+    /// Whether it is a level of its own, from which the rate fell: less than a second is the first quota of a full bucket.
+    pub fn fell(&self) -> bool {
+        self.seconds >= 1.0
+    }
+
+    /// The first whole second of the baseline.
+    pub fn baseline_from_second(&self) -> usize {
+        self.baseline_from_bin.div_ceil(PER_SECOND as usize)
+    }
+
     /// Its length in words, with the one rounding that all sentences share.
     pub fn length(&self) -> String {
         Nanos((self.seconds * 1e9) as u64).length()

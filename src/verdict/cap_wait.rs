@@ -8,7 +8,7 @@ use super::claim::{Judge, PromisedRates, figure, fits_latency};
 use super::reach;
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::codes;
-use crate::diagnose::direction;
+use crate::diagnose::{self, Kept, direction};
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{Conditions, Confidence, JudgedPromise, Metric, StepRecord};
 use crate::stats::SAME_RATE;
@@ -27,14 +27,21 @@ pub(super) struct CapWait {
 impl Judge<'_> {
     /// `None` where nothing shows that the step was held by an IOPS limit.
     pub(super) fn cap_wait(&self) -> Option<CapWait> {
-        let summary = self.summary();
+        // Where the rate moved, figures of the whole run are those of no limit.
+        let level = match Kept::of(self.record, self.step) {
+            Kept::ForATime(level) => Some(level),
+            Kept::Throughout | Kept::Nothing => None,
+        };
+        let of_level = level.as_ref().map(|level| diagnose::of_part(self.record, &level.step, self.step));
+        let found = of_level.as_ref().unwrap_or(self.diagnosis);
+        let summary = level.as_ref().map_or_else(|| self.summary(), |level| level.summary.clone());
         let (rate, mean) = (summary.iops.filter(|rate| *rate > 0.0)?, Nanos(summary.mean_ns? as u64));
         let d = direction(self.conditions.pattern()?)?;
         let promised = PromisedRates::of(self.judged_promise, self.conditions.single_block()?, d)?.least.iops;
         // With one request at a time, even counts come from a throttle or from a volume that stops now and then; a lower rate tells which.
-        let throttle = self.diagnosis.find(codes::THROTTLE);
+        let throttle = found.find(codes::THROTTLE);
         let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
-        let stops = self.diagnosis.find(codes::ON_OFF);
+        let stops = found.find(codes::ON_OFF);
         let mut contains = "contains";
         // From the promised rate on the volume may hold any rate. Only a deeper step that did more excludes that.
         let least = promised * (1.0 - self.judged_promise.tolerance);
@@ -55,10 +62,12 @@ impl Judge<'_> {
                 self.deeper(rate, |times| (times - 1.0).abs() <= SAME_RATE)?.name
             )
         };
+        let time = level.map(|level| format!(", from {} s to {} s,", level.seconds.start, level.seconds.end));
         let reason = format!(
-            "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
+            "at {} IOPS{} the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
              quick the volume is; a lower rate shows its latency",
-            figure(Metric::Iops, rate)
+            figure(Metric::Iops, rate),
+            time.unwrap_or_default()
         );
         let plan = self.record.plan_step(&self.step.name).filter(|_| self.step.reported.is_none());
         let rate = below(rate.min(promised));

@@ -433,7 +433,7 @@ impl Judge<'_> {
     /// The reason of a FAIL, from the findings.
     fn why_it_failed(&self, wanted: &AtBlock, w: &JudgedWindow) -> String {
         let owner = wanted.binding.owner();
-        if w.burst.is_some_and(|b| b.seconds >= 1.0) {
+        if w.burst.is_some_and(|b| b.fell()) {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
         match self

@@ -98,18 +98,16 @@ impl JudgedWindow {
         // A fall without a baseline after it is not cut off: the whole window is judged.
         let seconds = bins.len() as f64 / PER_SECOND as f64;
         let seen = BurstSeen::of(bins);
-        let burst =
-            seen.filter(|b| terms.judged_burst().is_some() || b.seconds < 1.0 || b.has_baseline(seconds));
+        let burst = seen.filter(|b| terms.judged_burst().is_some() || !b.fell() || b.has_baseline(seconds));
         let whole = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / PER_SECOND as f64);
         let part = match (burst, terms.judged_burst()) {
-            (Some(b), Some(_)) if b.seconds >= 1.0 => 0..(b.seconds * PER_SECOND as f64).round() as usize,
+            (Some(b), Some(_)) if b.fell() => 0..(b.seconds * PER_SECOND as f64).round() as usize,
             (Some(b), None) => b.baseline_from_bin..bins.len(),
             _ => 0..bins.len(),
         };
         let second = PER_SECOND as usize;
-        let level = burst
-            .filter(|b| b.seconds >= 1.0)
-            .map(|_| part.start.div_ceil(second)..(part.end / second).max(1));
+        let level =
+            burst.filter(|b| b.fell()).map(|_| part.start.div_ceil(second)..(part.end / second).max(1));
         let judged = &bins[part];
         let (promised, most) = terms.readings();
         let a = steady::assess(judged)?;
@@ -321,7 +319,7 @@ impl JudgedWindow {
     /// how long the burst was kept.
     fn look_at_length(&mut self, judged: &[u64], promised: SoldBurst, terms: &ClaimTerms) {
         // What was judged is the burst, and the baseline after it is no part of the answer.
-        let ended = self.burst.take().is_some_and(|b| b.seconds >= 1.0);
+        let ended = self.burst.take().is_some_and(|b| b.fell());
         if let (LimitAnswer::Fail, Some(why)) =
             (self.answer, terms.few_credits(self.finding.value, ABOVE_THE_PROMISE * terms.least))
         {

@@ -221,7 +221,7 @@ impl NeedCase<'_> {
 
     /// The figure of the baseline after a burst, where it does not keep the limit: the many quick I/Os of the burst hide it in the whole.
     fn in_baseline(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
-        let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(|b| b.seconds >= 1.0)?;
+        let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(BurstSeen::fell)?;
         let from = burst.baseline_from_bin.div_ceil(PER_SECOND as usize);
         let (metric, finding, mut reasons) = self.of_latencies(seconds.get(from..)?, limit)?;
         reasons.push(format!("this is the figure after a burst of {}", burst.length()));

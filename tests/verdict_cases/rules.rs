@@ -225,8 +225,8 @@ fn a_rate_that_a_deeper_step_exceeds_is_no_cap() {
 fn latency_alone(lab: &Lab, device: &str, more: &[&str]) -> [String; 3] {
     let small = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "1GiB", "--judge-simulated"];
     let load = ["run", "--offline", "--simulate", device, "--rw", "randwrite", "--iodepth", "1"];
-    let time = ["--runtime", "61s", "--json", "alone.json"];
-    let out = lab.volproof(&[&load[..], &time, &small, more].concat());
+    let time: &[&str] = if more.contains(&"--runtime") { &[] } else { &["--runtime", "61s"] };
+    let out = lab.volproof(&[&load[..], &["--json", "alone.json"], time, &small, more].concat());
     let record = Record::load(&lab.dir.path().join("alone.json"));
     let record = record.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)));
     let verdict = serde_json::to_value(record.verdict.unwrap()).unwrap();
@@ -260,6 +260,17 @@ fn the_wait_for_an_iops_limit_is_no_latency_of_the_volume() {
     assert!(reason.contains("a throttle holds it there") && command.contains("--rate-iops 500"), "{reason}");
     let by_chance = "latency=100us,slow-share=0.01,slow-latency=90ms";
     assert_eq!(latency_alone(&lab, by_chance, &[])[0], "fail");
+    // After a burst, or in a dip of the limit, the limit is that of the level that lasted longest.
+    for (level, device, runtime) in [
+        ("at 800 IOPS, from ", "iops-cap=800,burst-iops=1500,burst-ios=15000", "15m"),
+        ("at 800 IOPS, from ", "iops-cap=800,burst-iops=1500,burst-ios=15000", "61s"),
+        ("at 900 IOPS, from ", "iops-cap=1500,dip-at=20s,dip-for=30s,dip-to=0.6", "61s"),
+    ] {
+        let device = format!("latency=100us,{device}");
+        let [outcome, reason, _] = latency_alone(&lab, &device, &["--runtime", runtime]);
+        assert_eq!(outcome, "inconclusive", "{device}: {reason}");
+        assert!(reason.starts_with(level) && reason.contains("a throttle holds it there"), "{reason}");
+    }
     // A volume that gives more than was bought may hold that rate as well, evenly or in quotas of a second.
     for device in ["latency=100us,iops-cap=1900", "latency=100us,iops-cap=1500,cap-period=1s"] {
         let [outcome, reason, _] = latency_alone(&lab, device, &[]);
