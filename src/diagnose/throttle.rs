@@ -23,6 +23,8 @@ const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
 pub(super) const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
+/// Requests that a bucket holds for one period or for two differ by this factor, with what the volume itself takes.
+const ONE_OR_TWO_PERIODS: f64 = 2.1;
 /// Rates of seconds show nothing of longer periods.
 const HALF_SECOND: f64 = 0.5;
 
@@ -305,7 +307,7 @@ fn steady_queue_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (low, middle, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
     // A machine that is uneven itself spreads the waiting; then the rate has to be flatter still.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
-    let alike = high <= if steady { 2.0 } else { 1.3 } * low;
+    let alike = high <= if steady { ONE_OR_TWO_PERIODS } else { 1.3 } * low;
     if s.drained_queue.is_some() || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
         return None;
     }

@@ -10,7 +10,7 @@ use crate::catalogue::promised_level::PromiseDirection;
 use crate::codes;
 use crate::diagnose::{self, Kept, direction};
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Conditions, Confidence, JudgedPromise, Metric, StepRecord};
+use crate::record::{Conditions, Confidence, Finding, JudgedPromise, Metric, StepRecord};
 use crate::stats::SAME_RATE;
 use crate::unit::{Bytes, Nanos};
 
@@ -41,7 +41,8 @@ impl Judge<'_> {
         // With one request at a time, even counts come from a throttle or from a volume that stops now and then; a lower rate tells which.
         let throttle = found.find(codes::THROTTLE);
         let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
-        let stops = found.find(codes::ON_OFF);
+        let at_equal_distances = |stall: &Finding| stall.numbers.contains_key(codes::figure::PERIOD_SECONDS);
+        let stops = found.find(codes::ON_OFF).or(found.find(codes::STALL).filter(|f| at_equal_distances(f)));
         let mut contains = "contains";
         // From the promised rate on the volume may hold any rate. Only a deeper step that did more excludes that.
         let least = promised * (1.0 - self.judged_promise.tolerance);

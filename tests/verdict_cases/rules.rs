@@ -272,7 +272,11 @@ fn the_wait_for_an_iops_limit_is_no_latency_of_the_volume() {
         assert!(reason.starts_with(level) && reason.contains("a throttle holds it there"), "{reason}");
     }
     // A volume that gives more than was bought may hold that rate as well, evenly or in quotas of a second.
-    for device in ["latency=100us,iops-cap=1900", "latency=100us,iops-cap=1500,cap-period=1s"] {
+    for device in [
+        "latency=100us,iops-cap=1900",
+        "latency=100us,iops-cap=1500,cap-period=1s",
+        "latency=400us,iops-cap=1631,cap-period=5s",
+    ] {
         let [outcome, reason, _] = latency_alone(&lab, device, &[]);
         assert!(
             outcome == "inconclusive" && reason.contains("may contain the wait"),
@@ -383,6 +387,14 @@ fn slow_blocks_at_equal_distances_are_no_throttle() {
     };
     let found = record["findings"].as_array().unwrap();
     assert_eq!(found.iter().find(likely), None);
+}
+
+/// With more in flight than one quota and fewer than two, requests are held for one period or for two.
+#[test]
+fn a_cap_that_holds_requests_for_one_period_or_two_is_a_limit() {
+    let device = "latency=100us,iops-cap=906,first-touch=1ms";
+    let record = simulated(device, "--rw randrw --iodepth 128 --runtime 600s", PL1_OF_20);
+    assert_eq!(record["verdict"]["outcome"], "fail", "{:#}", record["verdict"]);
 }
 
 /// An open loop that its depth holds back is no better judge than the closed loop of that depth.
