@@ -1,6 +1,7 @@
 //! Two speeds in one run: a latency distribution with an empty middle.
 
 use super::Summary;
+use super::summary::TOGETHER;
 use crate::stats::held_together::{SlowIos, over_chance, spread_over_chance};
 use crate::unit::Nanos;
 
@@ -73,22 +74,22 @@ impl Modes {
         Some(Modes { held, between, passed, held_from, held_to })
     }
 
-    /// The spread of the counts over that of I/Os which are slow one by one, by chance; see [`over_chance`].
+    /// The spread of the counts over that of I/Os which are slow one by one, by chance; see [`over_chance`]. Even counts tell something only of
+    /// random access: of blocks in a row every n-th may be slow, as where each MiB is used for the first time.
     pub(super) fn over_chance(&self, in_flight: f64, bins: &[u64], s: &Summary) -> Option<f64> {
-        over_chance(bins, &self.slow(in_flight, s)?)
+        over_chance(bins, &self.slow(in_flight)).filter(|over| s.random == Some(true) || *over >= TOGETHER)
     }
 
     /// The same for the samples of a report.
     pub(super) fn samples_over_chance(&self, in_flight: f64, s: &Summary) -> Option<f64> {
-        let (spread, samples) = s.samples?;
+        let (spread, samples) = s.samples.filter(|_| s.random == Some(true))?;
         let seconds = s.window?.as_seconds() / samples.max(1) as f64;
-        spread_over_chance(spread, samples, seconds, s.iops?, &self.slow(in_flight, s)?)
+        spread_over_chance(spread, samples, seconds, s.iops?, &self.slow(in_flight))
     }
 
-    /// The slow I/Os of random access. Of blocks in a row every n-th may be slow, as where each MiB is used for the first time: counts are
-    /// even then without a quota, and tell nothing.
-    fn slow(&self, in_flight: f64, s: &Summary) -> Option<SlowIos> {
-        (s.random == Some(true)).then(|| SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 })
+    /// The slow I/Os.
+    fn slow(&self, in_flight: f64) -> SlowIos {
+        SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 }
     }
 
     /// The middle of the latencies of held I/Os.

@@ -389,6 +389,16 @@ fn slow_blocks_at_equal_distances_are_no_throttle() {
     assert_eq!(found.iter().find(likely), None);
 }
 
+/// They fill a shallow queue together, which is no stop of the volume: more in flight go on beside them.
+#[test]
+fn blocks_in_a_row_that_are_slow_by_chance_fail_no_volume() {
+    let device = "latency=100us,iops-cap=3090,slow-share=0.2,slow-latency=500ms";
+    let record = simulated(device, "--rw write --iodepth 32 --runtime 300s", PL1_OF_20);
+    assert_eq!(record["verdict"]["outcome"], "invalid", "{:#}", record["verdict"]);
+    let found = record["findings"].as_array().unwrap();
+    assert!(found.iter().all(|f| f["code"] != "on-off"), "{found:#?}");
+}
+
 /// With more in flight than one quota and fewer than two, requests are held for one period or for two.
 #[test]
 fn a_cap_that_holds_requests_for_one_period_or_two_is_a_limit() {
