@@ -212,8 +212,8 @@ impl Judge<'_> {
         let found = MeanLatency::of(&columns)?;
         let finding = answer::mean_latency(&found, promised, self.judged_promise.tolerance);
         let missed = finding.answer != LimitAnswer::Pass && finding.value > finding.limit;
-        let wait = self.cap_wait().filter(|_| missed);
-        let longer = self.longer_ios(&self.summary()).filter(|_| missed);
+        let wait = missed.then(|| self.cap_wait()).flatten();
+        let longer = missed.then(|| self.longer_ios(&self.summary())).flatten();
         let (outcome, reason) =
             match (finding.answer, wait.as_ref().map(|wait| wait.reason.clone()).or(longer)) {
                 (_, Some(reason)) => (Outcome::Inconclusive, reason),

@@ -20,7 +20,7 @@ use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
     Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
 };
-use crate::sample::{Direction, PER_SECOND, Stream};
+use crate::sample::{Direction, Stream};
 use crate::shell_word::shell;
 use crate::stats::burst::BurstSeen;
 use crate::stats::lapses::{Event, Lapse, LoadGrid};
@@ -222,8 +222,8 @@ impl NeedCase<'_> {
     /// The figure of the baseline after a burst, where it does not keep the limit: the many quick I/Os of the burst hide it in the whole.
     fn in_baseline(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
         let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(BurstSeen::fell)?;
-        let from = burst.baseline_from_bin.div_ceil(PER_SECOND as usize);
-        let (metric, finding, mut reasons) = self.of_latencies(seconds.get(from..)?, limit)?;
+        let baseline = seconds.get(burst.baseline_from_second()..)?;
+        let (metric, finding, mut reasons) = self.of_latencies(baseline, limit)?;
         reasons.push(format!("this is the figure after a burst of {}", burst.length()));
         (finding.answer != LimitAnswer::Pass).then_some((metric, finding, reasons))
     }
