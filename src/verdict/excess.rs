@@ -139,7 +139,7 @@ impl Excess {
     }
 
     /// A rate that no burst of the type explains: more was bought, or it is another type.
-    fn beyond(rate: f64, terms: &ClaimTerms) -> Option<Excess> {
+    pub(super) fn beyond(rate: f64, terms: &ClaimTerms) -> Option<Excess> {
         let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
         if rate <= BEYOND_THE_TYPE * ceiling {
             return None;

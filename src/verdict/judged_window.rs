@@ -353,14 +353,19 @@ impl JudgedWindow {
         }
     }
 
-    /// A rate above the promise undoes a PASS.
+    /// A rate above the promise undoes a PASS. One that the type cannot give also undoes a FAIL of the promised time: whoever gives more than
+    /// the type can has not shown that it is this type, whose promise of time would be broken.
     fn look_at_excess(&mut self, bins: &[u64], terms: &ClaimTerms) {
         let waits = self.answer == LimitAnswer::Inconclusive && self.finding.more_seconds.is_some();
-        if self.answer != LimitAnswer::Pass && !waits {
-            return;
-        }
         let seconds = bins.len() as f64 / PER_SECOND as f64;
-        let Some(excess) = Excess::of(self.finding.value, seconds, terms) else { return };
+        let excess = if waits || self.answer == LimitAnswer::Pass {
+            Excess::of(self.finding.value, seconds, terms)
+        } else if self.answer == LimitAnswer::Fail && self.finding.answer == LimitAnswer::Pass {
+            Excess::beyond(self.finding.value, terms)
+        } else {
+            None
+        };
+        let Some(excess) = excess else { return };
         if waits {
             // More time decides nothing about another type.
             self.reasons.clear();
@@ -498,5 +503,20 @@ mod tests {
         let w = judged(600, &terms, |_| 95);
         assert!(w.answer == LimitAnswer::Inconclusive && w.reasons[0].contains("no breach"), "{w:?}");
         assert_eq!(judged(600, &terms, |_| 85).answer, LimitAnswer::Fail);
+    }
+
+    #[test]
+    fn whoever_gives_more_than_the_type_can_breaks_no_promise_of_time_of_it() {
+        let terms = ClaimTerms { time: Some(0.99), ..TERMS };
+        // Every fifth second as much as eight times the promise, as under a quota of 5 s, and nothing between.
+        let quota = |rate: u64| move |i: usize| if i / 10 % 5 == 0 { rate } else { 0 };
+        let w = judged(600, &terms, quota(4_000));
+        assert_eq!(w.answer, LimitAnswer::Inconclusive, "{w:?}");
+        assert!(
+            w.reasons[0].contains("20.0 % of the seconds") && w.reasons[1].contains("right type"),
+            "{w:?}"
+        );
+        // A little more than promised is of that type.
+        assert_eq!(judged(600, &terms, quota(510)).answer, LimitAnswer::Fail);
     }
 }
