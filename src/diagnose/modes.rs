@@ -29,9 +29,10 @@ const EMPTY: f64 = 0.05;
 const SPAN: u64 = 2;
 
 impl Modes {
-    /// Finds the emptiest middle; `None` for a distribution without one.
+    /// Finds the emptiest middle, and of equally empty ones the widest: where few I/Os are slow, chance leaves narrow gaps among those that
+    /// waited a little. `None` for a distribution without one.
     pub fn of(s: &Summary) -> Option<Modes> {
-        let mut best: Option<(f64, usize, usize)> = None;
+        let mut best: Option<(f64, f64, usize, usize)> = None;
         let mut below = 0.0;
         let total: f64 = s.bands.iter().map(|b| b.share).sum();
         let mut cumulative = Vec::with_capacity(s.bands.len() + 1);
@@ -44,12 +45,19 @@ impl Modes {
             let beyond = s.bands.partition_point(|b| b.above.0 < low.up_to.0.saturating_mul(SPAN));
             let (passed, held) = (cumulative[i + 1], total - cumulative[beyond]);
             let between = cumulative[beyond] - cumulative[i + 1];
-            let candidate = between <= EMPTY * held && held >= HELD && passed >= 0.1;
-            if candidate && best.is_none_or(|(b, ..)| between < b - 1e-12) {
-                best = Some((between, i, beyond));
+            if between > EMPTY * held || held < HELD || passed < 0.1 {
+                continue;
+            }
+            let next = s.bands[i + 1..].iter().find(|b| b.share > 0.0).map_or(low.up_to, |b| b.above);
+            let width = next.0 as f64 / low.up_to.0.max(1) as f64;
+            let emptier = |(least, widest, ..): (f64, f64, usize, usize)| {
+                between < least - 1e-12 || between <= least + 1e-12 && width > widest
+            };
+            if best.is_none_or(emptier) {
+                best = Some((between, width, i, beyond));
             }
         }
-        let (_, last_passed, first_held) = best?;
+        let (_, _, last_passed, first_held) = best?;
         let held = total - cumulative[first_held];
         let gap = s.bands[last_passed].up_to;
         // Percentiles are finer than bands where a report has both.
