@@ -311,8 +311,8 @@ impl SloSearch {
             ));
         } else if !answer.monotone {
             notes.push(
-                "not monotone: a load failed although another trial of the same or of a higher load kept the limit. Burst credits or a neighbour cause that: give a longer \
-                 --confirm to see which load holds for long"
+                "not monotone: a load failed although another trial of the same or of a higher load kept the limit. Burst credits or a neighbour may cause that, and so \
+                 may a trial too short for a queue that grows slowly: give a longer --confirm to see which load holds for long"
                     .into(),
             );
         }

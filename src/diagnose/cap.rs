@@ -228,7 +228,8 @@ fn waiting_steps(record: &Record) -> Vec<WaitingStep<'_>> {
     waiting
 }
 
-/// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
+/// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os. The latter takes the place of a cap
+/// on bytes that one step alone seemed to be at.
 pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     let steps = waiting_steps(record);
     // By direction and block size: where all steps have one size there is nothing to compare.
@@ -283,6 +284,10 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             }
         });
         if let Some(found) = found {
+            if found.code == codes::IOPS_CAP {
+                // Bytes that happen to be near the promised ones hold no rate that is the same at another block size.
+                diagnosis.findings.retain(|f| f.code != codes::BANDWIDTH_CAP);
+            }
             let found = Finding { step: step.name.clone(), ..found };
             let at = diagnosis.findings.iter().position(|f| !f.blocks).unwrap_or(diagnosis.findings.len());
             diagnosis.findings.insert(at, found);

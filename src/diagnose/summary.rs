@@ -33,8 +33,8 @@ pub const FILLED_BY_FEW: u64 = 32;
 pub const ALONE: f64 = 1.5;
 /// Counts that vary by less than this share of chance show that something holds the I/Os together.
 pub(super) const TOGETHER: f64 = 0.5;
-/// Counts that vary by up to this multiple of chance are explained by chance. Irregular stops of all requests in flight make them vary
-/// more.
+/// Counts of a shallow queue that vary by up to this multiple of chance are explained by chance. Irregular stops of all N requests in flight
+/// make them vary by about the square root of N: where the middle between chance and that, N to the power of 1/4, is more, the middle counts.
 const BY_CHANCE: f64 = 1.6;
 /// A percentile further away than this share does not stand for another.
 const NEAREST_PERCENTILE: f64 = 0.25;
@@ -305,7 +305,7 @@ impl Summary {
         let (depth, mean) = (self.in_flight?, self.mean_ns?);
         let modes = Modes::of(self);
         // Where all requests stop together at times, there are quick ones before and after.
-        let together = self.over_chance.is_some_and(|over| over >= BY_CHANCE);
+        let together = self.over_chance.is_some_and(|over| over >= self.most_by_chance());
         let quick =
             modes.filter(|_| !together).map(|modes| modes.passed).or_else(|| self.near_quantile(0.5))?;
         let times = mean / (quick.0 as f64).max(1.0);
@@ -339,9 +339,14 @@ impl Summary {
         !self.held_together() && Modes::of(self).is_some()
     }
 
+    /// The most that counts vary, as a multiple of chance, where I/Os are slow one by one; see [`BY_CHANCE`].
+    fn most_by_chance(&self) -> f64 {
+        BY_CHANCE.max(self.in_flight.unwrap_or(0.0).powf(0.25))
+    }
+
     /// Whether the counts vary as they do where I/Os are slow by chance, one by one.
     pub fn slow_one_by_one(&self) -> bool {
-        self.over_chance.is_some_and(|over| (TOGETHER..BY_CHANCE).contains(&over))
+        self.over_chance.is_some_and(|over| (TOGETHER..self.most_by_chance()).contains(&over))
     }
 
     /// Whether the longest I/O lasted longer than times without completions of that many seconds.

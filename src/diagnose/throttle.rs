@@ -10,10 +10,11 @@
 
 use super::level::of_level;
 use super::summary::TOGETHER;
-use super::{Confidence, DiagnosisCase, Finding, FindingRule, Modes, Summary};
+use super::{Confidence, DiagnosisCase, Finding, FindingRule, Modes, Summary, bins};
 use crate::codes;
 use crate::hist::bucket_high;
 use crate::record::{Diagnosis, Record, StepRecord};
+use crate::sample::PER_SECOND;
 use crate::unit::{Nanos, grouped, megabytes, significant};
 
 /// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
@@ -114,7 +115,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 fn bucket_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    let b = TokenBucket::of(s)?;
+    let b = TokenBucket::of(s).filter(|b| !never_used_up(case, b))?;
     let (n, x) = (s.ios_in_flight()?, s.iops?);
     let mut seen_apart = false;
     let known = KNOWN_PERIODS.iter().any(|k| (b.period / k - 1.0).abs() < 0.05);
@@ -207,6 +208,19 @@ fn bucket_of(case: &DiagnosisCase<'_>) -> Option<Finding> {
     .number("held_share", b.modes.held)
     .number(codes::figure::DEVICE_LATENCY_MS, b.modes.passed.0 as f64 / 1e6);
     Some(evidence.into_iter().fold(finding, Finding::because))
+}
+
+/// Whether the counts exclude a bucket: each period ends with a pause that lasts as long as its requests are held, and the counts of this run show no
+/// such pauses. I/Os that are slow for another reason, beside a quota of shorter periods, look like a bucket but for that. Several targets may pause
+/// at different times.
+fn never_used_up(case: &DiagnosisCase<'_>, b: &TokenBucket) -> bool {
+    let Some(run) = case.run.filter(|run| run.step.targets.len() == 1) else { return false };
+    let counts = bins(run.step, false);
+    let usual = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+    let paused = counts.iter().filter(|n| (**n as f64) < usual / 2.0).count() as f64 / counts.len() as f64;
+    // A pause begins and ends within an interval of the grid.
+    let pause = b.modes.hold() / 1e9 - 2.0 / PER_SECOND as f64;
+    pause > 0.0 && paused < pause / b.period / 2.0
 }
 
 /// The period of a bucket in seconds: the one that the pauses of the run show, where the period that follows from the latencies is as long.

@@ -411,8 +411,8 @@ fn bands(count: &dyn Fn(&str) -> Option<u64>) -> Vec<Band> {
     bands
 }
 
-/// `2010-07-05 13:45:10:123`, of which nobody says in which zone: the day alone is used.
+/// `2010-07-05 13:45:10:123`, of which nobody says in which zone.
 fn moment(text: &str) -> Option<String> {
-    let day = text.split(' ').next()?;
-    day.parse::<jiff::civil::Date>().ok().map(|date| format!("{date}T00:00:00Z"))
+    let seconds = text.rsplit_once(':')?.0;
+    seconds.parse::<jiff::civil::DateTime>().ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%S").to_string())
 }

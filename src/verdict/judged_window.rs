@@ -307,9 +307,15 @@ impl JudgedWindow {
         self.answer = LimitAnswer::Inconclusive;
         self.finding.more_seconds =
             share.more_seconds(time).filter(|_| answer == LimitAnswer::Inconclusive && share.share() < time);
+        let for_ever = match self.finding.more_seconds {
+            Some(_) => "",
+            None => {
+                ", and at these rates no longer one does: check what was bought, then ask the provider about the rest"
+            }
+        };
         self.reasons = vec![format!(
             "less than was bought, but the provider promises 90 % of it for {} % of the time, and {} % of the seconds delivered that: this run shows \
-             no breach of the promise",
+             no breach of the promise{for_ever}",
             significant(100.0 * time),
             significant(100.0 * share.share())
         )];

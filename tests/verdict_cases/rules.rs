@@ -221,6 +221,23 @@ fn a_rate_that_a_deeper_step_exceeds_is_no_cap() {
     assert!(caps.iter().all(|f| !f.step.ends_with("16")), "{caps:#?}");
 }
 
+#[test]
+fn a_cap_on_ios_takes_the_place_of_bytes_that_happen_to_be_near_the_promised_ones() {
+    let lab = Lab::new();
+    let load = |block: &str| format!("rw = \"randread\"\nbs = \"{block}\"\niodepth = 32\nruntime = \"60s\"");
+    let (small, large) = (load("4KiB"), load("64KiB"));
+    let device = "latency = \"1ms\"\niops_cap = 1970";
+    let gp3 = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--judge-simulated"];
+    let caps = |steps: &[(&str, &str, &str)]| {
+        let found = lab.run(steps, &gp3).record().findings.unwrap();
+        let caps = found.into_iter().filter(|f| f.code.ends_with("-cap") && f.step == "large");
+        caps.map(|f| f.code).collect::<Vec<_>>()
+    };
+    // 1,970 blocks of 64 KiB are 98.5 % of 125 MiB/s, and as many blocks of 4 KiB show that bytes do not hold them.
+    assert_eq!(caps(&[("large", &large, device)]), ["bandwidth-cap"]);
+    assert_eq!(caps(&[("large", &large, device), ("small", &small, device)]), ["iops-cap"]);
+}
+
 /// Outcome of the latency of a PL0 of 1 GiB, which is promised 1,812 IOPS and 500 us, with its reason and command.
 fn latency_alone(lab: &Lab, device: &str, more: &[&str]) -> [String; 3] {
     let small = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "1GiB", "--judge-simulated"];
