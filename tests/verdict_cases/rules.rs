@@ -4,7 +4,8 @@ use serde_json::Value;
 use volproof::record::{Confidence, Metric, Outcome, Record, TargetRecord};
 
 use super::lab::{
-    Lab, PL0, PL1_OF_20, capped, claim, finding, has, judged_but, judged_here, random, screen, simulated,
+    Lab, PL0, PL1_OF_20, capped, claim, codes, finding, has, judged_but, judged_here, random, screen,
+    simulated,
 };
 
 /// A run of a volume at 103 % of its promise, and its verdict after a change of its Record.
@@ -414,6 +415,43 @@ fn blocks_in_a_row_that_are_slow_by_chance_fail_no_volume() {
     assert_eq!(record["verdict"]["outcome"], "invalid", "{:#}", record["verdict"]);
     let found = record["findings"].as_array().unwrap();
     assert!(found.iter().all(|f| f["code"] != "on-off"), "{found:#?}");
+}
+
+/// Slow I/Os that began together leave times without any completion, a neighbour adds to how much the counts differ, and chance leaves narrow gaps
+/// among the latencies of those that waited a little: 160 in flight and more show that the volume gives the rate.
+#[test]
+fn slow_ios_that_come_back_together_fail_no_volume() {
+    let io2 = "aws:io2 --iops 400 --volume-size 20GiB";
+    for (device, options) in [
+        (
+            "latency=1ms,slow-share=0.2,slow-latency=2s,iops-cap=430",
+            "--rw randread --iodepth 64 --runtime 120s --seed 7",
+        ),
+        (
+            "latency=5ms,slow-share=0.1,slow-latency=1s,noise=0.2,iops-cap=600",
+            "--rw randwrite --iodepth 32 --runtime 60s --seed 1",
+        ),
+    ] {
+        let record = simulated(device, options, io2);
+        assert_eq!(record["verdict"]["outcome"], "invalid", "{device}: {:#}", record["verdict"]);
+    }
+}
+
+/// A quota is used up in each period, and nothing comes until the next one.
+#[test]
+fn slow_ios_beside_a_quota_are_no_quota_of_a_longer_period() {
+    let device = "latency=8ms,iops-cap=200,slow-share=0.05,slow-latency=1s";
+    let load = "--rw randread --iodepth 16 --runtime 120s --seed 7";
+    let record = simulated(device, load, "aws:io2 --iops 400 --volume-size 20GiB");
+    assert_eq!(record["verdict"]["outcome"], "fail", "{:#}", record["verdict"]);
+    assert!(!codes(&record).contains(&"throttle"), "{:#}", record["findings"]);
+    // A quota of 800 ms pauses.
+    let quota = simulated(
+        "latency=8ms,iops-cap=200,cap-period=800ms",
+        load,
+        "aws:io2 --iops 400 --volume-size 20GiB",
+    );
+    assert!(codes(&quota).contains(&"throttle"), "{:#}", quota["findings"]);
 }
 
 /// With more in flight than one quota and fewer than two, requests are held for one period or for two.
