@@ -349,14 +349,21 @@ pub(super) fn no_ramp(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// All jobs use the same part of the target.
 pub(super) fn same_range(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let jobs = on_a_device(case)?.conditions.jobs_over_one_range()?;
+    let t = on_a_device(case)?;
+    let jobs = t.conditions.jobs_over_one_range()?;
     Some(Doubt::new(
         Severity::Warning,
         "same-range",
         format!(
             "{jobs} sequential jobs went over the same range: all but the first may find their blocks in caches"
         ),
-        "add offset_increment=10% (or a file per job), or test random I/O",
+        match t.program {
+            ReportProgram::Fio => "add offset_increment=10% (or a file per job), or test random I/O",
+            ReportProgram::Diskspd => {
+                "give the threads parts of their own (-T), use one thread, or test random I/O (-r)"
+            }
+            _ => "use one job, or test random I/O",
+        },
     ))
 }
 

@@ -132,7 +132,13 @@ impl TestedLoad<'_> {
         let load = match (shows, promised) {
             (Shows::Rate, _) => {
                 let depth = rate_depth(c, self.summary, self.found);
-                BetterLoad { depth, jobs: c.jobs.get().unwrap_or(1), ..one }
+                let jobs = c.jobs.get().unwrap_or(1).max(1);
+                if pattern.is_random() {
+                    BetterLoad { depth, jobs, ..one }
+                } else {
+                    // Several sequential jobs over one range find the blocks of each other in caches.
+                    BetterLoad { depth: depth.saturating_mul(jobs).min(DEEPEST), ..one }
+                }
             }
             (Shows::Latency, Some(LatencyLoad { pattern, block, rate })) => {
                 BetterLoad { pattern, block, rate, ..one }

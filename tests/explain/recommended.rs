@@ -133,14 +133,61 @@ fn every_recommended_command_runs() {
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), all.len(), failed.join("\n"));
 }
 
+/// What `explain` prints of a report.
+fn told_of(report: &str, options: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("r"), report).unwrap();
+    let mut volproof = Command::new(env!("CARGO_BIN_EXE_volproof"));
+    let out = volproof.args(["explain", "r"]).args(options).current_dir(folder.path()).output().unwrap();
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// What `explain` prints of a fixture.
+fn told_of_fixture(name: &str) -> String {
+    told_of(&std::fs::read_to_string(Path::new("tests/fixtures").join(name)).unwrap(), &[])
+}
+
 /// What `explain` prints of Iometer's fixture with the disk named so.
 fn of_iometer(name: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string("tests/fixtures/foreign/iometer.csv").unwrap();
-    std::fs::write(folder.path().join("r.csv"), text.replace("E: \"volume\"", name)).unwrap();
-    let volproof = Command::new(env!("CARGO_BIN_EXE_volproof"));
-    let out = { volproof }.args(["explain", "r.csv"]).current_dir(folder.path()).output().unwrap();
-    String::from_utf8(out.stdout).unwrap()
+    told_of(&text.replace("E: \"volume\"", name), &[])
+}
+
+/// The text in one line, without the backslashes at the ends of lines.
+fn in_a_line(told: &str) -> String {
+    told.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_sequential_test_has_one_job_at_the_depth_of_all() {
+    for command in commands() {
+        let sequential = [" --rw=read ", " --rw=write ", " --rw read ", " --rw write ", " -s "];
+        if sequential.iter().any(|load| command.contains(load)) {
+            assert!(!command.contains("numjobs"), "{command}");
+            assert!(!command.starts_with("diskspd") || command.contains(" -t1 "), "{command}");
+        }
+    }
+    let told = in_a_line(&told_of_fixture("fio/3.33-clones.json"));
+    assert!(told.contains("--rw=read --bs=64k --ioengine=io_uring --iodepth=64 --direct=1"), "{told}");
+    assert!(told.contains("volproof run data --rw read --bs 64KiB --iodepth 64 --runtime"), "{told}");
+    let told = in_a_line(&told_of_fixture("foreign/diskspd-cached.txt"));
+    assert!(told.contains("diskspd -b4K -s -w0 -o4 -t1 "), "{told}");
+}
+
+#[test]
+fn jobs_over_one_range_are_told_apart_in_the_words_of_their_tool() {
+    let advice = |name: &str| {
+        let told = in_a_line(&told_of_fixture(name));
+        told.split("[same-range, doubt] -> ").nth(1).unwrap_or_else(|| panic!("{told}")).to_string()
+    };
+    let of_fio = advice("fio/3.33-clones.json");
+    assert!(
+        of_fio.starts_with("add offset_increment=10% (or a file per job), or test random I/O "),
+        "{of_fio}"
+    );
+    let of_diskspd = advice("foreign/diskspd-cached.txt");
+    let words = "give the threads parts of their own (-T), use one thread, or test random I/O (-r) ";
+    assert!(of_diskspd.starts_with(words), "{of_diskspd}");
 }
 
 #[test]

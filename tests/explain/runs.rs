@@ -388,10 +388,10 @@ fn sequential_clones_through_the_page_cache() {
       What to run instead
         for the rate:
           fio --name=rate --filename=data --rw=read --bs=64k --ioengine=io_uring \
-            --iodepth=32 --direct=1 --numjobs=2 --group_reporting --time_based \
-            --runtime=300 --ramp_time=10 --randrepeat=0
-          volproof run data --rw read --bs 64KiB --iodepth 32 --numjobs 2 \
-            --runtime 300s --ramp 10s
+            --iodepth=64 --direct=1 --time_based --runtime=300 --ramp_time=10 \
+            --randrepeat=0
+          volproof run data --rw read --bs 64KiB --iodepth 64 --runtime 300s \
+            --ramp 10s
     ");
 }
 

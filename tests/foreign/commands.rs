@@ -94,6 +94,7 @@ fn a_volume_on_windows_is_judged_and_gets_commands_of_windows() {
             "fio --name",
             "iodepth=",
             "numjobs=",
+            "offset_increment",
         ] {
             assert!(!told.contains(linux), "{name} recommends {linux}: {told}");
         }
