@@ -132,10 +132,15 @@ fn better(b: &Better) -> String {
 /// What the commands write over, in words.
 fn overwritten(b: &Better) -> Option<String> {
     let target = b.overwrites.as_ref()?;
-    Some(match b.diskspd {
-        Some(_) => format!("these write over {target}, and DiskSpd does not ask: what is there is lost"),
-        None => format!("these write over {target}: volproof asks for --overwrite where it exists"),
-    })
+    if b.diskspd.is_some() {
+        return Some(format!("these write over {target}, and DiskSpd does not ask: what is there is lost"));
+    }
+    let (lost, consent) = match b.overwrites_a_device() {
+        true => (", and what is there is lost", "--destroy"),
+        false => ("", "--overwrite where it exists"),
+    };
+    let fio = if b.fio.is_some() { format!("fio does not ask{lost}; ") } else { String::new() };
+    Some(format!("these write over {target}: {fio}volproof asks for {consent}"))
 }
 
 /// A command over several lines that is still one when it is copied.

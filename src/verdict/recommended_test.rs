@@ -70,7 +70,7 @@ pub struct Better {
     /// DiskSpd's, for a volume on Windows, where volproof does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diskspd: Option<String>,
-    /// What the commands write over: a file, for which volproof's asks for consent where it exists; a file or a disk of DiskSpd's, which does not ask.
+    /// What the commands write over: files or devices. volproof asks for consent, fio and DiskSpd do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<String>,
 }
@@ -79,6 +79,11 @@ impl Better {
     /// The command in each of its languages.
     pub fn commands(&self) -> impl Iterator<Item = &String> {
         [&self.fio, &self.volproof, &self.diskspd].into_iter().flatten()
+    }
+
+    /// What the commands write over is a device.
+    pub fn overwrites_a_device(&self) -> bool {
+        self.overwrites.as_ref().is_some_and(|target| is_device(target))
     }
 
     /// The one command that is told where there is room for one.
@@ -157,15 +162,19 @@ impl TestedLoad<'_> {
         // fio's report of several volumes tells their sum alone: its command is for the first, and ours measures each.
         let each = c.targets.as_ref().map_or(&[][..], |all| all.as_slice());
         let disks = each.len() > 1 && each.iter().all(|path| path.starts_with("/dev"));
-        let each: Vec<String> = each.iter().map(|path| shell(&path.to_string_lossy())).collect();
-        let targets = if disks { each.join(" ") } else { shell(&target) };
+        let each: Vec<_> = each.iter().map(|path| path.to_string_lossy()).collect();
+        let targets = match disks {
+            true => each.iter().map(|path| shell(path)).collect::<Vec<_>>().join(" "),
+            false => shell(&target),
+        };
         // fio names a file and a folder by different options, volproof by none.
         let guessed = matches!(c.own_files, Known::Assumed { assumed: true, .. });
         let fio = (!guessed).then(|| self.fio(shows, &load, &target));
         let volproof = Some(self.ours(shows, &load, &targets));
-        let named = c.targets.as_ref().is_some_and(|all| !all.is_empty());
-        let file = named && !target.starts_with("/dev/") && !is_folder(c, &target);
-        let overwrites = Some(target).filter(|_| file && load.pattern.changes_data());
+        // What is named is there already; in a folder each test makes files of its own.
+        let there = !each.is_empty() && !is_folder(c, &target);
+        let written = if disks { each.join(", ") } else { target };
+        let overwrites = Some(written).filter(|_| there && load.pattern.changes_data());
         Some(Better { shows, fio, volproof, diskspd: None, overwrites })
     }
 
@@ -238,6 +247,11 @@ fn place(c: &Conditions, target: &str) -> Vec<String> {
         shell(&format!("--directory={}", escape(target))),
         format!("--size={}", size.exact().trim_end_matches("iB").to_lowercase()),
     ]
+}
+
+/// A device, and no file, by its path. Files lie in `/dev/shm`.
+fn is_device(target: &str) -> bool {
+    target.starts_with("/dev/") && !target.starts_with("/dev/shm/")
 }
 
 /// The test was made in a folder.

@@ -159,6 +159,41 @@ fn in_a_line(told: &str) -> String {
 }
 
 #[test]
+fn commands_that_write_say_what_they_write_over_and_who_asks() {
+    let dd = |target: &str| {
+        format!(
+            "# dd if=/dev/zero of={target} bs=1M oflag=direct count=1\n1+0 records in\n1+0 records out\n\
+             1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.0052 s, 202 MB/s\n"
+        )
+    };
+    for (target, words) in [
+        (
+            "/dev/vdb",
+            "these write over /dev/vdb: fio does not ask, and what is there is lost; volproof asks for --destroy",
+        ),
+        (
+            "scratch",
+            "these write over scratch: fio does not ask; volproof asks for --overwrite where it exists",
+        ),
+        (
+            "/dev/shm/f",
+            "these write over /dev/shm/f: fio does not ask; volproof asks for --overwrite where it exists",
+        ),
+    ] {
+        let told = in_a_line(&told_of(&dd(target), &[]));
+        assert!(told.contains("--rw=write") && told.contains(words), "{target}: {told}");
+        let json = told_of(&dd(target), &["--json"]);
+        assert!(json.contains(&format!(r#""overwrites": "{target}""#)), "{json}");
+    }
+    let reads = told_of(
+        &dd("/dev/vdb")
+            .replace("if=/dev/zero of=/dev/vdb bs=1M oflag", "if=/dev/vdb of=/dev/null bs=1M iflag"),
+        &[],
+    );
+    assert!(reads.contains("--filename=/dev/vdb --rw=read") && !reads.contains("write over"), "{reads}");
+}
+
+#[test]
 fn a_sequential_test_has_one_job_at_the_depth_of_all() {
     for command in commands() {
         let sequential = [" --rw=read ", " --rw=write ", " --rw read ", " --rw write ", " -s "];

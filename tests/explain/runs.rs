@@ -292,7 +292,8 @@ fn jobs_in_groups() {
             --runtime=300 --ramp_time=10 --randrepeat=0
           volproof run data2 --rw write --bs 16KiB --iodepth 1 --fsync 4 --runtime \
             300s --ramp 10s
-        these write over data2: volproof asks for --overwrite where it exists
+        these write over data2: fio does not ask; volproof asks for --overwrite
+        where it exists
 
     third
       tested     64 KiB discards, each followed by a write, 1 in flight (null,
