@@ -98,8 +98,8 @@ fn run(r: &RunExplained, of_course: bool) -> String {
     if !r.better.is_empty() {
         out += "\n  What to run instead\n";
         out.extend(r.better.iter().map(better));
-        let lost = r.better.iter().find_map(overwritten);
-        out.extend(lost.map(|words| wrap("    ", &words)));
+        let warnings = [overwritten, kept_small].map(|told| r.better.iter().find_map(told));
+        out.extend(warnings.into_iter().flatten().map(|words| wrap("    ", &words)));
     }
     out
 }
@@ -141,6 +141,15 @@ fn overwritten(b: &Better) -> Option<String> {
     };
     let fio = if b.fio.is_some() { format!("fio does not ask{lost}; ") } else { String::new() };
     Some(format!("these write over {target}: {fio}volproof asks for {consent}"))
+}
+
+/// The file that the commands stay on and that may be too small for them, in words.
+fn kept_small(b: &Better) -> Option<String> {
+    let file = b.small_file.as_ref()?;
+    Some(format!(
+        "these stay on {}, of which {} were used: if it is no larger, name one that is",
+        file.path, file.used_bytes
+    ))
 }
 
 /// A command over several lines that is still one when it is copied.

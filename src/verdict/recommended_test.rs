@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cap_wait::LatencyLoad;
 use super::reach::PLENTY_DEPTH;
 use crate::codes;
-use crate::diagnose::{QUEUE_SETS_LATENCY, Summary};
+use crate::diagnose::{QUEUE_SETS_LATENCY, SMALL_RANGE, Summary};
 use crate::fio::write_jobs::escape;
 use crate::plan::Pattern;
 use crate::record::{Conditions, Diagnosis, Known};
@@ -17,8 +17,8 @@ use crate::unit::{Bytes, Nanos};
 const USUAL_DEPTH: u64 = 32;
 /// Engines of fio that keep several requests in flight; those of other tools are none of fio's.
 const SIDE_BY_SIDE: [&str; 2] = ["io_uring", "libaio"];
-/// A test file of fio in a folder: larger than most caches of a machine.
-const USUAL_SIZE: Bytes = Bytes::gib(32);
+/// The files of a test in a folder together: no range that `small-range` doubts.
+const USUAL_SIZE: Bytes = SMALL_RANGE;
 /// The largest depth that engines take.
 const DEEPEST: u32 = 4096;
 
@@ -73,6 +73,18 @@ pub struct Better {
     /// What the commands write over: files or devices. volproof asks for consent, fio and DiskSpd do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<String>,
+    /// The file that the commands stay on, where the range of it that was used is doubted as small.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub small_file: Option<SmallFile>,
+}
+
+/// A file of which a small range was used; its own size is not known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SmallFile {
+    /// Its path.
+    pub path: String,
+    /// The range of it that was used.
+    pub used_bytes: Bytes,
 }
 
 impl Better {
@@ -156,8 +168,9 @@ impl TestedLoad<'_> {
             let place = WindowsPlace::of(&target);
             let diskspd = Some(diskspd(&load, self.reads(&load), &place));
             let there = !place.is_new && c.targets.as_ref().is_some_and(|all| !all.is_empty());
+            let small_file = self.small_file(&place.target).filter(|_| there && !place.is_disk());
             let overwrites = Some(place.target).filter(|_| there && load.pattern.changes_data());
-            return Some(Better { shows, fio: None, volproof: None, diskspd, overwrites });
+            return Some(Better { shows, fio: None, volproof: None, diskspd, overwrites, small_file });
         }
         // fio's report of several volumes tells their sum alone: its command is for the first, and ours measures each.
         let each = c.targets.as_ref().map_or(&[][..], |all| all.as_slice());
@@ -173,9 +186,17 @@ impl TestedLoad<'_> {
         let volproof = Some(self.ours(shows, &load, &targets));
         // What is named is there already; in a folder each test makes files of its own.
         let there = !each.is_empty() && !is_folder(c, &target);
+        let small_file = self.small_file(&target).filter(|_| there && !guessed && !is_device(&target));
         let written = if disks { each.join(", ") } else { target };
         let overwrites = Some(written).filter(|_| there && load.pattern.changes_data());
-        Some(Better { shows, fio, volproof, diskspd: None, overwrites })
+        Some(Better { shows, fio, volproof, diskspd: None, overwrites, small_file })
+    }
+
+    /// The file that a test would stay on, where its range is doubted as small. (A device is used as a whole.)
+    fn small_file(&self, target: &str) -> Option<SmallFile> {
+        self.found.find(codes::SMALL_RANGE)?;
+        let used_bytes = self.summary.used_range(None)?;
+        Some(SmallFile { path: target.into(), used_bytes })
     }
 
     /// The share of reads, where the load has both directions.
@@ -197,7 +218,7 @@ impl TestedLoad<'_> {
         let same = c.pattern() == Some(load.pattern);
         let rw = c.rw.as_ref().filter(|_| same).cloned().unwrap_or_else(|| load.pattern.to_string());
         let mut fio: Vec<String> = vec!["fio".into(), format!("--name={}", shows.job())];
-        fio.extend(place(c, target));
+        fio.extend(place(c, target, shows, load.jobs));
         fio.extend([
             shell(&format!("--rw={rw}")),
             format!("--bs={}", load.block.exact().trim_end_matches("iB").to_lowercase()),
@@ -237,12 +258,19 @@ impl TestedLoad<'_> {
     }
 }
 
-/// Where fio's job is: a file or device, or in a folder with the size of the file that it makes there.
-fn place(c: &Conditions, target: &str) -> Vec<String> {
+/// Where fio's job is: a file or device, or in a folder with the size of the file that each job makes there.
+fn place(c: &Conditions, target: &str, shows: Shows, jobs: u32) -> Vec<String> {
     if !is_folder(c, target) {
         return vec![shell(&format!("--filename={}", escape(target)))];
     }
-    let size = c.size.said().copied().filter(|size| size.0 > 0).unwrap_or(USUAL_SIZE);
+    let jobs = u64::from(jobs);
+    // The log of an application is as large as the application makes it (that of etcd's test has 22 MiB).
+    let fits = |size: Bytes| match shows {
+        Shows::Durable => size.0 > 0,
+        Shows::Rate | Shows::Latency => size.0.saturating_mul(jobs) >= USUAL_SIZE.0,
+    };
+    let usual = || Bytes(USUAL_SIZE.0.div_ceil(jobs).next_multiple_of(Bytes::gib(1).0));
+    let size = c.size.said().copied().filter(|size| fits(*size)).unwrap_or_else(usual);
     vec![
         shell(&format!("--directory={}", escape(target))),
         format!("--size={}", size.exact().trim_end_matches("iB").to_lowercase()),
@@ -278,6 +306,11 @@ impl WindowsPlace {
             Some(letter) => WindowsPlace { target: format!(r"{letter}:\volproof.dat"), is_new: true },
             None => WindowsPlace { target: target.to_string(), is_new: false },
         }
+    }
+
+    /// A whole disk, as `#1` or `\\.\PhysicalDrive1`.
+    fn is_disk(&self) -> bool {
+        self.target.starts_with('#') || self.target.starts_with(r"\\.\")
     }
 }
 

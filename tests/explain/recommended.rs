@@ -193,6 +193,47 @@ fn commands_that_write_say_what_they_write_over_and_who_asks() {
     assert!(reads.contains("--filename=/dev/vdb --rw=read") && !reads.contains("write over"), "{reads}");
 }
 
+/// The value of an option of fio, in bytes or jobs.
+fn value(command: &str, option: &str) -> Option<Bytes> {
+    let (_, rest) = command.split_once(option)?;
+    Some(rest.split(' ').next().unwrap().parse().unwrap())
+}
+
+#[test]
+fn no_recommended_test_of_a_folder_has_a_range_that_is_doubted_as_small() {
+    let all = commands();
+    let in_folders: Vec<&String> = all.iter().filter(|line| line.contains("--directory=")).collect();
+    assert!(in_folders.len() >= 4, "{all:?}");
+    for command in in_folders.into_iter().filter(|line| !line.contains("--name=durable")) {
+        let jobs = value(command, "--numjobs=").map_or(1, |jobs| jobs.0);
+        assert!(value(command, "--size=").unwrap().0 * jobs >= Bytes::gib(32).0, "{command}");
+    }
+    // The log of an application has the size that the application gives it.
+    let told = told_of_fixture("fio/3.33-fdatasync.json");
+    for (name, size) in [("rate", "32g"), ("latency", "32g"), ("durable", "8m")] {
+        let command = format!("--name={name} --directory=/mnt/volume --size={size} ");
+        assert!(told.contains(&command), "{command}: {told}");
+    }
+}
+
+#[test]
+fn a_named_file_of_which_little_was_used_is_told() {
+    let words = |file: &str, used: &str| {
+        format!("these stay on {file}, of which {used} were used: if it is no larger, name one that is")
+    };
+    for (name, file, used) in
+        [("fio/3.33-clones.json", "data", "32 MiB"), ("foreign/diskspd-cached.txt", r"C:\io.dat", "1 GiB")]
+    {
+        let told = in_a_line(&told_of_fixture(name));
+        assert!(told.contains("[small-range") && told.contains(&words(file, used)), "{name}: {told}");
+    }
+    let text = std::fs::read_to_string("tests/fixtures/fio/3.33-clones.json").unwrap();
+    let device = told_of(&text.replace("\"data\"", "\"/dev/vdb\""), &[]);
+    assert!(device.contains("--filename=/dev/vdb") && !device.contains("these stay on"), "{device}");
+    let folder = told_of_fixture("fio/3.33-fdatasync.json");
+    assert!(folder.contains("[small-range") && !folder.contains("these stay on"), "{folder}");
+}
+
 #[test]
 fn a_sequential_test_has_one_job_at_the_depth_of_all() {
     for command in commands() {

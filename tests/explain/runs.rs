@@ -228,6 +228,8 @@ fn jobs_in_groups() {
             --randrepeat=0
           volproof run data --rw randread --bs 4KiB --iodepth 11 --numjobs 3 \
             --runtime 300s --ramp 10s
+        these stay on data, of which 64 MiB were used: if it is no larger, name one
+        that is
 
     second
       tested     16 KiB sequential writes, 1 in flight (psync, iodepth 1, 1 job,
@@ -294,6 +296,8 @@ fn jobs_in_groups() {
             300s --ramp 10s
         these write over data2: fio does not ask; volproof asks for --overwrite
         where it exists
+        these stay on data2, of which 16 MiB were used: if it is no larger, name one
+        that is
 
     third
       tested     64 KiB discards, each followed by a write, 1 in flight (null,
@@ -393,6 +397,8 @@ fn sequential_clones_through_the_page_cache() {
             --randrepeat=0
           volproof run data --rw read --bs 64KiB --iodepth 64 --runtime 300s \
             --ramp 10s
+        these stay on data, of which 32 MiB were used: if it is no larger, name one
+        that is
     ");
 }
 
@@ -451,6 +457,8 @@ fn a_queue_that_the_page_cache_empties() {
             --ramp_time=10 --randrepeat=0
           volproof run data --rw randread --bs 4KiB --iodepth 1 --runtime 300s \
             --ramp 10s --promise alibaba:cloud_ssd@2018-07 --volume-size 800GiB
+        these stay on data, of which 32 MiB were used: if it is no larger, name one
+        that is
 
     Verdict  INVALID against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
       INVALID       IOPS in cached: 13,831, 69.2 % of 20,000 (volume, published)
