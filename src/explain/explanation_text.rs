@@ -8,6 +8,7 @@ use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
 use crate::unit::{Nanos, mebibytes, significant};
+use crate::verdict::recommended_test::lost_by_diskspd;
 
 /// Width of the column of labels.
 const LABEL: usize = 11;
@@ -133,7 +134,7 @@ fn better(b: &Better) -> String {
 fn overwritten(b: &Better) -> Option<String> {
     let target = b.overwrites.as_ref()?;
     if b.diskspd.is_some() {
-        return Some(format!("these write over {target}, and DiskSpd does not ask: what is there is lost"));
+        return Some(format!("these {}", lost_by_diskspd(target)));
     }
     let (lost, consent) = match b.overwrites_a_device() {
         true => (", and what is there is lost", "--destroy"),

@@ -172,7 +172,7 @@ fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
         outcome,
         against: against_all(record),
         tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
-        notes: notes(record, &claims),
+        notes: notes(record, &claims, &untested),
         claims,
         beyond,
         untested,
@@ -232,7 +232,7 @@ fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], pass
 }
 
 /// What a reader of the verdict has to know beside it.
-fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
+fn notes(record: &Record, claims: &[Claim], untested: &[Untested]) -> Vec<String> {
     let judged_promise = promise_to_judge(record);
     let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
     let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
@@ -240,6 +240,12 @@ fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
+    let commands = claims.iter().map(|c| &c.command).chain(untested.iter().map(|u| &u.command)).flatten();
+    let lost = record.steps.iter().find_map(|step| {
+        let conditions = record.conditions(step);
+        commands.clone().find_map(|command| recommended_test::overwritten_by_diskspd(command, &conditions))
+    });
+    notes.extend(lost.map(|words| format!("the commands {words}")));
     notes
 }
 

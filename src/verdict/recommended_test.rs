@@ -314,6 +314,18 @@ impl WindowsPlace {
     }
 }
 
+/// What a recommended command of DiskSpd writes over, in words: the target of the report, where it is no new file.
+pub(super) fn overwritten_by_diskspd(command: &str, c: &Conditions) -> Option<String> {
+    let place = WindowsPlace::of(&c.targets.as_ref()?.first()?.to_string_lossy());
+    let writes = command.starts_with("diskspd ") && !command.contains(" -w0 ");
+    (writes && !place.is_new && command.contains(&place.target)).then(|| lost_by_diskspd(&place.target))
+}
+
+/// What DiskSpd writes over, in words.
+pub fn lost_by_diskspd(target: &str) -> String {
+    format!("write over {target}, and DiskSpd does not ask: what is there is lost")
+}
+
 /// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable.
 fn diskspd(load: &BetterLoad, reads: Option<u32>, place: &WindowsPlace) -> String {
     let target = &place.target;

@@ -149,6 +149,25 @@ fn what_no_report_of_windows_can_show_is_measured_from_linux() {
     assert!(!out.contains("-> diskspd -b8K"), "{out}");
 }
 
+/// DiskSpd asks nobody, and a verdict without `explain` beside it names its command too.
+#[test]
+fn a_verdict_says_what_its_command_of_diskspd_writes_over() {
+    let report = std::fs::read_to_string("tests/fixtures/foreign/diskspd-mix.txt").unwrap();
+    let cached = report.replace("software cache disabled", "using software cache").replace(
+        "hardware write cache disabled, writethrough on",
+        "using hardware write cache, writethrough off",
+    );
+    for target in [r"E:\volume\test.dat", "#1"] {
+        let (_, out) = verdict(&cached.replace(r"E:\volume\test.dat", target));
+        assert!(out.contains("-> diskspd -b8K -r -w30 "), "{out}");
+        let words =
+            format!("the commands write over {target}, and DiskSpd does not ask: what is there is lost");
+        assert!(out.contains(&words), "{out}");
+    }
+    let (_, out) = verdict(&std::fs::read_to_string("tests/fixtures/foreign/diskspd-cached.txt").unwrap());
+    assert!(out.contains("-> diskspd -b4K -s -w0 ") && !out.contains("write over"), "{out}");
+}
+
 /// ioping's report of five minutes of such requests of 4 KiB, against a latency of 200 us.
 fn of_ioping(command: &str, mean_us: f64, done: &str, generated: &str) -> (Option<i32>, String) {
     let n = 300e6 / mean_us;
