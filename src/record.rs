@@ -331,12 +331,15 @@ pub const TEST_FILE: &str = "volproof-test-";
 pub const KEPT_FILE: &str = "volproof-kept-";
 
 impl TargetRecord {
+    /// Whether it is the test file that the run made in a folder.
+    pub fn is_test_file(&self) -> bool {
+        let made = |name: &str| name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE);
+        self.path != self.named && self.path.file_name().and_then(|n| n.to_str()).is_some_and(made)
+    }
+
     /// The path that is the same in every run of one volume: the folder in which the run made its test file, else the file or device itself.
     fn lasting_path(&self) -> &Path {
-        let made = |name: &str| name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE);
-        let is_made =
-            self.path != self.named && self.path.file_name().and_then(|n| n.to_str()).is_some_and(made);
-        self.path.parent().filter(|_| is_made).unwrap_or(&self.path)
+        self.path.parent().filter(|_| self.is_test_file()).unwrap_or(&self.path)
     }
 }
 

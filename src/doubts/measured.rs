@@ -5,6 +5,7 @@
 
 use super::DoubtCase;
 use crate::codes;
+use crate::device::Facts;
 use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, FileState, Step};
@@ -424,7 +425,8 @@ pub(super) fn network_filesystem(case: &DoubtCase<'_>) -> Option<Doubt> {
 /// The load went over so little of the target that a cache may hold it.
 pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
-    let target = targets.iter().map(|t| t.size_bytes).min()?;
+    let least = targets.iter().min_by_key(|t| t.size_bytes)?;
+    let target = least.size_bytes;
     // A file of the step's own is as large as the step says, whatever the target has.
     let own = plan.size.filter(|_| plan.file_state != FileState::Filled);
     let smallest = own.unwrap_or_else(|| plan.size.unwrap_or(target).min(target));
@@ -443,14 +445,17 @@ pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     } else {
         (Severity::Note, "a cache on the way may hold part of it".into())
     };
-    let option = if own.is_some() || smallest < target { "--size" } else { "--file-size" };
+    let advice = match &least.facts {
+        _ if own.is_some() || smallest < target => "use a larger --size, or the whole device".into(),
+        _ if least.is_test_file() => "use a larger --file-size, or the whole device".into(),
+        Facts::Block(_) => "use more of the device, or a larger one".into(),
+        _ => {
+            let size = SMALL_RANGE.exact();
+            format!("name a larger file, or a folder with --file-size {size}, or the whole device")
+        }
+    };
     (used < SMALL_RANGE && touched > used.0 / 2).then(|| {
-        Doubt::new(
-            severity,
-            codes::SMALL_RANGE,
-            format!("the load went over only {used}: {why}"),
-            format!("use a larger {option}, or the whole device"),
-        )
+        Doubt::new(severity, codes::SMALL_RANGE, format!("the load went over only {used}: {why}"), advice)
     })
 }
 

@@ -65,10 +65,11 @@ pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<S
     let small =
         |t: &&&crate::record::TargetRecord| !matches!(t.facts, Facts::Block(_)) && t.size_bytes < CACHED;
     let target = targets.iter().find(small).filter(|_| !own)?;
-    Some(format!(
-        "the load went over only {}, which a cache on the way may hold: give --file-size 4G, on a filesystem with room for it",
-        target.size_bytes
-    ))
+    let way = match target.is_test_file() {
+        true => "give --file-size 4G, on a filesystem with room for it",
+        false => "name a larger file, or a folder with --file-size 4G",
+    };
+    Some(format!("the load went over only {}, which a cache on the way may hold: {way}", target.size_bytes))
 }
 
 /// Why figures of a part of the volume do not show that the volume meets a need: a plan of the user's named a smaller range than the published load has.

@@ -304,7 +304,13 @@ fn a_range_smaller_than_what_is_in_flight_is_a_warning_on_the_screen() {
     assert!(doubt("small-range").advice.contains("--size"));
     run("4M");
     assert_eq!(doubt("small-range").severity, volproof::doubt::Severity::Note);
-    assert!(doubt("small-range").advice.contains("--file-size"));
+    let advice = "name a larger file, or a folder with --file-size 32GiB, or the whole device";
+    assert_eq!(doubt("small-range").advice, advice);
+    let folder = bench.folder("data");
+    let line = "run data --rw randread --bs 64k --io-size 8M --runtime 0 --file-size 4M --json r.json";
+    bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    assert!(Bench::names(&folder).is_empty());
+    assert_eq!(doubt("small-range").advice, "use a larger --file-size, or the whole device");
 }
 
 #[test]
