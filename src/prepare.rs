@@ -76,7 +76,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
 
 /// Whether no step uses the test file, since each has a file of its own.
 pub fn is_stand_in(plan: &Plan) -> bool {
-    plan.steps.iter().all(|s| s.file_state != FileState::Filled)
+    !plan.steps.is_empty() && plan.steps.iter().all(|s| s.file_state != FileState::Filled)
 }
 
 /// Room for the files that single steps have of their own.

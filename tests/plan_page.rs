@@ -40,7 +40,7 @@ steps that ran together: on one disk they show how they share it, not what the d
 
 Sizes take k, m, g, t (1024-based) or KiB, MB and so on; times take ns, us, ms, s, m, h. Options marked with -- can also be given on the
 command line, where they change every step of the plan. A key that would change nothing in its step, such as `rwmix` of reads alone, is
-refused with the way out.
+refused with the way out, and so is `file-size` where no target is a folder.
 
 <!-- The rest is made from src/plan/step.rs: UPDATE_PLAN=1 cargo test --test plan_page -->
 ";

@@ -157,6 +157,7 @@ impl CheckedRun {
             plan = fleet_start::of_rank(plan, rank, &sizes)?;
         }
         let surveyed = targets::survey(&root, &plan, &options)?;
+        targets::test_file_options(&plan, &surveyed, &options)?;
         let (choices, doubts) = plans::engines(&plan, &root)?;
         if let Some(earlier) = &options.earlier {
             let here = Environment::read(&root, "", String::new());

@@ -169,6 +169,50 @@ pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surv
     Ok(surveyed)
 }
 
+/// Refuses `--file-size` and `--keep` where they change nothing: both are for the test file that is made in a folder. The machines of a fleet have the
+/// same options and each its own targets, so that there another machine may honour them.
+///
+/// # Errors
+/// An option without effect.
+pub fn test_file_options(plan: &Plan, surveyed: &[Surveyed], options: &RunOptions) -> Result<(), Failure> {
+    let idle = |option: &str, why: String| Err(Failure::input(format!("{option} has no effect here: {why}")));
+    if plan.file_size.is_some() && prepare::is_stand_in(plan) {
+        let why = "every step writes a file of its own, whose size it names; leave it out";
+        return idle("--file-size", why.into());
+    }
+    if options.rank.is_some() {
+        return Ok(());
+    }
+    let in_folders =
+        || surveyed.iter().filter(|t| matches!(t.facts, Facts::Folder(_)) && t.job_file.is_none());
+    let Some(folder) = in_folders().next() else {
+        let instead = match surveyed {
+            [] => "no target is named".to_string(),
+            [target] => {
+                let what = if matches!(target.facts, Facts::Block(_)) { "is a device" } else { "exists" };
+                format!("{} {what}", target.named.display())
+            }
+            _ => "no target is a folder".to_string(),
+        };
+        let only = format!("{instead}, and only a test file that is made in a folder");
+        if plan.file_size.is_some() {
+            let way = "name a folder, or leave it out (file-size in a plan file)";
+            return idle("--file-size", format!("{only} gets a size; {way}"));
+        }
+        if plan.keep {
+            return idle("--keep", format!("{only} goes away at the end; name a folder, or leave it out"));
+        }
+        return Ok(());
+    };
+    // `--file-size` has its effect here: a simulated device in a folder has that size.
+    if plan.keep && in_folders().all(Surveyed::is_only_simulated) {
+        let named = folder.named.display();
+        let why = format!("the device is simulated, so that no test file is made in {named}; leave it out");
+        return idle("--keep", why);
+    }
+    Ok(())
+}
+
 /// Refuses a target whose Record could not be written at the end: JSON holds no other text than UTF-8.
 fn has_recordable_name(target: &Surveyed) -> Result<(), Failure> {
     serde_json::to_string(&(&target.named, target.path(), &target.facts)).map(drop).map_err(|_| {
@@ -243,12 +287,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
     // Files of killed runs go before the new one is made.
     let (free, whose) = room::free(root, named, place, taken);
     let free = Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0);
-    let (size, why) = match plan.file_size {
-        Some(_) if !plan.steps.is_empty() && prepare::is_stand_in(plan) => {
-            return Err(Failure::input(
-                "--file-size has no effect here: every step writes a file of its own, whose size it names; leave it out",
-            ));
-        }
+    let (size, why) = match plan.file_size.filter(|_| !prepare::is_stand_in(plan)) {
         Some(size) => {
             let given = size;
             let size = Bytes(size.0 / Bytes::MIB.0 * Bytes::MIB.0);

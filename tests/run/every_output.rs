@@ -347,7 +347,7 @@ fn a_simulated_run_leaves_its_folder_alone_and_a_plan_names_no_output() {
     let bench = Bench::new();
     let folder = bench.folder("data");
     let before = std::fs::metadata(&folder).unwrap().modified().unwrap();
-    let words = "data --simulate latency=1ms --rw randwrite --file-size 8M --keep --runtime 10ms";
+    let words = "data --simulate latency=1ms --rw randwrite --file-size 8M --runtime 10ms";
     limited(&bench, "", &format!("run {words} --json r.json")).ended(0).says(&["no I/O goes to 'data'."]);
     assert_eq!(std::fs::metadata(&folder).unwrap().modified().unwrap(), before, "no file was made there");
     assert_eq!(bench.record().targets[0].named, Path::new("data"));

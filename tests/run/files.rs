@@ -7,7 +7,9 @@ use crate::signals::{finish, wait_for};
 use crate::{Bench, Ran, fits};
 
 /// A step of a moment: enough I/O for every figure, over in half a second.
-const SHORT: [&str; 6] = ["--runtime", "500ms", "--file-size", "16M", "--json", "r.json"];
+const SHORT: [&str; 4] = ["--runtime", "500ms", "--json", "r.json"];
+/// The same on a folder.
+const SHORT_IN_FOLDER: [&str; 6] = ["--runtime", "500ms", "--file-size", "16M", "--json", "r.json"];
 
 fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [arguments, more].concat()
@@ -17,7 +19,8 @@ fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 fn a_folder_is_tested_and_left_as_it_was() {
     let bench = Bench::new();
     let folder = bench.folder("data");
-    let ran = bench.run(&with(&["run", "data", "--preset", "quick", "--ramp", "0"], &SHORT)).ended(0);
+    let ran =
+        bench.run(&with(&["run", "data", "--preset", "quick", "--ramp", "0"], &SHORT_IN_FOLDER)).ended(0);
     // A path is longer on one machine than on another, and is never broken.
     fits(&ran.out.replace(&*folder.to_string_lossy(), "data"));
     assert_eq!(Bench::names(&folder), Vec::<String>::new(), "the test file is gone");
@@ -49,7 +52,7 @@ fn a_folder_is_tested_and_left_as_it_was() {
 fn a_kept_file_is_full_of_data_and_stays() {
     let bench = Bench::new();
     let folder = bench.folder("data");
-    let ran = bench.run(&with(&["run", "data", "--rw", "randread", "--keep"], &SHORT)).ended(0);
+    let ran = bench.run(&with(&["run", "data", "--rw", "randread", "--keep"], &SHORT_IN_FOLDER)).ended(0);
     let names = Bench::names(&folder);
     assert_eq!(names.len(), 1, "{names:?}");
     assert!(ran.err.contains("The test file stays:") && ran.err.contains(&names[0]), "{}", ran.err);
@@ -71,7 +74,7 @@ fn the_record_has_the_keys_that_are_promised() {
     let bench = Bench::new();
     bench.folder("data");
     let load = ["run", "data", "--rw", "randrw", "--iodepth", "4", "--rate-iops", "400"];
-    let ran = bench.run(&with(&load, &SHORT)).ended(0);
+    let ran = bench.run(&with(&load, &SHORT_IN_FOLDER)).ended(0);
     let text = std::fs::read_to_string(bench.path().join("r.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["schema"], "volproof.record");
@@ -146,7 +149,8 @@ fn several_targets_are_driven_together_and_summed() {
     let bench = Bench::new();
     bench.folder("a");
     bench.folder("b");
-    let ran = bench.run(&with(&["run", "a", "b", "--rw", "randread", "--iodepth", "4"], &SHORT)).ended(0);
+    let ran =
+        bench.run(&with(&["run", "a", "b", "--rw", "randread", "--iodepth", "4"], &SHORT_IN_FOLDER)).ended(0);
     fits(&ran.out);
     let record = bench.record();
     assert_eq!(record.targets.len(), 2);

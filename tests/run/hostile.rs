@@ -132,10 +132,11 @@ fn names_of_files_are_not_obeyed() {
     let file = bench.file(&name, 4);
     let folder = format!("d{name}");
     bench.folder(&folder);
-    let load = ["--rw", "randread", "--runtime", "200ms", "--ramp", "0", "--file-size", "4M"];
-    let run = |target: &str| {
+    let load = ["--rw", "randread", "--runtime", "200ms", "--ramp", "0"];
+    let run = |target: &str, size: &[&str]| {
         let line =
-            [&["run", target, "--json", "r.json", "--csv", "r.csv", "--html", "r.html"], &load[..]].concat();
+            [&["run", target, "--json", "r.json", "--csv", "r.csv", "--html", "r.html"], &load[..], size]
+                .concat();
         harmless(&bench.run(&line));
         for file in ["r.json", "r.csv", "r.html"] {
             harmless_file(&bench.path().join(file));
@@ -160,10 +161,10 @@ fn names_of_files_are_not_obeyed() {
             ],
         );
     };
-    run(&name);
-    run(&folder);
+    run(&name, &[]);
+    run(&folder, &["--file-size", "4M"]);
     if let Some(disk) = crate::devices::Loop::over(&file) {
-        run(disk.path());
+        run(disk.path(), &[]);
     }
     let records = ["run", &name, "--rw", "randread", "--runtime", "200ms", "--records", &folder];
     harmless(&bench.run(&records));

@@ -51,7 +51,7 @@ const MORE: [&str; 40] = [
     "--cpus 0",
     "--cpus 4000",
     "--destroy nobody",
-    "--seed 7 --keep",
+    "--seed 7",
     "--promise alibaba:cloud_essd.PL1 --volume-size 100GiB",
     "--promise no-such-type",
     "--tolerance 5",
@@ -92,9 +92,14 @@ impl Lines {
                 words.extend(more);
             }
         }
-        for (option, value) in [("--runtime", "10ms"), ("--file-size", "2M")] {
-            if !words.contains(&option) {
-                words.extend([option, value]);
+        if !words.contains(&"--runtime") {
+            words.extend(["--runtime", "10ms"]);
+        }
+        // Where no file is made in a folder, these are refused (`refusals`).
+        if words.contains(&"data") {
+            words.extend(["--file-size", "2M"]);
+            if words.contains(&"--seed") {
+                words.push("--keep");
             }
         }
         words

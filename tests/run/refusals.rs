@@ -155,6 +155,62 @@ fn files_that_have_no_room() {
     refused(&bench, &["run", "data", "--file-size", "1k"], 2, &["too small", "--file-size"]);
 }
 
+/// Only a test file that is made in a folder gets a size, and goes away or stays.
+#[test]
+fn options_of_a_test_file_where_none_is_made() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    bench.file("g.dat", 4);
+    bench.folder("data");
+    std::fs::write(
+        bench.path().join("p.toml"),
+        "file-size = '4M'\n[[step]]\nrw = 'randread'\nruntime = '1s'\n",
+    )
+    .unwrap();
+    let size = "--file-size has no effect here: f.dat exists, and only a test file that is made in a folder gets a size; name a folder, \
+                or leave it out (file-size in a plan file)";
+    let stay = "--keep has no effect here: f.dat exists, and only a test file that is made in a folder goes away at the end; name a folder, \
+                or leave it out";
+    let simulated = "--keep has no effect here: the device is simulated, so that no test file is made in data; leave it out";
+    let read = "--rw randread --runtime 1s";
+    for (line, words) in [
+        (format!("run f.dat {read} --file-size 10g --keep"), size),
+        (format!("run f.dat {read} --keep"), stay),
+        (format!("run f.dat {read} --file-size 10g --precondition fill --overwrite"), size),
+        (format!("run f.dat {read} --file-size 1g --simulate latency=1ms"), size),
+        (format!("run f.dat g.dat {read} --file-size 1g"), "no target is a folder, and only a test file"),
+        (
+            format!("run {read} --file-size 1g --simulate latency=1ms"),
+            "no target is named, and only a test file",
+        ),
+        (format!("run data {read} --keep --simulate latency=1ms"), simulated),
+        ("run f.dat --plan p.toml".into(), size),
+        ("sweep f.dat --iodepth 1,2 --file-size 1g".into(), size),
+        ("slo f.dat --p99 5ms --keep".into(), stay),
+        ("suite snia-iops f.dat --overwrite --file-size 4M".into(), size),
+        ("fit f.dat --for splunk --overwrite --file-size 1g".into(), size),
+    ] {
+        let line: Vec<&str> = line.split(' ').collect();
+        refused(&bench, &line, 2, &[words]);
+        match line[0] {
+            "run" => bench.run(&[&["plan"], &line[1..]].concat()).ended(2).says(&[words]),
+            _ => bench.run(&[&line[..], &["--dry-run"]].concat()).ended(2).says(&[words]),
+        };
+    }
+    // One folder among the targets is enough, and a simulated device has the size of the file that it stands for.
+    for line in [
+        "plan data --plan p.toml --keep".to_string(),
+        format!("plan f.dat data {read} --file-size 4M --keep"),
+        format!("plan data {read} --file-size 4M --simulate latency=1ms"),
+        "suite snia-iops data --dry-run --file-size 4M --keep".into(),
+    ] {
+        bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    }
+    let Some(disk) = crate::devices::Loop::over(&bench.file("disk", 16)) else { return };
+    let ran = bench.run(&["plan", disk.path(), "--rw", "randread", "--file-size", "4M"]).ended(2);
+    ran.says(&[&format!("{} is a device, and only a test file", disk.path())]);
+}
+
 #[test]
 fn a_full_filesystem() {
     if !is_root() {

@@ -124,7 +124,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         name: "fio".into(),
         targets: Vec::new(),
         file_size: None,
-        keep: true,
+        keep: false,
         overwrite: true,
         continue_on_error: false,
         seed: jobs.first().map_or(seed, |job| addressing::seed(job, seed)),
