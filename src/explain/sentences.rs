@@ -117,7 +117,11 @@ pub fn result(step: &StepRecord, s: &Summary) -> Vec<String> {
             .collect(),
     };
     if let (Some(x), Some(bytes), true) = (s.iops, s.bytes_per_second, lines.len() > 1) {
-        lines.push(format!("together {} IOPS, {}", significant(x), rate(bytes)));
+        // Directions that ran for unequal times do not add up to the total.
+        let uneven = step.reported.as_ref().filter(|reported| reported.uneven());
+        let over = uneven.and_then(|reported| reported.window());
+        let over = over.map(|time| format!(" over the {time} of the longer one")).unwrap_or_default();
+        lines.push(format!("together {} IOPS, {}{over}", significant(x), rate(bytes)));
     }
     lines
 }

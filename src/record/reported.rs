@@ -348,7 +348,7 @@ impl ReportedStep {
     }
 
     /// One direction ran for a clearly shorter time than another: threads that start and end at different times do not explain it.
-    fn uneven(&self) -> bool {
+    pub fn uneven(&self) -> bool {
         let times: Vec<Nanos> = self.parts().iter().filter_map(|(_, f)| f.runtime.get()).collect();
         let (least, most) = (times.iter().min(), times.iter().max());
         least.zip(most).is_some_and(|(least, most)| (least.0 as f64) < EVEN * most.0 as f64)
