@@ -515,7 +515,7 @@ mod tests {
     fn whoever_gives_more_than_the_type_can_breaks_no_promise_of_time_of_it() {
         let terms = ClaimTerms { time: Some(0.99), ..TERMS };
         // Every fifth second as much as eight times the promise, as under a quota of 5 s, and nothing between.
-        let quota = |rate: u64| move |i: usize| if i / 10 % 5 == 0 { rate } else { 0 };
+        let quota = |rate: u64| move |i: usize| if (i / 10).is_multiple_of(5) { rate } else { 0 };
         let w = judged(600, &terms, quota(4_000));
         assert_eq!(w.answer, LimitAnswer::Inconclusive, "{w:?}");
         assert!(

@@ -190,10 +190,7 @@ fn jobs_of_fio_are_not_judged_by_a_part_of_what_the_volume_did() {
     // Reads for 62 s and writes for 124 s: 1,468 a second over the longer time, 1,965 while both ran.
     assert_eq!(judged("3.33-uneven.txt", 1_950), []);
     let (_, text) = volproof(&folder.0, &["explain", report("3.33-uneven.txt").to_str().unwrap()]);
-    assert!(
-        text.contains("together 1,468 IOPS, 6.01 MB/s (5.74 MiB/s) over the 124 s of the"),
-        "{text}"
-    );
+    assert!(text.contains("together 1,468 IOPS, 6.01 MB/s (5.74 MiB/s) over the 124 s of the"), "{text}");
 }
 
 /// The figures of a direction in a report of fio over 300 s.
