@@ -67,6 +67,29 @@ pub(super) fn errors(case: &DoubtCase<'_>) -> Option<Doubt> {
     ))
 }
 
+/// I/Os whose bytes are fewer than this share of their blocks moved less than they were asked to.
+const WHOLE: f64 = 0.99;
+
+/// The I/Os of a measured step moved less than their blocks. The installed fio counts what it does beyond the end of a file that shrank, without an error.
+pub(super) fn short_blocks(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let plan = case.plan.filter(|_| case.reported.is_none())?;
+    let (d, s, block) = [Direction::Read, Direction::Write].into_iter().find_map(|d| {
+        let (s, block) = (case.step.direction(d)?, plan.sizes(d).single()?);
+        ((s.bytes.0 as f64) < WHOLE * s.ios as f64 * block.0 as f64).then_some((d, s, block))
+    })?;
+    Some(Doubt::new(
+        Severity::Blocker,
+        "short-ios",
+        format!(
+            "{} {}s of {block} moved {} in all: less than their blocks",
+            grouped(s.ios),
+            d.name(),
+            s.bytes
+        ),
+        "look for the end of the file or device within the range (did it shrink?), and for errors in the kernel log (dmesg)",
+    ))
+}
+
 /// The number of misfits that are named; further ones are only counted.
 const MISFITS_TOLD: usize = 3;
 

@@ -65,6 +65,7 @@ type DoubtRule = fn(&DoubtCase<'_>) -> Option<Doubt>;
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
     measured::errors,
+    measured::short_blocks,
     measured::unfinished,
     measured::shared,
     measured::depth,
@@ -121,7 +122,8 @@ pub fn edits(record: &Record) -> Vec<Doubt> {
 }
 
 /// Rules about figures of a stored Record that contradict each other.
-const RULES_OF_STORED: &[DoubtRule] = &[measured::figures_disagree, doubts_of_reports::impossible];
+const RULES_OF_STORED: &[DoubtRule] =
+    &[measured::figures_disagree, measured::short_blocks, doubts_of_reports::impossible];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {

@@ -36,6 +36,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
@@ -55,6 +56,9 @@ pub use unfinished::{LeftOutput, left_in};
 
 /// As long as any name may be, in bytes (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
+
+/// How long a state waits, again and again, for another run that puts its own state there, in milliseconds.
+const STATE_WAITS: [u64; 8] = [5, 10, 20, 40, 80, 160, 320, 640];
 
 /// Why a path cannot take an output.
 #[derive(Debug, thiserror::Error)]
@@ -346,16 +350,25 @@ impl OutputFile {
                 self.found_again()
             }
             OutputPlace::Named { folder, name, replaceable } => {
-                gate(Call::Create)?;
-                let (file, part) = PartName::beside(folder, name)?;
-                fill(&file, content, gate)?;
-                gate(Call::Rename)?;
-                if let Some(state) = state.and_then(|kind| of_kind(kind, folder, name)) {
-                    *replaceable = Some(state);
-                }
-                if !part.put_over(name, *replaceable)? {
-                    self.give_way()?;
-                    return self.save_through(content, gate);
+                let newer_state = || state.and_then(|kind| of_kind(kind, folder, name));
+                let mut waits = STATE_WAITS.iter();
+                loop {
+                    gate(Call::Create)?;
+                    let (file, part) = PartName::beside(folder, name)?;
+                    fill(&file, content, gate)?;
+                    gate(Call::Rename)?;
+                    *replaceable = newer_state().or(*replaceable);
+                    if part.put_over(name, *replaceable)? {
+                        break;
+                    }
+                    // Another run that puts its state there holds it until the disk has it.
+                    match waits.next().filter(|_| newer_state().is_some()) {
+                        Some(wait) => std::thread::sleep(Duration::from_millis(*wait)),
+                        None => {
+                            self.give_way()?;
+                            return self.save_through(content, gate);
+                        }
+                    }
                 }
                 *replaceable = FileVersion::of(folder, name);
                 self.found_again()

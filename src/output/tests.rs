@@ -427,6 +427,22 @@ fn the_last_state_counts_whoever_wrote_before() {
 }
 
 #[test]
+fn states_that_are_saved_at_one_time_leave_one_file() {
+    let at = folder();
+    let path = at.path().join("n.prom");
+    for round in 0..10 {
+        let saved_at_once = || {
+            let file = OutputFile::open("--openmetrics", &path).unwrap();
+            let mut file = file.of_kind(OutputKind::OpenMetrics).of_state();
+            file.save(&|out| write!(out, "# HELP volproof_a X.\nvolproof_a 1\n# EOF\n")).unwrap();
+        };
+        std::thread::scope(|threads| (0..6).for_each(|_| drop(threads.spawn(saved_at_once))));
+        assert_eq!(names(at.path()), ["n.prom"], "round {round}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     let at = folder();
     let (path, other) = (at.path().join("out"), at.path().join("other"));

@@ -417,6 +417,23 @@ fn blocks_in_a_row_that_are_slow_by_chance_fail_no_volume() {
     assert!(found.iter().all(|f| f["code"] != "on-off"), "{found:#?}");
 }
 
+/// The installed fio counts what it does beyond the end of a file that shrank.
+#[test]
+fn ios_that_moved_less_than_their_blocks_pass_nothing() {
+    let lab = Lab::new();
+    let v = passing_but(&lab, |record| {
+        let step = &mut record.steps[0];
+        let target = &mut step.targets[0];
+        for summary in [&mut step.read, &mut step.total, &mut target.read].into_iter().flatten() {
+            summary.bytes.0 /= 100;
+            summary.bytes_per_second /= 100.0;
+        }
+        let bytes = &mut target.series.read.as_mut().unwrap().track.bytes;
+        bytes.iter_mut().for_each(|n| *n /= 100);
+    });
+    assert_eq!(claim(&v)["blocker"], "short-ios", "{v:#}");
+}
+
 /// Slow I/Os that began together leave times without any completion, a neighbour adds to how much the counts differ, and chance leaves narrow gaps
 /// among the latencies of those that waited a little: 160 in flight and more show that the volume gives the rate.
 #[test]
