@@ -25,7 +25,7 @@ use crate::explain::ExplainArgs;
 use crate::fit::Disturbance;
 use crate::fleet::RankOf;
 use crate::lint::LintArgs;
-use crate::plan::{PreconditionChoice, Simulated, StepOptions};
+use crate::plan::{CausesWanted, FollowUp, PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
 use crate::suggested::{Suggested, applications, presets};
@@ -268,6 +268,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", requires = "kind",
           help_heading = "Verdict")]
     pub until_conclusive: Option<Nanos>,
+    /// The steps that follow from what was measured
+    #[command(flatten)]
+    pub follow_up: FollowUpArgs,
 
     /// The place in a fleet
     #[command(flatten)]
@@ -276,6 +279,28 @@ pub struct RunArgs {
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// The steps that a run adds after those of its plan.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct FollowUpArgs {
+    /// End with the last step of the plan: a missed promise is not tried under more load, and no cause is looked for
+    #[arg(long, conflicts_with_all = ["why", "budget"], help_heading = "Verdict")]
+    pub no_follow_up: bool,
+    /// Look for what holds the volume back, also where it keeps its promise
+    #[arg(long, requires = "kind", help_heading = "Verdict")]
+    pub why: bool,
+    /// All added steps together take at most this time
+    #[arg(long, value_name = "TIME", requires = "kind", help_heading = "Verdict")]
+    pub budget: Option<Nanos>,
+}
+
+impl FollowUpArgs {
+    /// How a run goes on that is held against a promise.
+    pub fn follow_up(&self) -> Option<FollowUp> {
+        let causes = if self.why { CausesWanted::Always } else { CausesWanted::AfterFail };
+        (!self.no_follow_up).then_some(FollowUp { causes, budget: self.budget })
+    }
 }
 
 /// The time of `--start-at`. All machines of a fleet have to read it alike, so it needs its distance from UTC.

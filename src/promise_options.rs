@@ -77,6 +77,9 @@ pub struct PromiseOptions {
     /// Percent by which a promise may be missed [default: 2]
     #[arg(long, value_name = "PCT", value_parser = parse_tolerance, help_heading = "Verdict")]
     pub tolerance: Option<f64>,
+    /// Percent of the seconds that must deliver 90 % of the promise [default: what the provider promises]
+    #[arg(long, value_name = "PCT", value_parser = parse_share, help_heading = "Verdict")]
+    pub min_share: Option<f64>,
 }
 
 impl PromiseOptions {
@@ -97,6 +100,14 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     match number.parse::<f64>() {
         Ok(pct) if (0.0..100.0).contains(&pct) => Ok(pct / 100.0),
         _ => Err(format!("'{text}' is not a percentage from 0 to below 100, such as 2")),
+    }
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim();
+    match number.parse::<f64>() {
+        Ok(pct) if pct > 0.0 && pct < 100.0 => Ok(pct / 100.0),
+        _ => Err(format!("'{text}' is not a percentage between 0 and 100, such as 99 or 99.9")),
     }
 }
 
@@ -191,9 +202,13 @@ pub fn judged_promise(
         tolerance: TOLERANCE,
         promise,
         notes,
+        min_share: None,
         judge_burst: args.promise_burst,
         judge_simulated: false,
     };
+    if let Some(share) = args.min_share {
+        judged.ask_for_share(share);
+    }
     if let Some(share) = args.tolerance {
         judged.tolerate(share);
     }
@@ -266,6 +281,9 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
         let mut own = record.judged_promise.clone()?;
         if let Some(share) = args.tolerance {
             own.tolerate(share);
+        }
+        if let Some(share) = args.min_share {
+            own.ask_for_share(share);
         }
         Some(own)
     });

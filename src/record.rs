@@ -79,7 +79,7 @@ pub use spacing::Spacing;
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
-pub use verdict::{Claim, Delivered, JudgedNeed, Metric, Outcome, Untested, Verdict, WarmUpCut};
+pub use verdict::{BasisCode, Claim, ClaimStep, Delivered, JudgedNeed, Metric, Outcome, Untested, Verdict};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "volproof.record";
@@ -216,6 +216,9 @@ pub struct JudgedPromise {
     /// Notes that the reader needs beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Share of the seconds that must deliver, 0 to 1, where the user names one; else the provider's promise counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_share: Option<f64>,
     /// The burst of the type is judged, and not its baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub judge_burst: bool,
@@ -240,6 +243,13 @@ impl JudgedPromise {
         // The percentage as it was typed: 7, and not 7.000000000000001.
         let percent = (share * 1e11).round() / 1e9;
         self.set_option("--tolerance", Some(percent.to_string()));
+    }
+
+    /// Asks that this share of the seconds delivers, now and by the commands that follow from this promise.
+    pub fn ask_for_share(&mut self, share: f64) {
+        self.min_share = Some(share);
+        let percent = (share * 1e11).round() / 1e9;
+        self.set_option("--min-share", Some(format!("{percent}%")));
     }
 
     fn set_option(&mut self, name: &str, value: Option<String>) {

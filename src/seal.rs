@@ -4,18 +4,18 @@
 //! findings, so that it is made after them.
 
 use crate::course;
+use crate::judge;
 use crate::record::Record;
-use crate::verdict;
 
 /// Makes all of them anew, whatever the Record holds.
 pub fn seal(record: &mut Record) {
-    verdict::judge(record);
+    judge::judge(record);
     course::answer(record);
 }
 
 /// Makes them after the steps from `first` on, which a sealed Record was given: findings and claims of no other step are made again, so that
 /// a long plan is judged in time linear in its steps. Findings that compare steps come when the whole Record is sealed.
 pub fn seal_steps(record: &mut Record, first: usize) {
-    verdict::judge_steps(record, first);
+    judge::judge_steps(record, first);
     course::answer(record);
 }

@@ -11,12 +11,12 @@ use crate::course::suites;
 use crate::exit::Exit;
 use crate::foreign_lines::in_lines;
 use crate::input;
+use crate::judge;
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::Record;
 use crate::report::headline::Headline;
 use crate::report::{summary_text, ticket, verdict_text};
-use crate::verdict;
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -52,7 +52,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     if let Some(why) = why_not_judged(record) {
         bail!("{} is not judged: {why}", input::named(&args.record).display());
     }
-    let (found, verdict) = verdict::judged(record);
+    let (found, verdict) = judge::judged(record);
     let Some(verdict) = verdict else {
         bail!(
             "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
@@ -60,7 +60,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             input::named(&args.record).display()
         );
     };
-    let exit = verdict::exit(record);
+    let exit = judge::exit(record);
     let text = if args.quiet {
         Headline::of(record).line()
     } else if args.json {
@@ -69,7 +69,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     } else {
         let record = &*record.in_lines();
         let verdict = in_lines(&verdict);
-        let found = || verdict_text::findings(&verdict::judged(record).0);
+        let found = || verdict_text::findings(&judge::judged(record).0);
         let findings = if args.details { found() } else { String::new() };
         summary_text::head(record)
             + "\n"

@@ -4,6 +4,7 @@ use super::suites::{self, SuiteFamily};
 use crate::codes;
 use crate::doubt::{Doubt, Severity};
 use crate::hist::{Histogram, StoredHistogram};
+use crate::judge;
 use crate::plan::{Question, Step};
 use crate::record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
 use crate::sample::{Direction, Stream};
@@ -11,7 +12,6 @@ use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
 use crate::stats::spread::quantile;
 use crate::unit::{Nanos, total};
-use crate::verdict;
 
 /// Findings that say that a step does not show what the volume can do for long.
 const SPOILING: [&str; 4] =
@@ -157,7 +157,7 @@ impl FinishedStep {
                 .question
                 .as_ref()
                 .filter(|q| is_judged(q))
-                .and_then(|_| verdict::claim_of_step(record, done)),
+                .and_then(|_| judge::claim_of_step(record, done)),
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),

@@ -28,6 +28,7 @@ pub mod sweep_options;
 pub use finished::FinishedStep;
 pub use forecast::{Forecast, within};
 
+use crate::judge::follow_up;
 use crate::plan::{Question, Step};
 use crate::record::{CourseAnswer, JudgedPromise, Record};
 use crate::unit::Nanos;
@@ -65,9 +66,12 @@ pub fn of(question: &Question) -> &dyn Course {
     }
 }
 
-/// The next step of a Record's course; none at its end, and for a plan that is a fixed list.
+/// The next step of a Record's course, or the one that the run of a fixed list adds for its verdict; none at the end.
 pub fn next(record: &Record) -> Option<Step> {
-    of(record.plan.question.as_ref()?).next(&finished::of_record(record))
+    match &record.plan.question {
+        Some(question) => of(question).next(&finished::of_record(record)),
+        None => follow_up::next(record),
+    }
 }
 
 /// Puts the answer into a Record, by its steps and findings. Only [`seal`](crate::seal) calls it, once the findings are made.

@@ -4,12 +4,12 @@ use super::suite_course::Finished;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Procedure;
 use crate::diagnose;
+use crate::judge::{PromisedRates, figure, figures, promised_latency};
 use crate::misspelling::{nearest_few, question};
 use crate::plan::{EngineKind, Phase, Step, Suite, SuiteName};
 use crate::record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck};
 use crate::stats::RECOMMENDED;
 use crate::unit::{Bytes, Nanos, percent};
-use crate::verdict::{PromisedRates, figure, figures, promised_latency};
 
 /// The providers whose procedures are known.
 pub(super) fn providers() -> Vec<&'static str> {

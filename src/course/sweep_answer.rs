@@ -6,13 +6,13 @@ use super::sweep_course::{GROWTH, Values};
 use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
+use crate::judge::{PromisedRates, question_of_excess};
 use crate::plan::{AxisOption, Sweep};
 use crate::record::{
     AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
 };
 use crate::stats::moments::mean;
 use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
-use crate::verdict::{PromisedRates, question_of_excess};
 
 /// Shorter points conclude nothing: their rates have no interval.
 const LEAST_POINT: Nanos = Nanos::seconds(10);

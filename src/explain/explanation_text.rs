@@ -2,13 +2,13 @@
 
 use super::{Better, Explained, RunExplained};
 use crate::doubt::{Doubt, Severity};
+use crate::judge::recommended_test::lost_by_diskspd;
 use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
 use crate::unit::{Nanos, mebibytes, significant};
-use crate::verdict::recommended_test::lost_by_diskspd;
 
 /// Width of the column of labels.
 const LABEL: usize = 11;

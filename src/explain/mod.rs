@@ -20,6 +20,8 @@ use crate::course::suites;
 use crate::diagnose::{Summary, told_limits};
 use crate::doubt::Doubt;
 use crate::exit::Exit;
+use crate::judge;
+use crate::judge::recommended_test::{self, Better, TestedLoad};
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
@@ -31,8 +33,6 @@ use crate::result_file::{
 };
 use crate::stored_verdict;
 use crate::unit::counted;
-use crate::verdict;
-use crate::verdict::recommended_test::{self, Better, TestedLoad};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -285,14 +285,14 @@ fn of_record(
     };
     promise_options::hold_against(&named, &mut record)?;
     promise_options::ask(fit, promise.judge_simulated, &mut record)?;
-    let (found, verdict) = verdict::judged(&record);
+    let (found, verdict) = judge::judged(&record);
     let told = record.steps.iter().take(most).zip(found);
     let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis, catalogue)).collect();
     let not_judged = not_judged(&record, promise, fit);
     Ok(Explained {
         // A promise that nothing was held against is not decided.
         exit: Exit::gravest(
-            [verdict::exit(&record)].into_iter().chain(not_judged.as_ref().map(|_| Exit::Inconclusive)),
+            [judge::exit(&record)].into_iter().chain(not_judged.as_ref().map(|_| Exit::Inconclusive)),
         ),
         not_judged,
         file: file.to_path_buf(),

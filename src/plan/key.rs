@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::given_options::keys;
 use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, FileState,
-    Pattern, Start, Step, Stride, SyncWrites, WordError, removed,
+    Follows, Pattern, Start, Step, Stride, SyncWrites, WordError, removed,
 };
 use crate::unit::{Bytes, Nanos, iops};
 
@@ -268,6 +268,7 @@ table_words! {
     Arrival, "KIND", vec!["fixed", "poisson"];
     EngineKind, "ENGINE", vec![];
     Fadvise, "ORDER", vec!["random", "sequential"];
+    Follows, "STEP", vec![];
     FileState, "STATE", vec!["filled", "reserved", "growing"];
     String, "NAME", vec![];
     Vec<PathBuf>, "LIST", vec![];

@@ -7,6 +7,7 @@
 mod block_shares;
 mod data;
 mod distribution;
+mod follow_up;
 mod given_options;
 pub mod key;
 mod plan_file;
@@ -32,10 +33,12 @@ use serde::{Deserialize, Serialize};
 pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
 pub use distribution::Distribution;
+pub use follow_up::{CAUSE_BUDGET, CausesWanted, FollowUp, Follows, Purpose};
 pub use given_options::{StepOptions, is_idle, keys, wrong_value};
 pub use plan_file::{PlanFileError, parse as parse_file, parse_beneath};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
+pub use problem::MOST_DEPTH;
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
 pub use slo_search::{ResponseFigure, SloSearch};
@@ -80,6 +83,9 @@ pub struct Plan {
     /// The steps at the start that only bring the targets into a defined state. Absent where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<Precondition>,
+    /// How the run goes on after these steps, where it is held against a promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow_up: Option<FollowUp>,
 }
 
 impl Plan {
@@ -106,6 +112,7 @@ impl Plan {
             steps: Vec::new(),
             question: None,
             precondition: None,
+            follow_up: None,
         }
     }
 

@@ -70,6 +70,7 @@ mod tests {
             steps: starts.iter().enumerate().map(step).collect(),
             question: None,
             precondition: None,
+            follow_up: None,
         }
     }
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::key::{Key, KeyPlace, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Pattern, Plan,
-    Simulated, Start, Stride, SyncWrites,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows,
+    Pattern, Plan, Simulated, Start, Stride, SyncWrites,
 };
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -76,6 +76,8 @@ declare! {
         File start: Start = Start::AfterAll, "'with-previous'";
         /// Pause before the step, counted from the moment that start names
         File delay: Nanos = Nanos(0), "'5s'";
+        /// The step of the plan that this one follows, and what for: the run added it
+        Record follows: Option<Follows> = None, "";
     }
     "Time and rate" {
         /// Measured time, such as 30s or 5m; a number alone is seconds

@@ -231,6 +231,11 @@ impl Record {
         self.doubts.iter().any(|doubt| doubt.voids(&step.name))
     }
 
+    /// The planned load of a measured step.
+    pub fn plan_step_of(&self, step: &StepRecord) -> Option<&crate::plan::Step> {
+        self.plan_step(&step.name)
+    }
+
     /// Whether the run is a test of a volume. A comparison of tools is none, nor is a course: most of its points are chosen to stay below
     /// the limit.
     pub fn tests_a_volume(&self) -> bool {

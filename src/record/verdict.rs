@@ -9,8 +9,6 @@ use super::StepRecord;
 use crate::catalogue::SourceQuality;
 use crate::fit::Grade;
 use crate::sample::Direction;
-use crate::stats::burst::BurstSeen;
-use crate::stats::lapses::Event;
 use crate::stats::limit_answer::ClaimAnswer;
 
 /// The four answers to a promise.
@@ -22,7 +20,7 @@ pub enum Outcome {
     Pass,
     /// The promise was not decided. `more_seconds` says how much longer the step should be, where more time decides it.
     Inconclusive,
-    /// The run says nothing about the volume.
+    /// The measurement is at fault, and says nothing about the volume.
     Invalid,
     /// The promise was not kept.
     Fail,
@@ -123,11 +121,10 @@ impl JudgedNeed {
     }
 }
 
-/// A promise, or the need of an application, held against a step.
+/// A promise, or the need of an application, held against the steps that test it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Name of the step.
+    /// Name of the step of the plan that tests it.
     pub step: String,
     /// The quantity.
     pub metric: Metric,
@@ -142,40 +139,116 @@ pub struct Claim {
     pub limit: f64,
     /// Which limit binds: `volume IOPS`, `instance throughput`, ...
     pub binding: String,
-    /// The figure held against the promise: the rate of the whole window, or of the baseline after a burst.
+    /// The figure held against the promise: that of the step that decides.
     pub measured: f64,
-    /// The figure of the whole window, burst included.
-    pub whole_window: f64,
     /// Measured over promised.
     pub ratio: f64,
-    /// Bounds of the measured figure, each at 95 %.
+    /// Bounds of the measured figure, together 95 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(f64, f64)>,
-    /// The burst at the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<BurstSeen>,
-    /// Stalls and brown-outs in the window.
+    /// The steps that test the promise, in the order of time; of a rate alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lapses: Vec<Event>,
-    /// Share of the seconds that delivered 90 % of the promise; only for a rate.
+    pub evidence: Vec<ClaimStep>,
+    /// Which of these steps decides.
+    #[serde(default)]
+    pub decided_by: usize,
+    /// Share of the seconds that delivered 90 % of the promise; of a rate alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<Delivered>,
-    /// A warm-up at the start. It is part of what was judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut: Option<WarmUpCut>,
     /// How much longer the step should be; only when inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_seconds: Option<u64>,
-    /// The code of what makes the figure void: of a doubt of the severity `blocker`, of a finding with `blocks`, or of a rule of the verdict.
-    /// Only when invalid; `reason` tells the same in a sentence.
+    /// The code of the doubt that makes the figure void; only when invalid. `reason` has its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
-    /// The reason of the outcome in a sentence, whatever the outcome is; empty for a plain PASS. Programs ask `blocker`, people read this.
+    /// Why the answer is what it is, for programs.
+    #[serde(default)]
+    pub basis: BasisCode,
+    /// The same in a sentence; empty for a plain PASS.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The command that can decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+/// Why a claim has its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BasisCode {
+    /// The figure keeps its limit.
+    #[default]
+    Kept,
+    /// The figure keeps its limit with more load than the plan offered.
+    KeptWithMoreLoad,
+    /// Below the nominal rate, and within the provider's promise of time.
+    WithinGuarantee,
+    /// The figure misses its limit.
+    Missed,
+    /// Too few seconds delivered.
+    TooFewSeconds,
+    /// Requests never came back.
+    Hangs,
+    /// The medium failed I/Os.
+    MediumErrors,
+    /// The figure misses its limit, and more load may give more.
+    LoadNotShown,
+    /// The volume changed between the steps.
+    Changed,
+    /// The mean is kept, and the volume did nothing for some of the time.
+    DeadTime,
+    /// The promised share of time is neither refuted nor confirmed.
+    ShareOpen,
+    /// The step is too short.
+    TooShort,
+    /// The interval holds the limit.
+    Spans,
+    /// Burst credits may have given the rate.
+    Credits,
+    /// More than the type can give.
+    BeyondTheType,
+    /// Kept by one reading of the provider's unit, and missed by the other.
+    OneUnit,
+    /// The user ended the step early.
+    EndedEarly,
+    /// The load that decides is not possible here.
+    DepthNotPossible,
+    /// The load leaves room for a cache to answer.
+    CacheMayAnswer,
+    /// A need is open for a reason of its own, which `reason` says.
+    NeedOpen,
+    /// The measurement is at fault.
+    NotValid,
+}
+
+/// A step that tests a promised rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimStep {
+    /// Name of the step.
+    pub step: String,
+    /// Requests that were to be in flight, over all targets.
+    pub depth: u64,
+    /// I/Os a second that were offered; absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_second: Option<f64>,
+    /// The depth is as much as any promise asks for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saturating: bool,
+    /// Length of its window in seconds.
+    pub seconds: f64,
+    /// Its rate, in the unit of the claim.
+    pub per_second: f64,
+    /// The 95 % interval of the rate; absent below ten seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Mean latency in nanoseconds.
+    pub latency_ns: f64,
+    /// Share of its seconds in which requests waited and none completed.
+    pub dead_share: f64,
+    /// Whether it keeps the promise by itself; absent where it says neither yes nor no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<bool>,
 }
 
 impl Claim {
@@ -197,15 +270,19 @@ impl Claim {
             limit: found.limit,
             binding: String::new(),
             measured: found.value,
-            whole_window: found.value,
             ratio: found.value / promised,
             bounds: found.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
-            burst: None,
-            lapses: Vec::new(),
+            evidence: Vec::new(),
+            decided_by: 0,
             delivered: None,
-            cut: None,
             more_seconds: found.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
             blocker: None,
+            basis: match outcome {
+                Outcome::Pass => BasisCode::Kept,
+                Outcome::Fail => BasisCode::Missed,
+                Outcome::Inconclusive => BasisCode::Spans,
+                Outcome::Invalid => BasisCode::NotValid,
+            },
             reason,
             command: None,
         }
@@ -217,6 +294,11 @@ impl Claim {
             Some(need) => format!("{} for {}", need.figure, need.whose()),
             None => self.metric.name().into(),
         }
+    }
+
+    /// The step whose figures decide; absent for a latency and for a need.
+    pub fn deciding_step(&self) -> Option<&ClaimStep> {
+        self.evidence.get(self.decided_by)
     }
 
     /// How far the figure is from its limit: 1 at the limit, more is better, whichever side the limit bounds.
@@ -251,22 +333,12 @@ pub struct Delivered {
     pub low: f64,
     /// Upper 95 % bound of the share.
     pub high: f64,
-    /// The share that the provider promises; absent where the catalogue has no such promise.
+    /// The share that is promised; absent where neither the catalogue nor the user names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promised: Option<f64>,
-    /// The provider's promise of time against the bounds.
+    /// The promised share against the bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Outcome>,
-}
-
-/// A warm-up that was found at the start. It decides nothing; the verdict tells what it would have decided.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WarmUpCut {
-    /// Length of the warm-up.
-    pub seconds: f64,
-    /// The rate after the warm-up.
-    pub per_second: f64,
 }
 
 /// A promise, or the needs of an application, that no step tested.
@@ -292,9 +364,8 @@ impl Untested {
     }
 }
 
-/// All claims of a Record.
+/// All claims of a Record. Further fields of earlier versions are not read: a verdict is made anew whenever a Record is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// The gravest outcome; absent when nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]

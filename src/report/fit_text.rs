@@ -8,11 +8,11 @@ use super::verdict_text;
 use crate::fit::{
     Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, Grade, NeedBound, SelectionError,
 };
+use crate::judge::{figures, shares_by_hour};
 use crate::output::screen;
 use crate::plan::Step;
 use crate::record::{Claim, JudgedNeed, Record, StepRecord, Verdict};
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::verdict::{figures, shares_by_hour};
 
 /// A line for each application.
 pub fn list(catalogue: &FitCatalogue) -> String {

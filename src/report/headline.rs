@@ -5,13 +5,13 @@
 use super::text::grouped_doubts;
 use crate::codes;
 use crate::doubt::{Doubt, Severity};
+use crate::judge::{self, Conclusion, figure, figures};
 use crate::record::{
     Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
     State, StepRecord, Verdict,
 };
 use crate::sample::Direction;
 use crate::unit::{Nanos, grouped, percent, significant, throughput};
-use crate::verdict::{self, Conclusion, figure, figures};
 
 /// The head of every result.
 pub struct Headline {
@@ -35,7 +35,7 @@ impl Headline {
     /// The head of a Record.
     pub fn of(record: &Record) -> Headline {
         let record = &*record.in_lines();
-        let judged = verdict::judged(record).1;
+        let judged = judge::judged(record).1;
         let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
         Headline {
@@ -118,7 +118,7 @@ fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
 pub fn against_of_suite(record: &Record) -> Option<String> {
     let Some(CourseAnswer::Suite(suite)) = &record.answer else { return None };
     let promise = record.judged_promise.as_ref().filter(|_| suite.outcome.is_some())?;
-    Some(held_against(&verdict::against(promise), Some(promise.tolerance)))
+    Some(held_against(&judge::against(promise), Some(promise.tolerance)))
 }
 
 /// A promise in words, with the tolerance of figures that are held against it.

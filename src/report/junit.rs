@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use super::headline::Headline;
 use super::verdict_text::asks;
+use crate::judge::{Conclusion, figure, judged};
 use crate::output::screen::visible;
 use crate::record::{Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, StepRecord, SuiteCheck};
 use crate::unit::{grouped, significant};
-use crate::verdict::{Conclusion, figure, judged};
 
 /// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
 pub struct TestCase {

@@ -4,10 +4,10 @@ use super::fit_text;
 use super::headline::Headline;
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
+use crate::judge::{figure, judged};
 use crate::output::screen::visible;
 use crate::record::{Claim, CourseAnswer, Record, Verdict};
 use crate::unit::{mebibytes, significant};
-use crate::verdict::{figure, judged};
 
 /// The text.
 pub fn markdown(record: &Record) -> String {

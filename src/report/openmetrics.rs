@@ -8,9 +8,9 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use crate::doubt::Severity;
+use crate::judge::{self, Conclusion};
 use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
-use crate::verdict::{self, Conclusion};
 
 /// A family of gauges.
 struct MetricFamily {
@@ -67,13 +67,13 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let doubts = |severity| record.doubts.iter().filter(|w| w.severity == severity).count() as f64;
     let severities =
         [("blocker", Severity::Blocker), ("warning", Severity::Warning), ("note", Severity::Note)];
-    let judged = verdict::judged(record).1;
+    let judged = judge::judged(record).1;
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
     // A course is judged by its answer.
     let is_judged = judged.is_some() || record.answer.as_ref().is_some_and(|a| a.outcome().is_some());
     let stands = Conclusion::of(record).outcome();
     let is = |o: Outcome| f64::from(u8::from(stands == Some(o)));
-    let exit = is_judged.then(|| verdict::exit(record));
+    let exit = is_judged.then(|| judge::exit(record));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = || judged.iter().flat_map(|v| &v.claims);
     let of_step = |c: &Claim| {

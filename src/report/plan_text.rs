@@ -4,11 +4,11 @@ use super::layout::{label, table, wrap};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::diagnose;
 use crate::foreign_lines::{in_lines, in_one_line};
+use crate::judge::{self, PromisedRates, figure, follow_up};
 use crate::plan::{Plan, Start, Step};
 use crate::record::{Headroom, JudgedPromise, Metric};
 use crate::stats::rate::MINUTE;
 use crate::unit::{Bytes, Nanos, significant};
-use crate::verdict::{self, PromisedRates, figure};
 
 /// When a step begins, in few characters: `with`, `after log +2s`.
 fn begins(step: &Step) -> String {
@@ -109,6 +109,21 @@ pub fn plan(
     out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
 }
 
+/// What the steps may take that follow from what is measured, at most; empty where none can follow.
+pub fn follow_up(plan: &Plan, judged_promise: &JudgedPromise) -> String {
+    let (time, written) = follow_up::at_most(plan, judged_promise);
+    if time.0 == 0 {
+        return String::new();
+    }
+    let writes = if written.0 == 0 { String::new() } else { format!(", {written} written at 100 MiB/s") };
+    let text = format!(
+        "at most {} more where every promise is missed at first{writes}: each is tried under more load (--no-follow-up leaves that out, \
+         --budget bounds it)",
+        time.clock()
+    );
+    wrap("follow-up ", &text)
+}
+
 /// The promise that the steps will be held against, for each block size and direction among them.
 pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     let rate = |step: &Step| {
@@ -130,7 +145,7 @@ pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     let rates = if rates.is_empty() { "nothing for these steps".into() } else { rates.join(", ") };
     let short = steps.iter().any(|s| s.runtime.as_seconds() < MINUTE && !s.ends_by_amount());
     let note = if short { "; steps of less than a minute decide nothing" } else { "" };
-    wrap("promise  ", &format!("{}: {rates}{note}", verdict::against(judged_promise)))
+    wrap("promise  ", &format!("{}: {rates}{note}", judge::against(judged_promise)))
 }
 
 /// Time to fill a test file at [`Plan::FORECAST_RATE`]: how fast the volume is, is not known yet.

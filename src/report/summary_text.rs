@@ -13,13 +13,13 @@ use super::verdict_text;
 use crate::codes;
 use crate::diagnose;
 use crate::doubt::{Doubt, Severity};
+use crate::judge;
 use crate::output::screen;
 use crate::record::{
     Claim, Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
     form, remarks as grouped_remarks,
 };
 use crate::unit::{grouped, mebibytes, significant};
-use crate::verdict;
 
 /// Lines that a result takes on 80 columns, without the three that name the Record.
 const LINES: usize = 22;
@@ -41,7 +41,7 @@ pub fn shown(record: &Record, details: bool) -> String {
 /// The short text.
 pub fn summary(record: &Record) -> String {
     let record = &*record.in_lines();
-    let (found, verdict) = if record.tests_a_volume() { verdict::judged(record) } else { Default::default() };
+    let (found, verdict) = if record.tests_a_volume() { judge::judged(record) } else { Default::default() };
     let mut out = head(record);
     let mut exempt = 0;
     if !record.cross_checks.is_empty() {
@@ -188,17 +188,6 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let names: Vec<String> = all.iter().map(|(row, ..)| row.name.clone()).collect();
     let table = fitting_table("Step", &names, &columns, screen::width());
     let mut out = table.clone() + &footnotes(&table);
-    let of_rest =
-        |c: &&Claim| verdict::figure(c.metric, c.measured) != verdict::figure(c.metric, c.whole_window);
-    for c in verdict.iter().flat_map(|v| &v.claims).filter(of_rest) {
-        let burst =
-            c.burst.as_ref().map_or_else(String::new, |b| format!(" without its first {}", b.length()));
-        let judged = verdict::figure(c.metric, c.measured);
-        out += &wrap(
-            "  ",
-            &format!("{}: the verdict judges {judged}{burst}; the table has the whole time", c.step),
-        );
-    }
     if open {
         out += &wrap("  ", "latency counts from the intended start of a request: what a client waits");
     }

@@ -10,11 +10,10 @@ use super::text::load;
 use super::verdict_text::{bounds, delivered};
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::foreign_lines::in_lines;
+use crate::judge::figure;
 use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
-use crate::stats::lapses::Event;
-use crate::unit::{Nanos, counted, significant};
-use crate::verdict::{figure, proviso};
+use crate::unit::counted;
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
@@ -97,26 +96,11 @@ fn of_claim(record: &Record, c: &Claim) -> String {
     out += &wrap("Measured  ", &format!("{what}: {}{unit}{between}", figure(c.metric, c.measured)));
     let promised = c.delivered.iter().filter(|d| d.promised.is_some());
     out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
-    out.extend(stops(c, step.window_ns).map(|told| wrap("Stops     ", &told)));
-    out.extend(proviso(record, &conditions, c.outcome).map(|told| wrap("Provided  ", &told)));
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
         out += &format!("With fio  {command}\n");
     }
     out
-}
-
-/// The stalls and brown-outs of the window, in words.
-fn stops(c: &Claim, window: Nanos) -> Option<String> {
-    let longest = c.lapses.iter().max_by_key(|e| e.length_within(window))?;
-    let all = Event::seconds_within(&c.lapses, window);
-    let times = if c.lapses.len() == 1 { "once".into() } else { format!("{} times", c.lapses.len()) };
-    Some(format!(
-        "the volume delivered nothing or less than half {times}, {} s in all; the longest time begins {} s after the start and lasts {} s",
-        significant(all),
-        significant(longest.start_ns.as_seconds()),
-        significant(longest.length_within(window).as_seconds())
-    ))
 }
 
 /// fio's command for the load of a step.

@@ -2,32 +2,17 @@
 
 use super::headline;
 use super::layout::{wrap, wrap_command};
-use crate::record::{Claim, Delivered, Diagnosis, Finding, Metric, Outcome, Record, Verdict};
-use crate::unit::{grouped, mebibytes, significant};
-use crate::verdict::{self, figure, figures};
+use crate::judge::{self, figure, figures};
+use crate::record::{Claim, Delivered, Diagnosis, Finding, Outcome, Record, Verdict};
+use crate::unit::significant;
 
 /// Width of the column of outcomes.
 const COLUMN: usize = 14;
 
 /// Findings and verdict as the text that follows a Record's tables.
 pub fn of_record(record: &Record) -> String {
-    let (found, judged) = verdict::judged(record);
+    let (found, judged) = judge::judged(record);
     findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default()
-}
-
-/// What a burst at the start brought that the judged figure is without; none where there was no burst.
-pub fn without_burst(c: &Claim) -> Option<String> {
-    let burst = c.burst.as_ref()?;
-    let what = if c.metric == Metric::Throughput {
-        format!("{} MiB", mebibytes(burst.surplus))
-    } else {
-        format!("{} I/Os", grouped(burst.surplus.round() as u64))
-    };
-    Some(format!(
-        "without the first {}, which brought {what} on top; the whole window did {}",
-        burst.length(),
-        figure(c.metric, c.whole_window)
-    ))
 }
 
 /// The verdict with all its claims.
@@ -44,7 +29,7 @@ pub fn claims(v: &Verdict) -> String {
         out.push_str(&self::claim(claim));
     }
     if !v.beyond.is_empty() {
-        out.push_str("  Higher grades, which decide nothing\n");
+        out.push_str("  Higher grades than the one asked for\n");
     }
     for claim in &v.beyond {
         out.push_str(&self::claim(claim));
@@ -95,19 +80,6 @@ fn claim(c: &Claim) -> String {
         out.push_str(&wrap(
             &lead,
             &format!("{} {low} and {high}; the limit is {limit}", c.metric.bounds_name()),
-        ));
-    }
-    if let Some(text) = without_burst(c) {
-        out.push_str(&wrap(&lead, &text));
-    }
-    if let Some(cut) = &c.cut {
-        out.push_str(&wrap(
-            &lead,
-            &format!(
-                "the first {} s are a warm-up and were judged with the rest, which did {}",
-                significant(cut.seconds),
-                figure(c.metric, cut.per_second)
-            ),
         ));
     }
     if let Some(d) = &c.delivered {

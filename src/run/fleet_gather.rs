@@ -9,9 +9,9 @@ use crate::exit::Exit;
 use crate::fleet::link::LinkEnd;
 use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::over_the_run;
+use crate::judge;
 use crate::merge::Gathering;
 use crate::record::{RankClock, Record};
-use crate::verdict;
 
 impl FleetMember<'_> {
     /// A rank other than 0 gives its Record to rank 0 and waits to be dismissed; whether all ranks are still there.
@@ -114,7 +114,7 @@ impl FleetMember<'_> {
                 Ok(record) => {
                     let lost = fleet.deliver(&record, &[], |_| String::new());
                     if stop.is_none() {
-                        let merged = verdict::exit(&record);
+                        let merged = judge::exit(&record);
                         return Ok(match merged {
                             _ if not_restored => Exit::NotRestored,
                             Exit::Done if lost => Exit::Failed,

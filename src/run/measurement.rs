@@ -83,9 +83,17 @@ impl Measurement<'_> {
         let has_criteria = self.options.asked.is_some()
             || matches!(self.plan.question, Some(Question::Suite(_) | Question::Slo(_)));
         if promise.kind.is_none()
-            && (promise.tolerance.is_some() || (promise.judge_simulated && !has_criteria))
+            && (promise.tolerance.is_some()
+                || promise.min_share.is_some()
+                || (promise.judge_simulated && !has_criteria))
         {
-            let option = if promise.judge_simulated { "--judge-simulated" } else { "--tolerance" };
+            let option = if promise.judge_simulated {
+                "--judge-simulated"
+            } else if promise.min_share.is_some() {
+                "--min-share"
+            } else {
+                "--tolerance"
+            };
             return Err(Failure::input(format!(
                 "{option} has no effect without --promise TYPE: name the type, or leave it out"
             )));

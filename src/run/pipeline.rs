@@ -29,6 +29,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::fio::plan::JobDataFile;
 use crate::fit::AskedFits;
+use crate::judge;
 use crate::observe::KernelCounters;
 use crate::plan::{Plan, Step};
 use crate::record::{FleetRank, JudgedPromise, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
@@ -36,7 +37,6 @@ use crate::report::plan_text;
 use crate::sample::Interval;
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos, utc};
-use crate::verdict;
 use running::Running;
 
 pub use super::resume::EarlierRun;
@@ -314,6 +314,6 @@ impl Ended {
         if !self.put_back {
             return Ok(Exit::NotRestored);
         }
-        Ok(verdict::exit(&self.record))
+        Ok(judge::exit(&self.record))
     }
 }

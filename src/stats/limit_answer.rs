@@ -19,8 +19,8 @@ use crate::unit::Nanos;
 pub const ONE_SIDED: f64 = 0.95;
 /// Tolerance of a promised rate unless the user sets another.
 pub const TOLERANCE: f64 = 0.02;
-/// Waiting longer than this is no advice: a week.
-const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
+/// Waiting longer than this is no advice: a week, in seconds.
+pub const LONGEST_WAIT: f64 = 7.0 * 86_400.0;
 /// Whether a figure keeps its limit, by the bounds of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -176,7 +176,7 @@ fn decide(
 
 /// A waiting time that can be advised.
 fn patience(seconds: f64) -> Option<u64> {
-    (seconds <= LONGEST_SECONDS).then(|| seconds.max(1.0).ceil() as u64)
+    (seconds <= LONGEST_WAIT).then(|| seconds.max(1.0).ceil() as u64)
 }
 
 /// The share of the time in which a level was reached, with its bounds (Clopper and Pearson 1934, each one-sided at 95 %).
@@ -210,9 +210,14 @@ impl TimeShare {
         let unit_seconds = length as f64 / PER_SECOND as f64;
         let reached = |u: &[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
         let units: Vec<bool> = bins.chunks_exact(length).map(reached).collect();
+        (!units.is_empty()).then(|| TimeShare::of_units(&units, unit_seconds))
+    }
+
+    /// Share of units that reached the level, each so many seconds long.
+    pub fn of_units(units: &[bool], unit_seconds: f64) -> TimeShare {
         let good = units.iter().filter(|good| **good).count() as u64;
         let events = units.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
-        (!units.is_empty()).then(|| TimeShare::counted(good, units.len() as u64, events as u64, unit_seconds))
+        TimeShare::counted(good, units.len() as u64, events as u64, unit_seconds)
     }
 
     fn counted(good: u64, units: u64, events: u64, unit_seconds: f64) -> TimeShare {

@@ -6,12 +6,12 @@ use ratatui::text::{Line, Span};
 use super::large_digits::large;
 use super::live_run::{LiveRun, LiveStage};
 use super::paint::{Paint, foreign};
+use crate::judge::figure;
 use crate::record::{Claim, DirectionSummary, Metric};
 use crate::sample::Direction;
 use crate::stats::percentile::printable;
 use crate::stats::rate::{Estimate, MINUTE};
 use crate::unit::{self, Nanos, grouped, significant, throughput};
-use crate::verdict::figure;
 
 /// Without a completion for so long, a load that runs stands still.
 pub(super) const STILL: Nanos = Nanos::seconds(2);

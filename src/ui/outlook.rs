@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crate::codes;
 use crate::doubt::Doubt;
 use crate::doubts;
+use crate::judge;
 use crate::observe::KernelCounters;
 use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
 use crate::sample::Direction;
 use crate::unit::Nanos;
-use crate::verdict;
 
 /// The figures and doubts that the report would have of one step.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Outlook {
         let doubts: Vec<Vec<Doubt>> = record.steps.iter().map(|s| doubts::of_step(record, s)).collect();
         let run_doubts = std::mem::take(&mut record.doubts);
         record.doubts = doubts.iter().flatten().cloned().collect();
-        let claims = verdict::judged_anew(record).1.map(|v| v.claims).unwrap_or_default();
+        let claims = judge::judged_anew(record).1.map(|v| v.claims).unwrap_or_default();
         record.doubts = run_doubts;
         let steps = std::mem::take(&mut record.steps);
         let outlook = |(step, doubts): (&StepRecord, Vec<Doubt>)| Outlook {

@@ -131,6 +131,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         steps: Vec::new(),
         question: None,
         precondition: None,
+        follow_up: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let mut order = job_order::JobOrder::default();

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, StoredHistogram};
-use crate::record::{Record, ReportedStep, StepRecord, Verdict};
+use crate::record::{Record, ReportedStep, StepRecord};
 use crate::sample::{Direction, Series, Stream};
 use crate::stats::lapses::{Event, Lapse, LoadGrid};
 use crate::stats::steady;
@@ -143,7 +143,7 @@ fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -
 const MOST_BANDS: usize = 200;
 
 /// The charts of a step; `id` is its element prefix.
-pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Verdict>) -> StepCharts {
+pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
     let series: Vec<&Series> = step.targets.iter().map(|t| &t.series).collect();
     let window = step.window_ns.as_seconds();
     let streams = |d| series.iter().filter_map(|s| s.stream(d)).collect::<Vec<&Stream>>();
@@ -158,7 +158,7 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Ve
         rates: Vec::new(),
         steady_from: None,
         changes: Vec::new(),
-        bands: bands(step, &series, verdict),
+        bands: bands(&series),
         steady: None,
         latency: Vec::new(),
         percentiles: Vec::new(),
@@ -239,11 +239,8 @@ fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
     curves
 }
 
-/// The warm-up that was judged with the rest, stalls and brown-outs.
-fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Vec<TimeBand> {
-    let claims = verdict.into_iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name);
-    let cut = claims.filter_map(|c| c.cut.as_ref()).map(|cut| cut.seconds).next();
-    let warm_up = cut.map(|seconds| TimeBand { kind: "warm-up", from: 0.0, to: bins::rounded(seconds) });
+/// Stalls and brown-outs.
+fn bands(series: &[&Series]) -> Vec<TimeBand> {
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let lapse = |e: Event| {
         let from = e.start_ns.as_seconds();
@@ -259,7 +256,7 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
         }
     };
     let lapses = LoadGrid::of(series.iter().copied()).events().into_iter().map(lapse);
-    warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
+    lapses.take(MOST_BANDS).collect()
 }
 
 fn tail(all: &Histogram) -> TailCurve {

@@ -3,10 +3,10 @@
 use super::course_charts::{of_rounds, of_slo, of_sweep};
 use super::sections::VerdictLine;
 use super::svg_chart::SvgChart;
+use crate::judge::Conclusion;
 use crate::record::{CourseAnswer, Outcome, Record, SuiteAnswer};
 use crate::report::{course_text, headline};
 use crate::unit::micro;
-use crate::verdict::Conclusion;
 
 /// A check as a card.
 pub struct CheckCard {

@@ -3,9 +3,9 @@
 //! The axis does not begin at 0: what decides lies within a few percent of the promise, and positions are compared here, not
 //! lengths. Figures are in the units of [`Claim`]; positions are thousandths of the width. Nothing is judged here.
 
+use crate::judge::{PromisedRates, figure};
 use crate::record::{Claim, Metric};
 use crate::unit::{Bytes, micro};
-use crate::verdict::{PromisedRates, figure};
 
 /// A mark on the axis, with its text.
 pub struct Mark {

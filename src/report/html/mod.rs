@@ -25,13 +25,13 @@ use std::sync::LazyLock;
 
 use askama::Template;
 
+use crate::judge;
 use crate::output::screen::VisibleWriter;
 use crate::plan::Question;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::report::fit_text::{FiguresTable, figures_tables};
 use crate::report::headline;
-use crate::verdict;
 use course_section::CourseSection;
 use fleet_section::{FleetTable, MACHINE_HEADS};
 use grids::Grid;
@@ -121,7 +121,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
-    let (found, verdict) = if compared { Default::default() } else { verdict::judged(record) };
+    let (found, verdict) = if compared { Default::default() } else { judge::judged(record) };
     let mut judged = match &verdict {
         Some(verdict) => verdict_section::judged(record, verdict),
         None => Judged::without_promise(record),

@@ -1,11 +1,11 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
 use crate::doubt::Severity;
+use crate::judge::Conclusion;
 use crate::record::{Record, TargetRecord};
 use crate::report::fleet_text::machines;
 use crate::report::text::grouped_doubts;
 use crate::unit::{Nanos, micro};
-use crate::verdict::Conclusion;
 
 /// A name and what it is.
 pub struct Fact {

@@ -103,7 +103,7 @@ pub struct StepSection {
 pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSection, StepCharts) {
     let step = &record.steps[index];
     let id = format!("step-{}", index + 1);
-    let mut charts = charts::of_step(&id, record, step, verdict);
+    let mut charts = charts::of_step(&id, record, step);
     let plan = record.plan_step(&step.name);
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.

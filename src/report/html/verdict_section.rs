@@ -6,13 +6,13 @@
 use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
+use crate::judge::{PromisedRates, figure};
 use crate::record::{
     Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, form, remarks,
 };
 use crate::report::headline;
-use crate::report::verdict_text::{asks, without_burst};
+use crate::report::verdict_text::asks;
 use crate::unit::{micro, significant};
-use crate::verdict::{PromisedRates, figure};
 
 /// A claim as a card.
 pub struct ClaimCard {
@@ -161,7 +161,6 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
             name(r.most.bytes)
         ));
     }
-    facts.extend(without_burst(c).map(|text| sentence(&text)));
     let (class, icon) = looks(c.outcome);
     ClaimCard {
         class,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::cli::MergeArgs;
 use crate::exit::Exit;
+use crate::judge;
 use crate::merge;
 use crate::output::{self, OutputFile, OutputKind};
 use crate::report::headline::Headline;
@@ -11,7 +12,6 @@ use crate::report::summary_text;
 use crate::run::results::{StoredSheets, place_told};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, chain, code_after_outputs, input_of, show_text};
-use crate::verdict;
 
 /// `merge`.
 ///
@@ -43,5 +43,5 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         }
     };
     code_after_outputs([saved, sheets.save(&record), show_text(&text)], Exit::Done)?;
-    Ok(verdict::exit(&record))
+    Ok(judge::exit(&record))
 }

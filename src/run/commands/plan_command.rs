@@ -35,5 +35,7 @@ pub fn forecast(plan: &Plan, surveyed: &[Surveyed], judged_promise: Option<&Judg
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(surveyed);
     let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-    plan_text::plan(plan, &named, judged_promise, writes, fill, &headrooms) + &first
+    plan_text::plan(plan, &named, judged_promise, writes, fill, &headrooms)
+        + &judged_promise.map_or(String::new(), |promise| plan_text::follow_up(plan, promise))
+        + &first
 }

@@ -7,6 +7,7 @@ use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
 use crate::output::FileIdentity;
+use crate::plan::Plan;
 use crate::run::measurement::{Cross, Measurement, Words};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
@@ -48,6 +49,9 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         &options,
         &args.output.folders(),
     )?;
+    let is_judged = args.promise.kind.is_some() && args.cross_check.is_none();
+    let follow_up = args.follow_up.follow_up().filter(|_| is_judged);
+    let plan = Plan { follow_up, ..plan };
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));

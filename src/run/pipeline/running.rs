@@ -11,6 +11,7 @@ use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::doubts;
 use crate::engine::{self, EngineChoice, Timer};
+use crate::judge;
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
@@ -23,7 +24,6 @@ use crate::run::{Failure, tuning};
 use crate::seal::{seal, seal_steps};
 use crate::ui::EndOrder;
 use crate::unit::{Bytes, Nanos};
-use crate::verdict;
 
 /// A run that has begun.
 pub(super) struct Running<'a> {
@@ -246,9 +246,32 @@ impl Running<'_> {
         }
     }
 
+    /// The stage is a step that the run added to its plan.
+    fn is_added(&self, range: &Range<usize>) -> bool {
+        self.record.plan.steps[range.start].follows.is_some()
+    }
+
+    /// An added step that cannot be set up (memory, limits of the kernel) is left out: what the plan asked for is measured already.
+    fn leave_out(&mut self, range: &Range<usize>, failure: &Failure) -> Option<State> {
+        let step = &self.record.plan.steps[range.start];
+        let doubt = Doubt::new(
+            Severity::Note,
+            "follow-up-left-out",
+            format!("step {} could not be run: {}", step.name, failure.message),
+            "run it again where memory and limits allow it; the steps before it stand",
+        );
+        self.front.ui().say(&doubt.message);
+        self.record.doubts.push(doubt);
+        self.record.plan.follow_up = None;
+        None
+    }
+
     /// Measures a stage into the Record, after the schedule was paused for so long; says why the run cannot go on after it.
     fn stage(&mut self, range: Range<usize>, paused: Option<Nanos>) -> Result<Option<State>, Failure> {
-        let mut done = self.measure(range.clone())?;
+        let mut done = match self.measure(range.clone()) {
+            Err(failure) if self.is_added(&range) => return Ok(self.leave_out(&range, &failure)),
+            done => done?,
+        };
         while let Some(runtime) = self.runtime_to_decide(&done) {
             let again = &done.steps[0];
             self.front.ui().say(&format!(
@@ -353,7 +376,7 @@ impl Running<'_> {
         if done.ended_by.is_some() {
             return None;
         }
-        verdict::runtime_to_decide(&self.record, step, &doubts::of_step(&self.record, step), most)
+        judge::runtime_to_decide(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
     /// Puts everything back.

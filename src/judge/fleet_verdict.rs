@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use super::{against_all, claims_of, judged, of, promise_to_judge, wants_verdict};
+use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
 use crate::diagnose;
 use crate::record::{
     Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, form,
@@ -50,7 +50,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
         diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
     }
     let verdict = promise_to_judge(record).map(|_| {
-        let mut verdict = of(record, &found, claims_of(record, &record.steps, &found));
+        let mut verdict = verdict_of(record);
         // Also where nothing was measured.
         verdict.outcome = verdict.outcome.or(record.fleet_blocker().map(|_| Outcome::Invalid));
         // A command for one machine decides nothing about all of them.

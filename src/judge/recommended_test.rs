@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use super::cap_wait::LatencyLoad;
-use super::reach::PLENTY_DEPTH;
 use crate::codes;
 use crate::diagnose::{QUEUE_SETS_LATENCY, SMALL_RANGE, Summary};
 use crate::fio::write_jobs::escape;
@@ -13,6 +11,19 @@ use crate::shell_word::shell;
 use crate::stats::little::depth_needed;
 use crate::unit::{Bytes, Nanos};
 
+/// Enough in flight for any volume.
+const PLENTY_DEPTH: u64 = 256;
+
+/// A load of one request at a time, for which a latency is promised.
+#[derive(Clone, Copy, Debug)]
+pub struct LatencyLoad {
+    /// Order and direction of its I/Os.
+    pub pattern: Pattern,
+    /// Their size.
+    pub block: Bytes,
+    /// I/Os a second.
+    pub rate: Option<f64>,
+}
 /// The depth to recommend where the test kept one or two requests in flight: enough for the cap of most volumes at 1 ms.
 const USUAL_DEPTH: u64 = 32;
 /// Engines of fio that keep several requests in flight; those of other tools are none of fio's.

@@ -2,7 +2,7 @@
 
 use super::judge_steps;
 use crate::doubt::Doubt;
-use crate::record::{Record, StepRecord};
+use crate::record::{Claim, Record, StepRecord};
 use crate::unit::Nanos;
 
 /// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
@@ -17,10 +17,16 @@ pub fn runtime_to_decide(record: &Record, done: &StepRecord, doubts: &[Doubt], m
     with.steps.push(done.clone());
     with.doubts.extend(doubts.iter().cloned());
     judge_steps(&mut with, first);
-    let more = with.verdict?.more_seconds(&done.name)?;
+    let claims = with.verdict?.claims;
+    let more = claims.iter().filter(|c| decides(c, &done.name)).filter_map(|c| c.more_seconds).max()?;
     // An estimate from a short run is rough: a step that is measured again is at least half as long again.
     let wanted =
         done.window_ns.0.saturating_add(Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
     (wanted > step.runtime.0 && !step.ends_by_amount())
         .then(|| Nanos::seconds(wanted.div_ceil(1_000_000_000)))
+}
+
+/// The step is the one on which a claim rests.
+fn decides(claim: &Claim, step: &str) -> bool {
+    claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str()) == step
 }

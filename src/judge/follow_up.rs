@@ -1,0 +1,135 @@
+//! The steps that a run adds after those of its plan: which one is missing for an answer, and how long all of them may take.
+//!
+//! A promise that was missed is tried at the saturating depth; the first load comes once more where that kept the promise (A B A); depths
+//! between find the one that is enough. A mean latency that was missed at full speed is offered at half of the promised rate. A pure
+//! function of the finished steps, so that an interrupted run goes on where it stood.
+
+use super::latency::{self, offered_rate, promised_latency};
+use super::load::{Deepest, at_depth, for_a_minute};
+use super::outcome::Missing;
+use super::promise_to_judge;
+use super::promised::{self, PromisedRates};
+use crate::diagnose::direction;
+use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
+use crate::record::{JudgedPromise, Record};
+use crate::unit::{Bytes, Nanos, total};
+
+/// At most so many steps are added for one promise: a run ends, whatever a volume does.
+const MOST_STEPS: usize = 8;
+/// Depths between that are tried at most: each four times the one before, from a depth of 16 to one of 4,096.
+const MOST_DEPTHS: u64 = 3;
+
+/// The step that a run adds next; none at its end, and where its plan asks for none.
+pub fn next(record: &Record) -> Option<Step> {
+    let follow_up = record.plan.follow_up.as_ref().filter(|_| record.rank.is_none())?;
+    let judged_promise = promise_to_judge(record)?;
+    next_for_rates(record, judged_promise, follow_up)
+        .or_else(|| next_for_latencies(record, judged_promise, follow_up))
+}
+
+fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
+    for tested in promised::tested(record, judged_promise) {
+        let answer = tested.answer(record, judged_promise);
+        let Some(missing) = answer.and_then(|answer| answer.missing) else { continue };
+        let saturating = tested.rates.saturating_depth(tested.block);
+        let deepest = Deepest::of(record, tested.first, saturating);
+        let step = missing_step(record, tested.first, missing, &deepest);
+        if step.is_some() && fits(record, follow_up, step.as_ref()?, &tested.first.name) {
+            return step;
+        }
+    }
+    None
+}
+
+fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
+    for tested in latency::tested(record, judged_promise) {
+        if tested.missing(record, judged_promise).is_none() {
+            continue;
+        }
+        let step = offered(record, judged_promise, tested.first)?;
+        if fits(record, follow_up, &step, &tested.first.name) {
+            return Some(step);
+        }
+    }
+    None
+}
+
+/// The time of all added steps stays within the budget, and their number within what a promise needs.
+fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
+    let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
+    let for_it = added().filter(|s| s.follows.as_ref().is_some_and(|f| f.step == of)).count();
+    let time = |s: &Step| total([s.delay.0, s.ramp.0, s.runtime.0]);
+    let taken = total(added().map(time)).saturating_add(time(step));
+    for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)
+}
+
+/// The step that is missing for an answer.
+fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepest) -> Option<Step> {
+    let targets = record.plan.targets_of(first).len();
+    let (step, purpose, word) = match missing {
+        Missing::Confirm => {
+            (at_depth(first, targets, deepest.depth()), Purpose::Confirm, "confirm".to_string())
+        }
+        Missing::Depth(depth) => (at_depth(first, targets, depth), Purpose::Depth, format!("depth-{depth}")),
+        Missing::Repeat(load) => {
+            let planned = step_of_load(record, first, load.depth).unwrap_or(first);
+            (for_a_minute(planned), Purpose::Repeat, "again".to_string())
+        }
+    };
+    Some(added(record, first, step, purpose, &word))
+}
+
+/// The step whose load is repeated: the planned one of that depth.
+fn step_of_load<'a>(record: &'a Record, first: &Step, depth: u64) -> Option<&'a Step> {
+    let like = |step: &&Step| step.rw == first.rw && step.bs == first.bs && step.targets == first.targets;
+    let asked = |step: &Step| {
+        let done = record.steps.iter().find(|s| s.name == step.name)?;
+        Some(done.in_flight_asked.get()?.round() as u64)
+    };
+    record.plan.steps.iter().filter(like).find(|step| asked(step) == Some(depth))
+}
+
+/// One request at a time, offered.
+fn offered(record: &Record, judged_promise: &JudgedPromise, first: &Step) -> Option<Step> {
+    let targets = record.plan.targets_of(first).len();
+    let rate_iops = Some(offered_rate(judged_promise, first, targets)?);
+    let step = Step { rate_iops, rate_bw: None, ..for_a_minute(first) };
+    Some(added(record, first, step, Purpose::Offered, "offered"))
+}
+
+/// A step with its name and its place in the run.
+pub(super) fn added(record: &Record, first: &Step, step: Step, purpose: Purpose, word: &str) -> Step {
+    let is_taken = |name: &String| record.plan.steps.iter().any(|s| s.name == *name);
+    let plain = format!("{}-{word}", first.name);
+    let numbered = (2..).map(|n| format!("{plain}-{n}"));
+    let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(plain);
+    let follows = Some(Follows { step: first.name.clone(), purpose });
+    Step { name, follows, ..step }
+}
+
+/// What the added steps of a plan may take at most: time, and bytes written at the rate of forecasts.
+pub fn at_most(plan: &Plan, judged_promise: &JudgedPromise) -> (Nanos, Bytes) {
+    let Some(follow_up) = &plan.follow_up else { return (Nanos(0), Bytes(0)) };
+    let (mut time, mut written) = (0u64, 0f64);
+    for step in plan.steps.iter().filter(|step| step.follows.is_none() && !plan.is_precondition(&step.name)) {
+        let steps = most_steps(step, judged_promise);
+        let each = for_a_minute(step);
+        let seconds = steps * total([each.ramp.0, each.runtime.0]);
+        time = time.saturating_add(seconds);
+        if step.rw.changes_data() {
+            written += Nanos(seconds).as_seconds() * step.forecast_rate();
+        }
+    }
+    let limit = follow_up.budget.map_or(u64::MAX, |budget| budget.0);
+    (Nanos(time.min(limit)), Bytes(written as u64))
+}
+
+/// How many steps a planned step may be followed by: the confirming one, its repetition and the depths between; one for a latency.
+fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
+    if promised_latency(judged_promise, step).is_some() {
+        return 1;
+    }
+    let promised = direction(step.rw).zip(step.single_block());
+    let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
+    if promised.is_some() { 2 + MOST_DEPTHS } else { 0 }
+}

@@ -1,0 +1,391 @@
+//! The table that answers a promised rate: four facts in, one of four words out, and the step that is missing where there is none yet.
+//!
+//! | rate against the promise less its tolerance | enough load | answer |
+//! |---|---|---|
+//! | wholly above, also at the end; dead time at most 1 %; no burst explains it | any | PASS |
+//! | wholly below, or wholly below at the end | shown | FAIL |
+//! | the same | not yet | the confirming step |
+//! | spans it | any | INCONCLUSIVE, with the time that decides |
+//!
+//! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
+//! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
+
+use super::facts::{Interval, Load, StepFacts, seconds_to_tell, share};
+use super::terms::ClaimTerms;
+use crate::record::Outcome;
+use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
+
+/// A PASS has at most this share of dead seconds.
+pub const MOST_DEAD: f64 = 0.01;
+/// A rate above this multiple of all that the type can give comes from another type.
+pub const BEYOND_THE_TYPE: f64 = 1.10;
+/// Depths between the one that missed and the one that kept the promise are tried in steps of this factor.
+const DEPTH_FACTOR: u64 = 4;
+
+/// What one step says of the promise by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reading {
+    /// It keeps the promise.
+    Keeps,
+    /// It misses the promise.
+    Misses,
+    /// It decides nothing, and why.
+    Open(Open),
+}
+
+/// Why a step by itself says neither yes nor no.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Open {
+    /// Shorter than a minute; whether its mean is below the promise.
+    Short {
+        /// The mean is below the promise.
+        is_below: bool,
+    },
+    /// The interval holds the limit: seconds more that should tell.
+    Spans {
+        /// Absent where a week would not be enough.
+        more_seconds: Option<u64>,
+    },
+    /// Burst credits of the type could have given it: seconds more that tell.
+    Credits {
+        /// Absent where their number is not published.
+        more_seconds: Option<u64>,
+    },
+    /// More than type and size can give.
+    BeyondTheType,
+    /// Below the burst and not below the baseline: the bucket may not have been full.
+    FewCredits,
+    /// Above one reading of the provider's unit and below the other.
+    OneUnit,
+    /// The user ended it before its time.
+    EndedEarly,
+}
+
+/// The step that is missing for an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Missing {
+    /// The load at the saturating depth.
+    Confirm,
+    /// The same load once more, for a minute at least.
+    Repeat(Load),
+    /// A depth between.
+    Depth(u64),
+}
+
+/// Why a promise has its answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Basis {
+    /// The rate keeps it.
+    Kept,
+    /// The rate keeps it with more load than the first step offered: index of that first step.
+    KeptWithMoreLoad {
+        /// The step that missed it.
+        first: usize,
+    },
+    /// Each second measured kept the provider's promise of time, and the rate is below the nominal one.
+    WithinGuarantee,
+    /// The rate misses it under enough load.
+    Missed,
+    /// Too few seconds delivered for the promised share of time.
+    TooFewSeconds,
+    /// Requests never came back.
+    Hangs,
+    /// The medium failed I/Os.
+    MediumErrors,
+    /// The rate misses it, and more load may give more.
+    LoadNotShown,
+    /// The first load missed it, a greater one kept it, and then the first load kept it too.
+    Changed {
+        /// The step that missed it.
+        first: usize,
+        /// The repetition that kept it.
+        again: usize,
+    },
+    /// The rate is kept, and the volume did nothing for some of the time. No share of time is promised.
+    DeadTime,
+    /// Some seconds missed, and the run is too short to refute or to confirm the promised share of time.
+    ShareOpen {
+        /// Seconds more, all good, that would confirm it.
+        more_seconds: Option<u64>,
+    },
+    /// The deciding step says neither yes nor no.
+    Open(Open),
+    /// The deepest possible load is below the saturating depth, and its rate still grows with depth.
+    DepthNotPossible,
+}
+
+/// The answer to a promise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The word.
+    pub outcome: Outcome,
+    /// Why.
+    pub basis: Basis,
+    /// The index of the step whose figures decide.
+    pub by: usize,
+    /// The step that would decide, or that would say more.
+    pub missing: Option<Missing>,
+}
+
+/// A promise, and the steps that test it in the order of time.
+pub struct Case<'a> {
+    /// The promise.
+    pub terms: &'a ClaimTerms,
+    /// The steps.
+    pub steps: &'a [StepFacts],
+    /// The deepest load that target and memory allow is below the saturating depth.
+    pub deepest: Option<u64>,
+}
+
+impl Case<'_> {
+    /// The answer of the steps; there is at least one.
+    pub fn answer(&self) -> Answer {
+        if let Some(by) = self.steps.iter().position(|s| s.hangs) {
+            return self.ends(Outcome::Fail, Basis::Hangs, by);
+        }
+        if let Some(by) = self.steps.iter().position(|s| s.medium_errors > 0) {
+            return self.ends(Outcome::Fail, Basis::MediumErrors, by);
+        }
+        let by_rate = self.by_rate();
+        match self.terms.time {
+            Some(time) => self.with_time(by_rate, time),
+            None => self.without_time(by_rate),
+        }
+    }
+
+    fn ends(&self, outcome: Outcome, basis: Basis, by: usize) -> Answer {
+        Answer { outcome, basis, by, missing: None }
+    }
+
+    fn wants(&self, basis: Basis, by: usize, missing: Missing) -> Answer {
+        Answer { outcome: Outcome::Inconclusive, basis, by, missing: Some(missing) }
+    }
+
+    /// A mean that is kept says nothing of the seconds in which nothing came, unless the provider promises a share of them.
+    fn without_time(&self, answer: Answer) -> Answer {
+        if answer.outcome == Outcome::Pass && self.dead_share() > MOST_DEAD {
+            return self.ends(Outcome::Inconclusive, Basis::DeadTime, answer.by);
+        }
+        answer
+    }
+
+    /// A promised share of time is broken by too few good seconds, and kept by the rate or by good seconds alone.
+    fn with_time(&self, answer: Answer, time: f64) -> Answer {
+        let seconds = self.seconds_of_the_volume();
+        let delivered = TimeShare::of_units(&seconds, 1.0);
+        let deepest = self.last_saturating();
+        let by = deepest.unwrap_or(answer.by);
+        if delivered.answer(time) == LimitAnswer::Fail && self.steps.iter().any(StepFacts::is_quotable) {
+            return self.ends(Outcome::Fail, Basis::TooFewSeconds, by);
+        }
+        if answer.outcome == Outcome::Pass {
+            if self.dead_share() <= MOST_DEAD {
+                return answer;
+            }
+            let more_seconds = delivered.more_seconds(time);
+            return self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, answer.by);
+        }
+        if answer.outcome != Outcome::Fail {
+            return answer;
+        }
+        if seconds.iter().all(|delivered| *delivered) {
+            return self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
+        }
+        let more_seconds = delivered.more_seconds(time);
+        self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, by)
+    }
+
+    /// Whether each second delivered, as far as it is the volume's affair: a slow second counts only under a saturating load, a dead one
+    /// under any.
+    fn seconds_of_the_volume(&self) -> Vec<bool> {
+        let of_step = |s: &StepFacts| -> Vec<bool> {
+            if s.is_saturating { s.delivered.clone() } else { s.dead.iter().map(|dead| !dead).collect() }
+        };
+        self.steps.iter().flat_map(of_step).collect()
+    }
+
+    /// Share of dead seconds over all steps.
+    pub fn dead_share(&self) -> f64 {
+        share(&self.steps.iter().flat_map(|s| s.dead.iter().copied()).collect::<Vec<_>>())
+    }
+
+    /// The answer by the rates alone.
+    fn by_rate(&self) -> Answer {
+        let readings: Vec<Reading> = self.steps.iter().map(|s| read(s, self.terms)).collect();
+        match readings.iter().rposition(|r| *r == Reading::Keeps) {
+            Some(kept) => self.with_a_kept_step(&readings, kept),
+            None => self.without_a_kept_step(&readings),
+        }
+    }
+
+    fn without_a_kept_step(&self, readings: &[Reading]) -> Answer {
+        let misses = |i: &usize| readings[*i] == Reading::Misses;
+        let all = || 0..readings.len();
+        if let Some(deep) = all().rev().filter(misses).find(|i| self.steps[*i].is_saturating) {
+            return self.ends(Outcome::Fail, Basis::Missed, deep);
+        }
+        let last = readings.len() - 1;
+        let tried = all().rev().find(|i| self.steps[*i].is_saturating);
+        if let Some(deep) = tried {
+            return self.is_open(readings, deep);
+        }
+        if let Some(missed) = all().find(misses) {
+            return self.without_saturation(readings, missed);
+        }
+        // Without a firm miss the first step decides, and a short one is repeated.
+        if let Reading::Open(Open::Short { is_below: true }) = readings[0] {
+            return self.wants(Basis::LoadNotShown, 0, Missing::Confirm);
+        }
+        self.is_open(readings, last)
+    }
+
+    /// A miss, and no step at the saturating depth: that step is missing. Where it is not possible, a rate that does not grow from half of the
+    /// deepest load to the deepest one shows that load is not what is missing.
+    fn without_saturation(&self, readings: &[Reading], missed: usize) -> Answer {
+        let Some(deepest) = self.deepest else {
+            return self.wants(Basis::LoadNotShown, missed, Missing::Confirm);
+        };
+        let at = |depth: u64| {
+            (0..readings.len()).rev().find(|i| self.steps[*i].load == Load { depth, offered: None })
+        };
+        match (at(deepest / 2), at(deepest)) {
+            (None, _) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest / 2)),
+            (_, None) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest)),
+            (Some(half), Some(full)) => {
+                let flat = self.steps[full].mean <= (1.0 + super::SAME_RATE) * self.steps[half].mean;
+                if flat && readings[full] == Reading::Misses {
+                    self.ends(Outcome::Fail, Basis::Missed, full)
+                } else {
+                    self.ends(Outcome::Inconclusive, Basis::DepthNotPossible, full)
+                }
+            }
+        }
+    }
+
+    /// The answer of a step that says neither yes nor no.
+    fn is_open(&self, readings: &[Reading], by: usize) -> Answer {
+        let load = self.steps[by].load;
+        match readings[by] {
+            Reading::Open(open @ Open::Short { .. }) => {
+                self.wants(Basis::Open(open), by, Missing::Repeat(load))
+            }
+            Reading::Open(open) => self.ends(Outcome::Inconclusive, Basis::Open(open), by),
+            Reading::Keeps | Reading::Misses => self.wants(Basis::LoadNotShown, by, Missing::Confirm),
+        }
+    }
+
+    fn with_a_kept_step(&self, readings: &[Reading], kept: usize) -> Answer {
+        let load = self.steps[kept].load;
+        let later_miss = (kept + 1..readings.len())
+            .find(|i| readings[*i] == Reading::Misses && self.steps[*i].load.is_at_least(&load));
+        if let Some(missed) = later_miss {
+            return self.after_a_later_miss(readings, kept, missed);
+        }
+        let is_miss = |i: &usize| {
+            matches!(readings[*i], Reading::Misses | Reading::Open(Open::Short { is_below: true }))
+        };
+        let Some(first) = (0..kept).find(is_miss) else {
+            return self.ends(Outcome::Pass, Basis::Kept, kept);
+        };
+        self.after_an_earlier_miss(readings, first)
+    }
+
+    /// A load kept the promise, and then no less load missed it: any depth that keeps the promise keeps it, unless the volume changed.
+    fn after_a_later_miss(&self, readings: &[Reading], kept: usize, missed: usize) -> Answer {
+        let load = self.steps[kept].load;
+        let repeated = (missed..readings.len()).any(|i| self.steps[i].load == load);
+        if !repeated {
+            return self.wants(Basis::LoadNotShown, missed, Missing::Repeat(load));
+        }
+        let rest: Vec<usize> = (missed..readings.len()).collect();
+        let deep = rest.iter().rev().find(|i| self.steps[**i].is_saturating);
+        match deep {
+            Some(deep) if readings[*deep] == Reading::Misses => {
+                self.ends(Outcome::Fail, Basis::Missed, *deep)
+            }
+            Some(deep) => self.is_open(readings, *deep),
+            None => self.without_saturation(readings, missed),
+        }
+    }
+
+    /// A load missed the promise, and then a greater one kept it. The first load once more tells whether the load was the reason.
+    fn after_an_earlier_miss(&self, readings: &[Reading], first: usize) -> Answer {
+        let load = self.steps[first].load;
+        let more = (first + 1..readings.len())
+            .find(|i| readings[*i] == Reading::Keeps && self.steps[*i].load != load);
+        let Some(more) = more else {
+            let kept = (first + 1..readings.len()).rev().find(|i| readings[*i] == Reading::Keeps);
+            let again = kept.unwrap_or(first);
+            // A short first step says nothing that its longer repetition does not.
+            if matches!(readings[first], Reading::Open(_)) {
+                return self.ends(Outcome::Pass, Basis::Kept, again);
+            }
+            return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
+        };
+        let again = (more + 1..readings.len()).rev().find(|i| self.steps[*i].load == load);
+        match again.map(|i| (i, readings[i])) {
+            None => self.wants(Basis::LoadNotShown, more, Missing::Repeat(load)),
+            Some((_, Reading::Misses)) => self.kept_with_more_load(readings, first),
+            Some((again, Reading::Keeps)) if matches!(readings[first], Reading::Open(_)) => {
+                self.ends(Outcome::Pass, Basis::Kept, again)
+            }
+            Some((again, Reading::Keeps)) => {
+                self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again)
+            }
+            Some((again, Reading::Open(_))) => self.is_open(readings, again),
+        }
+    }
+
+    /// PASS with the least load that kept it. Depths between are tried, each four times the one below.
+    fn kept_with_more_load(&self, readings: &[Reading], first: usize) -> Answer {
+        let depth = |i: &usize| self.steps[*i].load.depth;
+        let of = |reading: Reading| (0..readings.len()).filter(move |i| readings[*i] == reading);
+        let by = of(Reading::Keeps).min_by_key(depth).unwrap_or(first);
+        let below = of(Reading::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
+        let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
+        let missing = (next < depth(&by)).then_some(Missing::Depth(next));
+        Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing }
+    }
+
+    fn last_saturating(&self) -> Option<usize> {
+        self.steps.iter().rposition(|s| s.is_saturating)
+    }
+}
+
+/// What a step says of the promise by itself.
+pub fn read(s: &StepFacts, terms: &ClaimTerms) -> Reading {
+    let (least, most) = terms.limits();
+    if s.was_ended_early {
+        return Reading::Open(Open::EndedEarly);
+    }
+    let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {
+        return Reading::Open(Open::Short { is_below: s.mean < least });
+    };
+    if s.last_minute > BEYOND_THE_TYPE * terms.ceiling() {
+        return Reading::Open(Open::BeyondTheType);
+    }
+    if rate.high < least || last.high < least {
+        return if terms.few_credits(rate.mean) { Reading::Open(Open::FewCredits) } else { Reading::Misses };
+    }
+    let baseline = terms.burst_is_over(s);
+    let kept = if baseline { last.low >= most } else { rate.low >= most && last.high >= most };
+    if !kept {
+        return Reading::Open(unkept(s, &rate, &last, baseline, terms));
+    }
+    match terms.credits_open(s, baseline) {
+        Some(open) => Reading::Open(open),
+        None => Reading::Keeps,
+    }
+}
+
+/// Why a step that does not miss the promise does not keep it.
+fn unkept(s: &StepFacts, rate: &Interval, last: &Interval, baseline: bool, terms: &ClaimTerms) -> Open {
+    let (least, most) = terms.limits();
+    let judged = if baseline { last } else { rate };
+    if least < most && judged.low >= least && judged.high < most {
+        return Open::OneUnit;
+    }
+    let wanted = seconds_to_tell(judged, most, s.seconds) - s.seconds;
+    let more_seconds = (wanted <= LONGEST_WAIT).then(|| wanted.max(1.0).ceil() as u64);
+    Open::Spans { more_seconds }
+}

@@ -1,0 +1,149 @@
+//! The promise of a rate as a step is held against it: figures, tolerance, burst and share of time.
+
+use super::excess::{SoldBurst, SoldRange};
+use super::facts::StepFacts;
+use super::outcome::{BEYOND_THE_TYPE, Open};
+use crate::catalogue::volume_promise::AtBlock;
+use crate::record::JudgedPromise;
+use crate::stats::limit_answer::LONGEST_WAIT;
+
+/// A last minute below this multiple of the promise has no burst left in it.
+const NO_BURST_LEFT: f64 = 1.10;
+/// The last minute is looked at where the window is this long, in seconds.
+const MINUTE: f64 = 60.0;
+
+/// The promise that a step is held against, in I/Os or bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClaimTerms {
+    /// The promise of the reading of the provider's unit that asks least: FAIL needs an interval below it, less the tolerance.
+    pub least: f64,
+    /// The promise of the reading that asks most: PASS needs an interval above it, less the tolerance.
+    pub most: f64,
+    /// Share by which the promise may be missed.
+    pub tolerance: f64,
+    /// The burst of the type, or of the instance.
+    pub burst: Option<SoldBurst>,
+    /// More than the promise that the type is sold with.
+    pub sold: Option<SoldRange>,
+    /// Share of the time that is promised: by the provider, or by the user's `--min-share`.
+    pub time: Option<f64>,
+    /// The burst is judged instead of the baseline.
+    pub judge_burst: bool,
+}
+
+impl ClaimTerms {
+    /// The promise of a claim at a block size; `pick` takes the figure of the claim's unit.
+    pub fn of(
+        judged_promise: &JudgedPromise,
+        least: &AtBlock,
+        most: &AtBlock,
+        pick: impl Fn(&AtBlock) -> f64,
+    ) -> ClaimTerms {
+        ClaimTerms {
+            least: pick(least),
+            most: pick(most),
+            tolerance: judged_promise.tolerance,
+            burst: SoldBurst::of(judged_promise, least, pick(least)),
+            sold: SoldRange::of(judged_promise, most.binding),
+            time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
+            judge_burst: judged_promise.judge_burst,
+        }
+    }
+
+    /// The need of an application for a rate: it has no tolerance, no burst and no type.
+    pub fn at_least(limit: f64) -> ClaimTerms {
+        ClaimTerms {
+            least: limit,
+            most: limit,
+            tolerance: 0.0,
+            burst: None,
+            sold: None,
+            time: None,
+            judge_burst: false,
+        }
+    }
+
+    /// The burst, where it is judged instead of the baseline.
+    pub fn judged_burst(&self) -> Option<SoldBurst> {
+        self.burst.filter(|_| self.judge_burst)
+    }
+
+    /// The two promises that are judged: of the reading that asks least, and of the one that asks most.
+    pub fn readings(&self) -> (f64, f64) {
+        self.judged_burst().map_or((self.least, self.most), |burst| (burst.per_second, burst.per_second))
+    }
+
+    /// The same less the tolerance.
+    pub fn limits(&self) -> (f64, f64) {
+        let (least, most) = self.readings();
+        (least * (1.0 - self.tolerance), most * (1.0 - self.tolerance))
+    }
+
+    /// All that the type gives: its burst included, and what is sold beyond the promise.
+    pub fn ceiling(&self) -> f64 {
+        self.burst.map_or(self.most, |b| b.per_second.max(self.most))
+    }
+
+    /// The rate at the end of a step is the baseline: no burst is left in its last minute.
+    pub fn burst_is_over(&self, s: &StepFacts) -> bool {
+        let bursts = self.burst.is_some() && !self.judge_burst;
+        bursts && s.seconds >= MINUTE && s.last_minute < NO_BURST_LEFT * self.most
+    }
+
+    /// Why a rate that keeps the promise does not show that the volume does: credits of the catalogue's burst could have given it.
+    pub fn credits_open(&self, s: &StepFacts, baseline: bool) -> Option<Open> {
+        let burst = self.burst.filter(|_| !self.judge_burst && !baseline)?;
+        let Some(length) = burst.seconds else { return Some(Open::Credits { more_seconds: None }) };
+        let credits = (burst.per_second - self.least) * length;
+        let limit = self.limits().1;
+        if s.mean * s.seconds - credits >= limit * s.seconds {
+            return None;
+        }
+        let wanted = credits / (s.mean - limit).max(1e-9) - s.seconds;
+        let more_seconds = (wanted <= LONGEST_WAIT).then(|| wanted.max(MINUTE).ceil() as u64);
+        Some(Open::Credits { more_seconds })
+    }
+
+    /// A rate below the burst that a bucket that was not full explains: no less than the baseline.
+    pub fn few_credits(&self, rate: f64) -> bool {
+        self.judged_burst().is_some() && rate >= self.least * (1.0 - self.tolerance)
+    }
+
+    /// Seconds of the window that are judged: all, or as long as a full bucket lasts at a rate.
+    pub fn judged_seconds(&self, rate: f64, seconds: f64) -> f64 {
+        let lasts = self.judged_burst().and_then(|burst| burst.at_rate(rate, self.least));
+        lasts.map_or(seconds, |lasts| lasts.min(seconds))
+    }
+
+    /// A rate that nothing of the type explains, what is sold beyond the promise included.
+    pub fn is_beyond_the_type(&self, rate: f64) -> bool {
+        rate > BEYOND_THE_TYPE * self.ceiling()
+    }
+}
+
+/// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.
+fn promised_share(judged_promise: &JudgedPromise) -> Option<f64> {
+    let words = judged_promise.promise.volumes.iter().map(|v| v.consistency.as_deref());
+    let shares = words.map(|words| words.and_then(share_of_time));
+    shares.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten()
+}
+
+/// The share in words such as "at least 90 % of provisioned IOPS, 99.9 % of the time".
+fn share_of_time(words: &str) -> Option<f64> {
+    let before = words.split("% of the time").next().filter(|before| before.len() < words.len())?;
+    let number = before.trim_end().rsplit([' ', ',']).next()?;
+    number.parse::<f64>().ok().filter(|n| (0.0..100.0).contains(n)).map(|n| n / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_time_is_read_from_its_words() {
+        let share = share_of_time("at least 90 % of provisioned IOPS, 99.9 % of the time").unwrap();
+        assert!((share - 0.999).abs() < 1e-12);
+        assert_eq!(share_of_time("99 % of the time; figures are 'up to'"), Some(0.99));
+        assert_eq!(share_of_time("figures are 'up to'"), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a step was held against no rate. A user who names a promise gets this reason, and never an empty answer.
+
+use super::promised::PromisedRates;
+use crate::catalogue::promised_level::PromiseDirection;
+use crate::diagnose::{direction, load_without_promise};
+use crate::record::{Conditions, JudgedPromise, Metric, Record, StepRecord, Untested};
+
+/// Why the first step was held against no rate.
+pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
+    let (reason, metric) = match record.steps.first() {
+        None => ("no step was measured".into(), None),
+        Some(step) => {
+            let conditions = record.conditions(step);
+            let reason = format!("{}: {}", step.name, reason(judged_promise, &conditions, step));
+            (reason, nearest(judged_promise, &conditions))
+        }
+    };
+    Untested { application: None, metric: metric.unwrap_or(Metric::Iops), reason, command: None }
+}
+
+/// The quantity that binds at the block size of the step, as for reads where it does not say whether it read or wrote.
+fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Metric> {
+    let d = conditions.pattern().and_then(direction).unwrap_or(PromiseDirection::Read);
+    Some(PromisedRates::of(judged_promise, conditions.single_block()?, d)?.metric())
+}
+
+/// Why a step has no claim of its rate.
+pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
+    let Some(pattern) = conditions.pattern() else {
+        return "it is not known whether it read or wrote".into();
+    };
+    let Some(d) = direction(pattern) else { return format!("nothing is promised for {pattern}") };
+    let Some(block) = conditions.single_block() else {
+        return "its I/Os have several sizes, or their size is not known: the promise depends on the size"
+            .into();
+    };
+    if PromisedRates::of(judged_promise, block, d).is_none() {
+        return format!("no rate is promised at {block} a block");
+    }
+    if let Some(why) = load_without_promise(&judged_promise.promise, block, pattern) {
+        return why.into();
+    }
+    if step.moved() { "it is too short to judge".into() } else { "nothing completed".into() }
+}
