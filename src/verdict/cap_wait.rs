@@ -7,10 +7,8 @@
 use super::claim::{Judge, PromisedRates, figure, fits_latency};
 use super::reach;
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::codes;
-use crate::diagnose::{self, Kept, direction};
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Conditions, Confidence, Finding, JudgedPromise, Metric, StepRecord};
+use crate::record::{Conditions, JudgedPromise, Metric, StepRecord, promise_direction};
 use crate::stats::SAME_RATE;
 use crate::unit::{Bytes, Nanos};
 
@@ -27,48 +25,26 @@ pub(super) struct CapWait {
 impl Judge<'_> {
     /// `None` where nothing shows that the step was held by an IOPS limit.
     pub(super) fn cap_wait(&self) -> Option<CapWait> {
-        // Where the rate moved, figures of the whole run are those of no limit.
-        let level = match Kept::of(self.record, self.step) {
-            Kept::ForATime(level) => Some(level),
-            Kept::Throughout | Kept::Nothing => None,
-        };
-        let of_level = level.as_ref().map(|level| diagnose::of_part(self.record, &level.step, self.step));
-        let found = of_level.as_ref().unwrap_or(self.diagnosis);
-        let summary = level.as_ref().map_or_else(|| self.summary(), |level| level.summary.clone());
+        let summary = self.summary();
         let (rate, mean) = (summary.iops.filter(|rate| *rate > 0.0)?, Nanos(summary.mean_ns? as u64));
-        let d = direction(self.conditions.pattern()?)?;
+        let d = promise_direction(self.conditions.pattern()?)?;
         let promised = PromisedRates::of(self.judged_promise, self.conditions.single_block()?, d)?.least.iops;
-        // With one request at a time, even counts come from a throttle or from a volume that stops now and then; a lower rate tells which.
-        let throttle = found.find(codes::THROTTLE);
-        let throttle = throttle.filter(|f| f.confidence > Confidence::Possible || summary.held_together());
-        let at_equal_distances = |stall: &Finding| stall.numbers.contains_key(codes::figure::PERIOD_SECONDS);
-        let stops = found.find(codes::ON_OFF).or(found.find(codes::STALL).filter(|f| at_equal_distances(f)));
         let mut contains = "contains";
         // From the promised rate on the volume may hold any rate. Only a deeper step that did more excludes that.
         let least = promised * (1.0 - self.judged_promise.tolerance);
         let why = if rate >= least && !self.did_more_deeper(rate) {
             contains = "may contain";
             format!("{} IOPS are promised", figure(Metric::Iops, promised))
-        } else if let Some(found) = throttle {
-            if found.confidence == Confidence::Possible {
-                contains = "may contain";
-            }
-            format!("a throttle holds it there, {}", found.confidence.name())
-        } else if stops.is_some() {
-            contains = "may contain";
-            "the volume stops again and again, as one with a quota does".into()
         } else {
             format!(
                 "{} did no more with more in flight",
                 self.deeper(rate, |times| (times - 1.0).abs() <= SAME_RATE)?.name
             )
         };
-        let time = level.map(|level| format!(", from {} s to {} s,", level.seconds.start, level.seconds.end));
         let reason = format!(
-            "at {} IOPS{} the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
+            "at {} IOPS the mean {contains} the wait for the IOPS limit ({why}): at such a limit one request at a time takes {mean}, however \
              quick the volume is; a lower rate shows its latency",
             figure(Metric::Iops, rate),
-            time.unwrap_or_default()
         );
         let plan = self.record.plan_step(&self.step.name).filter(|_| self.step.reported.is_none());
         let rate = below(rate.min(promised));
@@ -115,12 +91,12 @@ pub(super) fn latency_load(judged_promise: &JudgedPromise, pattern: Pattern, pro
         let step = Step { rw: *rw, iodepth: 1, numjobs: 1, bs: BlockSizes::one(block), ..Step::default() };
         fits_latency(judged_promise, &Conditions::of_step(&step, 1), Some(1))
     };
-    let at_random = match direction(pattern) {
+    let at_random = match promise_direction(pattern) {
         Some(PromiseDirection::Read) => Pattern::RandRead,
         _ => Pattern::RandWrite,
     };
     let pattern = [pattern, at_random].into_iter().find(fits).unwrap_or(Pattern::RandWrite);
-    let rate = direction(pattern).and_then(|d| slow_enough(judged_promise, block, d, promised));
+    let rate = promise_direction(pattern).and_then(|d| slow_enough(judged_promise, block, d, promised));
     LatencyLoad { pattern, block, rate }
 }
 

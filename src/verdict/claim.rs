@@ -12,17 +12,16 @@ use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
 use crate::codes;
-use crate::diagnose::{self, Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
-    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome,
-    Record, Report, StepRecord,
+    Claim, Conditions, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome, Record, Report,
+    StepFigures, StepRecord, bins, load_without_promise, promise_direction,
 };
 use crate::sample::{Direction, GRID, PER_SECOND};
 use crate::stats::lapses::LoadGrid;
 use crate::stats::limit_answer::{self as answer, ClaimAnswer, LimitAnswer};
 use crate::stats::mean_latency::MeanLatency;
-use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
+use crate::unit::{Bytes, Nanos, significant, throughput};
 
 /// A wait of arrivals for each other is estimated to within this factor.
 const BUNCHED: f64 = 1.25;
@@ -44,10 +43,6 @@ pub struct Judge<'a> {
     pub conditions: &'a Conditions,
     /// The step as measured.
     pub step: &'a StepRecord,
-    /// The whole step, where `step` is a part of it.
-    pub whole: Option<&'a StepRecord>,
-    /// The findings of the step.
-    pub diagnosis: &'a Diagnosis,
     /// Another run of the same report that was under way at the same time.
     pub beside: Option<Neighbour<'a>>,
 }
@@ -87,7 +82,7 @@ impl Judge<'_> {
     /// The rate against the limit that binds at the block size of the step; `None` where nothing is promised for it.
     pub fn rate(&self) -> Option<Claim> {
         let pattern = self.conditions.pattern()?;
-        let d = direction(pattern)?;
+        let d = promise_direction(pattern)?;
         let block = self.conditions.single_block()?;
         if load_without_promise(&self.judged_promise.promise, block, pattern).is_some() {
             return None;
@@ -111,13 +106,7 @@ impl Judge<'_> {
         let outcome = judged_window::outcome(w.answer);
         // What a step could have reached is told by the requests of the level that is judged.
         let level = w.level.clone().filter(|_| outcome != Outcome::Pass).map(|s| self.step.within(s));
-        let found = level.as_ref().map(|level| diagnose::of_part(self.record, level, self.step));
-        let of_level = Judge {
-            step: level.as_ref().unwrap_or(self.step),
-            whole: level.as_ref().map(|_| self.step),
-            diagnosis: found.as_ref().unwrap_or(self.diagnosis),
-            ..*self
-        };
+        let of_level = Judge { step: level.as_ref().unwrap_or(self.step), ..*self };
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => {
                 let why = self.why_it_failed(&wanted, &w);
@@ -133,12 +122,7 @@ impl Judge<'_> {
         claim.lapses = w.lapses;
         claim.delivered = w.delivered;
         claim.cut = w.cut;
-        let misses_time = claim.delivered.is_some_and(|d| d.promised.is_some_and(|time| d.share < time))
-            && (outcome == Outcome::Fail || claim.more_seconds.is_some());
-        let reach = match terms.time.filter(|_| misses_time && !short_of) {
-            Some(time) => reach::of_seconds(&of_level, &wanted, time),
-            None => short_of.then(|| reach::of(&of_level, &wanted)).flatten(),
-        };
+        let reach = short_of.then(|| reach::of(&of_level, &wanted)).flatten();
         let claim = self.or_invalid(claim, reach);
         Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
     }
@@ -223,24 +207,15 @@ impl Judge<'_> {
             };
         // A closed loop sends next to nothing while the volume delivers nothing, so that its mean latency hides such times.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
-        let (lapses, stops) = (load.events(), load.stops());
+        let lapses = load.stalls();
         let lost = judged_window::time_lost(
-            &load,
             &lapses,
             columns.len() as f64 / PER_SECOND as f64,
             self.judged_promise.tolerance,
         );
-        let stops = stops.map(|s| {
-            let (share, sure) = load.share_of(&s);
-            format!(
-                "the volume does nothing for {}{} % of the time, which it hides",
-                if sure { "" } else { "at least " },
-                significant(100.0 * share)
-            )
-        });
         let window = Nanos(columns.len() as u64 * GRID.0);
         let ended = judged_window::stopped_at_the_end(&lapses, window);
-        let lacks = lost.or(stops).or(ended).or_else(|| self.waited_for_the_volume(promised));
+        let lacks = lost.or(ended).or_else(|| self.waited_for_the_volume(promised));
         let (outcome, reason) = match lacks.filter(|_| outcome == Outcome::Pass) {
             Some(words) => (Outcome::Inconclusive, format!("the mean is met, but {words}")),
             None => (outcome, reason),
@@ -320,13 +295,10 @@ impl Judge<'_> {
         let summary = self.summary();
         let own = self.not_the_volumes(&summary);
         let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
-        let found = of_figures(self.record, self.step, self.diagnosis);
-        let others = blocker::traffic_of_others(self.diagnosis, &claim, summary.block);
-        let mut all = own.chain(found).chain(others).chain(self.of_memory());
+        let found = of_figures(self.record, self.step);
+        let mut all = own.chain(found).chain(self.of_memory());
         if let Some((code, message, advice)) = all.find(|(code, ..)| !spared(code)) {
             let command = match (&self.step.reported, code) {
-                // No other load is let through either.
-                (Some(_), codes::ABOVE_THE_DISK) => None,
                 (Some(_), _) => self.better(Shows::Rate),
                 (None, codes::BUFFERED | codes::BUFFERED_WRITES) => self.direct_command(Shows::Rate),
                 (None, codes::GENERATOR_LIMITED) => reach::more_jobs(self),
@@ -359,7 +331,7 @@ impl Judge<'_> {
 
     /// Why the step's figures are not those of all the volumes that the promise is for: another step had a part of their rate, or the step
     /// drove some of the volumes only. Code, message, advice.
-    fn not_the_volumes(&self, summary: &Summary) -> Vec<(&'static str, String, &'static str)> {
+    fn not_the_volumes(&self, summary: &StepFigures) -> Vec<(&'static str, String, &'static str)> {
         let mut why = Vec::new();
         if self.record.is_void_as_simulated() {
             let (code, message, advice) = SIMULATED;
@@ -430,26 +402,13 @@ impl Judge<'_> {
         why
     }
 
-    /// The reason of a FAIL, from the findings.
+    /// The reason of a FAIL.
     fn why_it_failed(&self, wanted: &AtBlock, w: &JudgedWindow) -> String {
         let owner = wanted.binding.owner();
         if w.burst.is_some_and(|b| b.fell()) {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
-        match self
-            .diagnosis
-            .find(codes::THROTTLE)
-            .and_then(|f| Some((f, f.numbers.get(codes::figure::RATE_PER_SECOND)?)))
-            // Where the rate moved, a throttle may have held it at the promise for a time.
-            .filter(|(_, rate)| **rate < wanted.iops * (1.0 - self.judged_promise.tolerance))
-        {
-            Some((f, rate)) if f.confidence > Confidence::Possible => format!(
-                "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",
-                grouped(rate.round() as u64),
-                f.confidence.name()
-            ),
-            _ => format!("less than the {owner} cap"),
-        }
+        format!("less than the {owner} cap")
     }
 }
 

@@ -14,8 +14,8 @@ use super::reach_of_reports::low_priority;
 use super::recommended_test::{Shows, TestedLoad};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
-use crate::diagnose::Summary;
-use crate::record::{Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested};
+use crate::record::StepFigures;
+use crate::record::{Claim, JudgedPromise, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Nanos, significant};
@@ -119,7 +119,7 @@ impl Judge<'_> {
     }
 
     /// A figure of the run that keeps its limit.
-    fn kept<'a>(&'a self, reported: &'a ReportedStep, s: &'a Summary) -> KeptFigure<'a> {
+    fn kept<'a>(&'a self, reported: &'a ReportedStep, s: &'a StepFigures) -> KeptFigure<'a> {
         KeptFigure {
             record: self.record,
             conditions: self.conditions,
@@ -203,8 +203,8 @@ impl Judge<'_> {
     }
 
     /// The figures of the step.
-    pub(super) fn summary(&self) -> Summary {
-        Summary::of(self.record, self.step)
+    pub(super) fn summary(&self) -> StepFigures {
+        StepFigures::of(self.record, self.step)
     }
 
     /// The command of the test that shows a rate or a latency.
@@ -219,7 +219,6 @@ impl Judge<'_> {
         let tested = TestedLoad {
             conditions: self.conditions,
             summary: &self.summary(),
-            found: self.diagnosis,
             promise: &self.judged_promise.options,
         };
         tested.better(shows, latency.filter(|_| shows == Shows::Latency))?.command().cloned()
@@ -256,7 +255,6 @@ pub(super) fn too_short(window: Nanos, met: bool) -> String {
 pub fn untested(
     record: &Record,
     judged_promise: &JudgedPromise,
-    found: &[Diagnosis],
     metric: Metric,
     passed: bool,
 ) -> Option<Untested> {
@@ -271,10 +269,8 @@ pub fn untested(
     }
     let promised = latency_promised(judged_promise)?;
     let step = record.steps.iter().find(|s| record.conditions(s).pattern().is_some())?;
-    let diagnosis = found.iter().find(|d| d.step == step.name)?;
     let conditions = record.conditions(step);
-    let judge =
-        Judge { record, judged_promise, conditions: &conditions, step, whole: None, diagnosis, beside: None };
+    let judge = Judge { record, judged_promise, conditions: &conditions, step, beside: None };
     Some(Untested {
         application: None,
         metric,

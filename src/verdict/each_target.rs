@@ -2,7 +2,6 @@
 
 use super::claim::Judge;
 use crate::catalogue::Promise;
-use crate::diagnose;
 use crate::record::{Claim, JudgedPromise, Metric, OpenLoopRecord, Outcome, StepRecord, StepTarget};
 use crate::verdict::figure;
 
@@ -42,9 +41,7 @@ impl Judge<'_> {
             };
             let judged_promise = JudgedPromise { promise, ..self.judged_promise.clone() };
             let step = alone(self.step, target);
-            let diagnosis = diagnose::of_step(self.record, &step);
-            let judge =
-                Judge { judged_promise: &judged_promise, step: &step, diagnosis: &diagnosis, ..*self };
+            let judge = Judge { judged_promise: &judged_promise, step: &step, ..*self };
             Some((target, judge.rate()?))
         })
     }

@@ -3,13 +3,13 @@
 
 use super::claim::Judge;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::diagnose::Summary;
+use crate::record::StepFigures;
 use crate::sample::Direction;
 use crate::unit::grouped;
 
 impl Judge<'_> {
     /// Flushes for each I/O: counted, or else those that were asked for.
-    pub(super) fn flushes_of_each(&self, s: &Summary) -> f64 {
+    pub(super) fn flushes_of_each(&self, s: &StepFigures) -> f64 {
         let counted = s.flushes.and_then(|flushes| Some(flushes.count? / s.ios?));
         let asked = || {
             let every = self.conditions.fsync.get().filter(|every| *every > 0)?;
@@ -19,7 +19,7 @@ impl Judge<'_> {
     }
 
     /// The latency of each write contains that of its flush: it waits until it is durable, and no flush was counted.
-    pub(super) fn writes_wait_for_flushes(&self, s: &Summary) -> bool {
+    pub(super) fn writes_wait_for_flushes(&self, s: &StepFigures) -> bool {
         s.flushes.is_none() && self.conditions.fsync.get() == Some(1) && self.write_share() > 0.0
     }
 
@@ -40,7 +40,7 @@ impl Judge<'_> {
     /// Why a rate may have been reached after all, in words: with the requests that a volume may count besides the I/Os it is no less than `least`.
     pub(super) fn each_counted(
         &self,
-        s: &Summary,
+        s: &StepFigures,
         iops: f64,
         least: f64,
         promised: &AtBlock,
@@ -69,7 +69,7 @@ impl Judge<'_> {
     }
 
     /// Why a mean latency that is too long refutes nothing, in words: the load made each I/O longer than an I/O of the promise.
-    pub(super) fn longer_ios(&self, s: &Summary) -> Option<String> {
+    pub(super) fn longer_ios(&self, s: &StepFigures) -> Option<String> {
         if self.writes_wait_for_flushes(s) {
             return Some(
                 "the mean is missed, but each write waited for its flush as well, and a latency is promised for the write alone: leave the flushes out"

@@ -52,17 +52,14 @@ pub struct JudgedWindow {
 }
 
 /// Times without delivery in a window of so many seconds, in words, where they are longer than the tolerance allows.
-pub(super) fn time_lost(load: &LoadGrid, lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
+pub(super) fn time_lost(lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
     let window = Nanos((seconds * 1e9) as u64);
     let about = Event::seconds_within(lapses, window);
-    let lost: f64 = lapses.iter().map(|e| load.length_within(e, window).as_seconds()).sum();
-    let known = lapses.iter().all(|e| load.length_of(e).1);
     (about > tolerance * seconds).then(|| {
         format!(
-            "for {}{} % of the time the volume delivered nothing, or about half of its usual rate or less: find out why, or run it again to see \
+            "for {} % of the time the volume delivered nothing, or about half of its usual rate or less: find out why, or run it again to see \
              whether it happens again",
-            if known { "" } else { "at least " },
-            significant(100.0 * lost / seconds)
+            significant(100.0 * about / seconds)
         )
     })
 }
@@ -119,7 +116,7 @@ impl JudgedWindow {
             reasons: Vec::new(),
             level,
             burst,
-            lapses: load.events(),
+            lapses: load.stalls(),
             delivered: None,
             cut: None,
         };
@@ -129,7 +126,7 @@ impl JudgedWindow {
             w.look_at_fall(seen.as_ref(), seconds, promised * (1.0 - terms.tolerance));
         }
         w.look_at_cut(judged, &a, promised, terms);
-        w.look_at_lapses(load, bins.len(), terms);
+        w.look_at_lapses(bins.len(), terms);
         w.look_at_seconds(judged, promised, terms);
         if !terms.at_least {
             w.look_at_excess(judged, terms);
@@ -221,12 +218,12 @@ impl JudgedWindow {
 
     /// Stalls and brown-outs. Where they take more of the time than the tolerance, there is no PASS whatever the mean, and a longer run
     /// would not decide. Nor is there one where the window ended within a stall.
-    fn look_at_lapses(&mut self, load: &LoadGrid, bins: usize, terms: &ClaimTerms) {
+    fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
         if self.answer == LimitAnswer::Fail {
             return;
         }
         let mean = if self.answer == LimitAnswer::Pass { "the mean is met, but " } else { "" };
-        if let Some(words) = time_lost(load, &self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance) {
+        if let Some(words) = time_lost(&self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance) {
             self.answer = LimitAnswer::Inconclusive;
             self.finding.more_seconds = None;
             self.reasons = vec![format!("{mean}{words}")];

@@ -34,7 +34,7 @@ mod undecided;
 mod unjudged;
 mod volume_class;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 pub use claim::{PromisedRates, figure, figures};
 pub use conclusion::{Conclusion, exit};
@@ -44,8 +44,8 @@ pub use proviso::proviso;
 pub use remeasure::runtime_to_decide;
 
 use crate::codes;
-use crate::diagnose;
 use crate::fit::AskedFits;
+use crate::judge::shape;
 use crate::plan::Step;
 use crate::record::{
     Claim, Conditions, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
@@ -66,8 +66,8 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     if let Some(fleet) = &record.fleet {
         return fleet_verdict::of_fleet(record, fleet);
     }
-    let found = diagnose::of_record(record);
-    let verdict = wants_verdict(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));
+    let found = shape::of_record(record);
+    let verdict = wants_verdict(record).then(|| of(record, claims_of(record, &record.steps)));
     (found, verdict)
 }
 
@@ -89,45 +89,34 @@ pub(crate) fn judge(record: &mut Record) {
     record.verdict = verdict;
 }
 
-/// Judges the steps from `first` on, which were added to a judged Record: no other step is looked into again. Findings that compare steps
-/// (limits across block sizes) are not made.
+/// Judges the steps from `first` on, which were added to a judged Record: no other step is looked into again.
 pub(crate) fn judge_steps(record: &mut Record, first: usize) {
     let judged = record.findings.is_some() && record.verdict.is_some() == wants_verdict(record);
     if first == 0 || !judged {
         return judge(record);
     }
     let found: Vec<Diagnosis> =
-        record.steps[first..].iter().map(|step| diagnose::of_step(record, step)).collect();
+        record.steps[first..].iter().map(|step| shape::diagnosis(record, step)).collect();
     if let Some(verdict) = &record.verdict {
         let known = verdict.claims.iter().chain(&verdict.beyond).cloned();
-        let claims = known.chain(claims_of(record, &record.steps[first..], &found)).collect();
-        record.verdict = Some(of(record, &found, claims));
+        let claims = known.chain(claims_of(record, &record.steps[first..])).collect();
+        record.verdict = Some(of(record, claims));
     }
     record.findings.get_or_insert_default().extend(found.into_iter().flat_map(|d| d.findings));
 }
 
-/// The claims of some steps; `found` are their diagnoses.
-fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
+/// The claims of some steps.
+fn claims_of(record: &Record, steps: &[StepRecord]) -> Vec<Claim> {
     let mut claims = Vec::new();
-    let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
     let company = company(record);
     for step in steps.iter().filter(|step| !record.plan.is_precondition(&step.name)) {
-        let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
         if let Some(asked) = &record.asked {
-            claims.extend(needs::claims(record, asked, step, diagnosis));
+            claims.extend(needs::claims(record, asked, step));
         }
         if let Some(judged_promise) = promise_to_judge(record) {
             let conditions = record.conditions(step);
             let beside = company.get(step.name.as_str()).copied();
-            let judge = claim::Judge {
-                record,
-                judged_promise,
-                conditions: &conditions,
-                step,
-                whole: None,
-                diagnosis,
-                beside,
-            };
+            let judge = claim::Judge { record, judged_promise, conditions: &conditions, step, beside };
             claims.extend(judge.rate());
             claims.extend(judge.latency());
         }
@@ -139,10 +128,8 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
 /// held against nothing. `None` without a promise.
 pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
     let judged_promise = record.judged_promise.as_ref()?;
-    let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
-    let (conditions, diagnosis) = (&conditions, &diagnosis);
-    let judge =
-        claim::Judge { record, judged_promise, conditions, step, whole: None, diagnosis, beside: None };
+    let conditions = &record.conditions(step);
+    let judge = claim::Judge { record, judged_promise, conditions, step, beside: None };
     let why = || unjudged::reason(judged_promise, conditions, step);
     let is_lone = record.depth_per_target(step) == Some(1);
     Some(if is_lone { judge.latency() } else { judge.rate() }.ok_or_else(why))
@@ -155,8 +142,8 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
     claim::latency_promised(judged_promise).filter(|_| covered)
 }
 
-/// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
-fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
+/// The verdict that claims come to.
+fn of(record: &Record, claims: Vec<Claim>) -> Verdict {
     let judged_promise = promise_to_judge(record);
     let elsewhere = judged_promise.and_then(|promise| unjudged::other_disk(record, promise, &claims));
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) = without_side_claims(record, claims)
@@ -166,7 +153,7 @@ fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     unanswered.extend(elsewhere);
     let outcome = outcome_of(record, &claims, &unanswered);
-    let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
+    let mut untested = untested_metrics(record, &claims, outcome == Some(Outcome::Pass));
     untested.extend(unanswered);
     Verdict {
         outcome,
@@ -215,13 +202,13 @@ fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Opt
 }
 
 /// What is promised and no claim is about.
-fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], passed: bool) -> Vec<Untested> {
+fn untested_metrics(record: &Record, claims: &[Claim], passed: bool) -> Vec<Untested> {
     let Some(judged_promise) = promise_to_judge(record) else { return Vec::new() };
     let mut untested: Vec<Untested> = Metric::PROMISED
         .into_iter()
         .filter(|m| claims.iter().filter(|c| is_of_promise(c)).all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, judged_promise, found, m, passed),
+            Some(_) => claims_of_reports::untested(record, judged_promise, m, passed),
             None => reach::untested(record, judged_promise, m),
         })
         .collect();
@@ -272,50 +259,5 @@ pub fn against(judged_promise: &JudgedPromise) -> String {
     match &judged_promise.promise.instance {
         Some(i) => format!("{} on {}", volumes.join(" + "), i.name),
         None => volumes.join(" + "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diagnose::LOOKED_INTO;
-    use crate::plan::Plan;
-    use crate::record::{Known, Report, ReportForm, ReportProgram};
-
-    /// A Record is begun from a report, which then goes.
-    fn report() -> Report {
-        let (tool, program, form) = (String::new(), ReportProgram::default(), ReportForm::Json);
-        Report {
-            tool,
-            program,
-            form,
-            written: Known::Unknown,
-            partial: None,
-            runs: None,
-            beside: 0,
-            notes: Vec::new(),
-        }
-    }
-
-    fn step(i: usize) -> StepRecord {
-        StepRecord { name: format!("s{i}"), window_ns: Nanos::seconds(1), ..StepRecord::default() }
-    }
-
-    #[test]
-    fn a_long_plan_is_judged_in_time_linear_in_its_steps() {
-        const STEPS: usize = 200;
-        let mut record = Record { report: None, ..Record::of_report(report(), Default::default()) };
-        let planned = |i| Step { name: format!("s{i}"), ..Step::default() };
-        record.plan = Plan { steps: (0..STEPS).map(planned).collect(), ..Plan::none() };
-        let before = LOOKED_INTO.get();
-        for i in 0..STEPS {
-            record.steps.push(step(i));
-            judge_steps(&mut record, i);
-        }
-        assert_eq!(LOOKED_INTO.get() - before, STEPS, "each step is looked into once");
-        let by_step = record.findings.clone();
-        judge(&mut record);
-        assert!(by_step.as_ref().is_some_and(|f| f.len() >= STEPS), "every step is too short: {by_step:?}");
-        assert_eq!(record.findings, by_step);
     }
 }

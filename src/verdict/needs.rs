@@ -14,16 +14,16 @@ use super::proviso::with_proviso;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
-use crate::diagnose::{self, Summary};
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
-    Claim, Diagnosis, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
+    Claim, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepFigures, StepRecord, StepTarget,
+    Untested, bins,
 };
 use crate::sample::{Direction, Stream};
 use crate::shell_word::shell;
 use crate::stats::burst::BurstSeen;
-use crate::stats::lapses::{Event, Lapse, LoadGrid};
+use crate::stats::lapses::{Event, LoadGrid};
 use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer, ONE_SIDED};
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{self, effective_samples_above, pooled};
@@ -43,17 +43,11 @@ struct NeedCase<'a> {
     application: &'a AskedApplication,
     need: &'a FitNeed,
     step: &'a StepRecord,
-    diagnosis: &'a Diagnosis,
 }
 
 /// The claims of one step, with those of higher grades.
-pub(super) fn claims(
-    record: &Record,
-    asked: &AskedFits,
-    step: &StepRecord,
-    diagnosis: &Diagnosis,
-) -> Vec<Claim> {
-    let case = |application, need| NeedCase { record, application, need, step, diagnosis };
+pub(super) fn claims(record: &Record, asked: &AskedFits, step: &StepRecord) -> Vec<Claim> {
+    let case = |application, need| NeedCase { record, application, need, step };
     let all = asked.applications.iter().flat_map(|a| a.needs.iter().map(move |need| (a, need)));
     let about = |need: &FitNeed| match &step.reported {
         Some(reported) => needs_of_reports::is_about(need, reported),
@@ -149,7 +143,7 @@ impl NeedCase<'_> {
         let limit = self.need.bound.value();
         let (metric, finding, reasons) = match &self.step.reported {
             Some(reported) => {
-                needs_of_reports::answer(self.need, reported, &Summary::of(self.record, self.step))?
+                needs_of_reports::answer(self.need, reported, &StepFigures::of(self.record, self.step))?
             }
             None => self.measured(limit)?,
         };
@@ -163,10 +157,10 @@ impl NeedCase<'_> {
             more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
-        let stopped = || judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns);
+        let stopped = || judged_window::stopped_at_the_end(&self.load().stalls(), self.step.window_ns);
         let beyond = || {
             let conditions = self.record.conditions(self.step);
-            stopped_past_the_end(&conditions, &Summary::of(self.record, self.step))
+            stopped_past_the_end(&conditions, &StepFigures::of(self.record, self.step))
         };
         if outcome == Outcome::Pass
             && let Some(words) = stopped().or_else(beyond)
@@ -221,7 +215,7 @@ impl NeedCase<'_> {
 
     /// The figure of the baseline after a burst, where it does not keep the limit: the many quick I/Os of the burst hide it in the whole.
     fn in_baseline(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
-        let burst = BurstSeen::of(&diagnose::bins(self.step, false)).filter(BurstSeen::fell)?;
+        let burst = BurstSeen::of(&bins(self.step, false)).filter(BurstSeen::fell)?;
         let baseline = seconds.get(burst.baseline_from_second()..)?;
         let (metric, finding, mut reasons) = self.of_latencies(baseline, limit)?;
         reasons.push(format!("this is the figure after a burst of {}", burst.length()));
@@ -240,13 +234,8 @@ impl NeedCase<'_> {
                 || (of_flushes && code == codes::BUFFERED)
         };
         let simulated = self.record.is_void_as_simulated().then_some(SIMULATED);
-        let found = of_figures(self.record, self.step, self.diagnosis);
-        let others = blocker::traffic_of_others(
-            self.diagnosis,
-            &claim,
-            self.record.conditions(self.step).single_block(),
-        );
-        match simulated.into_iter().chain(found).chain(others).find(|(code, ..)| !spared(code)) {
+        let found = of_figures(self.record, self.step);
+        match simulated.into_iter().chain(found).find(|(code, ..)| !spared(code)) {
             Some((code, message, advice)) => Claim {
                 outcome: Outcome::Invalid,
                 more_seconds: None,
@@ -271,7 +260,7 @@ impl NeedCase<'_> {
 
     /// Why a figure that keeps the need does not show that the volume keeps it.
     fn undone(&self, claim: &Claim) -> Option<String> {
-        let (s, conditions) = (Summary::of(self.record, self.step), self.record.conditions(self.step));
+        let (s, conditions) = (StepFigures::of(self.record, self.step), self.record.conditions(self.step));
         // A log is written to a few blocks by the application itself, and each flush reaches the volume.
         let of_data = self.need.figure.direction != Some(Direction::Sync);
         let places = || flattered::by_places(&conditions).filter(|_| of_data);
@@ -409,20 +398,12 @@ impl NeedCase<'_> {
         (metric, finding, reasons)
     }
 
-    /// Share of the time in which nothing completed for longer than a latency: in stalls, or in the stops that a finding tells.
+    /// Share of the time in which nothing completed for longer than a latency.
     fn silent_beyond(&self, latency: Nanos) -> f64 {
         let window = self.step.window_ns;
-        let events = self.load().events();
-        let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall && e.length_ns > latency);
-        let stalled = Event::seconds_within(stalls, window) / window.as_seconds().max(1e-9);
-        let stops = self.diagnosis.find(codes::ON_OFF).map_or(0.0, |f| {
-            let figure = |name| f.numbers.get(name).copied();
-            // Stops of an unknown length may be longer.
-            let longer =
-                figure(codes::figure::STOP_SECONDS).is_none_or(|length| length > latency.as_seconds());
-            figure(codes::figure::SILENT_SHARE).filter(|_| longer).unwrap_or(0.0)
-        });
-        stops.max(stalled)
+        let stalls = self.load().stalls();
+        let longer = stalls.iter().filter(|e| e.length_ns > latency);
+        Event::seconds_within(longer, window) / window.as_seconds().max(1e-9)
     }
 
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst

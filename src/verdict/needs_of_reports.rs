@@ -8,9 +8,9 @@ use super::claim_terms::ClaimTerms;
 use super::claims_of_reports::{DEPENDENT, STUDENT, too_short};
 use super::pass_of_reports::{KeptFigure, slow_samples, without_the_quick};
 use super::reach_of_reports::{half_empty, held_back};
-use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, FitNeed};
 use crate::plan::Step;
+use crate::record::StepFigures;
 use crate::record::{Claim, Metric, Record, ReportedFigures, ReportedStep, ReportedSync};
 use crate::sample::Direction;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, share_bounds};
@@ -80,7 +80,11 @@ fn published(need: &FitNeed, reported: &ReportedStep) -> Option<Step> {
 }
 
 /// The rate of a need in a report of its load, with its answer.
-fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+fn rate(
+    need: &FitNeed,
+    reported: &ReportedStep,
+    s: &StepFigures,
+) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
     let step = published(need, reported)?;
     let (metric, limit) = match need.figure.kind {
         FigureKind::Iops => (Metric::Iops, need.bound.value()),
@@ -120,7 +124,7 @@ fn rate(need: &FitNeed, reported: &ReportedStep, s: &Summary) -> Option<(Metric,
 
 /// Why a missed rate is that of the load, in words: `wanted` I/Os a second would have kept the limit. `flushing`: the time of flushes behind each
 /// I/O, nanoseconds.
-fn held_itself_back(reported: &ReportedStep, s: &Summary, wanted: f64, flushing: f64) -> Option<String> {
+fn held_itself_back(reported: &ReportedStep, s: &StepFigures, wanted: f64, flushing: f64) -> Option<String> {
     held_back(&reported.conditions, s, wanted).or_else(|| half_empty(s, flushing, wanted)).or_else(|| {
         (s.offered.is_some() || !s.pace_known)
             .then(|| "the report does not show that the load ran without a limit of its own".into())
@@ -165,7 +169,7 @@ fn more_between_flushes(need: &FitNeed, reported: &ReportedStep, flushes: f64) -
 }
 
 /// The bounds of a rate by the samples of the whole rate, where the report has them.
-fn spread(value: f64, s: &Summary) -> Option<(f64, f64)> {
+fn spread(value: f64, s: &StepFigures) -> Option<(f64, f64)> {
     let (spread, n) = s.samples?;
     let half = STUDENT * spread * value / (n as f64 / DEPENDENT).max(1.0).sqrt();
     Some(((value - half).max(0.0), value + half))
@@ -212,7 +216,7 @@ impl Compared {
 pub(super) fn answer(
     need: &FitNeed,
     reported: &ReportedStep,
-    summary: &Summary,
+    summary: &StepFigures,
 ) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
     if need.figure.direction != Some(Direction::Sync) {
         return rate(need, reported, summary);
@@ -267,7 +271,7 @@ pub(super) fn undone(
     record: &Record,
     need: &FitNeed,
     reported: &ReportedStep,
-    s: &Summary,
+    s: &StepFigures,
     claim: &Claim,
 ) -> Option<String> {
     let flushes = reported.timed_flushes().filter(|_| need.figure.direction == Some(Direction::Sync));
@@ -295,7 +299,7 @@ pub(super) fn undone(
 }
 
 /// How the load asked less of its flushes than the published one, which goes on without a pause and has one flush after the other, in words.
-fn lighter(need: &FitNeed, reported: &ReportedStep, s: &Summary, claim: &Claim) -> Option<String> {
+fn lighter(need: &FitNeed, reported: &ReportedStep, s: &StepFigures, claim: &Claim) -> Option<String> {
     let step = FitCatalogue::shipped().plain_load(&need.step)?;
     if claim.metric == Metric::Iops {
         let jobs = s.jobs.filter(|jobs| *jobs > f64::from(step.numjobs))?;

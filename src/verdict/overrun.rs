@@ -2,8 +2,8 @@
 //!
 //! volproof's own windows end at the time that was asked for; the silence after them is in the samples (`judged_window::stopped_at_the_end`).
 
-use crate::diagnose::Summary;
 use crate::record::Conditions;
+use crate::record::StepFigures;
 use crate::unit::Nanos;
 
 /// Ends of runs are this far from the time that was asked for by themselves: a stall that takes less shows in the percentiles.
@@ -13,7 +13,7 @@ const TIMES: f64 = 3.0;
 
 /// A volume that had stopped when its run should have ended, in words: an I/O was under way for all of the time that the run took longer. Nothing
 /// shows whether the volume went on after it. Where the time that was asked for is not known (fio's text), any stop may be such a one.
-pub(super) fn stopped_past_the_end(c: &Conditions, s: &Summary) -> Option<String> {
+pub(super) fn stopped_past_the_end(c: &Conditions, s: &StepFigures) -> Option<String> {
     let longest = s.max.max(s.flushes.and_then(|f| f.max))?;
     let stop = |time: Nanos| time >= BY_ITSELF && time.0 as f64 > TIMES * s.mean_ns.unwrap_or(0.0);
     let Some(asked) = c.runtime.get() else {
@@ -44,7 +44,7 @@ mod tests {
         let c = Conditions { runtime: Nanos::seconds(600).into(), ..Conditions::default() };
         let of = |window_ms: u64, longest_ms: u64, mean_ms: f64| {
             let (window, max) = (Some(Nanos::millis(window_ms)), Some(Nanos::millis(longest_ms)));
-            let s = Summary { window, max, mean_ns: Some(mean_ms * 1e6), ..Summary::default() };
+            let s = StepFigures { window, max, mean_ns: Some(mean_ms * 1e6), ..StepFigures::default() };
             stopped_past_the_end(&c, &s)
         };
         let told = of(608_000, 11_000, 14.0).unwrap();
@@ -61,7 +61,7 @@ mod tests {
             let (window, max) = (Some(Nanos::seconds(302)), Some(Nanos::millis(longest_ms)));
             stopped_past_the_end(
                 &c,
-                &Summary { window, max, mean_ns: Some(mean_ms * 1e6), ..Summary::default() },
+                &StepFigures { window, max, mean_ns: Some(mean_ms * 1e6), ..StepFigures::default() },
             )
         };
         let told = of(Known::Unknown, 3_000, 12.0).unwrap();

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::claim_terms::ClaimTerms;
 use super::judged_window::DELIVERED;
-use crate::diagnose::{Summary, missing_flushes, missing_reads, missing_writes, reads_in_doubt};
+use crate::judge::doubts::disk_counters::{missing_flushes, missing_reads, missing_writes, reads_in_doubt};
+use crate::record::StepFigures;
 use crate::record::{Conditions, Record, ReportedFigures, ReportedLatency, ReportedStep, ReportedSync};
 use crate::stats::warmup::longest_warmup;
 use crate::unit::{Nanos, significant};
@@ -39,7 +40,7 @@ pub(super) struct KeptFigure<'a> {
     /// The run.
     pub reported: &'a ReportedStep,
     /// Its figures.
-    pub s: &'a Summary,
+    pub s: &'a StepFigures,
     /// The flushes of the run, where the figure is one of them.
     pub flushes: Option<&'a ReportedSync>,
     /// Share of the run in which the volume may have done nothing.
@@ -161,7 +162,7 @@ impl KeptFigure<'_> {
 
 /// Why a mean latency that is met is no PASS, in words: the report has no more than the time from the kernel's hand to completion, and a call that
 /// submits for later may take long itself. A blocking engine does all of an I/O in one call.
-pub(super) fn without_submission(reported: &ReportedStep, s: &Summary) -> Option<String> {
+pub(super) fn without_submission(reported: &ReportedStep, s: &StepFigures) -> Option<String> {
     let part = |f: &ReportedFigures| f.latency().is_some_and(|(kind, _)| kind == "clat");
     let told = reported.parts().iter().any(|(_, f)| part(f));
     (told && s.blocking != Some(true)).then(|| {
@@ -178,12 +179,12 @@ pub(super) fn without_the_quick(reported: &ReportedStep) -> Option<String> {
 }
 
 /// The share of the run for which the longest I/O took longer than the mean; 0 where the report does not tell it.
-pub(super) fn longest_share(s: &Summary) -> f64 {
+pub(super) fn longest_share(s: &StepFigures) -> f64 {
     share_beyond_the_mean(s, s.max.unwrap_or_default(), s.mean_ns.unwrap_or(0.0))
 }
 
 /// The share of the run for which a latency lasts longer than a mean in nanoseconds; 0 where the report does not tell how long it ran.
-fn share_beyond_the_mean(s: &Summary, longest: Nanos, mean_ns: f64) -> f64 {
+fn share_beyond_the_mean(s: &StepFigures, longest: Nanos, mean_ns: f64) -> f64 {
     let waited = longest.as_seconds() - mean_ns / 1e9;
     s.window.filter(|w| w.0 > 0).map_or(0.0, |window| (waited / window.as_seconds()).clamp(0.0, 1.0))
 }
@@ -198,17 +199,17 @@ struct Hole {
 
 impl Hole {
     /// Of the longest I/O, where it waited for more than the `allowed` share of the run. Where requests wait in a queue, all of them take long.
-    fn of_longest(s: &Summary, allowed: f64) -> Option<Hole> {
+    fn of_longest(s: &StepFigures, allowed: f64) -> Option<Hole> {
         Hole::of_wait("I/O", s.max?, s.mean_ns.unwrap_or(0.0), s, allowed)
     }
 
     /// Of the longest flush, during which its job did nothing else.
-    fn of_flush(flushes: &ReportedLatency, s: &Summary, allowed: f64) -> Option<Hole> {
+    fn of_flush(flushes: &ReportedLatency, s: &StepFigures, allowed: f64) -> Option<Hole> {
         Hole::of_wait("flush", flushes.max, flushes.mean, s, allowed)
     }
 
     /// Of the longest of what took `mean_ns` nanoseconds in the mean.
-    fn of_wait(what: &str, longest: Nanos, mean_ns: f64, s: &Summary, allowed: f64) -> Option<Hole> {
+    fn of_wait(what: &str, longest: Nanos, mean_ns: f64, s: &StepFigures, allowed: f64) -> Option<Hole> {
         let share = share_beyond_the_mean(s, longest, mean_ns);
         let seconds = s.window.unwrap_or_default().as_seconds();
         (share > allowed).then(|| Hole {
@@ -239,7 +240,12 @@ impl Hole {
 /// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest sample is too low,
 /// and the standard deviation allows too many such samples (Cantelli's inequality). A mean without samples shows neither a share of the
 /// time nor that the rate had one level.
-fn low_samples(reported: &ReportedStep, s: &Summary, measured: f64, terms: &ClaimTerms) -> Option<String> {
+fn low_samples(
+    reported: &ReportedStep,
+    s: &StepFigures,
+    measured: f64,
+    terms: &ClaimTerms,
+) -> Option<String> {
     let (promised, most) = terms.readings();
     // Directions may be lowest at the same time.
     let parts = reported.parts();
@@ -285,7 +291,7 @@ fn low_samples(reported: &ReportedStep, s: &Summary, measured: f64, terms: &Clai
 }
 
 /// Seconds that each sample of the rate takes, by how many there are in the time that has samples.
-fn sample_width(reported: &ReportedStep, s: &Summary, samples: u64) -> Option<f64> {
+fn sample_width(reported: &ReportedStep, s: &StepFigures, samples: u64) -> Option<f64> {
     let sampled = 1.0 - reported.unsampled_share().unwrap_or(0.0).clamp(0.0, 1.0);
     Some(sampled * s.window?.as_seconds() / samples as f64)
 }
@@ -295,7 +301,7 @@ fn sample_width(reported: &ReportedStep, s: &Summary, samples: u64) -> Option<f6
 /// the time that a hole may have.
 pub(super) fn slow_samples(
     reported: &ReportedStep,
-    s: &Summary,
+    s: &StepFigures,
     measured: f64,
     limit: f64,
     allowed: f64,
@@ -331,7 +337,7 @@ pub(super) fn slow_samples(
 
 /// What the I/Os outside of a slow start take in the mean at least, in nanoseconds, by the shortest latency and the percentiles: as long as the quickest,
 /// of which a warm-up leaves as many as there is time left.
-fn quickest_take(s: &Summary) -> f64 {
+fn quickest_take(s: &StepFigures) -> f64 {
     let left = s.window.map_or(1.0, |w| 1.0 - longest_warmup(w.as_seconds()) / w.as_seconds().max(1e-9));
     let shortest = s.min.map(|min| (0.0, min));
     let known = shortest.into_iter().chain(s.percentiles.iter().copied());
@@ -342,14 +348,19 @@ fn quickest_take(s: &Summary) -> f64 {
 }
 
 /// The longest slow start that the figures of a report may contain, in seconds.
-fn hidden_start(reported: &ReportedStep, s: &Summary) -> Option<f64> {
+fn hidden_start(reported: &ReportedStep, s: &StepFigures) -> Option<f64> {
     let ramp = reported.conditions.ramp.get().unwrap_or_default().as_seconds();
     Some(longest_warmup(s.window?.as_seconds()) - ramp).filter(|start| *start > 0.0)
 }
 
 /// How a slow start explains a missed mean of a report that does not tell how the rate moved, in words: the limit was kept, if nothing came for no
 /// longer than a warm-up may last. What the load left out as its ramp was no part of the mean. A larger miss lies in the rest of the run as well.
-fn may_have_begun_slowly(reported: &ReportedStep, s: &Summary, measured: f64, limit: f64) -> Option<String> {
+fn may_have_begun_slowly(
+    reported: &ReportedStep,
+    s: &StepFigures,
+    measured: f64,
+    limit: f64,
+) -> Option<String> {
     let window = s.window?.as_seconds();
     let start = hidden_start(reported, s)?;
     let missing = 1.0 - measured / limit;
@@ -366,7 +377,7 @@ fn may_have_begun_slowly(reported: &ReportedStep, s: &Summary, measured: f64, li
 /// times. Under a rate of its own a slow start holds no more than one request at any time.
 pub(super) fn slow_start_of_latency(
     reported: &ReportedStep,
-    s: &Summary,
+    s: &StepFigures,
     mean: f64,
     limit: f64,
     allowed: f64,
@@ -402,7 +413,7 @@ mod tests {
             let read =
                 ReportedFigures { bytes: Bytes(1), rate_spread: Some(spread), ..ReportedFigures::default() };
             let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
-            let s = Summary { samples: Some((deviation / 1100.0, 120)), ..Summary::default() };
+            let s = StepFigures { samples: Some((deviation / 1100.0, 120)), ..StepFigures::default() };
             low_samples(&reported, &s, 1100.0, terms)
         };
         assert_eq!(of(985.0, 200.0, &ClaimTerms::THOUSAND), None, "none is low");
@@ -422,7 +433,7 @@ mod tests {
             let read =
                 ReportedFigures { bytes: Bytes(1), rate_spread: Some(spread), ..ReportedFigures::default() };
             let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
-            let s = Summary { samples: Some((deviation / 900.0, 240)), ..Summary::default() };
+            let s = StepFigures { samples: Some((deviation / 900.0, 240)), ..StepFigures::default() };
             slow_samples(&reported, &s, 900.0, 980.0, 0.02)
         };
         let told = of(200.0, 1010.0, 240.0).unwrap();
@@ -447,7 +458,7 @@ mod tests {
                 ..ReportedFigures::default()
             };
             let reported = ReportedStep { read: Some(read), ..ReportedStep::default() };
-            let s = Summary { samples: Some((0.0, 146)), ..Summary::default() };
+            let s = StepFigures { samples: Some((0.0, 146)), ..StepFigures::default() };
             slow_samples(&reported, &s, measured, 2744.0, 0.02)
         };
         let told = of(2800.0, 2555.0).unwrap();
@@ -456,10 +467,10 @@ mod tests {
         assert_eq!(of(2600.0, 2599.0), None);
         assert_eq!(of(5110.0, 2555.0), None, "a quota in every other sample");
         let longest = |seconds: u64| {
-            let s = Summary {
+            let s = StepFigures {
                 max: Some(Nanos::millis(seconds * 1000)),
                 window: Some(Nanos::millis(80_000)),
-                ..Summary::default()
+                ..StepFigures::default()
             };
             slow_samples(&ReportedStep::default(), &s, 2555.0, 2744.0, 0.02)
         };
@@ -475,7 +486,7 @@ mod tests {
     fn a_slow_start_that_no_sample_shows_makes_no_fail() {
         let of = |measured: f64, seconds: u64, ramp: u64| {
             let conditions = Conditions { ramp: Nanos::seconds(ramp).into(), ..Conditions::default() };
-            let s = Summary { window: Some(Nanos::seconds(seconds)), ..Summary::default() };
+            let s = StepFigures { window: Some(Nanos::seconds(seconds)), ..StepFigures::default() };
             let reported = ReportedStep { conditions, ..ReportedStep::default() };
             slow_samples(&reported, &s, measured, 1000.0, 0.02)
         };
@@ -495,12 +506,12 @@ mod tests {
         let of = |mean: f64, ramp: u64, offered: Option<f64>| {
             let conditions = Conditions { ramp: Nanos::seconds(ramp).into(), ..Conditions::default() };
             let rate = offered.unwrap_or(1e9 / mean);
-            let s = Summary {
+            let s = StepFigures {
                 window: Some(Nanos::seconds(300)),
                 iops: Some(rate),
                 ios: Some(300.0 * rate),
                 offered,
-                ..Summary::default()
+                ..StepFigures::default()
             };
             let reported = ReportedStep { conditions, ..ReportedStep::default() };
             slow_start_of_latency(&reported, &s, mean, 510e3, 0.02)
@@ -513,11 +524,11 @@ mod tests {
         assert_eq!(of(600e3, 30, Some(1000.0)), None);
         // The quickest nine tenths: half of them no quicker than 550 us, and the others no quicker than 400.
         let percentiles = vec![(0.45, Nanos::micros(550)), (0.99, Nanos::micros(900))];
-        let s = Summary {
+        let s = StepFigures {
             window: Some(Nanos::seconds(300)),
             min: Some(Nanos::micros(400)),
             percentiles,
-            ..Summary::default()
+            ..StepFigures::default()
         };
         assert!((quickest_take(&s) / 475e3 - 1.0).abs() < 1e-9, "{}", quickest_take(&s));
     }

@@ -2,11 +2,10 @@
 
 use super::claim::{Judge, figure};
 use super::pass_of_reports;
-use super::reach::{Reach, latency_in_report, plenty};
+use super::reach::{Reach, plenty};
 use super::recommended_test::Shows;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::codes;
-use crate::diagnose::Summary;
+use crate::record::StepFigures;
 use crate::record::{Conditions, Metric, ReportProgram};
 use crate::stats::little::{depth_needed, in_flight, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
@@ -18,7 +17,7 @@ const BUSY: f64 = 0.9;
 impl Judge<'_> {
     /// Why the depth could not have reached the rate, by Little's law at the volume's own latency. A report without latencies shows the mean
     /// time of a request alone, which a shallow queue may have set as well as the volume.
-    pub(super) fn reach_of_figures(&self, s: &Summary, promised: &AtBlock) -> Option<Reach> {
+    pub(super) fn reach_of_figures(&self, s: &StepFigures, promised: &AtBlock) -> Option<Reach> {
         let iops = promised.iops;
         let command = self.better(Shows::Rate).unwrap_or_default();
         if let Some(reason) = held_back(self.conditions, s, iops) {
@@ -41,13 +40,11 @@ impl Judge<'_> {
             return Some(Reach { reason, command });
         }
         // What a ramp cuts off of the first and last requests is missing in their latencies, and not in the queue.
-        let s = &Summary { in_flight: s.asked.filter(|_| flushing == 0.0).or(s.in_flight), ..s.clone() };
-        let throttled = self.diagnosis.find(codes::THROTTLE).is_some();
+        let s = &StepFigures { in_flight: s.asked.filter(|_| flushing == 0.0).or(s.in_flight), ..s.clone() };
         let plenty = plenty(self.judged_promise, promised);
         let shallow = s.asked.filter(|asked| *asked < plenty as f64);
         let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
-        let own = s.own_latency(throttled);
-        let own = own.map(|own| latency_in_report(self, s, own, plenty));
+        let own = s.mean_ns.map(|mean| Nanos(mean as u64));
         let with_flushes = |own: Nanos| Nanos(own.0.saturating_add(flushing as u64));
         let own = with_flushes(own.or_else(by_rate)?);
         let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
@@ -68,7 +65,7 @@ impl Judge<'_> {
 }
 
 /// Why the depth may not have been there, in words: the thread waited in the call that submits, as it does through the page cache.
-fn waits_to_submit(s: &Summary) -> Option<String> {
+fn waits_to_submit(s: &StepFigures) -> Option<String> {
     let share = s.waits_to_submit.filter(|_| s.direct.is_none() && s.asked > Some(1.0))?;
     Some(format!(
         "the load threads waited in the call that submits (slat) for {} % of the time, as they do through the page cache, where one I/O follows the \
@@ -78,7 +75,7 @@ fn waits_to_submit(s: &Summary) -> Option<String> {
 }
 
 /// How the load kept itself below a rate, whatever the volume can do, in words.
-pub(super) fn held_back(conditions: &Conditions, s: &Summary, iops: f64) -> Option<String> {
+pub(super) fn held_back(conditions: &Conditions, s: &StepFigures, iops: f64) -> Option<String> {
     if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
         return Some(format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered)));
     }
@@ -115,7 +112,7 @@ pub(super) fn low_priority(conditions: &Conditions) -> Option<String> {
 
 /// Why nobody knows whether the queue was full, in words: no latencies, and fewer requests at the disk than were asked for, or nothing that tells how
 /// the load was held.
-fn unknown_queue(s: &Summary) -> Option<String> {
+fn unknown_queue(s: &StepFigures) -> Option<String> {
     let asked = s.asked.filter(|asked| *asked > 1.0)?;
     let at_disk = s.disk_time.zip(s.counted.or(s.window)).filter(|(_, time)| time.0 > 0);
     match at_disk.map(|(disk, time)| disk.total.0 as f64 / time.0 as f64) {
@@ -134,7 +131,7 @@ fn unknown_queue(s: &Summary) -> Option<String> {
 
 /// How far the load left its queue empty, in words: with I/Os and flushes together fewer requests were in flight than were asked for, and pauses that
 /// the load made hide whether a full queue does `least` I/Os a second. `flushing`: the time of flushes behind each I/O, nanoseconds.
-pub(super) fn half_empty(s: &Summary, flushing: f64, least: f64) -> Option<String> {
+pub(super) fn half_empty(s: &StepFigures, flushing: f64, least: f64) -> Option<String> {
     let Some(mean) = s.mean_ns else { return unknown_queue(s) };
     let busy = in_flight(s.iops?, mean + flushing);
     // Requests that waited for the end of a stall may be missing among the latencies.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::claim::PromisedRates;
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::diagnose::{direction, load_without_promise};
 use crate::record::{Claim, Conditions, JudgedPromise, Metric, Record, StepRecord, Untested, company};
+use crate::record::{load_without_promise, promise_direction};
 
 /// Why the first step was held against no rate.
 pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
@@ -60,7 +60,7 @@ pub(super) fn other_disk(
 
 /// The quantity that binds at the block size of the step, as for reads where it does not say whether it read or wrote.
 fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Metric> {
-    let d = conditions.pattern().and_then(direction).unwrap_or(PromiseDirection::Read);
+    let d = conditions.pattern().and_then(promise_direction).unwrap_or(PromiseDirection::Read);
     Some(PromisedRates::of(judged_promise, conditions.single_block()?, d)?.metric())
 }
 
@@ -75,7 +75,7 @@ pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, st
             None => "it is not known whether it read or wrote".into(),
         };
     };
-    let Some(d) = direction(pattern) else { return format!("nothing is promised for {pattern}") };
+    let Some(d) = promise_direction(pattern) else { return format!("nothing is promised for {pattern}") };
     let Some(block) = conditions.single_block() else {
         return "its I/Os have several sizes, or their size is not known: the promise depends on the size"
             .into();

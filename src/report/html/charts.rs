@@ -8,7 +8,7 @@ use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::record::{Record, ReportedStep, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::lapses::{Event, Lapse, LoadGrid};
+use crate::stats::lapses::{Event, LoadGrid};
 use crate::stats::steady;
 use crate::unit::{Bytes, Nanos};
 
@@ -239,7 +239,7 @@ fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
     curves
 }
 
-/// The warm-up that was judged with the rest, stalls and brown-outs.
+/// The warm-up that was judged with the rest, and stalls.
 fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Vec<TimeBand> {
     let claims = verdict.into_iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name);
     let cut = claims.filter_map(|c| c.cut.as_ref()).map(|cut| cut.seconds).next();
@@ -247,18 +247,10 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let lapse = |e: Event| {
         let from = e.start_ns.as_seconds();
-        let kind = match e.lapse {
-            Lapse::Stall => "stall",
-            Lapse::BrownOut => "brown-out",
-            Lapse::SlowStart => "slow-start",
-        };
-        TimeBand {
-            kind,
-            from: bins::rounded(from),
-            to: bins::rounded(from + e.length_within(window).as_seconds()),
-        }
+        let to = from + e.length_within(window).as_seconds();
+        TimeBand { kind: "stall", from: bins::rounded(from), to: bins::rounded(to) }
     };
-    let lapses = LoadGrid::of(series.iter().copied()).events().into_iter().map(lapse);
+    let lapses = LoadGrid::of(series.iter().copied()).stalls().into_iter().map(lapse);
     warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
 }
 
