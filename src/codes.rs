@@ -24,6 +24,8 @@ pub const COULD_NOT_REACH: &str = "could-not-reach";
 pub const CPU_QUOTA: &str = "cpu-quota";
 /// `cpu-steal`.
 pub const CPU_STEAL: &str = "cpu-steal";
+/// `device-hangs`.
+pub const DEVICE_HANGS: &str = "device-hangs";
 /// `depth-not-reached`.
 pub const DEPTH_NOT_REACHED: &str = "depth-not-reached";
 /// `drift`.
@@ -92,29 +94,3 @@ pub const TOO_FEW_INSTANCES: &str = "too-few-instances";
 pub const TOO_SHORT: &str = "too-short";
 /// `unwritten-blocks`.
 pub const UNWRITTEN_BLOCKS: &str = "unwritten-blocks";
-
-/// Names of the figures of findings for which rules ask (`Finding::numbers`). They hold their units.
-pub mod figure {
-    /// The latency of the volume without the wait for a throttle.
-    pub const DEVICE_LATENCY_MS: &str = "device_latency_ms";
-    /// How many times without delivery there were.
-    pub const EVENTS: &str = "events";
-    /// How many flushes there were.
-    pub const FLUSH_COUNT: &str = "flushes";
-    /// How long the volume delivered nothing, or too little, in all.
-    pub const LOST_SECONDS: &str = "lost_seconds";
-    /// The same as a share of the run.
-    pub const LOST_SHARE: &str = "lost_share";
-    /// Bytes that others moved, as a share of ours.
-    pub const OTHER_SHARE: &str = "other_share";
-    /// From one stop of the volume to the next.
-    pub const PERIOD_SECONDS: &str = "period_seconds";
-    /// I/Os that a token bucket lets through in a period.
-    pub const QUOTA_IOS: &str = "quota_ios";
-    /// The rate at which something holds the run.
-    pub const RATE_PER_SECOND: &str = "rate_per_second";
-    /// Share of the time without any I/O.
-    pub const SILENT_SHARE: &str = "silent_share";
-    /// How long each stop lasts.
-    pub const STOP_SECONDS: &str = "stop_seconds";
-}

@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::codes;
+
 /// How much a doubt weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -57,9 +59,13 @@ impl Doubt {
         Doubt { code: code.into(), severity, step: None, message: message.into(), advice: advice.into() }
     }
 
-    /// The figures of that step do not show what they are labelled with.
+    /// The figures of that step do not show what they are labelled with. What the volume did wrong voids nothing: Records of earlier versions
+    /// call it a blocker.
     pub fn voids(&self, step: &str) -> bool {
-        self.severity == Severity::Blocker && self.step.as_ref().is_none_or(|name| name == step)
+        let of_the_volume = [codes::DEVICE_HANGS, codes::IO_ERRORS].contains(&self.code.as_str());
+        self.severity == Severity::Blocker
+            && !of_the_volume
+            && self.step.as_ref().is_none_or(|name| name == step)
     }
 
     /// The same doubt, tied to a step.

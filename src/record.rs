@@ -11,6 +11,7 @@ mod diagnosis;
 mod direction_summary;
 mod earlier;
 mod figure_range;
+mod figures_of_report;
 mod fleet_record;
 mod from_report;
 mod headroom;
@@ -20,6 +21,7 @@ mod known;
 mod lookup;
 mod misfits_of_samples;
 mod part_of_step;
+mod promised;
 mod record_file;
 mod remark;
 mod report_source;
@@ -27,6 +29,7 @@ mod reported;
 mod runs_at_one_time;
 mod slo_answer;
 mod spacing;
+mod step_figures;
 mod step_record;
 mod steps_together;
 mod suite_answer;
@@ -55,8 +58,9 @@ pub use course_answer::{
     AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
     UnmeasuredPoint,
 };
-pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
+pub use diagnosis::{Confidence, Diagnosis, Finding};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary, UNKNOWN};
+pub use figures_of_report::ended_by_size;
 pub use fleet_record::{
     ClockBasis, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare, RankClock,
     machine_label,
@@ -66,6 +70,7 @@ pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
+pub use promised::{Promised, load_without_promise, promise_direction};
 pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
@@ -76,6 +81,9 @@ pub use reported::{
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
+pub use step_figures::{
+    DeviceCounts, DirectionCounts, DiskTime, Flushes, QUEUE_SETS_LATENCY, StepFigures, bins, most_parts,
+};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

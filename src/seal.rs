@@ -1,7 +1,7 @@
 //! Findings, verdict and answer of a Record: whoever writes one, or changes a step, a doubt or the promise of one, has them made here.
 //!
-//! Decides nothing: the rules are those of [`diagnose`](crate::diagnose), [`verdict`] and [`course`]. The answer of a course follows from the
-//! findings, so that it is made after them.
+//! The rules are those of [`judge`](crate::judge), [`verdict`] and [`course`]. The answer of a course follows from the doubts and the verdict, so
+//! that it is made after them.
 
 use crate::course;
 use crate::judge;
@@ -14,7 +14,7 @@ pub fn seal(record: &mut Record) {
 }
 
 /// Makes them after the steps from `first` on, which a sealed Record was given: findings and claims of no other step are made again, so that
-/// a long plan is judged in time linear in its steps. Findings that compare steps come when the whole Record is sealed.
+/// a long plan is judged in time linear in its steps.
 pub fn seal_steps(record: &mut Record, first: usize) {
     judge::judge_steps(record, first);
     course::answer(record);

@@ -7,10 +7,9 @@ use super::essd_contract::{CREDITS, GRID, MIXES, OVERWRITES, PATTERNS, SIZES, gr
 use super::suite_course::Finished;
 use super::{FinishedStep, caps};
 use crate::catalogue::Promise;
-use crate::codes;
-use crate::diagnose;
 use crate::hist::bucket;
 use crate::plan::{Pattern, Suite, SuiteName};
+use crate::record::promise_direction;
 use crate::record::{JudgedPromise, Outcome, SuiteCheck};
 use crate::stats::burst::BurstSeen;
 use crate::stats::change::{self, Rule};
@@ -298,7 +297,7 @@ fn budget_shape(
 ) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(SIZES.map(|kib| finished.of("blocks", &format!("{kib}KiB"))))?;
     let most: Vec<(Bytes, f64)> = SIZES.iter().zip(&steps).map(|(k, f)| (Bytes::kib(*k), f.iops)).collect();
-    let direction = diagnose::direction(Pattern::RandRead);
+    let direction = promise_direction(Pattern::RandRead);
     let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
     let Some(fit) = caps::fit(String::new(), &most, promised) else {
         return Err((Outcome::Inconclusive, "too few block sizes have a rate".into()));
@@ -338,8 +337,7 @@ fn budget_shape(
 fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOutcome, CheckOutcome> {
     let step =
         finished.of("credits", "load").ok_or((Outcome::Inconclusive, "it was not measured".to_string()))?;
-    let spoilt = step.spoilt_by.iter().find(|code| *code != codes::BURST);
-    if let Some(code) = spoilt {
+    if let Some(code) = step.spoilt_by.first() {
         return Err((
             Outcome::Inconclusive,
             format!("the step does not show what the volume can do ({code})"),
@@ -383,8 +381,7 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
             Outcome::Inconclusive,
             format!("no credits ended within {length}, but the type has a burst: load it for longer"),
         ),
-        // A quota leaves a part of each second without I/Os, and no second slow.
-        None if let Some(dead) = step.dead_time.as_ref().filter(|dead| dead.finding != codes::ON_OFF) => (
+        None if let Some(dead) = step.dead_time.as_ref() => (
             Outcome::Inconclusive,
             format!(
                 "{} IOPS for {length}, {} % of it lost ({}): no credits ended, and the rate was not steady",

@@ -2,27 +2,18 @@
 
 use super::suites::{self, SuiteFamily};
 use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::Doubt;
 use crate::hist::{Histogram, StoredHistogram};
 use crate::judge;
 use crate::plan::{Question, Step};
 use crate::record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
 use crate::sample::{Direction, Stream};
+use crate::stats::lapses::LoadGrid;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
 use crate::stats::spread::quantile;
 use crate::unit::{Nanos, total};
 
-/// Findings that say that a step does not show what the volume can do for long.
-const SPOILING: [&str; 4] =
-    [codes::GENERATOR_LIMITED, codes::BURST, codes::OWN_CGROUP_LIMIT, codes::OTHER_TRAFFIC];
-/// Findings of dead time, with the number that has its share of the step.
-const OF_DEAD_TIME: [(&str, &str); 4] = [
-    (codes::STALL, codes::figure::LOST_SHARE),
-    (codes::ON_OFF, codes::figure::SILENT_SHARE),
-    (codes::BROWN_OUT, codes::figure::LOST_SHARE),
-    (codes::SLOW_START, codes::figure::LOST_SHARE),
-];
 /// A step whose window is shorter than this share of what was planned was cut off.
 const WHOLE_WINDOW: f64 = 0.98;
 
@@ -49,9 +40,9 @@ pub struct FinishedStep {
     pub sustained: bool,
     /// Service latencies of all I/Os.
     pub service: Histogram,
-    /// Codes of findings and doubts because of which the step does not show what the volume can do.
+    /// Codes of doubts because of which the step does not show what the volume can do.
     pub spoilt_by: Vec<String>,
-    /// Its longest dead time; absent where it had none.
+    /// Its dead time, seconds in which requests waited and nothing completed; absent where it had none.
     pub dead_time: Option<DeadTime>,
     /// The verdict on its rate or latency, or why there is none; absent where its course holds no step against a promise.
     pub claim: Option<Result<Claim, String>>,
@@ -132,19 +123,12 @@ impl FinishedStep {
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
         }
-        let findings = record.findings.iter().flatten().filter(|f| f.step == done.name);
-        let dead_time = findings.clone().filter_map(|f| {
-            let (_, number) = OF_DEAD_TIME.iter().find(|(code, _)| *code == f.code)?;
-            Some(DeadTime { finding: f.code.clone(), share: *f.numbers.get(*number)? })
-        });
-        let dead_time = longest(dead_time);
-        let of_findings =
-            findings.filter(|f| f.blocks || SPOILING.contains(&f.code.as_str())).map(|f| f.code.clone());
+        let dead_share = LoadGrid::of(done.targets.iter().map(|t| &t.series)).dead_share();
+        let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.
-        let spoils = |d: &&Doubt| d.severity == Severity::Blocker || d.code == codes::LATE_RESPONSES;
-        let of_doubts = doubts.filter(spoils).map(|d| d.code.clone());
-        let mut spoilt_by: Vec<String> = of_findings.chain(of_doubts).collect();
+        let spoils = |d: &&Doubt| d.voids(&done.name) || d.code == codes::LATE_RESPONSES;
+        let mut spoilt_by: Vec<String> = doubts.filter(spoils).map(|d| d.code.clone()).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
         let is_judged = |question: &Question| match question {

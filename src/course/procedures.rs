@@ -3,10 +3,10 @@
 use super::suite_course::Finished;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Procedure;
-use crate::diagnose;
 use crate::judge::{PromisedRates, figure, figures, promised_latency};
 use crate::misspelling::{nearest_few, question};
 use crate::plan::{EngineKind, Phase, Step, Suite, SuiteName};
+use crate::record::promise_direction;
 use crate::record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck};
 use crate::stats::RECOMMENDED;
 use crate::unit::{Bytes, Nanos, percent};
@@ -200,7 +200,7 @@ fn promise_for(judged_promise: &JudgedPromise, step: &Step) -> Option<(String, S
         );
         return Some((format!("volume latency at {block}"), tests));
     }
-    let rates = PromisedRates::of(judged_promise, block, diagnose::direction(step.rw)?)?;
+    let rates = PromisedRates::of(judged_promise, block, promise_direction(step.rw)?)?;
     let bytes = rates.metric() == Metric::Throughput;
     let promised = words(rates.metric(), if bytes { rates.least.bytes } else { rates.least.iops });
     let tests = format!("the volume delivers {promised} at {block}, with a tolerance of {tolerance}");

@@ -4,9 +4,9 @@ use super::FinishedStep;
 use super::finished::{VOID, is_void};
 use super::slo_course::{Bracket, CEILING, IOS_BEYOND, LONGEST_TRIAL, NARROW, named};
 use crate::catalogue::Promise;
-use crate::diagnose;
 use crate::hist::bucket;
 use crate::plan::{SloSearch, Step};
+use crate::record::promise_direction;
 use crate::record::{JudgedPromise, SloAnswer, SloTrial, TrialOutcome};
 use crate::unit::{Nanos, grouped, significant};
 
@@ -23,7 +23,7 @@ pub(super) struct TypeBurst {
 
 /// I/Os a second that are promised for the load of a search.
 fn promised_rate(judged: &JudgedPromise, load: &Step) -> Option<f64> {
-    Some(judged.promise.least(load.single_block()?, diagnose::direction(load.rw)?)?.iops)
+    Some(judged.promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops)
 }
 
 impl TypeBurst {
@@ -33,7 +33,7 @@ impl TypeBurst {
         bursts().next()?;
         let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();
         let lasts = seconds.map(|all| Nanos::seconds(all.into_iter().fold(0.0, f64::max).ceil() as u64));
-        let baseline = promise.least(load.single_block()?, diagnose::direction(load.rw)?)?.iops;
+        let baseline = promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops;
         Some(TypeBurst { baseline, lasts })
     }
 

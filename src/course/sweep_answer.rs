@@ -5,9 +5,9 @@ use super::slo_conclusion::TypeBurst;
 use super::sweep_course::{GROWTH, Values};
 use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
 use crate::catalogue::Promise;
-use crate::diagnose;
 use crate::judge::{PromisedRates, question_of_excess};
 use crate::plan::{AxisOption, Sweep};
+use crate::record::promise_direction;
 use crate::record::{
     AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
 };
@@ -147,7 +147,7 @@ impl Sweep {
         judged_promise: &JudgedPromise,
     ) -> Option<String> {
         let (values, most) = highest(&points.iter().collect::<Vec<_>>())?;
-        let rates = PromisedRates::of(judged_promise, most.block_bytes, diagnose::direction(self.base.rw)?)?;
+        let rates = PromisedRates::of(judged_promise, most.block_bytes, promise_direction(self.base.rw)?)?;
         if let Some(question) = question_of_excess(judged_promise, &rates, (most.iops, most.bytes_per_second))
         {
             return Some(format!("the most is {question}"));
@@ -228,7 +228,7 @@ impl Sweep {
         if self.place(AxisOption::Bs).is_none() {
             return Vec::new();
         }
-        let direction = diagnose::direction(self.base.rw);
+        let direction = promise_direction(self.base.rw);
         let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
         let groups = self.groups(points, &[AxisOption::Bs, AxisOption::Iodepth]);
         let curves = self.depth_curves(points);

@@ -1,10 +1,10 @@
 //! Explanations as text of at most 80 columns.
 
 use super::{Better, Explained, RunExplained};
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::Doubt;
 use crate::judge::recommended_test::lost_by_diskspd;
 use crate::output::screen;
-use crate::record::{Finding, NOTHING, ReportForm};
+use crate::record::{Finding, ReportForm};
 use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
 use crate::report::{course_text, crosscheck_text};
@@ -41,7 +41,7 @@ fn one(e: &Explained) -> String {
     if let Some(answer) = &e.answer {
         out += &wrap("  answer   ", answer.sentence());
     }
-    out.extend(e.runs.iter().map(|r| run(r, e.answer.is_some())));
+    out.extend(e.runs.iter().map(run));
     if !e.doubts.is_empty() {
         out += "\nThe runs together\n";
         out.extend(e.doubts.iter().map(doubt));
@@ -59,8 +59,7 @@ fn one(e: &Explained) -> String {
     out
 }
 
-/// `of_course`: a course chose the load, so that a step without a finding says nothing of what limits the volume.
-fn run(r: &RunExplained, of_course: bool) -> String {
+fn run(r: &RunExplained) -> String {
     let host = r.host.as_ref().map(|h| format!(" on host {h}")).unwrap_or_default();
     let mut out = format!("\n{}{host}\n", r.name);
     let mut told = |label: &str, text: &str| out += &wrap(&format!("  {label:LABEL$}"), text);
@@ -70,31 +69,15 @@ fn run(r: &RunExplained, of_course: bool) -> String {
     r.latency.iter().for_each(|line| told("latency", line));
     r.little.iter().for_each(|line| told("Little", line));
     r.etcd.iter().for_each(|line| told("etcd", line));
-    let (limits, tests) = r.diagnosis.told();
-    if !of_course || !limits.is_empty() {
-        out += "\n  What limited it\n";
+    if !r.diagnosis.findings.is_empty() {
+        out += "\n  Seen in the samples\n";
+        out.extend(r.diagnosis.findings.iter().map(finding));
     }
-    if limits.is_empty() && !of_course {
-        let void = r.doubts.iter().any(|d| d.severity == Severity::Blocker)
-            || r.diagnosis.findings.iter().any(|f| f.blocks);
-        out += &wrap("    ", if void { "See what is wrong with the test." } else { NOTHING });
-    }
-    for f in limits {
-        out += &finding(f);
-    }
-    if !r.caps.is_empty() {
-        out += &wrap("    ", "Types with such a cap:");
-        out.extend(r.caps.iter().map(|c| wrap("      - ", c)));
-        out += &wrap("      -> ", "name the volume with --promise TYPE --volume-size SIZE for the verdict");
-    }
-    if !tests.is_empty() || !r.doubts.is_empty() {
+    if !r.doubts.is_empty() {
         out += "\n  What is wrong with the test\n";
         let mut doubts: Vec<&Doubt> = r.doubts.iter().collect();
         doubts.sort_by_key(|d| std::cmp::Reverse(d.severity));
-        let heavy = doubts.iter().take_while(|d| d.severity == Severity::Blocker).count();
-        out.extend(doubts[..heavy].iter().map(|d| doubt(d)));
-        out.extend(tests.into_iter().map(finding));
-        out.extend(doubts[heavy..].iter().map(|d| doubt(d)));
+        out.extend(doubts.into_iter().map(doubt));
     }
     if !r.better.is_empty() {
         out += "\n  What to run instead\n";

@@ -5,7 +5,6 @@
 //! does not hold is not told. Files are known by their content, not by their name.
 
 mod explanation_text;
-mod hint;
 mod sentences;
 
 use std::borrow::Cow;
@@ -14,10 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use crate::catalogue::catalogue_file::Catalogue;
-use crate::codes;
 use crate::course::suites;
-use crate::diagnose::{Summary, told_limits};
 use crate::doubt::Doubt;
 use crate::exit::Exit;
 use crate::judge;
@@ -25,7 +21,8 @@ use crate::judge::recommended_test::{self, Better, TestedLoad};
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
-    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
+    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepFigures,
+    StepRecord, Verdict,
 };
 use crate::report::fleet_text;
 use crate::result_file::{
@@ -109,10 +106,8 @@ pub struct RunExplained {
     pub little_holds: Option<bool>,
     /// The rule of etcd, for a run with flushes.
     pub etcd: Option<String>,
-    /// The limits of the run.
+    /// What is seen in the samples of the run.
     pub diagnosis: Diagnosis,
-    /// Caps in the catalogue that the rate is at, where nothing is promised.
-    pub caps: Vec<String>,
     /// Doubts about the test.
     pub doubts: Vec<Doubt>,
     /// Better tests.
@@ -208,14 +203,15 @@ fn explained_for(
     fit: Option<&str>,
     in_lines: bool,
 ) -> anyhow::Result<Vec<Explained>> {
-    let catalogue = promise.catalogue()?;
+    // A catalogue that cannot be read is an error, also where no type is named.
+    promise.catalogue()?;
     let named = |record: Record| match in_lines.then(|| record.in_lines()) {
         Some(Cow::Owned(copy)) => copy,
         _ => record,
     };
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
-            return Ok(vec![of_record(file, named(*record), promise, &catalogue, fit, MOST_RUNS)?]);
+            return Ok(vec![of_record(file, named(*record), promise, fit, MOST_RUNS)?]);
         }
         result_file::Found::Reports(reports) => reports,
     };
@@ -235,7 +231,7 @@ fn explained_for(
             more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, named(report.record()), promise, &catalogue, fit, room)?;
+        let told = of_record(file, named(report.record()), promise, fit, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);
@@ -272,13 +268,11 @@ fn of_record(
     file: &Path,
     mut record: Record,
     promise: &PromiseOptions,
-    catalogue: &Catalogue,
     fit: Option<&str>,
     most: usize,
 ) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
     let left = count.saturating_sub(most);
-    // Where no type is named, the catalogue serves to tell which type it may be.
     let named = PromiseOptions {
         catalog: promise.catalog.clone().filter(|_| promise.kind.is_some()),
         ..promise.clone()
@@ -287,7 +281,7 @@ fn of_record(
     promise_options::ask(fit, promise.judge_simulated, &mut record)?;
     let (found, verdict) = judge::judged(&record);
     let told = record.steps.iter().take(most).zip(found);
-    let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis, catalogue)).collect();
+    let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
     let not_judged = not_judged(&record, promise, fit);
     Ok(Explained {
         // A promise that nothing was held against is not decided.
@@ -357,26 +351,15 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
     notes
 }
 
-fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: &Catalogue) -> RunExplained {
-    if record.plan.question.is_some() {
-        diagnosis.findings = told_limits(record, &diagnosis).cloned().collect();
-    }
+fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained {
     let conditions = record.conditions(step);
-    let summary = Summary::of(record, step);
+    let summary = StepFigures::of(record, step);
     let reported = step.reported.as_deref();
     let promise = record.judged_promise.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
-    let day = record.report.as_ref().and_then(|r| r.day());
-    let caps = match (&record.judged_promise, diagnosis.find(codes::THROTTLE), reported) {
-        (None, Some(_), Some(_)) => hint::caps(catalogue, &conditions, &summary, &diagnosis, day.as_deref()),
-        _ => Vec::new(),
-    };
     let better = match reported {
-        Some(_) => recommended_test::better(&TestedLoad {
-            conditions: &conditions,
-            summary: &summary,
-            found: &diagnosis,
-            promise,
-        }),
+        Some(_) => {
+            recommended_test::better(&TestedLoad { conditions: &conditions, summary: &summary, promise })
+        }
         // What volproof ran has its plan, and the verdict says what would decide.
         None => Vec::new(),
     };
@@ -397,9 +380,8 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
         latency: sentences::latencies(step),
         little,
         little_holds,
-        etcd: sentences::etcd(step, &summary, &diagnosis, asks_for_etcd),
+        etcd: sentences::etcd(step, &summary, asks_for_etcd),
         diagnosis,
-        caps,
         doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
         better,
         figures: figures(&summary),
@@ -419,7 +401,7 @@ fn workings(judged_promise: &JudgedPromise) -> Vec<String> {
         .collect()
 }
 
-fn figures(s: &Summary) -> RunFigures {
+fn figures(s: &StepFigures) -> RunFigures {
     let at = |share: f64| s.percentiles.iter().find(|p| (p.0 - share).abs() < 1e-9).map(|p| p.1.0);
     RunFigures {
         iops: s.iops,

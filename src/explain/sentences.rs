@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::codes;
-use crate::diagnose::Summary;
 use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
+use crate::record::StepFigures;
 use crate::record::{
-    Conditions, Diagnosis, DrainedQueue, LatencySummary, Record, ReportProgram, ReportedFigures,
-    ReportedLatency, ReportedStep, StepRecord,
+    Conditions, DrainedQueue, LatencySummary, Record, ReportProgram, ReportedFigures, ReportedLatency,
+    ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, counted, grouped, megabytes as rate, significant};
 
 /// The load and its targets, in a sentence.
-pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
+pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &StepFigures) -> String {
     let several = c.jobs.get().is_some_and(|n| n > 1);
     // The threads of sysbench share the range, and those of a sequential test divide it among them. Threads of DiskSpd share a target.
     let shared = record.report.as_ref().is_some_and(|r| match r.program {
@@ -108,7 +107,7 @@ pub fn hosts(reported: &ReportedStep) -> Vec<String> {
 }
 
 /// The line that matters, for each direction.
-pub fn result(step: &StepRecord, s: &Summary) -> Vec<String> {
+pub fn result(step: &StepRecord, s: &StepFigures) -> Vec<String> {
     let mut lines: Vec<String> = match &step.reported {
         Some(reported) => reported.parts().iter().map(|(name, f)| direction(name, f)).collect(),
         None => step
@@ -238,7 +237,7 @@ fn latency_line(
 /// mean number of those whose time is in no latency ([`Accounting::outside_latency_ns`]).
 ///
 /// [`Accounting::outside_latency_ns`]: crate::record::Accounting::outside_latency_ns
-pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<String>, Option<bool>) {
+pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<String>, Option<bool>) {
     let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
     let by_law = in_flight(x, mean);
     let product =
@@ -279,7 +278,7 @@ pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<Stri
 }
 
 /// Why fewer requests were in flight than were asked for, of which only this share was there.
-fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
+fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
     let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
     let left = s
         .flushes
@@ -325,7 +324,7 @@ fn etcd_rule() -> Option<(Nanos, [f64; 2])> {
 }
 
 /// The rule of etcd, for a run with flushes; `judged`: the verdict beside it is about etcd.
-pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> Option<String> {
+pub fn etcd(step: &StepRecord, s: &StepFigures, judged: bool) -> Option<String> {
     let (limit, [least, heavy]) = etcd_rule()?;
     let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
     if let Some((latency, a_second)) = step.reported.as_deref().and_then(ReportedStep::durable_writes) {
@@ -339,10 +338,7 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis, judged: bool) -> 
         Some(reported) => reported.timed_flushes()?.latency.percentiles.get("99").copied(),
         None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
     };
-    let count = s
-        .flushes?
-        .count
-        .or_else(|| found.find(codes::FLUSHES)?.numbers.get(codes::figure::FLUSH_COUNT).copied());
+    let count = s.flushes?.count;
     let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
     let (Some(p99), Some(x)) = (p99, a_second) else {
         let missing = if p99.is_none() { "percentiles" } else { "count" };

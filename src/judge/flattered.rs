@@ -2,7 +2,8 @@
 //!
 //! Nothing shows that a cache or a compressor was at work; the load does not exclude it.
 
-use crate::diagnose::{SMALL_RANGE, Summary};
+use crate::judge::doubts::SMALL_RANGE;
+use crate::record::StepFigures;
 use crate::record::{Conditions, Known};
 use crate::unit::{Bytes, significant};
 
@@ -11,7 +12,7 @@ const TIMES: f64 = 10.0;
 
 /// Why the figures of a step may be better than those of the volume, and what to do. A part of a range that is not known is a part of volumes of the
 /// size that was `sold`.
-pub(super) fn reason(s: &Summary, conditions: &Conditions, sold: Option<Bytes>) -> Option<String> {
+pub(super) fn reason(s: &StepFigures, conditions: &Conditions, sold: Option<Bytes>) -> Option<String> {
     by_data(conditions).or_else(|| by_places(conditions)).or_else(|| by_small_range(s, conditions, sold))
 }
 
@@ -60,7 +61,11 @@ pub(super) fn by_places(conditions: &Conditions) -> Option<String> {
 }
 
 /// A range that a cache may hold, gone over many times.
-pub(super) fn by_small_range(s: &Summary, conditions: &Conditions, sold: Option<Bytes>) -> Option<String> {
+pub(super) fn by_small_range(
+    s: &StepFigures,
+    conditions: &Conditions,
+    sold: Option<Bytes>,
+) -> Option<String> {
     let part = conditions.spacing.as_ref().filter(|spacing| spacing.leaves_out());
     let of_sold = part.zip(sold).map(|(part, sold)| part.part_of(sold));
     let range = s.used_range(of_sold).filter(|range| *range < SMALL_RANGE)?;

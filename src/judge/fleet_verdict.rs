@@ -4,8 +4,8 @@
 
 use std::cmp::Reverse;
 
+use super::shape;
 use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
-use crate::diagnose;
 use crate::record::{
     Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, form,
     remarks,
@@ -34,7 +34,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
     // The findings of a machine are those from its whole Record, of which the fleet keeps less.
     let machine = |m: &'a FleetMachine| {
         let (found, verdict) = match fleet.volumes.is_shared() {
-            true => (m.record.diagnoses().unwrap_or_else(|| diagnose::of_record(&m.record)), None),
+            true => (m.record.diagnoses().unwrap_or_else(|| shape::of_record(&m.record)), None),
             false => judged(&m.record),
         };
         JudgedMachine { label: m.label(), record: &m.record, found, verdict }
@@ -44,7 +44,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
         let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
         return (found, wants_verdict(record).then(|| of_each(record, machines)));
     }
-    let mut found = diagnose::of_record(record);
+    let mut found = shape::of_record(record);
     for diagnosis in &mut found {
         // The sum does not show what held a single machine back.
         diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);

@@ -9,8 +9,8 @@ use super::load::{Deepest, at_depth, for_a_minute};
 use super::outcome::Missing;
 use super::promise_to_judge;
 use super::promised::{self, PromisedRates};
-use crate::diagnose::direction;
 use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
+use crate::record::promise_direction as direction;
 use crate::record::{JudgedPromise, Record};
 use crate::unit::{Bytes, Nanos, total};
 

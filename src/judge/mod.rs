@@ -1,11 +1,13 @@
 //! The judge: did the volume deliver what is promised, and what an application needs? PASS, FAIL, INCONCLUSIVE or INVALID, by experiment.
 //!
 //! Works on a Record alone, fresh or stored. `facts` reads what a step shows, `outcome` is the table that answers a promised rate,
-//! `follow_up` gives the step that is missing for an answer. INVALID is a fault of the measurement and nothing else (`subject`). Words for
+//! `follow_up` gives the step that is missing for an answer. `doubts` are faults of the measurement and remarks about it, `shape` the five
+//! descriptions of samples, which never change an outcome. A rule reads facts, never what another rule found. INVALID is a fault of the measurement and nothing else (`subject`). Words for
 //! people are made in `words`. The promise is the lesser of what the volumes and the instance promise, at the block size of the step.
 //! Nothing here measures, waits or prints. docs/method.md has the reasons; statistics are in [`crate::stats`].
 
 mod conclusion;
+pub mod doubts;
 mod excess;
 pub mod facts;
 mod flattered;
@@ -18,6 +20,7 @@ mod outcome;
 mod promised;
 pub mod recommended_test;
 mod remeasure;
+pub mod shape;
 mod subject;
 mod terms;
 mod test_command;
@@ -33,7 +36,6 @@ pub use promised::PromisedRates;
 pub use remeasure::runtime_to_decide;
 pub use words::{depths_and_rates, figure, figures};
 
-use crate::diagnose;
 use crate::fit::AskedFits;
 use crate::record::{
     Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
@@ -55,7 +57,7 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     if let Some(fleet) = &record.fleet {
         return fleet_verdict::of_fleet(record, fleet);
     }
-    (diagnose::of_record(record), wants_verdict(record).then(|| verdict_of(record)))
+    (shape::of_record(record), wants_verdict(record).then(|| verdict_of(record)))
 }
 
 /// The promise to judge. Reports of other tools are compared with it, and not judged.
@@ -81,7 +83,7 @@ pub(crate) fn judge_steps(record: &mut Record, first: usize) {
     if first == 0 || record.findings.is_none() {
         return judge(record);
     }
-    let found = record.steps[first..].iter().map(|step| diagnose::of_step(record, step));
+    let found = record.steps[first..].iter().map(|step| shape::diagnosis(record, step));
     let findings: Vec<_> = found.flat_map(|d| d.findings).collect();
     record.findings.get_or_insert_default().extend(findings);
     record.verdict = wants_verdict(record).then(|| verdict_of(record));

@@ -13,11 +13,11 @@ use super::{subject, words};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
 use crate::catalogue::{Promise, promised_level};
-use crate::diagnose::{bins, direction, load_without_promise};
 use crate::plan::Step;
 use crate::record::{
     BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
 };
+use crate::record::{bins, load_without_promise, promise_direction as direction};
 use crate::sample::PER_SECOND;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use crate::unit::Bytes;

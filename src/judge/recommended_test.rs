@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use crate::codes;
-use crate::diagnose::{QUEUE_SETS_LATENCY, SMALL_RANGE, Summary};
 use crate::fio::write_jobs::escape;
+use crate::judge::doubts::SMALL_RANGE;
 use crate::plan::Pattern;
-use crate::record::{Conditions, Diagnosis, Known};
+use crate::record::{Conditions, Known, QUEUE_SETS_LATENCY, StepFigures};
 use crate::shell_word::shell;
 use crate::stats::little::depth_needed;
 use crate::unit::{Bytes, Nanos};
@@ -121,9 +120,7 @@ pub struct TestedLoad<'a> {
     /// The conditions of the run.
     pub conditions: &'a Conditions,
     /// Its figures.
-    pub summary: &'a Summary,
-    /// The findings.
-    pub found: &'a Diagnosis,
+    pub summary: &'a StepFigures,
     /// The options that name the promise.
     pub promise: &'a [String],
 }
@@ -159,7 +156,7 @@ impl TestedLoad<'_> {
         let one = BetterLoad { pattern, block, depth: 1, jobs: 1, rate: None };
         let load = match (shows, promised) {
             (Shows::Rate, _) => {
-                let depth = rate_depth(c, self.summary, self.found);
+                let depth = rate_depth(c, self.summary);
                 let jobs = c.jobs.get().unwrap_or(1).max(1);
                 if pattern.is_random() {
                     BetterLoad { depth, jobs, ..one }
@@ -205,8 +202,7 @@ impl TestedLoad<'_> {
 
     /// The file that a test would stay on, where its range is doubted as small. (A device is used as a whole.)
     fn small_file(&self, target: &str) -> Option<SmallFile> {
-        self.found.find(codes::SMALL_RANGE)?;
-        let used_bytes = self.summary.used_range(None)?;
+        let used_bytes = self.summary.used_range(None).filter(|used| *used < SMALL_RANGE)?;
         Some(SmallFile { path: target.into(), used_bytes })
     }
 
@@ -369,15 +365,11 @@ fn diskspd(load: &BetterLoad, reads: Option<u32>, place: &WindowsPlace) -> Strin
 
 /// The depth of each job at which a rate can show: the depth that was asked for, or more where one or two requests were in flight, or where
 /// that depth cannot reach the promise by Little's law.
-fn rate_depth(c: &Conditions, s: &Summary, found: &Diagnosis) -> u32 {
+fn rate_depth(c: &Conditions, s: &StepFigures) -> u32 {
     let asked = c.iodepth.get().unwrap_or(1).max(1);
     let jobs = u64::from(c.jobs.get().unwrap_or(1).max(1));
     let usual = if c.in_flight().is_some_and(|n| n > 2) && !c.one_at_a_time() { 1 } else { USUAL_DEPTH };
-    // The volume's own latency, where a throttle holds the requests.
-    let own = s.own_latency(found.find(codes::THROTTLE).is_some());
-    // By the mean latency more is needed than by the own one: a deeper test decides what this depth leaves open, below `PLENTY_DEPTH`.
-    let mean = s.mean_ns.filter(|_| c.in_flight().is_some_and(|n| n < PLENTY_DEPTH));
-    let own = own.map(|own| own.max(Nanos(mean.unwrap_or(0.0) as u64)));
+    let own = s.mean_ns.map(|mean| Nanos(mean as u64));
     let needed = own.zip(s.promised).map_or(1, |(own, p)| depth_needed(p.iops, own));
     let needed = if c.in_flight().is_some_and(|n| n < needed) { needed.next_power_of_two() } else { 1 };
     let each = usual.max(needed).div_ceil(jobs);
@@ -400,9 +392,7 @@ mod tests {
             ..Conditions::default()
         };
         let promise = ["--catalog".to_string(), "my types.toml".into()];
-        let found = Diagnosis { step: "t".into(), findings: Vec::new() };
-        let tested =
-            TestedLoad { conditions: &c, summary: &Summary::default(), found: &found, promise: &promise };
+        let tested = TestedLoad { conditions: &c, summary: &StepFigures::default(), promise: &promise };
         better(&tested).remove(0)
     }
 
@@ -431,9 +421,9 @@ mod tests {
                 "$ ioping -D {target}\n4 KiB <<< {target} (ext4 /dev/vda 252.0 GiB): request=2 time=925.0 us\n"
             );
             let reports = crate::foreign::reports(report.as_bytes()).reports;
-            let (summary, found) = (Summary::default(), Diagnosis { step: "t".into(), findings: Vec::new() });
+            let summary = StepFigures::default();
             let conditions = &reports[0].runs[0].conditions;
-            let tested = TestedLoad { conditions, summary: &summary, found: &found, promise: &[] };
+            let tested = TestedLoad { conditions, summary: &summary, promise: &[] };
             better(&tested).remove(0)
         };
         for folder in [".", "/mnt/data/"] {

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::flattered;
 use crate::catalogue::volume_promise::VolumePromise;
 use crate::codes;
-use crate::diagnose::Summary;
 use crate::doubt::Doubt;
+use crate::record::StepFigures;
 use crate::record::{BasisCode, Claim, JudgedPromise, OpenLoopRecord, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
 
@@ -27,8 +27,6 @@ const ONLY_SLOWS: [&str; 10] = [
     codes::RAN_TOGETHER,
     codes::TOO_FEW_INSTANCES,
 ];
-/// What the volume does wrong is no fault of the measurement.
-const OF_THE_VOLUME: [&str; 2] = [codes::IO_ERRORS, "device-hangs"];
 
 /// A fault that can only make figures worse.
 pub fn only_slows(code: &str) -> bool {
@@ -82,7 +80,7 @@ pub fn simulated(record: &Record) -> Option<Fault> {
 
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.
 pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
-    let voids = |doubt: &&Doubt| doubt.voids(&step.name) && !OF_THE_VOLUME.contains(&doubt.code.as_str());
+    let voids = |doubt: &&Doubt| doubt.voids(&step.name);
     let mut all: Vec<Fault> =
         record.doubts.iter().filter(voids).map(|d| Fault::new(&d.code, &*d.message, &*d.advice)).collect();
     all.sort_by_key(|fault| only_slows(&fault.code));
@@ -115,7 +113,7 @@ fn sold(judged_promise: &JudgedPromise) -> Bytes {
 
 fn larger_than_named(record: &Record, judged_promise: &JudgedPromise, step: &StepRecord) -> Option<Fault> {
     let sold = sold(judged_promise);
-    let range = Summary::of(record, step).range?;
+    let range = StepFigures::of(record, step).range?;
     (range.0 as f64 > NAMED_SIZE * sold.0 as f64).then(|| {
         Fault::new(
             "larger-than-named",
@@ -164,7 +162,7 @@ pub fn if_cache_may_answer(
     }
     let decides = claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str());
     let Some(step) = steps.iter().find(|s| s.name == decides) else { return claim };
-    let (summary, conditions) = (Summary::of(record, step), record.conditions(step));
+    let (summary, conditions) = (StepFigures::of(record, step), record.conditions(step));
     match flattered::reason(&summary, &conditions, Some(sold(judged_promise))) {
         Some(reason) => {
             Claim { outcome: Outcome::Inconclusive, basis: BasisCode::CacheMayAnswer, reason, ..claim }

@@ -2,8 +2,8 @@
 
 use super::promised::PromisedRates;
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::diagnose::{direction, load_without_promise};
 use crate::record::{Conditions, JudgedPromise, Metric, Record, StepRecord, Untested};
+use crate::record::{load_without_promise, promise_direction as direction};
 
 /// Why the first step was held against no rate.
 pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {

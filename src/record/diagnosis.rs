@@ -1,4 +1,4 @@
-//! The findings of a run: the limit of each step, as values. The rules that make them are in `diagnose`.
+//! The descriptions of a run: what is seen in the samples of each step, as values. The detectors that make them are in `judge::shape`.
 //!
 //! Every figure is finite, so that JSON can hold it.
 
@@ -8,22 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::codes;
-
-/// Findings about the test: they say why a figure may not be the volume's, and not what limited the volume.
-const ABOUT_THE_TEST: [&str; 11] = [
-    codes::UNWRITTEN_BLOCKS,
-    codes::READS_FROM_MEMORY,
-    codes::CPU_QUOTA,
-    codes::GENERATOR_LIMITED,
-    codes::TOO_SHORT,
-    codes::OTHER_TRAFFIC,
-    codes::SPLITS,
-    codes::MERGES,
-    codes::LAZY_LOADING,
-    codes::SMALL_RANGE,
-    codes::IO_WQ,
-];
 
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +32,7 @@ impl Confidence {
     }
 }
 
-/// Something that limited a step, or that the reader must know to understand its figures.
+/// Something that is seen in the samples of a step. Records of earlier versions also hold guesses at what limited it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
@@ -67,10 +51,10 @@ pub struct Finding {
     /// The figures of the evidence, by name with unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub numbers: BTreeMap<String, f64>,
-    /// The run does not show the volume, so that no promise can be judged by it.
+    /// Of an earlier version: the run does not show the volume, so that no promise can be judged by it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocks: bool,
-    /// The code of the doubt in the Record that says the same.
+    /// Of an earlier version: the code of the doubt in the Record that says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
@@ -107,15 +91,6 @@ impl Finding {
         }
         self
     }
-
-    /// Whether it is about the test, and no limit of the volume.
-    pub fn about_the_test(&self) -> bool {
-        ABOUT_THE_TEST.contains(&self.code.as_str())
-    }
-
-    pub(crate) fn blocking(self) -> Finding {
-        Finding { blocks: true, ..self }
-    }
 }
 
 /// The findings of one step.
@@ -125,32 +100,6 @@ pub struct Diagnosis {
     pub step: String,
     /// The weightiest first; may be empty.
     pub findings: Vec<Finding>,
-}
-
-/// The sentence of a step without findings.
-pub const NOTHING: &str = "These figures do not show what limited it.";
-
-impl Diagnosis {
-    /// The findings that no doubt tells already: the limits, and those about the test.
-    pub fn told(&self) -> (Vec<&Finding>, Vec<&Finding>) {
-        self.findings.iter().filter(|f| f.doubt.is_none()).partition(|f| !f.about_the_test())
-    }
-
-    /// The sentence of a step of which no limit is told. `doubts`: where the doubts stand, `above` or `below`.
-    pub fn without_limit(&self, doubts: &str) -> String {
-        if self.findings.iter().any(|f| f.doubt.is_some()) {
-            format!("See the doubts {doubts}.")
-        } else if self.findings.iter().any(|f| f.blocks) {
-            "See what is wrong with the test.".into()
-        } else {
-            NOTHING.into()
-        }
-    }
-
-    /// The finding of that code.
-    pub fn find(&self, code: &str) -> Option<&Finding> {
-        self.findings.iter().find(|f| f.code == code)
-    }
 }
 
 impl Record {

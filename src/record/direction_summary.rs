@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::lapses::{Lapse, LoadGrid};
+use crate::stats::lapses::LoadGrid;
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::{Estimate, RateBounds};
 use crate::unit::{Bytes, Nanos, total};
@@ -314,9 +314,8 @@ impl DirectionSummary {
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
         let load = LoadGrid::of(series.iter().copied());
-        let stalls = load.events().into_iter().filter(|e| e.lapse == Lapse::Stall);
-        let stalled = stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / window;
-        service.mark_stalls(stalled + load.stops().map_or(0.0, |s| s.silent_share));
+        let stalled: f64 = load.stalls().iter().map(|stall| stall.length_ns.as_seconds()).sum();
+        service.mark_stalls(stalled / window);
         Some(DirectionSummary {
             ios,
             bytes: Bytes(bytes),

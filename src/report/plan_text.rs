@@ -2,10 +2,10 @@
 
 use super::layout::{label, table, wrap};
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::diagnose;
 use crate::foreign_lines::{in_lines, in_one_line};
 use crate::judge::{self, PromisedRates, figure, follow_up};
 use crate::plan::{Plan, Start, Step};
+use crate::record::promise_direction;
 use crate::record::{Headroom, JudgedPromise, Metric};
 use crate::stats::rate::MINUTE;
 use crate::unit::{Bytes, Nanos, significant};
@@ -127,7 +127,7 @@ pub fn follow_up(plan: &Plan, judged_promise: &JudgedPromise) -> String {
 /// The promise that the steps will be held against, for each block size and direction among them.
 pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     let rate = |step: &Step| {
-        let (block, direction) = (step.single_block()?, diagnose::direction(step.rw)?);
+        let (block, direction) = (step.single_block()?, promise_direction(step.rw)?);
         let rates = PromisedRates::of(judged_promise, block, direction)?;
         let least = match rates.metric() {
             Metric::Iops => format!("{} IOPS", figure(Metric::Iops, rates.least.iops)),

@@ -10,14 +10,12 @@ use super::headline::{self, Headline, gravest};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
-use crate::codes;
-use crate::diagnose;
 use crate::doubt::{Doubt, Severity};
 use crate::judge;
 use crate::output::screen;
 use crate::record::{
-    Claim, Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
-    form, remarks as grouped_remarks,
+    Claim, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict, form,
+    remarks as grouped_remarks,
 };
 use crate::unit::{grouped, mebibytes, significant};
 
@@ -219,14 +217,14 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         false => [reason(verdict), next, void].concat(),
     };
     let kept = all.len();
-    let mut limits = limits(record, found).into_iter().map(|group| {
+    let mut seen = descriptions(found).into_iter().map(|group| {
         let f = group.of;
         let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
-        wrap(&label(if f.about_the_test() { "test" } else { "limit" }), &text)
+        wrap(&label("seen"), &text)
     });
-    all.extend(limits.next());
+    all.extend(seen.next());
     all.extend(of_severity(Severity::Warning));
-    all.extend(limits);
+    all.extend(seen);
     all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
 }
 
@@ -274,14 +272,10 @@ fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>)
     told.into_iter().collect()
 }
 
-/// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.
-fn limits<'a>(record: &Record, found: &'a [Diagnosis]) -> Vec<Remark<'a, Finding>> {
-    let weighty = |f: &&Finding| f.confidence > Confidence::Possible && f.code != codes::ONE_AT_A_TIME;
-    let all = found.iter().flat_map(|d| diagnose::told_limits(record, d)).filter(weighty);
-    let kind = |f: &'a Finding| (&f.code, f.confidence.name(), form(&f.advice));
-    let mut groups = grouped_remarks(all, kind, |f| &f.headline, |f| &f.step);
-    groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
-    groups
+/// What is seen in the samples, by its code.
+fn descriptions(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
+    let kind = |f: &'_ Finding| (f.code.clone(), f.confidence.name(), form(&f.advice));
+    grouped_remarks(found.iter().flat_map(|d| &d.findings), kind, |f| &f.headline, |f| &f.step)
 }
 
 /// Checks for the user before the provider is asked.

@@ -134,26 +134,10 @@ fn percent_up(share: f64) -> String {
     if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).ceil() / 10.0) }
 }
 
-/// The limits of each step and what is wrong with the test, without what a doubt tells already.
+/// What is seen in the samples of each step.
 pub fn findings(all: &[Diagnosis]) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("\nWhat limited it\n");
-    let mut of_tests = String::new();
-    for d in all {
-        let (limits, tests) = d.told();
-        if limits.is_empty() {
-            out += &wrap("  ", &format!("{}: {}", d.step, d.without_limit("above")));
-        }
-        out.extend(limits.into_iter().map(|f| finding(&d.step, f)));
-        of_tests.extend(tests.into_iter().map(|f| finding(&d.step, f)));
-    }
-    if !of_tests.is_empty() {
-        out += "\nWhat is wrong with the test\n";
-        out += &of_tests;
-    }
-    out
+    let found: String = all.iter().flat_map(|d| &d.findings).map(|f| finding(&f.step, f)).collect();
+    if found.is_empty() { found } else { format!("\nSeen in the samples\n{found}") }
 }
 
 fn finding(step: &str, f: &Finding) -> String {

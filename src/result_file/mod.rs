@@ -8,13 +8,13 @@ mod unchanged;
 
 use std::path::{Path, PathBuf};
 
-use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::to_record::to_record;
 use crate::fio::{jobfile, paste, read_report};
 use crate::foreign::{self, ForeignReport};
 use crate::input;
+use crate::judge::doubts;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::seal::seal;
 use crate::unit::{counted, grouped};

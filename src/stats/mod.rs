@@ -9,12 +9,9 @@
 //! Nothing in here knows of volumes, prices or devices, prints, or reads files.
 
 pub mod bootstrap;
-mod brown_outs;
 pub mod burst;
 pub mod change;
 pub mod compare;
-pub mod gaps;
-pub mod held_together;
 pub mod lapses;
 pub mod limit_answer;
 pub mod little;
@@ -22,7 +19,6 @@ pub mod mean_latency;
 pub mod moments;
 pub mod percentile;
 pub mod rate;
-mod short_stops;
 pub mod spread;
 pub mod steady;
 pub mod warmup;
@@ -40,8 +36,6 @@ pub const RECOMMENDED: Nanos = Nanos::seconds(300);
 pub const LEAST_SEEN: Nanos = Nanos::seconds(20);
 /// Rates that differ by less are held by one limit.
 pub const SAME_RATE: f64 = 0.03;
-/// Times without completions that take less of the time are single events, which the tolerance of a verdict allows.
-const OFTEN: f64 = 0.02;
 
 /// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
 pub const BATCHES: usize = 10;

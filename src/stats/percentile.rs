@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BATCHES, CONFIDENCE, bootstrap};
-use crate::hist::{Histogram, StoredHistogram, bucket, bucket_middle};
+use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};
 
 /// I/Os that must lie above a percentile before it is printed; effective ones, before it is printed without a mark.
@@ -62,14 +62,6 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a StoredHistogram>) -> His
         all.merge_sparse(second);
     }
     all
-}
-
-/// Mean latency of the I/Os that took less than a time, in nanoseconds.
-pub(super) fn mean_below(all: &Histogram, ns: f64) -> Option<f64> {
-    let below =
-        || all.nonzero().map(|(b, n)| (bucket_middle(b) as f64, n as f64)).filter(|(middle, _)| *middle < ns);
-    let ios: f64 = below().map(|(_, n)| n).sum();
-    (ios > 0.0).then(|| below().map(|(middle, n)| middle * n).sum::<f64>() / ios)
 }
 
 /// How many independent samples the run is worth for the share of samples above a limit. The limit may lie far from the percentile that is

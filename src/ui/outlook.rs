@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::codes;
 use crate::doubt::Doubt;
-use crate::doubts;
-use crate::judge;
+use crate::judge::{self, doubts};
 use crate::observe::KernelCounters;
 use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
 use crate::sample::Direction;

@@ -8,7 +8,7 @@ use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::record::{Record, ReportedStep, StepRecord};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::lapses::{Event, Lapse, LoadGrid};
+use crate::stats::lapses::{Event, LoadGrid};
 use crate::stats::steady;
 use crate::unit::{Bytes, Nanos};
 
@@ -239,24 +239,15 @@ fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
     curves
 }
 
-/// Stalls and brown-outs.
+/// Stalls.
 fn bands(series: &[&Series]) -> Vec<TimeBand> {
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let lapse = |e: Event| {
         let from = e.start_ns.as_seconds();
-        let kind = match e.lapse {
-            Lapse::Stall => "stall",
-            Lapse::BrownOut => "brown-out",
-            Lapse::SlowStart => "slow-start",
-        };
-        TimeBand {
-            kind,
-            from: bins::rounded(from),
-            to: bins::rounded(from + e.length_within(window).as_seconds()),
-        }
+        let to = from + e.length_within(window).as_seconds();
+        TimeBand { kind: "stall", from: bins::rounded(from), to: bins::rounded(to) }
     };
-    let lapses = LoadGrid::of(series.iter().copied()).events().into_iter().map(lapse);
-    lapses.take(MOST_BANDS).collect()
+    LoadGrid::of(series.iter().copied()).stalls().into_iter().map(lapse).take(MOST_BANDS).collect()
 }
 
 fn tail(all: &Histogram) -> TailCurve {

@@ -7,8 +7,8 @@ use super::svg_chart::{
     ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, keep_words_apart, latency, points,
     rate, rows,
 };
-use crate::diagnose;
 use crate::plan::{AxisOption, TrackedFigure};
+use crate::record::promise_direction;
 use crate::record::{DepthKnee, Record, SloAnswer, SuiteRounds, SweepAnswer, SweepPoint, TrialOutcome};
 use crate::report::course_text;
 use crate::report::suite_text::tracked;
@@ -77,7 +77,7 @@ pub(super) fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<SvgChart> {
 /// The promised rate at a block size.
 fn promised(record: &Record, sweep: &SweepAnswer, block: Bytes) -> Option<f64> {
     let promise = &record.judged_promise.as_ref()?.promise;
-    Some(promise.least(block, diagnose::direction(sweep.rw)?)?.iops)
+    Some(promise.least(block, promise_direction(sweep.rw)?)?.iops)
 }
 
 /// Latency against rate, as depth rises: three percentiles of one load, or the 99th of up to four.

@@ -4,7 +4,7 @@
 //! foreign text goes through the template's escaping, all data for the script through `for_script`, and a content security
 //! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
 //! The same Record gives the same page, byte for byte. Nothing here measures, and what is judged is asked of
-//! `verdict` and `diagnose`.
+//! `verdict` and `judge`.
 
 mod bins;
 mod charts;
@@ -37,7 +37,7 @@ use fleet_section::{FleetTable, MACHINE_HEADS};
 use grids::Grid;
 use sections::{DoubtCard, Fact, VerdictLine};
 use step_section::{LATENCY_HEADS, PageRow, StepSection};
-use verdict_section::{ClaimCard, Judged, Limits, UntestedCard};
+use verdict_section::{ClaimCard, FindingCard, Judged, UntestedCard};
 
 /// plotly.js as it stands in a page.
 pub static PLOTLY: LazyLock<String> = LazyLock::new(crate::shipped::plotly);
@@ -63,7 +63,7 @@ struct ReportPage<'a> {
     comparison: String,
     /// The answer of a course.
     course: Option<CourseSection>,
-    limits: Limits,
+    descriptions: Vec<FindingCard>,
     /// Figures of applications, beside their needs or in place of them.
     figures: Vec<FiguresTable>,
     heads: [&'static str; 8],
@@ -151,7 +151,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         course: course_section::of(record),
-        limits: verdict_section::limits(record, &found, record.answer.is_some()),
+        descriptions: verdict_section::descriptions(&found, record.answer.is_some()),
         figures: figures_tables(record),
         heads: LATENCY_HEADS,
         fleet: fleet_section::tables(record, verdict.as_ref()),

@@ -100,7 +100,7 @@ pub struct StepSection {
 }
 
 /// A step with all that belongs to it, and its charts' data.
-pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSection, StepCharts) {
+pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     let step = &record.steps[index];
     let id = format!("step-{}", index + 1);
     let mut charts = charts::of_step(&id, record, step);

@@ -1,14 +1,14 @@
-//! The top of the page: the verdict with a gauge for each claim, and the limits of each step.
+//! The top of the page: the verdict with a gauge for each claim, and what is seen in the samples.
 //!
-//! The verdict is asked of `verdict` and the findings of `diagnose`, so that the page is a function of the Record alone.
+//! The verdict is asked of `verdict` and the descriptions of `judge`, so that the page is a function of the Record alone.
 //! Nothing is decided here, and nothing escaped (the template does).
 
 use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
-use crate::diagnose;
 use crate::judge::{PromisedRates, figure};
 use crate::record::{
-    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, form, remarks,
+    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, form,
+    promise_direction, remarks,
 };
 use crate::report::headline;
 use crate::report::verdict_text::asks;
@@ -85,16 +85,6 @@ pub struct FindingCard {
     pub code: String,
 }
 
-/// The limits of the steps.
-pub struct Limits {
-    /// Limits that no doubt tells already.
-    pub findings: Vec<FindingCard>,
-    /// Findings about the test that no doubt tells already.
-    pub of_tests: Vec<FindingCard>,
-    /// Steps without a limit, with the words for it.
-    pub quiet: Vec<(String, String)>,
-}
-
 fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Pass => ("good", "M5.5 12.5l4.2 4.2L18.5 7.5"),
@@ -138,7 +128,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         PromisedRates::of(
             judged_promise,
             conditions.single_block()?,
-            diagnose::direction(conditions.pattern()?)?,
+            promise_direction(conditions.pattern()?)?,
         )
     });
     let rates = rates.filter(|_| c.need.is_none());
@@ -218,24 +208,10 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     }
 }
 
-/// The limits of each step and what is wrong with the test, without what a doubt tells already.
-pub fn limits(record: &Record, found: &[Diagnosis], together: bool) -> Limits {
-    let mut limits = Limits { findings: Vec::new(), of_tests: Vec::new(), quiet: Vec::new() };
-    for d in found {
-        let (tests, cards): (Vec<_>, Vec<_>) =
-            diagnose::told_limits(record, d).partition(|f| f.about_the_test());
-        if cards.is_empty() {
-            limits.quiet.push((d.step.clone(), d.without_limit("below")));
-        }
-        limits.findings.extend(cards.into_iter().map(finding_card));
-        limits.of_tests.extend(tests.into_iter().map(finding_card));
-    }
-    if together {
-        limits.quiet.clear();
-        limits.findings = of_many_steps(limits.findings);
-        limits.of_tests = of_many_steps(limits.of_tests);
-    }
-    limits
+/// What is seen in the samples of each step.
+pub fn descriptions(found: &[Diagnosis], together: bool) -> Vec<FindingCard> {
+    let cards = found.iter().flat_map(|d| &d.findings).map(finding_card).collect();
+    if together { of_many_steps(cards) } else { cards }
 }
 
 fn finding_card(f: &Finding) -> FindingCard {

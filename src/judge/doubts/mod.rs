@@ -4,19 +4,27 @@
 //! report of another tool says (`doubts_of_reports`). A fact that is not known raises no doubt, except doubts that say that it is not
 //! known.
 
+pub mod disk_counters;
 mod doubts_of_reports;
+mod generator_limited;
 mod interventions;
 mod measured;
+mod merges;
+mod other_traffic;
+mod own_cgroup_limit;
 mod ran_together;
+mod splits;
 
 use std::collections::HashSet;
 
-use crate::diagnose::Summary;
 use crate::doubt::Doubt;
 use crate::observe::KernelCounters;
-use crate::plan::Step;
-use crate::record::{Company, Conditions, Record, ReportProgram, ReportedStep, StepRecord, TargetRecord};
+use crate::plan::{EngineKind, Step};
+use crate::record::{
+    Company, Conditions, Record, ReportProgram, ReportedStep, StepFigures, StepRecord, TargetRecord,
+};
 
+pub use measured::SMALL_RANGE;
 pub use ran_together::of_report as of_runs_together;
 
 /// A step as the rules see it.
@@ -27,6 +35,8 @@ struct DoubtCase<'a> {
     published: bool,
     /// The measured step.
     step: &'a StepRecord,
+    /// The figures of the step.
+    figures: StepFigures,
     /// The report, where another tool measured.
     reported: Option<ReportOfStep<'a>>,
     /// The report breaks off.
@@ -50,10 +60,20 @@ struct ReportOfStep<'a> {
     /// The load.
     conditions: &'a Conditions,
     /// The figures.
-    summary: Summary,
+    summary: StepFigures,
 }
 
 impl DoubtCase<'_> {
+    /// The step ran on no device. The null engine and simulated devices run in a time of their own, which CPU time says nothing about.
+    fn is_simulated(&self) -> bool {
+        self.step.engine.get() == Some(EngineKind::Null) || self.plan.is_some_and(|p| p.simulate.is_some())
+    }
+
+    /// The host took so much CPU time that it matters.
+    fn cpu_was_stolen(&self) -> bool {
+        self.evidence.steal_share() > measured::STOLEN
+    }
+
     /// This step and the others of its stage.
     fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
         self.others.iter().copied().chain(self.plan.map(|plan| (plan, self.step)))
@@ -69,13 +89,18 @@ const RULES: &[DoubtRule] = &[
     measured::unfinished,
     measured::shared,
     measured::depth,
+    generator_limited::rule,
+    own_cgroup_limit::rule,
     measured::headroom,
     measured::little,
     measured::clock,
     measured::io_wq,
     measured::page_cache,
+    disk_counters::reads_missing_in_report,
     measured::buffered_writes,
-    measured::other_traffic,
+    other_traffic::rule,
+    splits::rule,
+    merges::rule,
     measured::open_loop,
     interventions::suspended,
     interventions::ended_early,
@@ -110,9 +135,11 @@ const RULES: &[DoubtRule] = &[
 /// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: whoever edits a figure can remove a
 /// doubt as well.
 pub fn look_for_edits(record: &mut Record) {
-    let found = edits(record);
+    let steps = record.steps.iter().filter(|step| step.reported.is_none());
+    let since = steps.flat_map(|step| by_rules(record, step, RULES_SINCE_STORED)).collect::<Vec<_>>();
+    let found = edits(record).into_iter().chain(since);
     let known = |doubt: &Doubt| record.doubts.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
-    let new: Vec<Doubt> = found.into_iter().filter(|doubt| !known(doubt)).collect();
+    let new: Vec<Doubt> = found.filter(|doubt| !known(doubt)).collect();
     record.doubts.extend(new);
 }
 
@@ -124,6 +151,10 @@ pub fn edits(record: &Record) -> Vec<Doubt> {
 /// Rules about figures of a stored Record that contradict each other.
 const RULES_OF_STORED: &[DoubtRule] =
     &[measured::figures_disagree, measured::short_blocks, doubts_of_reports::impossible];
+
+/// Rules whose doubts earlier versions told as findings, which their Records hold elsewhere or not at all.
+const RULES_SINCE_STORED: &[DoubtRule] =
+    &[generator_limited::rule, own_cgroup_limit::rule, other_traffic::rule];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
@@ -139,6 +170,7 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
     let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();
     let steps = record.steps.iter().filter(|_| !names.is_empty());
     let others = steps.filter(|s| s.name != step.name && names.contains(s.name.as_str()));
+    let figures = StepFigures::of(record, step);
     let case = DoubtCase {
         plan: record.plan_step(&step.name),
         published: record.asked.as_ref().is_some_and(|asked| asked.publishes(&step.name)),
@@ -147,8 +179,9 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
             program: record.report.as_ref().map(|r| r.program).unwrap_or_default(),
             report,
             conditions: &report.conditions,
-            summary: Summary::of(record, step),
+            summary: figures.clone(),
         }),
+        figures,
         partial: record.report.as_ref().is_some_and(|r| r.partial.is_some()),
         targets: record.targets_of(step),
         evidence: record.evidence(step),

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::{DoubtCase, ReportOfStep};
 use crate::codes;
-use crate::diagnose::{EMPTY, QUEUE_SETS_LATENCY};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::EngineKind;
 use crate::record::{
-    Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions_of_reports,
+    Known, QUEUE_SETS_LATENCY, ReportProgram, ReportedFigures, ReportedStep, TargetRecord,
+    contradictions_of_reports,
 };
 use crate::stats::little;
 use crate::unit::{Nanos, counted, grouped, significant, total};
@@ -28,6 +28,8 @@ const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
 /// promise.
 const SHORT_SHARE: f64 = 0.001;
 
+/// With less than this share of the requested depth in flight, the load came short of its own rate.
+const EMPTY: f64 = 0.5;
 /// Jobs that ran for less than this share of the window ended at different times; a tolerance of a promise is as much.
 const ALL_THE_TIME: f64 = 0.98;
 
@@ -270,7 +272,7 @@ pub(super) fn saturated(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// The amount of data ended the run, and not its time.
 pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let t = on_a_device(case).filter(|t| crate::diagnose::ended_by_size(t.report, t.conditions))?;
+    let t = on_a_device(case).filter(|t| crate::record::ended_by_size(t.report, t.conditions))?;
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();

@@ -1,11 +1,10 @@
 //! The figures of a run from the report of another tool.
 
-use super::most_parts;
-use super::summary::{DeviceCounts, DirectionCounts, DiskTime, Flushes, Summary};
-use crate::plan::Pattern;
-use crate::record::{
+use super::step_figures::{DeviceCounts, DirectionCounts, DiskTime, Flushes, StepFigures, most_parts};
+use super::{
     Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
 };
+use crate::plan::Pattern;
 use crate::sample::Direction;
 use crate::stats::little;
 use crate::unit::{self, Bytes, Nanos};
@@ -14,7 +13,7 @@ use crate::unit::{self, Bytes, Nanos};
 const WAITS_TO_SUBMIT: f64 = 0.5;
 
 /// The figures of a report, as far as the rules need them.
-pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
+pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures {
     let parts = reported.parts();
     let iops = reported.sum_of_rates(|f| f.iops.get());
     let latencies: Vec<(f64, &ReportedLatency)> =
@@ -35,7 +34,7 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
     let one = if let [(_, f)] = parts[..] { Some(f) } else { None };
     let pace = conditions.pace.as_ref();
     let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
-    Summary {
+    StepFigures {
         name: reported.name.clone(),
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
         random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
@@ -53,8 +52,6 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
         max: latencies.iter().map(|(_, l)| l.max).max(),
         percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
         bands: reported.bands.clone(),
-        cv_of_seconds: None,
-        period: None,
         range: range(reported, conditions),
         used_share: None,
         device: disk.map(|d| device(d, conditions)),
@@ -94,7 +91,6 @@ pub fn summary(reported: &ReportedStep, conditions: &Conditions) -> Summary {
             .map(|s| (s.count.get().map(|n| n as f64), &s.latency))
             .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: Some(l.max).filter(|max| max.0 > 0) }),
         samples: reported.spread_of_rate(),
-        over_chance: None,
         promised: None,
     }
 }

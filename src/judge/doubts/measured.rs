@@ -4,25 +4,30 @@
 //! Each rule says nothing where its evidence is missing. docs/method.md gives the reasons of the limits.
 
 use super::DoubtCase;
+use super::generator_limited::SATURATED;
 use crate::codes;
 use crate::device::Facts;
-use crate::diagnose::{SATURATED, SMALL_RANGE};
 use crate::doubt::{Doubt, Severity};
-use crate::plan::{EngineKind, FileState, Step};
-use crate::record::{Conditions, Spacing, StepRecord};
+use crate::plan::{EngineKind, FileState};
+use crate::record::{Conditions, ReportProgram, Spacing, StepFigures, StepRecord};
 use crate::sample::Direction;
-use crate::stats::LEAST_QUOTABLE;
 use crate::stats::little::{Little, MeasuredWindow};
+use crate::stats::{LEAST_QUOTABLE, RECOMMENDED};
 use crate::unit::{Bytes, Nanos, counted, grouped, significant, total};
 
 /// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
 const DEPTH_REACHED: f64 = 0.95;
 
 /// A share of CPU time that the host took, from which on it matters.
-const STOLEN: f64 = 0.01;
+pub(super) const STOLEN: f64 = 0.01;
 
 fn were(n: u64) -> &'static str {
     if n == 1 { "was" } else { "were" }
+}
+
+/// The step drove no device.
+pub(super) fn is_null(step: &StepRecord) -> bool {
+    is(step, EngineKind::Null)
 }
 
 fn is(step: &StepRecord, engine: EngineKind) -> bool {
@@ -51,7 +56,7 @@ pub(super) fn errors(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
     let first = step.errors.first.first()?;
     Some(Doubt::new(
-        Severity::Blocker,
+        Severity::Warning,
         codes::IO_ERRORS,
         format!(
             "{} I/O{} failed, the first one a {} of {} at offset {} of {}: {}",
@@ -126,8 +131,8 @@ pub(super) fn unfinished(case: &DoubtCase<'_>) -> Option<Doubt> {
     }
     (!found.is_empty()).then(|| {
         Doubt::new(
-            Severity::Blocker,
-            "device-hangs",
+            Severity::Warning,
+            codes::DEVICE_HANGS,
             found.join(", and "),
             "the device or its driver hangs, or a limit below it holds requests back for so long: look at the kernel log (dmesg), and do not \
              trust this target",
@@ -352,27 +357,6 @@ pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
     ))
 }
 
-/// The disk was written to during a step that only reads.
-pub(super) fn other_traffic(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let quiet = |(plan, step): (&Step, &StepRecord)| {
-        !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
-    };
-    if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
-        return None;
-    }
-    // A reading step writes nothing: whatever is written comes from elsewhere.
-    let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
-    let ours: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
-    (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
-        Doubt::new(
-            Severity::Warning,
-            codes::OTHER_TRAFFIC,
-            format!("{} were written to the disk during this reading step, not by volproof", Bytes(written)),
-            "something else uses the disk: stop it; without it the rate is this or more, and latencies are these or less",
-        )
-    })
-}
-
 /// A schedule was not kept, by the device (overload) or by the load threads.
 pub(super) fn open_loop(case: &DoubtCase<'_>) -> Option<Doubt> {
     let step = case.step;
@@ -408,8 +392,14 @@ pub(super) fn open_loop(case: &DoubtCase<'_>) -> Option<Doubt> {
     })
 }
 
+/// Ranges below this may lie in a cache of an elastic volume.
+pub const SMALL_RANGE: Bytes = Bytes::gib(32);
+
 /// The run is too short for a figure that is quoted.
 pub(super) fn length(case: &DoubtCase<'_>) -> Option<Doubt> {
+    if case.reported.is_some() {
+        return length_of_report(&case.figures);
+    }
     let (plan, step) = (case.plan?, case.step);
     let seconds = step.window_ns.as_seconds();
     let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
@@ -425,6 +415,19 @@ pub(super) fn length(case: &DoubtCase<'_>) -> Option<Doubt> {
             "to quote a figure, measure 300 s or more: --runtime 5m",
         )
     })
+}
+
+/// A report of too short a run. ioping tells the time of its requests, and pauses between them.
+fn length_of_report(s: &StepFigures) -> Option<Doubt> {
+    let seconds = significant(s.window.filter(|w| *w < LEAST_QUOTABLE)?.as_seconds());
+    let message = match s.program {
+        ReportProgram::Ioping => format!(
+            "the requests took {seconds} s in all, without the pauses between them: what happened in the pauses is not seen"
+        ),
+        _ => format!("{seconds} s were measured: bursts and cycles longer than that are not seen"),
+    };
+    let advice = format!("to quote a figure, measure {} s or more", RECOMMENDED.as_seconds());
+    Some(Doubt::new(Severity::Note, codes::SHORT_RUN, message, advice))
 }
 
 /// The files lie on another machine.
@@ -447,6 +450,9 @@ pub(super) fn network_filesystem(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// The load went over so little of the target that a cache may hold it.
 pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
+    if case.reported.is_some() {
+        return range_of_report(&case.figures);
+    }
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
     let least = targets.iter().min_by_key(|t| t.size_bytes)?;
     let target = least.size_bytes;
@@ -479,6 +485,19 @@ pub(super) fn range(case: &DoubtCase<'_>) -> Option<Doubt> {
     };
     (used < SMALL_RANGE && touched > used.0 / 2).then(|| {
         Doubt::new(severity, codes::SMALL_RANGE, format!("the load went over only {used}: {why}"), advice)
+    })
+}
+
+/// The load of a report went over a range that a cache may hold.
+fn range_of_report(s: &StepFigures) -> Option<Doubt> {
+    let (range, bytes) = (s.used_range(None)?, s.bytes?);
+    (range < SMALL_RANGE && bytes.0 > range.0 / 2).then(|| {
+        Doubt::new(
+            Severity::Note,
+            codes::SMALL_RANGE,
+            format!("the load moved {bytes} within only {range}: a cache on the way may hold part of it"),
+            "use a larger file, or the whole device",
+        )
     })
 }
 
