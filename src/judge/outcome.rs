@@ -198,10 +198,12 @@ impl Case<'_> {
     /// Whether each second delivered, as far as it is the volume's affair: a slow second counts only under a saturating load, a dead one
     /// under any.
     fn seconds_of_the_volume(&self) -> Vec<bool> {
-        let of_step = |s: &StepFacts| -> Vec<bool> {
-            if s.is_saturating { s.delivered.clone() } else { s.dead.iter().map(|dead| !dead).collect() }
-        };
-        self.steps.iter().flat_map(of_step).collect()
+        let saturating = self.steps.iter().filter(|s| s.is_saturating);
+        let delivered: Vec<bool> = saturating.flat_map(|s| s.delivered.iter().copied()).collect();
+        if delivered.is_empty() {
+            return self.steps.iter().flat_map(|s| s.dead.iter().map(|dead| !dead)).collect();
+        }
+        delivered
     }
 
     /// Share of dead seconds over all steps.

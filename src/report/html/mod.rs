@@ -133,7 +133,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let most = if record.answer.is_some() { 0 } else { MOST_SECTIONS };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..record.steps.len() {
-        let (mut section, of_step) = step_section::step(record, i, verdict.as_ref());
+        let (mut section, of_step) = step_section::step(record, i);
         rows.append(&mut section.rows);
         if i < most {
             steps.push(section);

@@ -7,7 +7,7 @@ use super::grids::{self, Grid};
 use super::sections::{Fact, fact, nanos};
 use crate::observe::CpuShare;
 use crate::plan::Step;
-use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, Verdict};
+use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
 use crate::report::text::together;
 use crate::report::ticket::fio_command;
 use crate::unit::{Nanos, grouped, mebibytes, micro, significant};
