@@ -4,7 +4,7 @@ use volproof::explain::{Explained, explained};
 use volproof::promise_options::PromiseOptions;
 use volproof::unit::Bytes;
 
-use super::{page_record, promised};
+use super::promised;
 
 pub fn of(text: &str) -> Vec<Explained> {
     explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap_or_else(|e| panic!("{e:#}"))
@@ -136,7 +136,7 @@ fn figures_that_cannot_be_are_named_and_left_out() {
     // A disk with such counters says nothing.
     let found = of(&ROW.replace(r#""read_ios":6000000"#, r#""read_ios":-6"#));
     // Without its first counter the disk is no disk.
-    assert_eq!(found[0].runs[0].diagnosis.find("reads-from-memory"), None);
+    assert!(found[0].runs[0].doubts.iter().all(|d| d.code != "reads-from-memory"));
     let found = of(&ROW.replace(r#""util":99.0"#, r#""util":"high""#));
     insta::assert_snapshot!(found[0].notes.join("\n"), @r#"disk vdb: util="high" cannot be, its counters are left out"#);
 }
@@ -216,61 +216,6 @@ fn text_names_them_with_their_place() {
     assert_eq!((run.figures.iops, run.figures.mean_ns), (Some(1000.0), None));
 }
 
-/// A run of ours of random reads, whose disk has one queue that keeps a CPU busy.
-fn on_one_queue(direct: bool, reached: bool) -> Vec<String> {
-    let mut record = page_record::record(20, 1);
-    record.plan.steps[0].rw = "randread".parse().unwrap();
-    record.plan.steps[0].direct = direct;
-    let step = &mut record.steps[0];
-    step.write = None;
-    step.targets[0].write = None;
-    step.targets[0].series.write = None;
-    step.evidence.queues[0].hardware_queues = 1;
-    step.evidence.queues[0].scheduler = Some("mq-deadline".into());
-    step.evidence.per_cpu[1].system = 0.97;
-    if !reached {
-        let disk = &mut step.evidence.disks[0];
-        disk.reads.iter_mut().for_each(|n| *n = 3);
-        disk.read_bytes.iter_mut().for_each(|n| *n = 12_288);
-        disk.writes.iter_mut().for_each(|n| *n = 0);
-        disk.written_bytes.iter_mut().for_each(|n| *n = 0);
-    }
-    let found = volproof::diagnose::of_record(&record).remove(0).findings;
-    found.into_iter().map(|f| f.code).collect()
-}
-
-#[test]
-fn what_never_reached_the_disk_is_not_limited_by_it() {
-    let names = |codes: &[String]| codes.iter().any(|c| c == "single-queue");
-    assert!(names(&on_one_queue(true, true)));
-    assert!(!names(&on_one_queue(false, false)), "{:?}", on_one_queue(false, false));
-    assert!(!names(&on_one_queue(true, false)));
-    // Another tool's run: its cache hits look like a queue or a depth of one.
-    let through = |direct: &str, ios: &str| {
-        let text = ROW
-            .replace(r#""direct":"1""#, &format!(r#""direct":"{direct}""#))
-            .replace(r#""ioengine":"libaio","iodepth":"32""#, r#""ioengine":"psync""#)
-            .replace(r#""mean":1600000.0"#, r#""mean":49000.0"#)
-            .replace(r#""min":210000"#, r#""min":1000"#)
-            .replace(r#""read_ios":6000000"#, &format!(r#""read_ios":{ios}"#));
-        of(&text).remove(0).runs.remove(0)
-    };
-    let found = |direct, ios| through(direct, ios).diagnosis.find("one-at-a-time").cloned();
-    assert_eq!((found("0", "12"), found("1", "12")), (None, None));
-    // Depth is nothing to an engine that blocks.
-    let alone = found("1", "6000000").unwrap();
-    insta::assert_snapshot!(alone.headline, @r#"One request at a time was asked for: the rate is what the latency allows."#);
-    assert!(
-        alone.advice.contains("more --numjobs") && !alone.advice.contains("raise --iodepth"),
-        "{}",
-        alone.advice
-    );
-    // Whoever is to show the rate is told a depth that can.
-    let commands: Vec<String> =
-        through("1", "6000000").better.into_iter().filter_map(|b| b.volproof).collect();
-    assert!(commands[0].contains("--iodepth 32") && commands[1].contains("--iodepth 1 "), "{commands:?}");
-}
-
 #[test]
 fn the_command_has_a_depth_that_can_reach_the_promise() {
     // 8 in flight at 1.60 ms each reach 5,000 IOPS; 20,000 need 32.
@@ -307,7 +252,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
         let path = std::path::Path::new("tests/fixtures/fio").join(name);
         let explained = explained(&path, &std::fs::read(&path).unwrap(), &PromiseOptions::default()).unwrap();
         let record = volproof::result_file::load(&path).unwrap();
-        let found = volproof::diagnose::of_record(&record);
+        let found = volproof::judge::shape::of_record(&record);
         let runs: Vec<_> = explained.iter().flat_map(|e| &e.runs).collect();
         assert_eq!(runs.len(), record.steps.len(), "{name}");
         let mut seen = 0;

@@ -8,7 +8,6 @@ mod fio_unsaid;
 mod flattering_loads;
 mod held_back;
 mod page_cache;
-mod proof;
 mod public_reports;
 mod recommended;
 mod runs;

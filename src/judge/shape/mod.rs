@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn each_shape_is_told_and_no_other() {
         assert_eq!(told((0..600).map(|i| 300 + noise(i)).collect()), [""; 0]);
-        let comb = |i: u64| if i % 5 == 0 { 500 + noise(i) } else { 0 };
+        let comb = |i: u64| if i.is_multiple_of(5) { 500 + noise(i) } else { 0 };
         assert_eq!(told((0..600).map(comb).collect()), ["throttle-comb"]);
         let stall = |i| if (200..230).contains(&i) { 0 } else { 300 + noise(i) };
         assert_eq!(told((0..600).map(stall).collect()), ["stall"]);
