@@ -287,6 +287,7 @@ impl CheckedRun {
 /// Work that has ended, one way or another.
 pub struct Ended {
     /// The Record of the run.
+            outcome: None,
     pub record: Record,
     /// Files that were made and stay.
     pub kept: Vec<PathBuf>,
