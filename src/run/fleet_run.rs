@@ -232,6 +232,7 @@ impl FleetMember<'_> {
             promise: Cow::Borrowed(promise),
             output,
             cross: None,
+            earlier: None,
             inputs: self.work.inputs.clone(),
         };
         let (job, judged_promise, used) = measurement.check_input()?;

@@ -212,7 +212,9 @@ impl Results {
         if patient_write::gave_up() {
             return Ok(Exit::Interrupted);
         }
-        Ok(if lost && exit == Exit::Done { Exit::RunFailed } else { exit })
+        // A verdict keeps its code.
+        let is_not_valid = exit == Exit::Invalid && record.outcome.is_none();
+        Ok(if lost && (exit == Exit::Done || is_not_valid) { Exit::RunFailed } else { exit })
     }
 
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.
