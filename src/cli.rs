@@ -251,6 +251,9 @@ pub struct RunArgs {
     /// The plan and its targets
     #[command(flatten)]
     pub what: PlanArgs,
+    /// Finish the interrupted run of this Record, with its plan, targets and promise; finished steps are kept
+    #[arg(long, value_name = "RECORD", help_heading = "Plan", conflicts_with_all = ["cross_check", "start_at"])]
+    pub resume: Option<PathBuf>,
 
     /// Set the kernel's knobs for the devices, and put them back; ab also measures what each knob does
     /// [default: on for block devices when root]

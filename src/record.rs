@@ -109,6 +109,10 @@ pub struct Record {
     pub started: Known<String>,
     /// How the run ended.
     pub state: State,
+    /// The one answer to all that the Record is held against: a promise, the needs of applications, the limit of a search, the checks of a
+    /// suite. `null` where nothing is judged, and where the run failed, was interrupted or is not valid. It is made anew whenever a file is read.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
     /// Start times of the interrupted runs whose finished steps this Record keeps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed_after: Vec<String>,

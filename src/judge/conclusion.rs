@@ -88,7 +88,6 @@ impl Conclusion {
 
 /// The exit code of every command that makes or judges this Record.
 pub fn exit(record: &Record) -> Exit {
-    let asks = || record.answer.as_ref().is_some_and(|answer| answer.outcome().is_some());
     match Conclusion::of(record) {
         // A promise that nothing tested is not decided.
         Conclusion::Judged(outcome) => Exit::of_outcome(outcome.unwrap_or(Outcome::Inconclusive)),
@@ -96,10 +95,10 @@ pub fn exit(record: &Record) -> Exit {
         // The sum of some machines shows nothing of the fleet.
         _ if record.fleet_blocker().is_some() => Exit::Invalid,
         // A pipeline must not take a device that answers nothing for a healthy one.
-        Conclusion::Failed(_) | Conclusion::MeasuredNothing => Exit::Failed,
+        Conclusion::Failed(_) | Conclusion::MeasuredNothing => Exit::RunFailed,
         Conclusion::Interrupted | Conclusion::CutOff => Exit::Interrupted,
-        // A question that asks for a yes or a no has neither here.
-        Conclusion::NotValid if asks() => Exit::Invalid,
-        Conclusion::NotValid | Conclusion::Measured => Exit::Done,
+        // A pipeline must not use figures that show nothing of the volume.
+        Conclusion::NotValid => Exit::Invalid,
+        Conclusion::Measured => Exit::Done,
     }
 }

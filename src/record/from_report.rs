@@ -42,6 +42,7 @@ impl Record {
             judged_promise: None,
             asked: None,
             verdict: None,
+            outcome: None,
             findings: None,
             lookup: Default::default(),
         }

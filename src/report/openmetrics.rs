@@ -8,7 +8,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use crate::doubt::Severity;
-use crate::judge::{self, Conclusion};
+use crate::judge;
 use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
 
@@ -71,8 +71,7 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
     // A course is judged by its answer.
     let is_judged = judged.is_some() || record.answer.as_ref().is_some_and(|a| a.outcome().is_some());
-    let stands = Conclusion::of(record).outcome();
-    let is = |o: Outcome| f64::from(u8::from(stands == Some(o)));
+    let is = |o: Outcome| f64::from(u8::from(record.outcome == Some(o)));
     let exit = is_judged.then(|| judge::exit(record));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = || judged.iter().flat_map(|v| &v.claims);

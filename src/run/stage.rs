@@ -373,7 +373,8 @@ impl Stage<'_> {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(e) => {
-                let exit = if matches!(e, EngineError::Panicked) { Exit::Failed } else { Exit::WrongInput };
+                let exit =
+                    if matches!(e, EngineError::Panicked) { Exit::RunFailed } else { Exit::WrongInput };
                 return self.failed(i, Failure::new(exit, e), stop);
             }
         };

@@ -96,6 +96,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             judge_simulated: false,
         }),
         verdict: None,
+        outcome: None,
         findings: None,
         lookup: Default::default(),
     }

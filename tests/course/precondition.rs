@@ -187,7 +187,7 @@ fn a_full_standard_output_costs_no_measurement() {
         .stdout(full);
     let out = cold.output().unwrap();
     let err = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.code() == Some(1) && err.contains("standard output"), "{err}");
+    assert!(out.status.code() == Some(7) && err.contains("standard output"), "{err}");
     assert_eq!(record(dir.path()).steps.len(), 2);
 }
 

@@ -37,7 +37,7 @@ fn promised() -> PromiseOptions {
 fn told(files: &[&str], promise: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
     let told = answer(&ExplainArgs { files, promise, json: false, needs: NeedsOption::default() }).unwrap();
-    assert!(told.exit != volproof::exit::Exit::Failed && told.refused.is_empty(), "{told:?}");
+    assert!(told.exit != volproof::exit::Exit::Fail && told.refused.is_empty(), "{told:?}");
     let text = told.text;
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");

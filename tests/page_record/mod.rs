@@ -266,6 +266,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         judged_promise: None,
         asked: None,
         verdict: None,
+        outcome: None,
         findings: None,
         rank: None,
         fleet: None,

@@ -35,6 +35,8 @@ pub(super) struct Running<'a> {
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
     pub(super) ready: Ready,
+    /// The preconditioning of the earlier run was lost with its test file: its steps are done again, and the measured ones are kept.
+    pub(super) preconditions_anew: bool,
     /// The size of the first target.
     pub(super) size: Option<Bytes>,
     pub(super) tuned: Option<crate::tune::Tuned>,
@@ -54,7 +56,8 @@ impl Running<'_> {
         // The later steps of a course are not known.
         let plan = &self.record.plan;
         let known = if plan.question.is_some() { plan.precondition_steps() } else { plan.steps.len() };
-        for number in 0..known {
+        let finished = if plan.question.is_some() { 0 } else { self.finished_steps() };
+        for number in finished.min(known)..known {
             let _ = self.headroom(number);
         }
         for target in surveyed {
@@ -103,8 +106,29 @@ impl Running<'_> {
             if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
+            self.keep_order();
         }
         Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
+    }
+
+    /// Steps that an earlier run has finished.
+    fn finished_steps(&self) -> usize {
+        self.options.earlier.as_ref().map_or(0, |earlier| earlier.steps.len())
+    }
+
+    /// Puts steps of a repeated preconditioning in front of the kept ones that the plan has behind them.
+    fn keep_order(&mut self) {
+        if !self.preconditions_anew {
+            return;
+        }
+        let Record { steps, plan, .. } = &mut self.record;
+        let place = |name: &str| plan.steps.iter().position(|step| step.name == name);
+        if steps.is_sorted_by_key(|step| place(&step.name)) {
+            return;
+        }
+        steps.sort_by_key(|step| place(&step.name));
+        seal(&mut self.record);
+        self.front.measured(&self.record);
     }
 
     /// The known stages, without those that an earlier run has finished: those of a fixed list, and the preconditioning of a course.
@@ -116,18 +140,22 @@ impl Running<'_> {
             plan.steps.truncate(plan.precondition_steps());
         }
         let mut begun = 0;
-        if let Some(earlier) = earlier {
+        if let Some(mut earlier) = earlier {
             if course {
                 plan.steps.extend(earlier.plan.steps.iter().skip(plan.steps.len()).cloned());
             }
             begun = earlier.steps.len();
+            if self.preconditions_anew {
+                earlier.forget_preconditioning();
+            }
             earlier.into_record(&mut self.record);
         }
+        let again = if self.preconditions_anew { self.record.plan.precondition_steps() } else { 0 };
         self.record
             .plan
             .stages()
             .into_iter()
-            .filter(|stage| stage.end > begun)
+            .filter(|stage| stage.end > begun || stage.end <= again)
             .collect::<Vec<_>>()
             .into_iter()
     }
