@@ -1,8 +1,10 @@
-//! Findings, verdict and answer of a Record: whoever writes one, or changes a step, a doubt or the promise of one, has them made here.
+//! Findings, verdict and answer of a Record, and the comparison of a report: whoever writes one, or changes a step, a doubt or the promise of
+//! one, has them made here.
 //!
-//! Decides nothing: the rules are those of [`diagnose`](crate::diagnose), [`verdict`] and [`course`]. The answer of a course follows from the
-//! findings, so that it is made after them.
+//! Decides nothing: the rules are those of [`diagnose`](crate::diagnose), [`verdict`], [`comparison`] and [`course`]. The answer of a course
+//! follows from the findings, so that it is made after them.
 
+use crate::comparison;
 use crate::course;
 use crate::record::Record;
 use crate::verdict;
@@ -10,6 +12,7 @@ use crate::verdict;
 /// Makes all of them anew, whatever the Record holds.
 pub fn seal(record: &mut Record) {
     verdict::judge(record);
+    record.compared = comparison::of_record(record);
     course::answer(record);
 }
 

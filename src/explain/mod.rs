@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::codes;
+use crate::comparison;
 use crate::course::suites;
 use crate::diagnose::{Summary, told_limits};
 use crate::doubt::Doubt;
@@ -23,7 +24,8 @@ use crate::exit::Exit;
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
-    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepRecord, Verdict,
+    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportComparison, ReportForm,
+    ReportedStep, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
 use crate::result_file::{
@@ -32,7 +34,6 @@ use crate::result_file::{
 use crate::stored_verdict;
 use crate::unit::counted;
 use crate::verdict;
-use crate::verdict::recommended_test::{self, Better, TestedLoad};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -77,7 +78,9 @@ pub struct Explained {
     pub cross_checks: Vec<CrossCheck>,
     /// The answer of a suite, a search or a sweep.
     pub answer: Option<CourseAnswer>,
-    /// The verdict, where something is promised.
+    /// A report beside what is promised or needed.
+    pub compared: Option<ReportComparison>,
+    /// The verdict on what volproof measured, where something is promised.
     pub verdict: Option<Verdict>,
     /// Why nothing was judged, where a promise or needs were named.
     pub not_judged: Option<String>,
@@ -115,8 +118,8 @@ pub struct RunExplained {
     pub caps: Vec<String>,
     /// Doubts about the test.
     pub doubts: Vec<Doubt>,
-    /// Better tests.
-    pub better: Vec<Better>,
+    /// The command of volproof that shows more than a report does.
+    pub command: Option<String>,
     /// Figures for programs and for the table.
     pub figures: RunFigures,
     /// The conditions of the run, as far as they are known.
@@ -246,7 +249,7 @@ fn explained_for(
             counted(more_reports, "more report"),
             counted(more_runs as u64, "run")
         ));
-        if last.verdict.is_some() {
+        if last.compared.is_some() {
             // What is not read decides nothing.
             last.exit = Exit::gravest([last.exit, Exit::Inconclusive]);
         }
@@ -312,6 +315,7 @@ fn of_record(
         notes: notes(&record, left),
         doubts: record.doubts.iter().filter(|w| w.step.is_none()).cloned().collect(),
         promise: record.judged_promise.as_ref().map(workings).unwrap_or_default(),
+        compared: record.compared,
         cross_checks: record.cross_checks,
         answer: record.answer,
         runs,
@@ -364,25 +368,19 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
     let conditions = record.conditions(step);
     let summary = Summary::of(record, step);
     let reported = step.reported.as_deref();
-    let promise = record.judged_promise.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
     let day = record.report.as_ref().and_then(|r| r.day());
     let caps = match (&record.judged_promise, diagnosis.find(codes::THROTTLE), reported) {
         (None, Some(_), Some(_)) => hint::caps(catalogue, &conditions, &summary, &diagnosis, day.as_deref()),
         _ => Vec::new(),
     };
-    let better = match reported {
-        Some(_) => recommended_test::better(&TestedLoad {
-            conditions: &conditions,
-            summary: &summary,
-            found: &diagnosis,
-            promise,
-        }),
-        // What volproof ran has its plan, and the verdict says what would decide.
-        None => Vec::new(),
-    };
+    // A comparison has the command of each figure, and what volproof ran has its plan.
+    let alone = reported.is_some() && record.compared.is_none();
+    let command = alone.then(|| comparison::for_rate(&conditions, &[])).flatten();
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
     let counted = reported.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
-    let (little, little_holds) = match reported.is_some_and(|t| t.rate_of_latency) {
+    // Figures that contradict each other show no law.
+    let no_law = |t: &ReportedStep| t.rate_of_latency || t.are_impossible() || !t.contradictions().is_empty();
+    let (little, little_holds) = match reported.is_some_and(no_law) {
         true => (None, None),
         false => sentences::little(&conditions, &summary, counted),
     };
@@ -401,7 +399,7 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
         diagnosis,
         caps,
         doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
-        better,
+        command,
         figures: figures(&summary),
         conditions,
     }

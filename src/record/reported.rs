@@ -151,6 +151,9 @@ pub struct ReportedFigures {
     /// How long it took.
     #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
     pub runtime: Known<Nanos>,
+    /// The intervals in which the true figures lie, by the digits that the tool prints; absent where they are exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub printed: Option<PrintedRanges>,
     /// I/Os that were cut short or dropped.
     #[serde(skip_serializing_if = "super::direction_summary::is_zero")]
     pub short_ios: u64,
@@ -169,6 +172,21 @@ pub struct ReportedFigures {
     /// How the rate in bytes spread over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_spread: Option<RateSpread>,
+}
+
+/// The lowest and the highest value that a tool prints as its figure does, in the unit of the figure; absent for an exact one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PrintedRanges {
+    /// Bytes moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<(f64, f64)>,
+    /// I/Os a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iops: Option<(f64, f64)>,
+    /// Bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<(f64, f64)>,
 }
 
 /// Flushes.
@@ -429,6 +447,18 @@ impl ReportedFigures {
     pub fn count(&self) -> f64 {
         let seconds = self.runtime.get().unwrap_or_default().as_seconds();
         self.ios.get().map_or(self.iops.get().unwrap_or(0.0) * seconds, |n| n as f64)
+    }
+
+    /// The interval of I/Os a second, by its digits.
+    pub fn iops_range(&self) -> Option<(f64, f64)> {
+        let value = self.iops.get()?;
+        Some(self.printed.and_then(|printed| printed.iops).unwrap_or((value, value)))
+    }
+
+    /// The interval of bytes a second, by its digits.
+    pub fn speed_range(&self) -> Option<(f64, f64)> {
+        let value = self.bytes_per_second.get()?;
+        Some(self.printed.and_then(|printed| printed.bytes_per_second).unwrap_or((value, value)))
     }
 
     /// The total latency, or that of completion where only that was taken; with its name.

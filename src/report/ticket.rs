@@ -2,7 +2,6 @@
 //!
 //! Plain text that can be pasted into a form. Only what failed is in it.
 
-use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::layout::wrap;
@@ -14,7 +13,7 @@ use crate::plan::Step;
 use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
 use crate::stats::lapses::Event;
 use crate::unit::{Nanos, counted, significant};
-use crate::verdict::{figure, proviso};
+use crate::verdict::figure;
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
@@ -29,8 +28,7 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out += "The volume below delivers less than its specification promises.\n\n";
     for (i, volume) in record.judged_promise.iter().flat_map(|c| &c.promise.volumes).enumerate() {
         let target = record.targets.get(i);
-        let of_report = || record.report.as_ref().and(record.steps.first()?.targets.get(i)).map(|t| &t.path);
-        let path = target.map(|t| &t.path).or_else(of_report).filter(|path| !path.as_os_str().is_empty());
+        let path = target.map(|t| &t.path).filter(|path| !path.as_os_str().is_empty());
         let place = path.map(|path| format!(", {}", path.display())).unwrap_or_default();
         let device = target.and_then(|t| t.facts.device());
         let serial = device.and_then(|d| d.serial.as_deref());
@@ -39,32 +37,22 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     }
     let instance = record.judged_promise.as_ref().and_then(|c| c.promise.instance.as_ref());
     out.extend(instance.map(|i| wrap("Instance  ", &i.name)));
-    if record.report.is_none() {
-        let e = &record.environment;
-        out += &wrap(
-            "Machine   ",
-            &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
-        );
-    }
+    let e = &record.environment;
+    out += &wrap(
+        "Machine   ",
+        &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
+    );
     out.extend(time(record).map(|t| wrap("Time      ", &t)));
-    let tool = match &record.report {
-        Some(report) => report.tool.clone(),
-        None => format!("volproof {}", record.volproof_version),
-    };
-    out += &wrap("Tool      ", &tool);
+    out += &wrap("Tool      ", &format!("volproof {}", record.volproof_version));
     for claim in failed {
         out += &of_claim(record, claim);
     }
     out
 }
 
-/// When the run began and ended, in UTC; a report may tell a moment without its zone.
+/// When the run began and ended, in UTC.
 fn time(record: &Record) -> Option<String> {
-    let told = record.started.as_ref()?;
-    let Ok(began) = told.parse::<Timestamp>() else {
-        let began: DateTime = told.parse().ok()?;
-        return Some(format!("from {} of the machine's clock", began.strftime("%Y-%m-%d %H:%M:%S")));
-    };
+    let began = record.started.as_ref()?.parse::<Timestamp>().ok()?;
     let last = record.steps.last()?;
     let of_step = last.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
     let seconds = i64::try_from(last.window_ns.0 / 1_000_000_000).ok()?;
@@ -98,7 +86,6 @@ fn of_claim(record: &Record, c: &Claim) -> String {
     let promised = c.delivered.iter().filter(|d| d.promised.is_some());
     out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
     out.extend(stops(c, step.window_ns).map(|told| wrap("Stops     ", &told)));
-    out.extend(proviso(record, &conditions, c.outcome).map(|told| wrap("Provided  ", &told)));
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
         out += &format!("With fio  {command}\n");

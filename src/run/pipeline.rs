@@ -250,6 +250,7 @@ impl CheckedRun {
             resumed_after: Vec::new(),
             judged_promise,
             asked: options.asked.clone(),
+            compared: None,
             verdict: None,
             findings: None,
             lookup: Default::default(),

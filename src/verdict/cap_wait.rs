@@ -17,10 +17,9 @@ use crate::unit::{Bytes, Nanos};
 /// Share of a limit at which I/Os do not wait for it.
 const BELOW_LIMIT: f64 = 0.5;
 
-/// Why a mean latency contains the wait for an IOPS limit, the rate that shows the latency without it, and the command for that.
+/// Why a mean latency contains the wait for an IOPS limit, and the command that shows the latency without it.
 pub(super) struct CapWait {
     pub(super) reason: String,
-    pub(super) rate: f64,
     pub(super) command: Option<String>,
 }
 
@@ -70,11 +69,11 @@ impl Judge<'_> {
             figure(Metric::Iops, rate),
             time.unwrap_or_default()
         );
-        let plan = self.record.plan_step(&self.step.name).filter(|_| self.step.reported.is_none());
+        let plan = self.record.plan_step(&self.step.name);
         let rate = below(rate.min(promised));
         let slower = |plan: &Step| Step { rate_iops: Some(rate), rate_bw: None, ..plan.clone() };
         let command = plan.map(|plan| reach::command(self.record, self.judged_promise, &slower(plan)));
-        Some(CapWait { reason, rate, command })
+        Some(CapWait { reason, command })
     }
 
     /// More in flight gave more, and the volume has no burst that the step with less in flight may have found used up.

@@ -4,10 +4,7 @@ use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::claim_terms::ClaimTerms;
 use super::flattered;
 use super::judged_window::{self, JudgedWindow};
-use super::overrun::stopped_past_the_end;
-use super::proviso::with_proviso;
 use super::reach::{self, Reach};
-use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
@@ -15,8 +12,8 @@ use crate::codes;
 use crate::diagnose::{self, Summary, bins, direction, load_without_promise};
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
-    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome,
-    Record, Report, StepRecord,
+    Claim, Conditions, Confidence, Diagnosis, JudgedPromise, LatencySummary, Metric, Outcome, Record,
+    StepRecord,
 };
 use crate::sample::{Direction, GRID, PER_SECOND};
 use crate::stats::lapses::LoadGrid;
@@ -48,8 +45,6 @@ pub struct Judge<'a> {
     pub whole: Option<&'a StepRecord>,
     /// The findings of the step.
     pub diagnosis: &'a Diagnosis,
-    /// Another run of the same report that was under way at the same time.
-    pub beside: Option<Neighbour<'a>>,
 }
 
 /// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
@@ -93,10 +88,7 @@ impl Judge<'_> {
             return None;
         }
         let rates = PromisedRates::of(self.judged_promise, block, d)?;
-        match &self.step.reported {
-            Some(reported) => self.rate_of_spread(reported, &rates),
-            None => self.rate_of_samples(&rates),
-        }
+        self.rate_of_samples(&rates)
     }
 
     /// The rate by its own samples, with their interval.
@@ -149,21 +141,14 @@ impl Judge<'_> {
         if !fits_latency(self.judged_promise, self.conditions, self.record.depth_per_target(self.step)) {
             return None;
         }
-        let claim = match &self.step.reported {
-            Some(reported) => self.latency_of_mean(reported, promised),
-            None => self.latency_of_samples(promised),
-        };
-        claim.map(|claim| self.unless_of_memory(claim))
+        self.latency_of_samples(promised).map(|claim| self.unless_of_memory(claim))
     }
 
     /// The claim, or INCONCLUSIVE where it is about writes that end in memory: the time of their flushes is not in their latency, unless the write itself
-    /// waits for its flush. A report does not tell which of both it is.
+    /// waits for its flush.
     fn unless_of_memory(&self, claim: Claim) -> Claim {
         let plan = self.record.plan_step(&self.step.name);
-        let by_report =
-            |report: &Report| report.program.times_contain_flushes() && self.conditions.each_write_waits();
-        let one_figure = plan.is_some_and(|plan| plan.sync.is_some())
-            || self.record.report.as_ref().is_some_and(by_report);
+        let one_figure = plan.is_some_and(|plan| plan.sync.is_some());
         if claim.outcome == Outcome::Invalid || self.conditions.direct.get() != Some(false) || one_figure {
             return claim;
         }
@@ -172,20 +157,20 @@ impl Judge<'_> {
             more_seconds: None,
             reason: "the page cache takes a write at the speed of memory, and the time of its flush is not in its latency: use direct I/O"
                 .into(),
-            command: self.direct_command(Shows::Latency),
+            command: self.direct_command(),
             ..claim
         }
     }
 
     /// The command that shows a figure with direct I/O.
-    fn direct_command(&self, shows: Shows) -> Option<String> {
-        match &self.step.reported {
-            Some(_) => self.better(shows),
-            None => {
-                let plan = self.record.plan_step(&self.step.name)?;
-                Some(reach::command(self.record, self.judged_promise, plan))
-            }
-        }
+    fn direct_command(&self) -> Option<String> {
+        let plan = self.record.plan_step(&self.step.name)?;
+        Some(reach::command(self.record, self.judged_promise, plan))
+    }
+
+    /// The figures of the step.
+    pub(super) fn summary(&self) -> Summary {
+        Summary::of(self.record, self.step)
     }
 
     /// The blocker of a load in whose place memory may have answered: code, message and advice. Doubts of stored Records may weigh less.
@@ -324,13 +309,10 @@ impl Judge<'_> {
         let others = blocker::traffic_of_others(self.diagnosis, &claim, summary.block);
         let mut all = own.chain(found).chain(others).chain(self.of_memory());
         if let Some((code, message, advice)) = all.find(|(code, ..)| !spared(code)) {
-            let command = match (&self.step.reported, code) {
-                // No other load is let through either.
-                (Some(_), codes::ABOVE_THE_DISK) => None,
-                (Some(_), _) => self.better(Shows::Rate),
-                (None, codes::BUFFERED | codes::BUFFERED_WRITES) => self.direct_command(Shows::Rate),
-                (None, codes::GENERATOR_LIMITED) => reach::more_jobs(self),
-                (None, _) => None,
+            let command = match code {
+                codes::BUFFERED | codes::BUFFERED_WRITES => self.direct_command(),
+                codes::GENERATOR_LIMITED => reach::more_jobs(self),
+                _ => None,
             };
             return invalid(code, blocker::reason(message, advice), command);
         }
@@ -339,15 +321,11 @@ impl Judge<'_> {
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }
-            None if passed => {
-                let stopped = || stopped_past_the_end(self.conditions, &summary);
-                let stopped = || stopped().map(|words| format!("the mean is met, but {words}"));
-                match flattered::reason(&summary, self.conditions, Some(self.sold())).or_else(stopped) {
-                    Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
-                    None => with_proviso(self.record, self.conditions, claim),
-                }
-            }
-            None => with_proviso(self.record, self.conditions, claim),
+            None if passed => match flattered::reason(&summary, self.conditions, Some(self.sold())) {
+                Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
+                None => claim,
+            },
+            None => claim,
         }
     }
 
@@ -372,37 +350,12 @@ impl Judge<'_> {
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
         }
-        if let Some(other) = self.beside {
-            let name = other.name;
-            why.push((
-                codes::RAN_TOGETHER,
-                match other.on_another_disk {
-                    true => format!(
-                        "it ran together with {name} on another disk: a limit of the instance for all its volumes may have held both"
-                    ),
-                    false => format!("it ran together with {name}, so its rate is a part of what the volume did"),
-                },
-                match other.on_another_disk {
-                    // One job over two disks has one rate for both, which says nothing of either.
-                    true => "run one job after another (stonewall)",
-                    false => "run one job after another (stonewall), or make them one job with numjobs",
-                },
-            ));
-        }
         let sold = self.sold();
         if let Some(range) = summary.range.filter(|range| range.0 as f64 > NAMED_SIZE * sold.0 as f64) {
             why.push((
                 "larger-than-named",
                 format!("the load went over {range}, and {sold} are named as the size of the volume"),
                 "name the size of the volume that was measured (--volume-size)",
-            ));
-        }
-        let hosts = self.step.reported.as_ref().map_or(0, |r| r.hosts.len());
-        if hosts > 1 && self.judged_promise.promise.volumes.len() == 1 {
-            why.push((
-                "several-hosts",
-                format!("{hosts} hosts ran it, and nothing tells whether they drove one volume or one each"),
-                "name the volumes of the other hosts with --with, or judge the report of one host",
             ));
         }
         let instances = self.record.fleet.as_ref().map_or(1, |fleet| fleet.instances());

@@ -25,9 +25,8 @@ impl Judge<'_> {
 
     /// The share of writes among the I/Os, or the one that was asked for where they are not told apart.
     fn write_share(&self) -> f64 {
-        let counts = |d: Direction| match &self.step.reported {
-            Some(reported) => reported.direction(d).map(|figures| figures.count()),
-            None => self.step.directions().find(|(of, _)| *of == d).map(|(_, summary)| summary.ios as f64),
+        let counts = |d: Direction| {
+            self.step.directions().find(|(of, _)| *of == d).map(|(_, summary)| summary.ios as f64)
         };
         let (reads, writes) = (counts(Direction::Read), counts(Direction::Write));
         match (reads.unwrap_or(0.0), writes.unwrap_or(0.0)) {

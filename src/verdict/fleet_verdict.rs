@@ -50,7 +50,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
         diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
     }
     let verdict = promise_to_judge(record).map(|_| {
-        let mut verdict = of(record, &found, claims_of(record, &record.steps, &found));
+        let mut verdict = of(record, claims_of(record, &record.steps, &found));
         // Also where nothing was measured.
         verdict.outcome = verdict.outcome.or(record.fleet_blocker().map(|_| Outcome::Invalid));
         // A command for one machine decides nothing about all of them.

@@ -5,14 +5,13 @@
 //! the step. At that size either the IOPS limit or the bytes limit binds, and only the one that binds is judged. The whole window is
 //! judged; see `judged_window`. A step that could not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured:
 //! its figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives
-//! the reasons; statistics are in [`crate::stats`]. FAIL of a step is decided in `judged_window`, of an application's need in `needs`, and of
-//! a report in `claims_of_reports`.
+//! the reasons; statistics are in [`crate::stats`]. FAIL of a step is decided in `judged_window`, of an application's need in `needs`. The
+//! report of another tool has no verdict: see `comparison`.
 
 mod blocker;
 mod cap_wait;
 mod claim;
 mod claim_terms;
-mod claims_of_reports;
 mod conclusion;
 mod each_target;
 mod excess;
@@ -22,13 +21,7 @@ mod fleet_verdict;
 mod judged_window;
 mod levels;
 mod needs;
-mod needs_of_reports;
-mod overrun;
-mod pass_of_reports;
-mod proviso;
 mod reach;
-mod reach_of_reports;
-pub mod recommended_test;
 mod remeasure;
 mod undecided;
 mod unjudged;
@@ -36,20 +29,20 @@ mod volume_class;
 
 use std::collections::{HashMap, HashSet};
 
-pub use claim::{PromisedRates, figure, figures};
+pub use claim::{PromisedRates, figure, figures, fits_latency, latency_promised};
+use claim_terms::ClaimTerms;
 pub use conclusion::{Conclusion, exit};
 pub use excess::question_of_excess;
 pub use needs::shares_by_hour;
-pub use proviso::proviso;
 pub use remeasure::runtime_to_decide;
 
+use crate::catalogue::volume_promise::AtBlock;
 use crate::codes;
 use crate::diagnose;
 use crate::fit::AskedFits;
 use crate::plan::Step;
 use crate::record::{
     Claim, Conditions, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
-    company,
 };
 use crate::unit::Nanos;
 
@@ -67,18 +60,19 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
         return fleet_verdict::of_fleet(record, fleet);
     }
     let found = diagnose::of_record(record);
-    let verdict = wants_verdict(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));
+    let verdict = wants_verdict(record).then(|| of(record, claims_of(record, &record.steps, &found)));
     (found, verdict)
 }
 
 /// The promise to judge.
 fn promise_to_judge(record: &Record) -> Option<&JudgedPromise> {
-    record.judged_promise.as_ref().filter(|_| record.tests_a_volume())
+    record.judged_promise.as_ref().filter(|_| record.tests_a_volume() && record.report.is_none())
 }
 
 /// A promise or the needs of applications are there to judge.
 fn wants_verdict(record: &Record) -> bool {
     record.tests_a_volume()
+        && record.report.is_none()
         && (record.judged_promise.is_some() || record.asked.as_ref().is_some_and(AskedFits::has_needs))
 }
 
@@ -101,7 +95,7 @@ pub(crate) fn judge_steps(record: &mut Record, first: usize) {
     if let Some(verdict) = &record.verdict {
         let known = verdict.claims.iter().chain(&verdict.beyond).cloned();
         let claims = known.chain(claims_of(record, &record.steps[first..], &found)).collect();
-        record.verdict = Some(of(record, &found, claims));
+        record.verdict = Some(of(record, claims));
     }
     record.findings.get_or_insert_default().extend(found.into_iter().flat_map(|d| d.findings));
 }
@@ -110,7 +104,6 @@ pub(crate) fn judge_steps(record: &mut Record, first: usize) {
 fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
-    let company = company(record);
     for step in steps.iter().filter(|step| !record.plan.is_precondition(&step.name)) {
         let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
         if let Some(asked) = &record.asked {
@@ -118,7 +111,6 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
         }
         if let Some(judged_promise) = promise_to_judge(record) {
             let conditions = record.conditions(step);
-            let beside = company.get(step.name.as_str()).copied();
             let judge = claim::Judge {
                 record,
                 judged_promise,
@@ -126,7 +118,6 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
                 step,
                 whole: None,
                 diagnosis,
-                beside,
             };
             claims.extend(judge.rate());
             claims.extend(judge.latency());
@@ -141,11 +132,27 @@ pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim,
     let judged_promise = record.judged_promise.as_ref()?;
     let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
     let (conditions, diagnosis) = (&conditions, &diagnosis);
-    let judge =
-        claim::Judge { record, judged_promise, conditions, step, whole: None, diagnosis, beside: None };
+    let judge = claim::Judge { record, judged_promise, conditions, step, whole: None, diagnosis };
     let why = || unjudged::reason(judged_promise, conditions, step);
     let is_lone = record.depth_per_target(step) == Some(1);
     Some(if is_lone { judge.latency() } else { judge.rate() }.ok_or_else(why))
+}
+
+/// The promise of a rate by both readings of the provider's unit, without tolerance: the one that asks least, and the one that asks most. Of the burst,
+/// where that is asked for.
+pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
+    let bytes = rates.metric() == Metric::Throughput;
+    let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
+    ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick).readings()
+}
+
+/// Why no rate is promised for a load, or why its rate is not known, in words.
+pub fn why_without_rate(
+    judged_promise: &JudgedPromise,
+    conditions: &Conditions,
+    step: &StepRecord,
+) -> String {
+    unjudged::reason(judged_promise, conditions, step)
 }
 
 /// The mean latency that is promised for a planned step, if its load is the one that the promise covers.
@@ -155,24 +162,22 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
     claim::latency_promised(judged_promise).filter(|_| covered)
 }
 
-/// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
-fn of(record: &Record, found: &[Diagnosis], claims: Vec<Claim>) -> Verdict {
+/// The verdict that claims come to.
+fn of(record: &Record, claims: Vec<Claim>) -> Verdict {
     let judged_promise = promise_to_judge(record);
-    let elsewhere = judged_promise.and_then(|promise| unjudged::other_disk(record, promise, &claims));
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) = without_side_claims(record, claims)
         .into_iter()
         .partition(|c| needs::is_beyond(record.asked.as_ref(), c));
-    let mut unanswered =
+    let unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
-    unanswered.extend(elsewhere);
     let outcome = outcome_of(record, &claims, &unanswered);
-    let mut untested = untested_metrics(record, found, &claims, outcome == Some(Outcome::Pass));
+    let mut untested = untested_metrics(record, &claims);
     untested.extend(unanswered);
     Verdict {
         outcome,
         against: against_all(record),
         tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
-        notes: notes(record, &claims, &untested),
+        notes: notes(record, &claims),
         claims,
         beyond,
         untested,
@@ -215,15 +220,12 @@ fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Opt
 }
 
 /// What is promised and no claim is about.
-fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], passed: bool) -> Vec<Untested> {
+fn untested_metrics(record: &Record, claims: &[Claim]) -> Vec<Untested> {
     let Some(judged_promise) = promise_to_judge(record) else { return Vec::new() };
     let mut untested: Vec<Untested> = Metric::PROMISED
         .into_iter()
         .filter(|m| claims.iter().filter(|c| is_of_promise(c)).all(|c| c.metric != *m))
-        .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, judged_promise, found, m, passed),
-            None => reach::untested(record, judged_promise, m),
-        })
+        .filter_map(|m| reach::untested(record, judged_promise, m))
         .collect();
     if claims.is_empty() && untested.is_empty() {
         untested.push(unjudged::first(record, judged_promise));
@@ -232,7 +234,7 @@ fn untested_metrics(record: &Record, found: &[Diagnosis], claims: &[Claim], pass
 }
 
 /// What a reader of the verdict has to know beside it.
-fn notes(record: &Record, claims: &[Claim], untested: &[Untested]) -> Vec<String> {
+fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
     let judged_promise = promise_to_judge(record);
     let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
     let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
@@ -240,18 +242,12 @@ fn notes(record: &Record, claims: &[Claim], untested: &[Untested]) -> Vec<String
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
-    let commands = claims.iter().map(|c| &c.command).chain(untested.iter().map(|u| &u.command)).flatten();
-    let lost = record.steps.iter().find_map(|step| {
-        let conditions = record.conditions(step);
-        commands.clone().find_map(|command| recommended_test::overwritten_by_diskspd(command, &conditions))
-    });
-    notes.extend(lost.map(|words| format!("the commands {words}")));
     notes
 }
 
 /// What a Record is held against: the promise of its volumes, and the needs of applications.
-fn against_all(record: &Record) -> String {
-    let volumes = promise_to_judge(record).map(against);
+pub fn against_all(record: &Record) -> String {
+    let volumes = record.judged_promise.as_ref().filter(|_| record.tests_a_volume()).map(against);
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
     let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and ")

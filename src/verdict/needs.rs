@@ -8,13 +8,10 @@ use super::claim_terms::ClaimTerms;
 use super::each_target::alone;
 use super::flattered;
 use super::judged_window::{self, JudgedWindow};
-use super::needs_of_reports;
-use super::overrun::stopped_past_the_end;
-use super::proviso::with_proviso;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
 use crate::codes;
-use crate::diagnose::{self, Summary};
+use crate::diagnose;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
@@ -55,11 +52,7 @@ pub(super) fn claims(
 ) -> Vec<Claim> {
     let case = |application, need| NeedCase { record, application, need, step, diagnosis };
     let all = asked.applications.iter().flat_map(|a| a.needs.iter().map(move |need| (a, need)));
-    let about = |need: &FitNeed| match &step.reported {
-        Some(reported) => needs_of_reports::is_about(need, reported),
-        None => need.step == step.name,
-    };
-    all.filter(|(_, need)| about(need)).filter_map(|(a, need)| case(a, need).claim()).collect()
+    all.filter(|(_, need)| need.step == step.name).filter_map(|(a, need)| case(a, need).claim()).collect()
 }
 
 /// Whether a claim is about a need of a higher grade than the application was asked for with.
@@ -68,31 +61,22 @@ pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
     asked.applications.iter().any(|a| a.scaled() == need.application && need.grade > a.grade)
 }
 
-/// The applications that have no answer. Of our own steps every need of the grade is to be answered. A report tells only some of them, and
-/// one answer is enough.
+/// The applications that have no answer: every need of the grade is to be answered.
 pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -> Vec<Untested> {
-    let of_report = record.report.is_some();
     let answered = |a: &AskedApplication, need: &FitNeed| {
         claims.iter().any(|c| {
             let same = |n: &JudgedNeed| n.application == a.scaled() && n.figure == need.figure.words();
-            c.need.as_ref().is_some_and(same) && (of_report || c.step == need.step)
+            c.need.as_ref().is_some_and(same) && c.step == need.step
         })
     };
     let of = |a: &AskedApplication| {
         let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
-        let mut open = needs().filter(|need| !answered(a, need));
-        let missing = open.clone().next()?;
+        let missing = needs().find(|need| !answered(a, need))?;
         let some = needs().any(|need| answered(a, need));
-        if of_report && some {
-            return None;
-        }
         let measured = record.steps.iter().any(|s| s.name == missing.step);
-        let reason = match (of_report, measured) {
-            (true, _) => open
-                .find_map(|need| needs_of_reports::lacking(record, need))
-                .unwrap_or_else(|| "no run of the report shows what it asks for".into()),
-            (false, true) => format!("{} has no {}", missing.step, missing.figure.words()),
-            (false, false) => format!("its load {} was not measured", missing.step),
+        let reason = match measured {
+            true => format!("{} has no {}", missing.step, missing.figure.words()),
+            false => format!("its load {} was not measured", missing.step),
         };
         Some(Untested {
             application: Some(if some { format!("a part of {}", a.title()) } else { a.title() }),
@@ -133,9 +117,6 @@ pub(super) fn notes(record: &Record, asked: &AskedFits) -> Vec<String> {
         }
         notes.extend(application.notes.iter().map(|note| format!("{lead}{note}")));
     }
-    if record.report.is_some() {
-        notes.push("the load is that of the report: `volproof fits APP` shows the published one".into());
-    }
     if asked.disturbed {
         notes.push("another load ran beside each step, as asked".into());
     }
@@ -147,12 +128,7 @@ impl NeedCase<'_> {
     /// The need against the step; nothing where the step has no such I/O.
     fn claim(&self) -> Option<Claim> {
         let limit = self.need.bound.value();
-        let (metric, finding, reasons) = match &self.step.reported {
-            Some(reported) => {
-                needs_of_reports::answer(self.need, reported, &Summary::of(self.record, self.step))?
-            }
-            None => self.measured(limit)?,
-        };
+        let (metric, finding, reasons) = self.measured(limit)?;
         let mut outcome = judged_window::outcome(finding.answer);
         let mut reason = reasons.join("; ");
         let mut more_seconds = finding.more_seconds;
@@ -164,12 +140,8 @@ impl NeedCase<'_> {
             reason = format!("the source asks for {}: this run was shorter", least.clock());
         }
         let stopped = || judged_window::stopped_at_the_end(&self.load().events(), self.step.window_ns);
-        let beyond = || {
-            let conditions = self.record.conditions(self.step);
-            stopped_past_the_end(&conditions, &Summary::of(self.record, self.step))
-        };
         if outcome == Outcome::Pass
-            && let Some(words) = stopped().or_else(beyond)
+            && let Some(words) = stopped()
         {
             outcome = Outcome::Inconclusive;
             more_seconds = Some(judged_window::AFTER_A_STOP);
@@ -259,34 +231,26 @@ impl NeedCase<'_> {
             }
             None => match volume_class::why_not_ssd(self.record, self.application) {
                 Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
-                None => match passed.then(|| self.undone(&claim)).flatten() {
+                None => match passed.then(|| self.undone()).flatten() {
                     Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
-                    // A flush ends on the volume, whatever the options.
-                    None if of_flushes => claim,
-                    None => with_proviso(self.record, &self.record.conditions(self.step), claim),
+                    None => claim,
                 },
             },
         }
     }
 
     /// Why a figure that keeps the need does not show that the volume keeps it.
-    fn undone(&self, claim: &Claim) -> Option<String> {
-        let (s, conditions) = (Summary::of(self.record, self.step), self.record.conditions(self.step));
+    fn undone(&self) -> Option<String> {
+        let conditions = self.record.conditions(self.step);
         // A log is written to a few blocks by the application itself, and each flush reaches the volume.
         let of_data = self.need.figure.direction != Some(Direction::Sync);
         let places = || flattered::by_places(&conditions).filter(|_| of_data);
-        let of_report = || {
-            let reported = self.step.reported.as_ref()?;
-            let small = || flattered::by_small_range(&s, &conditions, None).filter(|_| of_data);
-            small().or_else(|| needs_of_reports::undone(self.record, self.need, reported, &s, claim))
-        };
         let of_part = || volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data);
         volume_class::why_disk_is_hidden(self.record, self.step)
             .or_else(of_part)
             .or_else(|| self.only_together())
             .or_else(|| flattered::by_data(&conditions))
             .or_else(places)
-            .or_else(of_report)
     }
 
     /// Several volumes keep a need together, and one of them does not by itself.

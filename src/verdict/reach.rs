@@ -401,11 +401,6 @@ fn without_waiting(judge: &Judge<'_>, s: &Summary, own: Nanos, plenty: u64, deci
     }
 }
 
-/// The latency of the volume of a report, without what a throttle or a queue adds to its `own`.
-pub(super) fn latency_in_report(judge: &Judge<'_>, s: &Summary, own: Nanos, plenty: u64) -> Nanos {
-    without_waiting(judge, s, own, plenty, 0).latency
-}
-
 /// The step with enough in flight for a rate, and `least` of them, on as many threads as that takes.
 fn deeper(plan: &Step, rate: f64, own: Nanos, least: u64) -> Step {
     let wanted = (depth_needed(rate, own) * 3 / 2).max(FIRST_RUNG).max(least).next_power_of_two();

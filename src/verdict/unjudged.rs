@@ -1,12 +1,9 @@
 //! Why a step was held against no rate. A user who names a promise gets this reason, and never an empty answer.
 
-use std::collections::HashSet;
-use std::path::Path;
-
 use super::claim::PromisedRates;
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::diagnose::{direction, load_without_promise};
-use crate::record::{Claim, Conditions, JudgedPromise, Metric, Record, StepRecord, Untested, company};
+use crate::record::{Conditions, JudgedPromise, Metric, Record, StepRecord, Untested};
 
 /// Why the first step was held against no rate.
 pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
@@ -19,43 +16,6 @@ pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
         }
     };
     Untested { application: None, metric: metric.unwrap_or(Metric::Iops), reason, command: None }
-}
-
-/// The first run of a report that drove a disk of which no run was judged: what the others show says nothing of that disk. Where a run beside others
-/// does not tell its disk, it may be another one.
-pub(super) fn other_disk(
-    record: &Record,
-    judged_promise: &JudgedPromise,
-    claims: &[Claim],
-) -> Option<Untested> {
-    record.report.as_ref()?;
-    let beside = company(record);
-    let is_judged = |step: &StepRecord| claims.iter().any(|c| c.need.is_none() && c.step == step.name);
-    let (judged, rest): (Vec<&StepRecord>, Vec<&StepRecord>) =
-        record.steps.iter().filter(|step| step.moved()).partition(|step| is_judged(step));
-    let conditions: Vec<Conditions> = judged.iter().map(|step| record.conditions(step)).collect();
-    let known: HashSet<&Path> = conditions.iter().flat_map(Conditions::places).collect();
-    if judged.is_empty() {
-        return None;
-    }
-    rest.into_iter().find_map(|step| {
-        let conditions = record.conditions(step);
-        let own = conditions.places();
-        let elsewhere = match own.is_empty() {
-            true => beside.contains_key(step.name.as_str()),
-            false => own.iter().any(|place| !known.contains(place)),
-        };
-        elsewhere.then(|| Untested {
-            application: None,
-            metric: nearest(judged_promise, &conditions).unwrap_or(Metric::Iops),
-            reason: format!(
-                "{} may have driven another volume than the runs that were judged: {}",
-                step.name,
-                reason(judged_promise, &conditions, step)
-            ),
-            command: None,
-        })
-    })
 }
 
 /// The quantity that binds at the block size of the step, as for reads where it does not say whether it read or wrote.

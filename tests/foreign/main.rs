@@ -7,7 +7,6 @@ mod apart;
 mod commands;
 mod figures;
 mod ioping_lists;
-mod judged;
 mod parts;
 mod told;
 
