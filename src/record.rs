@@ -72,7 +72,7 @@ pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
-    Band, LeftOut, PrintedRanges, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
+    Band, PrintedRanges, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};

@@ -23,6 +23,9 @@ pub fn for_rate(c: &Conditions, promise: &[String]) -> Option<String> {
     if jobs > 1 {
         words.push(format!("--numjobs {jobs}"));
     }
+    // A promise of a rate is one without flushes.
+    let flushes = c.fsync.get().filter(|every| *every > 0 && promise.is_empty() && step.rw.changes_data());
+    words.extend(flushes.map(|every| format!("--fsync {every}")));
     Some(finish(words, promise))
 }
 

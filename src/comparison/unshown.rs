@@ -26,7 +26,8 @@ impl ComparedStep<'_> {
             self.blocks(),
             self.data(),
             self.company(),
-            self.simulated(),
+            self.left_out(),
+            self.on_windows(),
         ];
         all.into_iter().flatten().collect()
     }
@@ -124,8 +125,14 @@ impl ComparedStep<'_> {
         (hosts > 1).then(|| format!("Whether the {hosts} hosts drove one volume or one each."))
     }
 
-    fn simulated(&self) -> Option<String> {
-        self.reported.simulated.then(|| "Any volume: the device was simulated.".into())
+    fn on_windows(&self) -> Option<String> {
+        let words = "More than this on Windows: attach the volume to a Linux machine, where volproof runs.";
+        self.conditions.on_windows().then(|| words.into())
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let words = self.reported.left_out.as_ref()?;
+        Some(format!("What the figures leave out: {words}."))
     }
 }
 

@@ -374,16 +374,18 @@ fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis, catalogue: 
         _ => Vec::new(),
     };
     // A comparison has the command of each figure, and what volproof ran has its plan.
-    let alone = reported.is_some() && record.compared.is_none();
+    let alone = reported.is_some() && record.compared.is_none() && !conditions.on_windows();
     let command = alone.then(|| comparison::for_rate(&conditions, &[])).flatten();
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
     let counted = reported.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
-    // Figures that contradict each other show no law.
-    let no_law = |t: &ReportedStep| t.rate_of_latency || t.are_impossible() || !t.contradictions().is_empty();
-    let (little, little_holds) = match reported.is_some_and(no_law) {
+    let (little, little_holds) = match reported.is_some_and(|t| t.rate_of_latency) {
         true => (None, None),
         false => sentences::little(&conditions, &summary, counted),
     };
+    // Figures that contradict each other show no law.
+    let contradict = |t: &ReportedStep| t.are_impossible() || !t.contradictions().is_empty();
+    let holds_by_chance = little_holds == Some(true) && reported.is_some_and(contradict);
+    let (little, little_holds) = if holds_by_chance { (None, None) } else { (little, little_holds) };
     let applications = record.asked.iter().flat_map(|asked| &asked.applications);
     let asks_for_etcd = applications.into_iter().any(|application| application.id == "etcd");
     RunExplained {

@@ -225,7 +225,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Conditions;
+    use crate::record::{Conditions, PrintedRanges};
 
     fn latency(min: u64, mean: f64, max: u64, shares: &[(&str, u64)]) -> ReportedLatency {
         ReportedLatency {
@@ -256,6 +256,51 @@ mod tests {
         );
         // fio's histogram ends, and the latencies do not.
         assert_eq!(latency(1, 41e9, 60_000_000_000, &[("50", 17_112_760_320)]).contradiction(), None);
+    }
+
+    #[test]
+    fn a_total_that_is_shorter_than_its_part_is_a_contradiction() {
+        let of = |mean: f64, half: u64| {
+            let figures = ReportedFigures {
+                total: Some(latency(30_000, mean, 0, &[])),
+                completion: Some(latency(0, 0.0, 0, &[("50", half)])),
+                ..ReportedFigures::default()
+            };
+            figures.total_below_its_part()
+        };
+        assert_eq!(of(59_000.0, 58_000), None);
+        let part = latency(20_000, 0.0, 0, &[("1", 5_000_000_000), ("50", 5_540_000_000)]);
+        let figures = ReportedFigures {
+            total: Some(latency(30_000, 59_000.0, 0, &[])),
+            completion: Some(part),
+            ..ReportedFigures::default()
+        };
+        let told = figures.total_below_its_part().unwrap();
+        assert!(
+            told.contains("a mean lat of 59.0 us cannot be where the percentiles of clat leave 2.45 s"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn figures_differ_only_where_their_digits_do() {
+        // 3,067 I/Os of 4 KiB a second are 11.98 MiB/s, which fio 3.1 prints as 11.0 MiB/s.
+        let run = |range: (f64, f64)| {
+            let figures = ReportedFigures {
+                bytes: Bytes(3067 * 60 * 4096),
+                ios: (3067 * 60).into(),
+                iops: 3067.0.into(),
+                bytes_per_second: (11.0 * 1_048_576.0).into(),
+                runtime: Nanos::seconds(60).into(),
+                printed: Some(PrintedRanges { bytes_per_second: Some(range), ..PrintedRanges::default() }),
+                ..ReportedFigures::default()
+            };
+            let conditions = Conditions { block: (Bytes(4096), Bytes(4096)).into(), ..Conditions::default() };
+            ReportedStep { conditions, read: Some(figures), ..ReportedStep::default() }.contradictions()
+        };
+        let mib = |from: f64, to: f64| (from * 1_048_576.0, to * 1_048_576.0);
+        assert_eq!(run(mib(11.0, 12.0)), [""; 0], "3.1 loses the carry");
+        assert_eq!(run(mib(10.95, 11.05)).len(), 2, "3.26 rounds");
     }
 
     #[test]

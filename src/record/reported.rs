@@ -14,8 +14,6 @@ use crate::unit::{Bytes, Nanos};
 
 /// Directions of one run whose times differ by less than this ran for the same time.
 const EVEN: f64 = 0.98;
-/// With this mean number of I/Os in a sample, fewer than one sample in a thousand is empty by chance.
-const FILLED: f64 = 8.0;
 /// Text rounds bytes to three digits.
 const ROUNDED: f64 = 0.01;
 
@@ -64,9 +62,9 @@ pub struct ReportedStep {
     /// Share of its time for which the busiest CPU of the machine had work, 0 to 1, whoever gave it.
     #[serde(rename = "busiest_cpu_share", skip_serializing_if = "Option::is_none")]
     pub busiest_cpu: Option<f64>,
-    /// Requests that the tool left out of its figures, beyond those of a warm-up.
+    /// Requests that the tool left out of its figures, beyond those of a warm-up, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<String>,
     /// Reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReportedFigures>,
@@ -108,18 +106,6 @@ pub struct ReportedHost {
     /// Mean latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub mean_ns: Known<f64>,
-}
-
-/// Requests that a tool left out of its figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LeftOut {
-    /// Which, in words.
-    pub words: String,
-    /// Slow ones may be among them: the figures may be better than the volume.
-    pub slow: bool,
-    /// Quick ones may be among them: the figures may be worse than the volume.
-    pub quick: bool,
 }
 
 /// How a run failed.
@@ -384,22 +370,6 @@ impl ReportedStep {
         }
         let rate = self.sum_of_rates(|f| f.bytes_per_second.get())?;
         Some((deviation / rate, samples)).filter(|_| samples > 1)
-    }
-
-    /// Share of the time in which some direction has no sample of its rate: fio takes none where nothing completed, so that the mean of the
-    /// samples exceeds the rate by that share. None where samples hold so few I/Os that some have none by chance.
-    pub fn unsampled_share(&self) -> Option<f64> {
-        let share = |f: &ReportedFigures| {
-            let spread = f.rate_spread.as_ref()?;
-            let filled = f.count() >= FILLED * spread.samples.get()? as f64;
-            Some(1.0 - f.bytes_per_second.get()? / spread.mean).filter(|_| filled)
-        };
-        self.parts().iter().filter_map(|(_, f)| share(f)).max_by(f64::total_cmp)
-    }
-
-    /// A direction tells how its rate spread.
-    pub fn tells_spread(&self) -> bool {
-        self.parts().iter().any(|(_, f)| f.rate_spread.is_some())
     }
 
     /// Flushes with their latencies.

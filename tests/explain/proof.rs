@@ -156,36 +156,6 @@ fn counters_of_a_report_prove_no_merges() {
 }
 
 #[test]
-fn t4_a_report_far_above_the_promise_asks_for_the_type() {
-    let row = |iops: u64| {
-        format!(
-            r#"{{"fio version":"fio-3.36","jobs":[{{"jobname":"a","groupid":0,"error":0,"elapsed":301,
-            "job options":{{"rw":"randread","bs":"4k","direct":"1","ioengine":"libaio","iodepth":"64","filename":"/dev/vdb"}},
-            "read":{{"io_bytes":{},"bw_bytes":{},"iops":{iops}.0,"runtime":300000,"total_ios":{},
-            "lat_ns":{{"min":100000,"max":9000000,"mean":{},"stddev":1000.0,"N":{}}}}}}}]}}"#,
-            iops * 300 * 4096,
-            iops * 4096,
-            iops * 300,
-            64e9 / iops as f64,
-            iops * 300,
-        )
-    };
-    let claim = |iops: u64| {
-        let text = row(iops);
-        let found = explained("x".as_ref(), text.as_bytes(), &promised()).unwrap().remove(0);
-        let claim = found.verdict.unwrap().claims.remove(0);
-        (claim.outcome.name(), claim.reason)
-    };
-    let (outcome, reason) = claim(20_000);
-    assert!(
-        outcome == "INCONCLUSIVE" && reason.contains("does not tell how the rate spread"),
-        "{outcome} {reason}"
-    );
-    let (outcome, reason) = claim(50_000);
-    assert!(outcome == "INCONCLUSIVE" && reason.contains("right type"), "{outcome} {reason}");
-}
-
-#[test]
 fn t12_an_untested_throughput_is_told_of_the_blocks_that_ran() {
     let untested = |change: fn(&mut Record)| {
         let mut record = page_record::record(20, 1);

@@ -5,6 +5,7 @@
 
 mod apart;
 mod commands;
+mod compared;
 mod figures;
 mod ioping_lists;
 mod parts;
