@@ -4,6 +4,7 @@
 //! ([`Series`](crate::sample::Series)) are kept beside the summaries, so that any statistic can be computed again.
 
 mod accounting;
+mod compared;
 mod conditions;
 pub mod contradictions_of_reports;
 mod course_answer;
@@ -53,6 +54,7 @@ use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
+pub use compared::{Compared, ComparedWord, IntervalBasis, ReportComparison};
 pub use conditions::{Conditions, DrainedQueue, Pace};
 pub use course_answer::{
     AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
@@ -75,7 +77,7 @@ pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
-    Band, LeftOut, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
+    Band, PrintedRanges, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
@@ -159,7 +161,10 @@ pub struct Record {
     /// The applications whose needs the run is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedFits>,
-    /// Whether the promise was kept, and the needs are met; absent where none was named.
+    /// The report of another tool beside the promise or the needs; absent for what volproof measured, which has a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<ReportComparison>,
+    /// Whether the promise was kept, and the needs are met; absent where none was named, and for the report of another tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The limits of each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.

@@ -1,8 +1,10 @@
-//! Findings, verdict, answer and outcome of a Record: whoever writes one, or changes a step, a doubt or the promise of one, has them made here.
+//! Descriptions, verdict, answer and outcome of a Record, and the comparison of a report: whoever writes one, or changes a step, a doubt or the
+//! promise of one, has them made here.
 //!
-//! The rules are those of [`judge`](crate::judge), [`verdict`] and [`course`]. The answer of a course follows from the doubts and the verdict, so
+//! The rules are those of [`judge`](crate::judge), [`comparison`] and [`course`]. The answer of a course follows from the doubts and the verdict, so
 //! that it is made after them.
 
+use crate::comparison;
 use crate::course;
 use crate::judge;
 use crate::record::Record;
@@ -10,6 +12,7 @@ use crate::record::Record;
 /// Makes all of them anew, whatever the Record holds.
 pub fn seal(record: &mut Record) {
     judge::judge(record);
+    record.compared = comparison::of_record(record);
     course::answer(record);
     conclude(record);
 }

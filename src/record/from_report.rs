@@ -41,6 +41,7 @@ impl Record {
             doubts: Vec::new(),
             judged_promise: None,
             asked: None,
+            compared: None,
             verdict: None,
             outcome: None,
             findings: None,

@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
+use super::compared_text;
 use super::text::grouped_doubts;
 use crate::codes;
 use crate::doubt::{Doubt, Severity};
@@ -38,11 +39,19 @@ impl Headline {
         let judged = judge::judged(record).1;
         let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
+        let compared = record.compared.as_ref().map(compared_text::against);
         Headline {
             outcome,
             word: conclusion.word(),
-            sentence: judged.as_ref().map_or_else(|| measured(record), |v| answer(record, v)),
-            against: judged.as_ref().map(against).or_else(|| against_of_suite(record)).unwrap_or_default(),
+            sentence: match (&record.compared, &judged) {
+                (Some(compared), _) => compared_text::sentence(compared),
+                (None, Some(verdict)) => answer(record, verdict),
+                (None, None) => measured(record),
+            },
+            against: compared
+                .or_else(|| judged.as_ref().map(against))
+                .or_else(|| against_of_suite(record))
+                .unwrap_or_default(),
             ended: ended(record, &conclusion, outcome),
             undecided: judged
                 .as_ref()

@@ -1,6 +1,7 @@
 //! Results as text, JSON and pages. Nothing here computes a result.
 
 pub mod check_text;
+pub mod compared_text;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod csv;

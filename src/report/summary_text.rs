@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::compared_text;
 use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline, gravest};
@@ -58,8 +59,10 @@ pub fn summary(record: &Record) -> String {
         out += &table;
         out += &fleet_text::text(record, verdict.as_ref());
         let answers = fit_text::answers(record, verdict.as_ref());
-        exempt += answers.lines().count();
+        let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
+        exempt += answers.lines().count() + compared.lines().count();
         out += &answers;
+        out += &compared;
     }
     let mut left = Vec::new();
     let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);

@@ -286,6 +286,7 @@ impl CheckedRun {
             resumed_after: Vec::new(),
             judged_promise,
             asked: options.asked.clone(),
+            compared: None,
             verdict: None,
             outcome: None,
             findings: None,

@@ -265,6 +265,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         together: Vec::new(),
         judged_promise: None,
         asked: None,
+        compared: None,
         verdict: None,
         outcome: None,
         findings: None,
