@@ -185,7 +185,7 @@ pub fn of_part(record: &Record, part: &StepRecord, whole: &StepRecord) -> Diagno
 }
 
 fn of_summary(record: &Record, step: &StepRecord, summary: Summary) -> Diagnosis {
-    if record.plan.is_precondition(&step.name) {
+    if record.plan.is_precondition(&step.name) || record.plan.is_touch(&step.name) {
         return Diagnosis { step: step.name.clone(), findings: Vec::new() };
     }
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
