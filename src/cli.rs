@@ -63,7 +63,7 @@ pub enum CliCommand {
     /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
     #[command(after_help = examples::SUITE)]
     Suite(Box<SuiteArgs>),
-    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks twice
+    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks and reads them again
     #[command(after_help = examples::COLD)]
     Cold(Box<ColdArgs>),
     /// Run the loads that applications publish, and say for which of them the volume is good enough

@@ -435,7 +435,8 @@ impl Record {
         let by_question = self.plan.question.as_ref().is_some_and(|question| match question {
             Question::Sweep(_) => false,
             Question::Slo(search) => search.judge_simulated,
-            Question::Suite(suite) => suite.judge_simulated,
+            // The answer of a suite is headed SIMULATED.
+            Question::Suite(_) => true,
         });
         by_question
             || self.judged_promise.as_ref().is_some_and(|promise| promise.judge_simulated)

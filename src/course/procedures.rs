@@ -144,7 +144,6 @@ pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Re
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
-        judge_simulated: false,
     })
 }
 

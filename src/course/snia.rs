@@ -104,7 +104,6 @@ pub(super) fn suite(test: SniaTest, base: &Step, part: Bytes, smallest: Bytes, g
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
-        judge_simulated: false,
     }
 }
 

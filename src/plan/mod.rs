@@ -44,7 +44,7 @@ pub use simulated::{Simulated, Uneven};
 pub use slo_search::{ResponseFigure, SloSearch};
 pub use start::Start;
 pub use step::Step;
-pub use suite::{Phase, ReferenceLatency, Suite, Tracked, TrackedFigure};
+pub use suite::{Phase, ReferenceLatency, Suite, TOUCH, Tracked, TrackedFigure};
 pub use suite_name::{SniaTest, SuiteName};
 pub use workload::{
     Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,

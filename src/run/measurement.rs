@@ -114,9 +114,9 @@ impl Measurement<'_> {
     /// A plan, target or promise that cannot be used; nothing was begun.
     pub fn check_input(&self) -> Result<(CheckedRun, Option<JudgedPromise>, UsedFiles), Failure> {
         let promise = &self.promise;
-        // Applications, suites and searches have criteria of their own.
-        let has_criteria = self.options.asked.is_some()
-            || matches!(self.plan.question, Some(Question::Suite(_) | Question::Slo(_)));
+        // Applications and searches have criteria of their own. Suites judge simulated devices unasked.
+        let has_criteria =
+            self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Slo(_)));
         if promise.kind.is_none()
             && (promise.tolerance.is_some()
                 || promise.min_share.is_some()

@@ -145,6 +145,7 @@ pub fn run(
         engine: p.engine,
         paths: setting.ready.paths_of(plan, p.step),
         targets: p.targets.len(),
+        is_touch: plan.is_touch(&p.step.name),
     };
     front.ui().stage(prepared.iter().enumerate().map(staged).collect(), total, after);
     setting.continued.store(false, Ordering::Relaxed);

@@ -166,6 +166,7 @@ fn run(record: &Record, stage: std::ops::Range<usize>) -> LiveRun {
         engine: EngineKind::IoUring,
         paths: record.targets.iter().map(|t| t.path.clone()).collect(),
         targets: record.targets.len(),
+        is_touch: false,
     };
     let total = Some(Nanos::seconds(65));
     run.take(LiveNews::Stage { steps: stage.map(staged).collect(), total, after: Some(Nanos::seconds(130)) });

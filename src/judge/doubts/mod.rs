@@ -132,6 +132,17 @@ const RULES: &[DoubtRule] = &[
     doubts_of_reports::short_ios,
 ];
 
+/// Rules about a small group of blocks that is held against the group beside it: what disturbs one disturbs the other, so that these regard
+/// only reads that failed or did not reach the volume, and what the user did.
+const RULES_OF_TOUCHES: &[DoubtRule] = &[
+    measured::errors,
+    measured::short_blocks,
+    measured::unfinished,
+    measured::page_cache,
+    interventions::suspended,
+    interventions::ended_early,
+];
+
 /// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: whoever edits a figure can remove a
 /// doubt as well.
 pub fn look_for_edits(record: &mut Record) {
@@ -158,7 +169,8 @@ const RULES_SINCE_STORED: &[DoubtRule] =
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
-    by_rules(record, step, RULES)
+    let rules = if record.plan.is_touch(&step.name) { RULES_OF_TOUCHES } else { RULES };
+    by_rules(record, step, rules)
 }
 
 fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doubt> {
