@@ -49,7 +49,8 @@ const DETECTORS: [Detector; 5] =
 
 /// What is seen in the samples of a step; nothing of a report, which has none, nor of a precondition.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Finding> {
-    if step.reported.is_some() || record.plan.is_precondition(&step.name) {
+    let is_part = record.plan.is_precondition(&step.name) || record.plan.is_touch(&step.name);
+    if step.reported.is_some() || is_part {
         return Vec::new();
     }
     let samples = StepSamples::of(step);
