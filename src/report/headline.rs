@@ -3,8 +3,7 @@
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
 use super::text::grouped_doubts;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{
     Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
     State, StepRecord, Verdict,
@@ -99,7 +98,7 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
 
 /// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
 fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
-    if group.of.code != codes::IO_ERRORS {
+    if group.of.code != DoubtCode::IoErrors {
         return group.words(&group.of.message);
     }
     let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();

@@ -1,21 +1,12 @@
 //! Doubts because of which the figures of a step say nothing about the volume.
 
-use crate::codes;
+use crate::doubt::DoubtCode;
 use crate::record::{Record, StepRecord};
 
-/// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 10] = [
-    codes::OTHER_TRAFFIC,
-    codes::HEADROOM,
-    codes::GENERATOR_LIMITED,
-    codes::OWN_CGROUP_LIMIT,
-    codes::CPU_STEAL,
-    codes::CPU_QUOTA,
-    codes::DEPTH_NOT_REACHED,
-    codes::SHARED_DISK,
-    codes::RAN_TOGETHER,
-    codes::TOO_FEW_INSTANCES,
-];
+/// Whether a blocker can only slow a run down.
+pub(super) fn only_slows(code: &str) -> bool {
+    DoubtCode::from(code).only_slows() || code == "too-few-instances"
+}
 
 /// Code, message and advice of every doubt that voids a step: those that can only slow a run down last, since the others explain more.
 pub(super) fn of_figures<'a>(
@@ -24,7 +15,7 @@ pub(super) fn of_figures<'a>(
 ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
     let doubts = record.doubts.iter().filter(|w| w.voids(&step.name));
     let mut all: Vec<_> = doubts.map(|w| (w.code.as_str(), w.message.as_str(), w.advice.as_str())).collect();
-    all.sort_by_key(|(code, ..)| ONLY_SLOWS.contains(code));
+    all.sort_by_key(|(code, ..)| only_slows(code));
     all.into_iter()
 }
 

@@ -1,6 +1,6 @@
 //! One step against one promise.
 
-use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::blocker::{self, of_figures, only_slows};
 use super::claim_terms::ClaimTerms;
 use super::flattered;
 use super::judged_window::{self, JudgedWindow};
@@ -11,7 +11,6 @@ use super::recommended_test::Shows;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
-use crate::codes;
 use crate::plan::{Arrival, Pattern};
 use crate::record::{
     Claim, Conditions, JudgedPromise, LatencySummary, Metric, Neighbour, Outcome, Record, Report,
@@ -175,7 +174,7 @@ impl Judge<'_> {
     /// The blocker of a load in whose place memory may have answered: code, message and advice. Doubts of stored Records may weigh less.
     fn of_memory(&self) -> Option<(&'static str, &'static str, &'static str)> {
         self.conditions.memory_answers().then_some((
-            codes::BUFFERED,
+            "buffered",
             "the page cache held reads or took writes, so that the figures are not those of the volume alone",
             "use direct I/O",
         ))
@@ -279,10 +278,10 @@ impl Judge<'_> {
     pub(super) fn or_invalid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         let spared = |code: &str| {
-            (passed && ONLY_SLOWS.contains(&code))
+            (passed && only_slows(code))
                 // A doubt in Records of earlier versions: more was offered than completed, which is how the highest rate is measured in an
                 // open loop.
-                || (claim.metric != Metric::Latency && code == codes::OVERLOAD)
+                || (claim.metric != Metric::Latency && code == "overload")
         };
         let invalid = |code: &str, reason: String, command: Option<String>| Claim {
             outcome: Outcome::Invalid,
@@ -300,14 +299,14 @@ impl Judge<'_> {
         if let Some((code, message, advice)) = all.find(|(code, ..)| !spared(code)) {
             let command = match (&self.step.reported, code) {
                 (Some(_), _) => self.better(Shows::Rate),
-                (None, codes::BUFFERED | codes::BUFFERED_WRITES) => self.direct_command(Shows::Rate),
-                (None, codes::GENERATOR_LIMITED) => reach::more_jobs(self),
+                (None, "buffered" | "buffered-writes") => self.direct_command(Shows::Rate),
+                (None, "generator-limited") => reach::more_jobs(self),
                 (None, _) => None,
             };
             return invalid(code, blocker::reason(message, advice), command);
         }
         match reach {
-            Some(r) => invalid(codes::COULD_NOT_REACH, r.reason, Some(r.command)),
+            Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }
@@ -339,7 +338,7 @@ impl Judge<'_> {
         }
         if let Some(first) = self.record.sharing(self.step).first.first() {
             why.push((
-                codes::SHARED_DISK,
+                "shared-disk",
                 format!("it ran together with {first} on the same disk"),
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
@@ -347,7 +346,7 @@ impl Judge<'_> {
         if let Some(other) = self.beside {
             let name = other.name;
             why.push((
-                codes::RAN_TOGETHER,
+                "ran-together",
                 match other.on_another_disk {
                     true => format!(
                         "it ran together with {name} on another disk: a limit of the instance for all its volumes may have held both"
@@ -383,7 +382,7 @@ impl Judge<'_> {
         };
         if let Some((id, least)) = self.judged_promise.promise.volumes.iter().find_map(needs) {
             why.push((
-                codes::TOO_FEW_INSTANCES,
+                "too-few-instances",
                 format!(
                     "the figures of {id} hold when {least} or more instances load it at the same time, and {instances} did; ranks on one \
                      machine are one instance"

@@ -43,7 +43,6 @@ pub use needs::shares_by_hour;
 pub use proviso::proviso;
 pub use remeasure::runtime_to_decide;
 
-use crate::codes;
 use crate::fit::AskedFits;
 use crate::judge::shape;
 use crate::plan::Step;
@@ -182,7 +181,7 @@ fn without_side_claims(record: &Record, mut claims: Vec<Claim>) -> Vec<Claim> {
     let shows_latency = |c: &&Claim| is_of_promise(c) && c.metric == Metric::Latency;
     let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
     let of_latency =
-        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some(codes::COULD_NOT_REACH);
+        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some("could-not-reach");
     claims.retain(|c| {
         !is_of_promise(c)
             || c.metric == Metric::Latency

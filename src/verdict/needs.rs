@@ -2,7 +2,7 @@
 //!
 //! A need has no tolerance: what was published is the limit. Needs of higher grades than the one asked for are answered too and decide nothing.
 
-use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::blocker::{self, of_figures, only_slows};
 use super::claim::figure;
 use super::claim_terms::ClaimTerms;
 use super::each_target::alone;
@@ -13,7 +13,6 @@ use super::overrun::stopped_past_the_end;
 use super::proviso::with_proviso;
 use super::undecided::{ENDED_EARLY, SIMULATED, way_to_decide};
 use super::volume_class;
-use crate::codes;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
@@ -229,9 +228,7 @@ impl NeedCase<'_> {
         // A flush ends on the volume, wherever the writes before it went.
         let of_flushes = self.need.figure.direction == Some(Direction::Sync);
         let spared = |code: &str| {
-            code == codes::SHARED_DISK
-                || (passed && ONLY_SLOWS.contains(&code))
-                || (of_flushes && code == codes::BUFFERED)
+            code == "shared-disk" || (passed && only_slows(code)) || (of_flushes && code == "buffered")
         };
         let simulated = self.record.is_void_as_simulated().then_some(SIMULATED);
         let found = of_figures(self.record, self.step);
