@@ -111,6 +111,7 @@ pub(super) fn suite(base: &Step, range: &SuiteRange) -> Suite {
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
+        was_judged_simulated: false,
     }
 }
 
@@ -123,6 +124,7 @@ pub(super) fn cold(base: &Step, range: &SuiteRange) -> Suite {
         reference: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        was_judged_simulated: false,
     }
 }
 

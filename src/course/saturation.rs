@@ -48,6 +48,7 @@ pub(super) fn suite(
         reference: Vec::new(),
         notes: vec![format!("{} streams are {apart} apart", STREAMS[STREAMS.len() - 1])],
         left_out: Vec::new(),
+        was_judged_simulated: false,
     }
 }
 

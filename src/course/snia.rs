@@ -104,6 +104,7 @@ pub(super) fn suite(test: SniaTest, base: &Step, part: Bytes, smallest: Bytes, g
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
+        was_judged_simulated: false,
     }
 }
 

@@ -109,7 +109,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
                 Some(doubt) => Claim {
                     outcome: Outcome::Invalid,
                     more_seconds: None,
-                    blocker: Some(doubt.code.clone()),
+                    blocker: Some(doubt.code.to_string()),
                     reason: format!("{}; {}", doubt.message, doubt.advice),
                     command: None,
                     ..claim

@@ -286,7 +286,7 @@ impl<'a> RateCase<'a> {
         }
         if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
             claim.basis = BasisCode::NotValid;
-            claim.blocker = Some(fault.code.clone());
+            claim.blocker = Some(fault.code.to_string());
             claim.reason = words::of_fault(fault);
         }
         subject::if_cache_may_answer(self.record, self.judged_promise, &self.tested.steps, claim)

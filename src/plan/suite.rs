@@ -40,6 +40,9 @@ pub struct Suite {
     /// Parts that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Of an earlier version: the answer on a simulated device counts. It always does now.
+    #[serde(default, rename = "judge_simulated", skip_serializing)]
+    pub was_judged_simulated: bool,
 }
 
 /// A phase of a suite.

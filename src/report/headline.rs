@@ -4,8 +4,7 @@
 
 use super::compared_text;
 use super::text::grouped_doubts;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::judge::{self, Conclusion, figure, figures};
 use crate::record::{
     Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
@@ -108,7 +107,7 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
 
 /// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
 fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
-    if group.of.code != codes::IO_ERRORS {
+    if group.of.code != DoubtCode::IoErrors {
         return group.words(&group.of.message);
     }
     let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();

@@ -234,7 +234,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
 /// Whether a doubt is what the reason of a claim says.
 fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
     doubt.severity == Severity::Blocker
-        && claim.blocker.as_ref() == Some(&doubt.code)
+        && claim.blocker.as_deref() == Some(doubt.code.as_str())
         && claim.reason.starts_with(doubt.message.trim_end_matches('.'))
 }
 

@@ -9,9 +9,8 @@
 
 use super::DoubtCase;
 use super::splits::MORE_REQUESTS;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
-use crate::plan::Step;
+use crate::doubt::{Doubt, DoubtCode, Severity};
+use crate::plan::{EngineKind, Step};
 use crate::record::{StepFigures, StepRecord, most_parts};
 use crate::unit::{Bytes, Nanos, significant, total};
 
@@ -36,7 +35,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         beyond_ours(case).or_else(|| written_beside_reads(case))?
     };
     let severity = if share > VOIDS { Severity::Blocker } else { Severity::Warning };
-    Some(Doubt::new(severity, codes::OTHER_TRAFFIC, message, ADVICE))
+    Some(Doubt::new(severity, DoubtCode::OtherTraffic, message, ADVICE))
 }
 
 /// Bytes that the disk moved beyond those of a direct load: their share of ours, and the counts in words.
@@ -60,7 +59,7 @@ pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.
 fn written_beside_reads(case: &DoubtCase<'_>) -> Option<(f64, String)> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
-        !super::measured::is_null(step) && plan.direct && !plan.rw.changes_data()
+        step.engine.get() != Some(EngineKind::Null) && plan.direct && !plan.rw.changes_data()
     };
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;

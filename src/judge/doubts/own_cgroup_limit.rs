@@ -7,9 +7,8 @@
 //! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
 
 use super::DoubtCase;
-use crate::codes;
 use crate::device::Block;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{DirectionSummary, StepTarget};
 use crate::unit::significant;
 
@@ -29,7 +28,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
                 let file = set.file.display();
                 return Some(Doubt::new(
                     Severity::Blocker,
-                    codes::OWN_CGROUP_LIMIT,
+                    DoubtCode::OwnCgroupLimit,
                     format!(
                         "this process's own cgroup limits the disk: {file} says {word}, and {reached} were measured"
                     ),

@@ -104,7 +104,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
             };
             let message = micro(&(w.message.clone() + &group.elsewhere("step")));
             let advice = micro(&w.advice);
-            let code = w.code.clone();
+            let code = w.code.to_string();
             DoubtCard { class, word, steps, message, advice, code }
         })
         .collect()

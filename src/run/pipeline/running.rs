@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use super::{Ended, Front, RunOptions, not_resumed};
 use crate::cli::TuneMode;
 use crate::device::Root;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::engine::{self, EngineChoice, Timer};
 use crate::judge::{self, doubts};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
-use crate::run::open_targets::target_doubts::DISPLACED;
 use crate::run::open_targets::{self, Ready};
 use crate::run::stage;
 use crate::run::targets::Surveyed;
@@ -264,7 +263,7 @@ impl Running<'_> {
             self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
             let doubt = Doubt::new(
                 Severity::Note,
-                "step-aborted",
+                DoubtCode::StepAborted,
                 format!("the user aborted step {} after {}", step.name, done.elapsed.clock()),
                 "it has no result: run it again to have one",
             );
@@ -283,7 +282,7 @@ impl Running<'_> {
         let step = &self.record.plan.steps[range.start];
         let doubt = Doubt::new(
             Severity::Note,
-            "follow-up-left-out",
+            DoubtCode::FollowUpLeftOut,
             format!("step {} could not be run: {}", step.name, failure.message),
             "run it again where memory and limits allow it; the steps before it stand",
         );
@@ -423,6 +422,6 @@ impl Running<'_> {
 
 /// Names in the Record the test files that are not in their place any more.
 fn tell_of_displaced(record: &mut Record, ready: &Ready) {
-    record.doubts.retain(|doubt| doubt.code != DISPLACED);
+    record.doubts.retain(|doubt| doubt.code != DoubtCode::TargetMoved);
     record.doubts.extend(ready.displaced());
 }
