@@ -354,8 +354,13 @@ pub(super) fn buffered_writes(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// The disk was written to during a step that only reads.
 pub(super) fn other_traffic(case: &DoubtCase<'_>) -> Option<Doubt> {
+    // A simulated volume has counters of its own where others use it.
+    let counted = |plan: &Step, step: &StepRecord| match &plan.simulate {
+        Some(device) => device.others_iops > 0.0,
+        None => !is(step, EngineKind::Null),
+    };
     let quiet = |(plan, step): (&Step, &StepRecord)| {
-        !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
+        counted(plan, step) && plan.direct && !plan.rw.changes_data()
     };
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;

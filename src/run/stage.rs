@@ -228,7 +228,9 @@ impl Stage<'_> {
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
         let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
-        let due = self.setting.due;
+        // A simulated step begins when it is due in virtual time, for which nobody waits.
+        let simulated = self.prepared.iter().all(|p| p.step.simulate.is_some());
+        let due = self.setting.due.filter(|_| !simulated);
         let gate = (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
