@@ -359,9 +359,8 @@ pub(super) fn other_traffic(case: &DoubtCase<'_>) -> Option<Doubt> {
         Some(device) => device.others_iops > 0.0,
         None => !is(step, EngineKind::Null),
     };
-    let quiet = |(plan, step): (&Step, &StepRecord)| {
-        counted(plan, step) && plan.direct && !plan.rw.changes_data()
-    };
+    let quiet =
+        |(plan, step): (&Step, &StepRecord)| counted(plan, step) && plan.direct && !plan.rw.changes_data();
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;
     }
