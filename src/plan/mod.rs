@@ -40,7 +40,7 @@ pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use problem::MOST_DEPTH;
 pub use question::{Axis, AxisOption, Question, Sweep};
-pub use simulated::{Simulated, Uneven};
+pub use simulated::{OTHERS_BLOCK, Simulated, Uneven};
 pub use slo_search::{ResponseFigure, SloSearch};
 pub use start::Start;
 pub use step::Step;

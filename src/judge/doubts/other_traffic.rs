@@ -38,9 +38,17 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     Some(Doubt::new(severity, DoubtCode::OtherTraffic, message, ADVICE))
 }
 
+/// The counters of the disk are those of the step: of a real one, or of a simulated one that others use.
+fn has_counters(plan: &Step, step: &StepRecord) -> bool {
+    match &plan.simulate {
+        Some(device) => device.others_iops > 0.0,
+        None => step.engine.get() != Some(EngineKind::Null),
+    }
+}
+
 /// Bytes that the disk moved beyond those of a direct load: their share of ours, and the counts in words.
 pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
-    case.plan.filter(|plan| plan.direct && !case.is_simulated())?;
+    case.plan.filter(|plan| plan.direct && has_counters(plan, case.step))?;
     let s = &case.figures;
     let seconds = case.step.window_ns.as_seconds();
     let (device, ours) = (s.device?.bytes?, s.bytes_per_second? * seconds);
@@ -59,7 +67,7 @@ pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.
 fn written_beside_reads(case: &DoubtCase<'_>) -> Option<(f64, String)> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
-        step.engine.get() != Some(EngineKind::Null) && plan.direct && !plan.rw.changes_data()
+        has_counters(plan, step) && plan.direct && !plan.rw.changes_data()
     };
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;
