@@ -321,7 +321,7 @@ impl Judge<'_> {
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => {
                 Claim { outcome: Outcome::Inconclusive, reason: ENDED_EARLY.into(), ..claim }
             }
-            None if passed => match flattered::reason(&summary, self.conditions, Some(self.sold())) {
+            None if passed => match flattered::reason(&summary, self.conditions) {
                 Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
                 None => claim,
             },

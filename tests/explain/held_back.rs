@@ -2,7 +2,6 @@
 
 use volproof::explain::explained;
 use volproof::promise_options::PromiseOptions;
-use volproof::unit::Bytes;
 
 use super::doubts::{LIBAIO, ROW, of, text};
 

@@ -2,11 +2,10 @@
 
 use volproof::catalogue::volume_promise::Binding;
 use volproof::diagnose::{DeviceCounts, DiagnosisCase, Flushes, Promised, Summary, of_case};
-use volproof::explain::explained;
 use volproof::record::{Confidence, Diagnosis, Record};
 use volproof::unit::{Bytes, Nanos};
 
-use super::{page_record, promised};
+use super::page_record;
 
 /// The findings on figures alone.
 fn of_summary(summary: Summary) -> Diagnosis {
