@@ -35,9 +35,7 @@ impl ComparedStep<'_> {
     /// Whether more requests in flight give more.
     fn depth(&self) -> Option<String> {
         Some(match self.summary.asked.or(self.summary.in_flight) {
-            Some(n) => {
-                format!("Whether more than {} requests in flight give more.", grouped(n.round() as u64))
-            }
+            Some(n) => format!("Whether more than {} in flight give more.", grouped(n.round() as u64)),
             None => "How many requests were in flight.".into(),
         })
     }
@@ -72,11 +70,8 @@ impl ComparedStep<'_> {
             .then(|| format!("The time after a start: the {time} of the run contain its first seconds."))
     }
 
-    /// Whether the page cache answered.
+    /// Whether the page cache answered. Where it did, a doubt says so.
     fn cache(&self) -> Option<String> {
-        if self.conditions.memory_answers() {
-            return Some("What the volume did itself: the I/O went through the page cache.".into());
-        }
         let unknown = self.conditions.direct.is_unknown() && !self.conditions.is_null();
         unknown.then(|| "Whether the I/O bypassed the page cache.".into())
     }
@@ -126,7 +121,7 @@ impl ComparedStep<'_> {
     }
 
     fn on_windows(&self) -> Option<String> {
-        let words = "More than this on Windows: attach the volume to a Linux machine, where volproof runs.";
+        let words = "What volproof measures: it runs on Linux, so attach the volume to a Linux machine.";
         self.conditions.on_windows().then(|| words.into())
     }
 

@@ -412,7 +412,7 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
     let iops = part.real("iops").unwrap_or(0.0);
     // Rates in bytes are cut to whole bytes or KiB, and old versions cut IOPS too.
     let printed = PrintedRanges {
-        bytes: era.kib.then(|| (bytes as f64 * kib, (bytes as f64 + 1.0) * kib)),
+        bytes: era.kib.then_some((bytes as f64 * kib, (bytes as f64 + 1.0) * kib)),
         iops: (iops.fract() == 0.0).then_some((iops, iops + 1.0)),
         bytes_per_second: rate.map(|rate| (rate, rate + if exact_rate.is_some() { 1.0 } else { kib })),
     };

@@ -396,7 +396,6 @@ fn conditions(
     Conditions {
         rw,
         size: call.map_or(Known::Unknown, |call| call.range(place, block.get().map(|(_, high)| high))),
-        spacing: call.and_then(|call| call.spacing(block.get().map(|(low, _)| low))).into(),
         block,
         engine: "ioping".to_string().into(),
         blocking: true.into(),

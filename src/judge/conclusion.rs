@@ -19,8 +19,8 @@ pub enum Conclusion {
     CutOff,
     /// It ran to its end, and no I/O completed.
     MeasuredNothing,
-    /// A report of another tool was held against a promise or needs: there is no verdict.
-    Compared,
+    /// A report of another tool was held against a promise or needs: there is no verdict. Whether it had a figure to compare.
+    Compared(bool),
     /// A promise was judged; without an outcome where no step tested it.
     Judged(Option<Outcome>),
     /// A doubt says that the figures do not show what they are labelled with.
@@ -36,7 +36,9 @@ impl Conclusion {
     pub fn of(record: &Record) -> Conclusion {
         let has_verdict = record.verdict.is_some();
         match &record.state {
-            _ if record.compared.is_some() => Conclusion::Compared,
+            _ if record.compared.is_some() => {
+                Conclusion::Compared(record.compared.as_ref().is_some_and(|c| !c.rows.is_empty()))
+            }
             // A machine that was lost makes the verdict on its fleet INVALID.
             State::Failed(_) if has_verdict && record.fleet.is_some() => Conclusion::of_whole(record),
             State::Failed(why) => Conclusion::Failed(why.clone()),
@@ -79,7 +81,8 @@ impl Conclusion {
             Conclusion::Failed(_) | Conclusion::MeasuredNothing => "FAILED",
             Conclusion::Interrupted => "INTERRUPTED",
             Conclusion::CutOff => "CUT OFF",
-            Conclusion::Compared => "COMPARED",
+            Conclusion::Compared(true) => "COMPARED",
+            Conclusion::Compared(false) => "NOT COMPARED",
             Conclusion::Judged(None) => "NOT JUDGED",
             Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => outcome.name(),
             Conclusion::NotValid => "NOT VALID",
@@ -95,7 +98,7 @@ pub fn exit(record: &Record) -> Exit {
         Conclusion::Judged(outcome) => Exit::of_outcome(outcome.unwrap_or(Outcome::Inconclusive)),
         Conclusion::Answered(outcome) => Exit::of_outcome(outcome),
         // A report decides no promise.
-        Conclusion::Compared => Exit::Inconclusive,
+        Conclusion::Compared(_) => Exit::Inconclusive,
         // The sum of some machines shows nothing of the fleet.
         _ if record.fleet_blocker().is_some() => Exit::Invalid,
         // A pipeline must not take a device that answers nothing for a healthy one.

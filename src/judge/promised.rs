@@ -289,7 +289,7 @@ impl<'a> RateCase<'a> {
             claim.blocker = Some(fault.code.to_string());
             claim.reason = words::of_fault(fault);
         }
-        subject::if_cache_may_answer(self.record, self.judged_promise, &self.tested.steps, claim)
+        subject::if_cache_may_answer(self.record, &self.tested.steps, claim)
     }
 
     /// The reading of the unit that the answer is told with: of a PASS and of what is open between both the one that asks most.

@@ -144,19 +144,14 @@ fn not_all_volumes(record: &Record, judged_promise: &JudgedPromise, step: &StepR
 }
 
 /// The claim, or INCONCLUSIVE where a cache may have answered in place of the volume.
-pub fn if_cache_may_answer(
-    record: &Record,
-    judged_promise: &JudgedPromise,
-    steps: &[&StepRecord],
-    claim: Claim,
-) -> Claim {
+pub fn if_cache_may_answer(record: &Record, steps: &[&StepRecord], claim: Claim) -> Claim {
     if claim.outcome != Outcome::Pass {
         return claim;
     }
     let decides = claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str());
     let Some(step) = steps.iter().find(|s| s.name == decides) else { return claim };
     let (summary, conditions) = (StepFigures::of(record, step), record.conditions(step));
-    match flattered::reason(&summary, &conditions, Some(sold(judged_promise))) {
+    match flattered::reason(&summary, &conditions) {
         Some(reason) => {
             Claim { outcome: Outcome::Inconclusive, basis: BasisCode::CacheMayAnswer, reason, ..claim }
         }

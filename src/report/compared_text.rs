@@ -17,12 +17,9 @@ pub fn against(c: &ReportComparison) -> String {
     format!("against {}{tolerance}", c.against)
 }
 
-/// The row that is told first, in a sentence.
+/// The row that is told first, in a sentence; empty where nothing could be compared.
 pub fn sentence(c: &ReportComparison) -> String {
-    let Some(row) = c.first() else {
-        let why = c.not_compared.first().map_or("the report has no such figure", String::as_str);
-        return format!("Nothing could be compared: {}.", why.trim_end_matches('.'));
-    };
+    let Some(row) = c.first() else { return String::new() };
     let several = if c.rows.len() > 1 { format!("{}: ", row.step) } else { String::new() };
     let words = format!("{several}{}: {} in this report", of_limit(row), row.word.name());
     let all = c.rows.iter().all(|other| other.word == ComparedWord::Kept);
@@ -55,7 +52,7 @@ pub fn of_limit(row: &Compared) -> String {
 pub fn interval(row: &Compared) -> String {
     let (limit, ends) = figures(row.metric, row.limit, &[row.low, row.high]);
     match (row.interval, row.low < row.high) {
-        (IntervalBasis::Printed, false) => format!("printed without an interval; the limit is {limit}"),
+        (IntervalBasis::Printed, false) => format!("the report tells no spread; the limit is {limit}"),
         (basis, _) => format!("{} {} to {}; the limit is {limit}", basis.words(), ends[0], ends[1]),
     }
 }

@@ -43,7 +43,8 @@ impl Headline {
             outcome,
             word: conclusion.word(),
             sentence: match (&record.compared, &judged) {
-                (Some(compared), _) => compared_text::sentence(compared),
+                (Some(compared), _) if !compared.rows.is_empty() => compared_text::sentence(compared),
+                (Some(_), _) => measured(record),
                 (None, Some(verdict)) => answer(record, verdict),
                 (None, None) => measured(record),
             },
@@ -91,7 +92,8 @@ pub fn resumed(record: &Record) -> String {
 fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
     // A verdict that judges nothing does not say that nothing of it is valid.
     let all_void = || record.steps.iter().all(|step| record.is_void(step));
-    if *conclusion == Conclusion::NotValid || (*conclusion == Conclusion::Judged(None) && all_void()) {
+    let of_nothing = [Conclusion::Judged(None), Conclusion::Compared(false)];
+    if *conclusion == Conclusion::NotValid || (of_nothing.contains(conclusion) && all_void()) {
         let groups = grouped_doubts(&record.doubts);
         let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
         return blocker.map_or_else(String::new, |group| not_valid(record, group));

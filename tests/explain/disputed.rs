@@ -5,7 +5,6 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-pub const GP3: [&str; 5] = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--offline"];
 /// 2,800 IOPS.
 pub const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--offline"];
 
@@ -35,22 +34,6 @@ pub fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, S
     std::fs::write(folder.join("report"), report).unwrap();
     let (code, text) = volproof(folder, &[&["verdict", "report", "--judge-simulated"][..], promise].concat());
     (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// fio's JSON with these options of its first job beside its own.
-pub fn with_options(report: &str, options: &Value) -> String {
-    let mut report: Value = serde_json::from_str(report).unwrap();
-    let listed = report["jobs"][0]["job options"].as_object_mut().unwrap();
-    listed.extend(options.as_object().unwrap().clone());
-    report.to_string()
-}
-
-/// A report of a load that passes, judged with these options beside its own.
-pub fn judged_with(folder: &Path, rw: &str, options: &Value) -> (Option<i32>, String) {
-    let load = format!("rw = \"{rw}\"\niodepth = 32");
-    let device = "latency = '300us', iops-cap = 2810";
-    let (_, report) = report_of(folder, &step("one", &load, device), &PL1, "json");
-    verdict(folder, &with_options(&report, options), &PL1)
 }
 
 #[test]

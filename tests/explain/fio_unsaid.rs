@@ -3,40 +3,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use super::disputed::{PL1, report_of, step, verdict, volproof, with_options};
+use super::disputed::{PL1, report_of, step, verdict, volproof};
 use super::doubts::{ROW, of};
 
 /// A report of a load with 32 in flight that passes.
 fn passing(folder: &Path, rw: &str, form: &str) -> String {
     let device = "latency = '300us', iops-cap = 2810";
     report_of(folder, &step("one", &format!("rw = \"{rw}\"\niodepth = 32"), device), &PL1, form).1
-}
-
-/// A report of a load with 32 in flight on a slow volume.
-fn failing(folder: &Path, rw: &str, form: &str) -> String {
-    let device = "latency = '300us', iops-cap = 1500";
-    report_of(folder, &step("one", &format!("rw = \"{rw}\"\niodepth = 32"), device), &PL1, form).1
-}
-
-/// fio's JSON with these disks.
-fn on_disks(report: &str, disks: Value) -> String {
-    let mut report: Value = serde_json::from_str(report).unwrap();
-    report["disk_util"] = disks;
-    report.to_string()
-}
-
-/// Counters of a disk: reads, writes, and the mean of both on the disks below.
-fn disk(name: &str, (reads, writes): (u64, u64), below: Option<(u64, u64)>) -> Value {
-    let mut told = json!({"name": name, "read_ios": reads, "write_ios": writes, "read_merges": 0, "write_merges": 0,
-        "read_ticks": 9, "write_ticks": 9, "in_queue": 18, "util": 99.0});
-    if let Some((reads, writes)) = below {
-        let more = json!({"aggr_read_ios": reads, "aggr_write_ios": writes, "aggr_read_merges": 0, "aggr_write_merge": 0,
-            "aggr_read_ticks": 9, "aggr_write_ticks": 9, "aggr_in_queue": 18, "aggr_util": 99.0});
-        told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    }
-    told
 }
 
 #[test]

@@ -160,11 +160,6 @@ fn a_verdict_that_a_file_says_of_itself_is_not_believed() {
     }
 }
 
-/// A type of the lab that promises so many IOPS.
-const LAB: &str = "[[volume]]\nprovider = 'alibaba'\ntype = 'lab'\nname = 'Lab'\nmedia = 'ssd'\nstatus = 'current'\ncapacity_gib = [20, 100]\n\
-    iops = 0\nthroughput = 1000\nthroughput_unit = 'MB/s'\nunit_bytes = 1000000\nunit_certain = true\nsource = 'the lab'\nas_of = '2026-11'\n\
-    confidence = 'high'\n";
-
 #[test]
 fn runs_that_end_early_and_runs_without_a_promise_hold_findings_too() {
     let folder = Folder::new("early");

@@ -403,13 +403,7 @@ fn diskspd_tells_which_blocks_it_used() {
     };
     assert_eq!(more("max file size: 64MiB").size.get(), Some(Bytes::mib(64)));
     assert_eq!(more("IO Distribution:").preferred_blocks(), Some("-rd"));
-    let shifted = more("base file offset: 1KiB").spacing.as_ref().unwrap().clone();
-    assert_eq!((shifted.unaligned_to, shifted.words()), (Some(Bytes::kib(1)), "-B1024".into()));
-    let end = more("base file offset: 63GiB");
-    assert_eq!(
-        (end.spacing.as_ref().unwrap().starts_at, end.size.get()),
-        (Some(Bytes::gib(63)), Some(Bytes::gib(1)))
-    );
+    assert_eq!(more("base file offset: 63GiB").size.get(), Some(Bytes::gib(1)));
 
     let xml = String::from_utf8(super::bytes("diskspd.xml")).unwrap();
     let pool =

@@ -74,7 +74,7 @@ pub fn status(record: &Record) -> VerdictLine {
         }
         // The verdict on a fleet stands beside it.
         Conclusion::Judged(_) if !why.is_empty() => s("bad", "Failed", why),
-        Conclusion::Compared | Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
+        Conclusion::Compared(_) | Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
             s("plain", "Measured", "no promise was given, so nothing is judged")
         }
     }

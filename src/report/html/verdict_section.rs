@@ -11,7 +11,7 @@ use crate::record::{
     Verdict, form, promise_direction, remarks,
 };
 use crate::report::compared_text;
-use crate::report::headline;
+use crate::report::headline::{self, Headline};
 use crate::report::verdict_text::asks;
 use crate::stats::limit_answer::ClaimAnswer;
 use crate::unit::{micro, significant};
@@ -198,7 +198,7 @@ pub fn compared(record: &Record, compared: &ReportComparison) -> Judged {
         reason: sentence(compared_text::NO_VERDICT),
     };
     Judged {
-        headline: micro(&compared_text::sentence(compared)),
+        headline: micro(&Headline::of(record).sentence),
         statuses: vec![line],
         claims: compared.rows.iter().map(|row| compared_card(record, row)).collect(),
         only_needs: record.judged_promise.is_none(),
@@ -223,8 +223,8 @@ fn compared_card(record: &Record, row: &Compared) -> ClaimCard {
         facts.push("The report does not show:".into());
     }
     facts.extend(row.not_shown.iter().map(|fact| micro(fact)));
-    let of_need = row.need.is_some().then(|| card(record, &claim).facts).unwrap_or_default();
-    facts.extend(of_need.into_iter().take(1));
+    let source = card(record, &claim).facts.into_iter().next().filter(|_| row.need.is_some());
+    facts.extend(source);
     ClaimCard { class: "plain", word: row.word.name(), facts, reason: String::new(), ..card(record, &claim) }
 }
 
