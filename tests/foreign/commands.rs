@@ -31,17 +31,17 @@ fn every_report_is_explained_judged_reported_and_converted() {
             (code, out, err)
         };
         let (code, told, err) = run(&["explain", file]);
-        assert_eq!(code, Some(0), "{name}: {err}");
+        assert!(matches!(code, Some(0 | 6)), "{name}: {code:?} {err}");
         assert!(told.lines().all(|l| l.chars().count() <= 80 || l.contains(file)), "{told}");
         let (code, json, _) = run(&["explain", "--json", file]);
-        assert_eq!(code, Some(0));
+        assert!(matches!(code, Some(0 | 6)));
         assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
         let (code, record, err) = run(&["convert", file, "--to", "record"]);
         assert_eq!(code, Some(0), "{name}: {err}");
         let stored = folder.path().join("stored.json");
         std::fs::write(&stored, record).unwrap();
         let (code, again, _) = run(&["explain", stored.to_str().unwrap()]);
-        assert_eq!(code, Some(0));
+        assert!(matches!(code, Some(0 | 6)), "{name}: {code:?}");
         assert!(again.contains("What limited it"), "{again}");
         assert_eq!(run(&["convert", file, "--to", "csv"]).0, Some(0), "{name}");
         let page = folder.path().join("page.html");
