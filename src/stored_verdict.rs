@@ -16,7 +16,7 @@ use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::Record;
 use crate::report::headline::Headline;
-use crate::report::{summary_text, ticket, verdict_text};
+use crate::report::{cause_words, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -74,6 +74,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         summary_text::head(record)
             + "\n"
             + &verdict_text::claims(&verdict)
+            + &cause_words::of_record(record)
             + &findings
             + &ticket::ticket(record, &verdict)
     };

@@ -43,6 +43,7 @@ impl Record {
             asked: None,
             verdict: None,
             findings: None,
+            causes: None,
             lookup: Default::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
+use super::cause_words;
 use super::headline;
 use super::layout::{wrap, wrap_command};
 use crate::judge::{self, figure, figures};
@@ -12,7 +13,7 @@ const COLUMN: usize = 14;
 /// Findings and verdict as the text that follows a Record's tables.
 pub fn of_record(record: &Record) -> String {
     let (found, judged) = judge::judged(record);
-    findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default()
+    findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default() + &cause_words::of_record(record)
 }
 
 /// The verdict with all its claims.

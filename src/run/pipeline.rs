@@ -252,6 +252,7 @@ impl CheckedRun {
             asked: options.asked.clone(),
             verdict: None,
             findings: None,
+            causes: None,
             lookup: Default::default(),
             plan,
         };

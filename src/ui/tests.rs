@@ -97,6 +97,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         }),
         verdict: None,
         findings: None,
+        causes: None,
         lookup: Default::default(),
     }
 }

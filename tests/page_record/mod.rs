@@ -267,6 +267,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         asked: None,
         verdict: None,
         findings: None,
+        causes: None,
         rank: None,
         fleet: None,
         lookup: Default::default(),

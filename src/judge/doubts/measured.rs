@@ -19,7 +19,7 @@ use crate::unit::{Bytes, Nanos, counted, grouped, significant, total};
 const DEPTH_REACHED: f64 = 0.95;
 
 /// A share of CPU time that the host took, from which on it matters.
-pub(super) const STOLEN: f64 = 0.01;
+pub(in crate::judge) const STOLEN: f64 = 0.01;
 
 fn were(n: u64) -> &'static str {
     if n == 1 { "was" } else { "were" }

@@ -10,8 +10,8 @@ mod generator_limited;
 mod interventions;
 mod measured;
 mod merges;
-mod other_traffic;
-mod own_cgroup_limit;
+pub(in crate::judge) mod other_traffic;
+pub(in crate::judge) mod own_cgroup_limit;
 mod ran_together;
 mod splits;
 
@@ -25,6 +25,7 @@ use crate::record::{
 };
 
 pub use measured::SMALL_RANGE;
+pub(in crate::judge) use measured::STOLEN;
 pub use ran_together::of_report as of_runs_together;
 
 /// A step as the rules see it.
@@ -162,7 +163,8 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
 }
 
 fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doubt> {
-    if record.plan.is_precondition(&step.name) {
+    // An experiment is held against no promise: what its figures lack, its row says.
+    if record.plan.is_precondition(&step.name) || record.is_experiment(step) {
         return Vec::new();
     }
     // Only steps that volproof measured share counters with others.
