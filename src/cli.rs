@@ -63,7 +63,7 @@ pub enum CliCommand {
     /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
     #[command(after_help = examples::SUITE)]
     Suite(Box<SuiteArgs>),
-    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks twice
+    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks and reads them again
     #[command(after_help = examples::COLD)]
     Cold(Box<ColdArgs>),
     /// Run the loads that applications publish, and say for which of them the volume is good enough
@@ -251,6 +251,9 @@ pub struct RunArgs {
     /// The plan and its targets
     #[command(flatten)]
     pub what: PlanArgs,
+    /// Finish the interrupted run of this Record, with its plan, targets and promise; finished steps are kept
+    #[arg(long, value_name = "RECORD", help_heading = "Plan", conflicts_with_all = ["cross_check", "start_at"])]
+    pub resume: Option<PathBuf>,
 
     /// Set the kernel's knobs for the devices, and put them back; ab also measures what each knob does
     /// [default: on for block devices when root]

@@ -38,6 +38,12 @@ fn one(step: &Step, fio: bool, pair: u32, runtime: bool) -> Step {
     one
 }
 
+/// Whether a plan is an [`alternating`] one.
+pub fn is_alternating(plan: &Plan) -> bool {
+    let first_by_fio = " fio 1";
+    plan.steps.iter().any(|step| step.fio && step.name.ends_with(first_by_fio))
+}
+
 /// Name of a run of a step.
 fn named(step: &str, fio: bool, pair: u32) -> String {
     format!("{step} {} {pair}", if fio { "fio" } else { "volproof" })

@@ -141,7 +141,7 @@ pub fn tune(
     if !tuned.applied().is_empty() && tuned.applied().iter().all(refused) {
         tuned.restore();
         say(if args.json { "" } else { "Nothing is set: the kernel refused every knob.\n" });
-        return Ok(Exit::Failed);
+        return Ok(Exit::RunFailed);
     }
     if args.keep {
         tuned.keep()?;

@@ -1,6 +1,6 @@
 //! Exit codes: the contract with scripts and pipelines. A test holds `docs/exit-codes.md` to the same table.
 //!
-//! `volproof fio` keeps fio's own codes, to which it adds [`Exit::Refused`] and [`Exit::NotRestored`].
+//! `volproof fio` keeps fio's own codes, to which it adds [`Exit::Refused`] and [`Exit::NotRestored`]: see [`Exit::as_fio`].
 
 use std::process::ExitCode;
 
@@ -11,8 +11,8 @@ use crate::record::Outcome;
 pub enum Exit {
     /// PASS, or done where nothing is judged.
     Done = 0,
-    /// FAIL, or the run failed.
-    Failed = 1,
+    /// FAIL, and nothing else.
+    Fail = 1,
     /// Wrong input: nothing was begun.
     WrongInput = 2,
     /// Refused for safety: nothing was begun.
@@ -21,16 +21,18 @@ pub enum Exit {
     NotRestored = 4,
     /// The measurement does not decide the promise.
     Inconclusive = 5,
-    /// The measurement says nothing of the promise.
+    /// The measurement says nothing of the volume, whether or not a promise is named.
     Invalid = 6,
+    /// The run could not go on, or a result could not be saved.
+    RunFailed = 7,
     /// Ended by a signal; the results until then are kept.
     Interrupted = 130,
 }
 
 /// Every exit code with its meaning and with the next step, as the help and the page show it.
-pub const TABLE: [(Exit, &str, &str); 8] = [
+pub const TABLE: [(Exit, &str, &str); 9] = [
     (Exit::Done, "PASS, or done where nothing is judged", "nothing"),
-    (Exit::Failed, "FAIL, or the run failed", "read the verdict and what it says to check first"),
+    (Exit::Fail, "FAIL", "read the verdict and what it says to check first"),
     (Exit::WrongInput, "wrong input; nothing was begun", "correct what the message names"),
     (
         Exit::Refused,
@@ -49,10 +51,19 @@ pub const TABLE: [(Exit, &str, &str); 8] = [
     ),
     (
         Exit::Invalid,
-        "INVALID: the run cannot judge the promise",
-        "remove the cause that the verdict names, and run again",
+        "INVALID or NOT VALID: the figures show nothing of the volume",
+        "remove the cause that the answer names, and run again",
     ),
-    (Exit::Interrupted, "interrupted; results until then are kept", "run again for the missing steps"),
+    (
+        Exit::RunFailed,
+        "the run failed, or a result could not be saved",
+        "read the message: it names the device or the file; finished steps are in the Record",
+    ),
+    (
+        Exit::Interrupted,
+        "interrupted; results until then are kept",
+        "`volproof run --resume RECORD` measures the missing steps",
+    ),
 ];
 
 impl Exit {
@@ -60,17 +71,27 @@ impl Exit {
     pub fn of_outcome(outcome: Outcome) -> Exit {
         match outcome {
             Outcome::Pass => Exit::Done,
-            Outcome::Fail => Exit::Failed,
+            Outcome::Fail => Exit::Fail,
             Outcome::Invalid => Exit::Invalid,
             Outcome::Inconclusive => Exit::Inconclusive,
         }
     }
 
-    /// The gravest of several exit codes. What failed outweighs what was interrupted, and that what is not shown or not decided.
+    /// The gravest of several exit codes. FAIL is a fact about a volume and outweighs a run that failed; that outweighs an interrupted one,
+    /// and that what is not shown or not decided.
     pub fn gravest(all: impl IntoIterator<Item = Exit>) -> Exit {
-        let by_weight = [Exit::Inconclusive, Exit::Invalid, Exit::Interrupted, Exit::Failed];
+        let by_weight = [Exit::Inconclusive, Exit::Invalid, Exit::Interrupted, Exit::RunFailed, Exit::Fail];
         let weight = |exit: &Exit| by_weight.iter().position(|e| e == exit);
         all.into_iter().max_by_key(weight).unwrap_or(Exit::Done)
+    }
+
+    /// The exit code of `volproof fio`. fio ends with 1 for everything that cannot be read, run or written, and judges nothing.
+    pub fn as_fio(self) -> Exit {
+        match self {
+            Exit::WrongInput | Exit::RunFailed => Exit::Fail,
+            Exit::Inconclusive | Exit::Invalid => Exit::Done,
+            other => other,
+        }
     }
 
     /// The number that the program returns.

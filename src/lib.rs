@@ -5,7 +5,7 @@
 pub mod catalogue;
 pub mod check;
 pub mod cli;
-pub mod codes;
+pub mod comparison;
 pub mod convert;
 pub mod course;
 pub mod crosscheck;

@@ -5,6 +5,7 @@
 
 mod accounting;
 mod cause;
+mod compared;
 mod conditions;
 pub mod contradictions_of_reports;
 mod course_answer;
@@ -57,6 +58,7 @@ pub use accounting::Accounting;
 pub use cause::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, NotTried, SettingEffect, SoldAs,
 };
+pub use compared::{Compared, ComparedWord, IntervalBasis, ReportComparison};
 pub use conditions::{Conditions, DrainedQueue, Pace};
 pub use course_answer::{
     AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
@@ -79,7 +81,7 @@ pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportForm, ReportProgram};
 pub use reported::{
-    Band, LeftOut, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
+    Band, PrintedRanges, RateSpread, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
@@ -113,6 +115,10 @@ pub struct Record {
     pub started: Known<String>,
     /// How the run ended.
     pub state: State,
+    /// The one answer to all that the Record is held against: a promise, the needs of applications, the limit of a search, the checks of a
+    /// suite. `null` where nothing is judged, and where the run failed, was interrupted or is not valid. It is made anew whenever a file is read.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
     /// Start times of the interrupted runs whose finished steps this Record keeps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed_after: Vec<String>,
@@ -159,7 +165,10 @@ pub struct Record {
     /// The applications whose needs the run is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedFits>,
-    /// Whether the promise was kept, and the needs are met; absent where none was named.
+    /// The report of another tool beside the promise or the needs; absent for what volproof measured, which has a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<ReportComparison>,
+    /// Whether the promise was kept, and the needs are met; absent where none was named, and for the report of another tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The limits of each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.
@@ -444,7 +453,8 @@ impl Record {
         let by_question = self.plan.question.as_ref().is_some_and(|question| match question {
             Question::Sweep(_) => false,
             Question::Slo(search) => search.judge_simulated,
-            Question::Suite(suite) => suite.judge_simulated,
+            // The answer of a suite is headed SIMULATED.
+            Question::Suite(_) => true,
         });
         by_question
             || self.judged_promise.as_ref().is_some_and(|promise| promise.judge_simulated)

@@ -1,8 +1,10 @@
-//! Findings, verdict and answer of a Record: whoever writes one, or changes a step, a doubt or the promise of one, has them made here.
+//! Descriptions, verdict, answer and outcome of a Record, and the comparison of a report: whoever writes one, or changes a step, a doubt or the
+//! promise of one, has them made here.
 //!
-//! The rules are those of [`judge`](crate::judge), [`verdict`] and [`course`]. The answer of a course follows from the doubts and the verdict, so
+//! The rules are those of [`judge`](crate::judge), [`comparison`] and [`course`]. The answer of a course follows from the doubts and the verdict, so
 //! that it is made after them.
 
+use crate::comparison;
 use crate::course;
 use crate::judge;
 use crate::record::Record;
@@ -10,7 +12,9 @@ use crate::record::Record;
 /// Makes all of them anew, whatever the Record holds.
 pub fn seal(record: &mut Record) {
     judge::judge(record);
+    record.compared = comparison::of_record(record);
     course::answer(record);
+    conclude(record);
 }
 
 /// Makes them after the steps from `first` on, which a sealed Record was given: findings and claims of no other step are made again, so that
@@ -18,4 +22,13 @@ pub fn seal(record: &mut Record) {
 pub fn seal_steps(record: &mut Record, first: usize) {
     judge::judge_steps(record, first);
     course::answer(record);
+    conclude(record);
+}
+
+/// Puts the outcome into the Record, and into those of the machines of a fleet.
+fn conclude(record: &mut Record) {
+    for machine in record.fleet.iter_mut().flat_map(|fleet| &mut fleet.machines) {
+        machine.record.outcome = judge::Conclusion::of(&machine.record).outcome();
+    }
+    record.outcome = judge::Conclusion::of(record).outcome();
 }

@@ -14,9 +14,9 @@ use crate::input;
 use crate::judge;
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
-use crate::record::Record;
+use crate::record::{Diagnosis, Record, ReportComparison};
 use crate::report::headline::Headline;
-use crate::report::{cause_words, summary_text, ticket, verdict_text};
+use crate::report::{cause_words, compared_text, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -53,6 +53,9 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         bail!("{} is not judged: {why}", input::named(&args.record).display());
     }
     let (found, verdict) = judge::judged(record);
+    if let Some(compared) = &record.compared {
+        return Ok((comparison_text(args, record, compared, &found)?, judge::exit(record)));
+    }
     let Some(verdict) = verdict else {
         bail!(
             "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
@@ -79,6 +82,27 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             + &ticket::ticket(record, &verdict)
     };
     Ok((text, exit))
+}
+
+/// The comparison of a report.
+fn comparison_text(
+    args: &VerdictArgs,
+    record: &Record,
+    compared: &ReportComparison,
+    found: &[Diagnosis],
+) -> anyhow::Result<String> {
+    if args.quiet {
+        return Ok(Headline::of(record).line());
+    }
+    if args.json {
+        let value = json!({ "record": args.record, "compared": compared, "diagnoses": found });
+        return Ok(
+            serde_json::to_string_pretty(&value).context("cannot write the comparison as JSON")? + "\n"
+        );
+    }
+    let record = &*record.in_lines();
+    let findings = if args.details { verdict_text::findings(found) } else { String::new() };
+    Ok(summary_text::head(record) + &compared_text::comparison(&in_lines(compared)) + &findings)
 }
 
 /// Why a Record has no verdict, though a promise or needs were named; `None` for one that they are held against, and where nothing was named.

@@ -73,7 +73,7 @@ fn page() -> String {
         let _ = writeln!(text, "| `{dashes}{}` | {default} | `{}` | {about} |", key.name(), key.example);
     }
     text.push_str(
-        "\n## Keys of `simulate`\n\nAll jobs on a target share one simulated device. Its credits and touched blocks last from step to step; stalls and changes of the speed begin anew\nwith each step. Steps that run together have a device each. In a step that goes through the page cache and flushes, writes wait in memory, and their flush\ncarries them out.\n\n| key | meaning |\n|---|---|\n",
+        "\n## Keys of `simulate`\n\nAll jobs on a target share one simulated device. Steps with the same keys meet the same device one after another, as they left it: credits, touched\nblocks, stalls and changes of the speed go on, on one clock that begins with the first step of the run; the `delay` of a step is time on it too. Steps\nthat run together have a device each. In a step that goes through the page cache and flushes, writes wait in memory, and their flush\ncarries them out.\n\n| key | meaning |\n|---|---|\n",
     );
     let schema = schemars::schema_for!(Simulated);
     for (name, property) in schema.get("properties").and_then(|p| p.as_object()).expect("a table") {

@@ -79,9 +79,6 @@ pub struct ColdArgs {
     /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
     pub tune: Option<TuneMode>,
-    /// Judge a simulated device as if it were a volume
-    #[arg(long, help_heading = "Verdict")]
-    pub judge_simulated: bool,
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,
@@ -95,7 +92,7 @@ impl ColdArgs {
             resume: None,
             dry_run: self.dry_run,
             using: TargetUseArgs { tune: self.tune, ..TargetUseArgs::default() },
-            promise: PromiseOptions { judge_simulated: self.judge_simulated, ..PromiseOptions::default() },
+            promise: PromiseOptions::default(),
             output: self.output.clone(),
         }
     }

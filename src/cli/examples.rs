@@ -13,7 +13,8 @@ pub(super) const RUN: &str = "Examples:\n  \
     volproof run /dev/vdb --preset read-only    reads alone; changes nothing\n  \
     volproof run f.dat --rw randread --bs 4k/70:64k/30 --iodepth 32 --numjobs 2\n  \
     volproof run f.dat --rw randread --rate-iops 5000 --arrival poisson\n  \
-    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1";
+    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1\n  \
+    volproof run --resume volproof-1.json       the missing steps of that run";
 
 pub(super) const EXPLAIN: &str = "Examples:\n  \
     volproof explain report.txt          what a colleague pasted into a chat\n  \

@@ -5,19 +5,17 @@
 
 use super::essd_contract::{CREDITS, GRID, MIXES, OVERWRITES, PATTERNS, SIZES, grid_name};
 use super::suite_course::Finished;
-use super::{FinishedStep, caps};
+use super::{FinishedStep, caps, cold_blocks};
 use crate::catalogue::Promise;
-use crate::hist::bucket;
 use crate::plan::{Pattern, Suite, SuiteName};
 use crate::record::promise_direction;
 use crate::record::{JudgedPromise, Outcome, SuiteCheck};
 use crate::stats::burst::BurstSeen;
 use crate::stats::change::{self, Rule};
-use crate::stats::limit_answer::share_bounds;
 use crate::stats::moments::mean;
 use crate::stats::rate::{Estimate, per_second};
 use crate::stats::spread::quantile;
-use crate::unit::{self, Bytes, Nanos, grouped, significant, throughput, total};
+use crate::unit::{self, Bytes, Nanos, significant, throughput, total};
 
 /// Ratios that differ by at most this share count as equal.
 const EQUAL: f64 = 0.05;
@@ -25,23 +23,6 @@ const EQUAL: f64 = 0.05;
 const FALL: f64 = 0.10;
 /// In the published observation no elastic volume fell before this many times its capacity was written (C2).
 const NO_FALL_BEFORE: f64 = 2.55;
-/// A first pass reads blocks that are still being loaded where its median is this many times that of the second, or where more of its reads
-/// than of the second pass take longer than this many times the p99 of the second.
-const COLD: f64 = 1.5;
-/// So it does where its p99 alone is above this.
-const COLD_TAIL: Nanos = Nanos::millis(100);
-/// Blocks that are still being loaded may be as slow as reads that are slow for other reasons, and then the p99 does not show them. So these
-/// percentiles of the second pass are compared too, with [`FAR`] and [`MANY_MORE`].
-const COMPARED: [f64; 4] = [0.5, 0.75, 0.9, 0.95];
-/// Reads are counted that take longer than this many times such a percentile.
-const FAR: f64 = 3.0;
-/// The first pass reads blocks that are being loaded where it has this many times as many of those reads as the second.
-const MANY_MORE: f64 = 2.0;
-/// A first pass whose median is this many times that of the second is slower, where chance does not explain it.
-const SLOWER: f64 = 1.1;
-/// A second pass whose median is this many times its 5th percentile was held by something, such as a throttle: latencies of a volume differ
-/// by less (14 times in an exponential distribution).
-const HELD: u64 = 16;
 const PAPER: &str = "Wang and Yang, DAC 2025, arXiv 2508.17372";
 
 /// An outcome with the figures that decide it.
@@ -142,7 +123,7 @@ pub(super) fn checks(
         check(
             "C7",
             "first touch",
-            first_touch(finished),
+            Ok(cold_blocks::outcome(finished)),
             "no block is slow at its first read, as one that is still in the snapshot is",
             "Amazon EBS documentation, Initialize volumes; ThinkAhead, FAST 2026",
         ),
@@ -413,96 +394,6 @@ fn fallen(bins: &[u64]) -> Option<CheckOutcome> {
         Outcome::Pass => None,
         outcome => Some((outcome, seen)),
     }
-}
-
-/// The shares of two passes above a limit.
-struct LateReads {
-    limit: Nanos,
-    /// Bounds of the share of the first pass.
-    low: f64,
-    high: f64,
-    /// Upper bound of the share of the second.
-    usual: f64,
-    /// The first pass has more of them than a volume without cold blocks has.
-    many: bool,
-}
-
-/// The first pass over blocks against the second.
-pub(super) fn first_touch(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
-    let open = |why: &str| (Outcome::Inconclusive, why.to_string());
-    let pass = |name| finished.of("touch", name).ok_or(open("not all of its steps were measured"));
-    let (first, second) = (pass("pass1")?, pass("pass2")?);
-    let median = |f: &FinishedStep| f.service.quantile(0.5).ok_or(open("no block was read"));
-    let tail = |f: &FinishedStep| f.service.quantile(0.99).unwrap_or_default();
-    let (cold, warm) = (median(first)?, median(second)?);
-    let ratio = cold.0 as f64 / warm.0.max(1) as f64;
-    // Blocks that are still loaded may be few: the median does not move with them.
-    let above = |f: &FinishedStep, limit: Nanos| {
-        let slow = f.service.nonzero().filter(|(b, _)| *b > bucket(limit.0)).map(|(_, n)| n);
-        share_bounds(total(slow) as f64, f.service.count() as f64)
-    };
-    let late = |share: f64, times: f64, more: f64| {
-        let limit = Nanos((second.service.quantile(share).unwrap_or_default().0 as f64 * times) as u64);
-        let ((low, high), (_, usual)) = (above(first, limit), above(second, limit));
-        LateReads { limit, low, high, usual, many: low > more * usual }
-    };
-    let last = late(0.99, COLD, 1.0);
-    let lower = COMPARED.map(|share| late(share, FAR, MANY_MORE));
-    let most = |all: &dyn Fn(&&LateReads) -> bool| {
-        lower.iter().chain([&last]).filter(all).max_by(|a, b| (a.low - a.usual).total_cmp(&(b.low - b.usual)))
-    };
-    let cold_blocks = most(&|late| late.many);
-    // The signs that were judged are the ones that are told.
-    let signs = [
-        (ratio > COLD).then(|| {
-            format!("by the median the first reads take {} times as long as the second", significant(ratio))
-        }),
-        cold_blocks.map(|late| {
-            format!("at least {} of all blocks take more than {} at their first read, and at most {} at the second", percent(late.low), late.limit, percent(late.usual))
-        }),
-        (tail(first) > COLD_TAIL && tail(second) <= COLD_TAIL)
-            .then(|| format!("1 % of the first reads take more than {COLD_TAIL}, and not of the second")),
-    ];
-    let signs: Vec<String> = signs.into_iter().flatten().collect();
-    let slow = !signs.is_empty();
-    // More of the first reads than of the second take longer than half of the second do, and by more than a little.
-    let by_median = ratio > SLOWER && above(first, warm).0 > above(second, warm).1;
-    let slower = by_median || most(&|late| late.low > late.usual).is_some();
-    let told = match slow {
-        true => signs.join("; "),
-        false => format!(
-            "at most {} of all blocks take more than {} at their first read",
-            percent(last.high),
-            last.limit
-        ),
-    };
-    let observed = format!(
-        "{} blocks take {cold} at the first read and {warm} at the second (median); 99 % of them {} and {}; {told}",
-        grouped(first.service.count()),
-        tail(first),
-        tail(second)
-    );
-    // Other traffic may make a pass slow, but not fast.
-    let spoilt = [first, second].into_iter().flat_map(|f| &f.spoilt_by).next();
-    let quick = second.service.quantile(0.05).unwrap_or(warm);
-    let held = warm.0 >= quick.0.saturating_mul(HELD);
-    Ok(match (slow, spoilt) {
-        (true, None) => (Outcome::Fail, observed),
-        (_, Some(code)) => (Outcome::Inconclusive, format!("{observed}; a pass was spoilt ({code})")),
-        (false, None) if held => (
-            Outcome::Inconclusive,
-            format!(
-                "{observed}; something held the second reads, of which the quickest take {quick}, and that may hide blocks that are loaded: run it again"
-            ),
-        ),
-        (false, None) if slower => (
-            Outcome::Inconclusive,
-            format!(
-                "{observed}; more of the first reads are slow than of the second, by less than loading blocks makes them: run it again"
-            ),
-        ),
-        (false, None) => (Outcome::Pass, observed),
-    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 //!
 //! The first touch comes before anything is written, the long overwriting last.
 
-use crate::plan::{BlockSizes, Pattern, Phase, Step, Stride, Suite, SuiteName};
+use super::cold_blocks;
+use super::suites::SuiteRange;
+use crate::plan::{BlockSizes, Pattern, Phase, Step, Suite, SuiteName};
 use crate::unit::{Bytes, Nanos};
 
 /// Block sizes and depths of the latency grid (C1).
@@ -10,8 +12,6 @@ pub(super) const GRID: ([u64; 4], [u32; 6]) = ([4, 16, 64, 256], [1, 2, 4, 8, 16
 /// Its patterns.
 pub(super) const PATTERNS: [Pattern; 4] =
     [Pattern::RandRead, Pattern::RandWrite, Pattern::Read, Pattern::Write];
-/// Blocks that are touched twice (C7).
-const TOUCHED: u64 = 1000;
 /// Shares of reads (C4).
 pub(super) const MIXES: [u32; 5] = [0, 25, 50, 75, 100];
 /// Block sizes in KiB (C5).
@@ -24,21 +24,6 @@ const SATURATED: u32 = 64;
 pub(super) const CREDITS: Nanos = Nanos::seconds(20 * 60);
 /// The range is overwritten so many times (C2).
 pub(super) const OVERWRITES: u64 = 3;
-
-/// Two passes over blocks that are spread evenly over the range, one request in flight.
-fn touches(base: &Step, part: Bytes) -> Vec<Step> {
-    let block = Bytes::kib(4);
-    let distance = (part.0 / TOUCHED / block.0 * block.0).max(block.0);
-    let blocks = TOUCHED.min(part.0 / block.0).max(1);
-    let pass = |name: &str| Step {
-        name: name.into(),
-        rw: Pattern::Read,
-        bs: BlockSizes::one(block),
-        stride: Stride((distance - block.0) as i64),
-        ..amount(base, Bytes(blocks * block.0))
-    };
-    vec![pass("pass1"), pass("pass2")]
-}
 
 /// A step that ends when it has moved an amount.
 pub(super) fn amount(base: &Step, amount: Bytes) -> Step {
@@ -61,8 +46,9 @@ pub(super) fn fill(base: &Step, part: Bytes) -> Step {
     Step { name: "pass".into(), rw, bs: BlockSizes::one(Bytes(block)), iodepth: 16, ..amount(base, whole) }
 }
 
-/// The suite over a range of `part` bytes; `whole` says that the range is all of the target.
-pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
+/// The suite over a range.
+pub(super) fn suite(base: &Step, range: &SuiteRange) -> Suite {
+    let SuiteRange { part, whole, seed, .. } = *range;
     let load = |name: String, rw: Pattern, kib: u64, iodepth: u32| Step {
         name,
         rw,
@@ -107,37 +93,38 @@ pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
             "C2: the range of {part} is not the whole volume, whose spare space may hide its clean-up"
         ));
     }
+    let mut phases = cold_blocks::phases(base, part, seed);
+    phases.extend([
+        Phase::once("fill", vec![fill(base, part)]),
+        Phase::once("latency", grid),
+        Phase::once("patterns", patterns),
+        Phase::once("mix", mixes.to_vec()),
+        Phase::once("blocks", sizes.to_vec()),
+        Phase::once("credits", vec![credits]),
+        Phase::once("overwrite", vec![overwrite]),
+    ]);
     Suite {
         name: SuiteName::EssdContract,
         source: "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes"
             .into(),
-        phases: vec![
-            Phase::once("touch", touches(base, part)),
-            Phase::once("fill", vec![fill(base, part)]),
-            Phase::once("latency", grid),
-            Phase::once("patterns", patterns),
-            Phase::once("mix", mixes.to_vec()),
-            Phase::once("blocks", sizes.to_vec()),
-            Phase::once("credits", vec![credits]),
-            Phase::once("overwrite", vec![overwrite]),
-        ],
+        phases,
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
-        judge_simulated: false,
+        was_judged_simulated: false,
     }
 }
 
 /// The first touch alone (C7).
-pub(super) fn cold(base: &Step, part: Bytes) -> Suite {
+pub(super) fn cold(base: &Step, range: &SuiteRange) -> Suite {
     Suite {
         name: SuiteName::Cold,
         source: "check C7 of essd-contract".into(),
-        phases: vec![Phase::once("touch", touches(base, part))],
+        phases: cold_blocks::phases(base, range.part, range.seed),
         reference: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
-        judge_simulated: false,
+        was_judged_simulated: false,
     }
 }
 

@@ -1,8 +1,7 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
 use super::suites::{self, SuiteFamily};
-use crate::codes;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, DoubtCode};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::judge;
 use crate::plan::{Question, Step};
@@ -127,8 +126,8 @@ impl FinishedStep {
         let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.
-        let spoils = |d: &&Doubt| d.voids(&done.name) || d.code == codes::LATE_RESPONSES;
-        let mut spoilt_by: Vec<String> = doubts.filter(spoils).map(|d| d.code.clone()).collect();
+        let spoils = |d: &&Doubt| d.voids(&done.name) || d.code == DoubtCode::LateResponses;
+        let mut spoilt_by: Vec<String> = doubts.filter(spoils).map(|d| d.code.to_string()).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
         let is_judged = |question: &Question| match question {

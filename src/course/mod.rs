@@ -6,6 +6,7 @@
 
 mod caps;
 mod changed_volume;
+mod cold_blocks;
 mod contract_checks;
 mod essd_contract;
 pub mod finished;

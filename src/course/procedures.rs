@@ -144,7 +144,7 @@ pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Re
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
-        judge_simulated: false,
+        was_judged_simulated: false,
     })
 }
 

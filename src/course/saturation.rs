@@ -48,7 +48,7 @@ pub(super) fn suite(
         reference: Vec::new(),
         notes: vec![format!("{} streams are {apart} apart", STREAMS[STREAMS.len() - 1])],
         left_out: Vec::new(),
-        judge_simulated: false,
+        was_judged_simulated: false,
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
         each: f64,
         queues: u32,
     ) -> SuiteAnswer {
-        let range = SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues };
+        let range = SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues, seed: 1 };
         let base = Step { runtime: Nanos::seconds(15), ..Step::default() };
         let suite = suite(SuiteName::Saturation, (Pattern::RandRead, Pattern::Read), &base, &range);
         let mut finished: Vec<FinishedStep> = Vec::new();

@@ -15,7 +15,7 @@
 //! confirmed anew.
 
 use super::{Course, FinishedStep, Forecast};
-use crate::codes;
+use crate::doubt::DoubtCode;
 use crate::hist::{StoredHistogram, bucket};
 use crate::plan::{ResponseFigure, SloSearch, Step};
 use crate::record::{CourseAnswer, JudgedPromise, SloDepth, SloTrial, TrialOutcome, UnsureShare};
@@ -263,7 +263,7 @@ impl SloSearch {
         let trial = |(f, rate): (&FinishedStep, f64)| {
             let held = self.held(f);
             let spoilt_by: Vec<String> =
-                f.spoilt_by.iter().filter(|code| *code != codes::OVERLOAD).cloned().collect();
+                f.spoilt_by.iter().filter(|code| **code != *DoubtCode::Overload.as_str()).cloned().collect();
             let outcome = match held.outcome {
                 _ if !f.sustained => TrialOutcome::Overload,
                 TrialOutcome::Holds if !spoilt_by.is_empty() => TrialOutcome::Unsure,

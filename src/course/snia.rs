@@ -104,7 +104,7 @@ pub(super) fn suite(test: SniaTest, base: &Step, part: Bytes, smallest: Bytes, g
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
-        judge_simulated: false,
+        was_judged_simulated: false,
     }
 }
 

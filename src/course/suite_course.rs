@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::finished::{VOID, is_void};
 use super::suites::SHORTEST_STEP;
 use super::{
-    Course, FinishedStep, Forecast, changed_volume, contract_checks, point, procedures, saturation, snia,
-    suites,
+    Course, FinishedStep, Forecast, changed_volume, cold_blocks, contract_checks, point, procedures,
+    saturation, snia, suites,
 };
 use crate::plan::{Phase, Plan, Step, Suite, SuiteName, TrackedFigure};
 use crate::record::{CourseAnswer, JudgedPromise, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
@@ -129,6 +128,8 @@ impl Suite {
     /// The phases, with those that follow from finished steps.
     fn known_phases(&self, finished: &Finished<'_>) -> Vec<Phase> {
         let mut phases = self.phases.clone();
+        let looks = cold_blocks::looks_needed(finished);
+        phases.retain(|phase| cold_blocks::is_within(phase, looks));
         if phases.iter().all(|phase| phase.next(finished).is_none()) {
             phases.extend(snia::follow_up(self, finished));
             phases.extend(saturation::follow_up(self, finished));
@@ -172,12 +173,8 @@ impl Suite {
                 Some(point)
             })
             .collect();
-        let mut checks = self.checks(&finished, judged_promise);
+        let checks = self.checks(&finished, judged_promise);
         let mut notes = self.notes.clone();
-        if is_void(self.judge_simulated, judged_promise, all) && !checks.is_empty() {
-            checks.iter_mut().for_each(|check| check.outcome = Outcome::Invalid);
-            notes.push(VOID.into());
-        }
         let is_procedure = suites::family(&self.name) == suites::SuiteFamily::Procedure;
         notes.extend(
             judged_promise.filter(|_| is_procedure).and_then(|promise| procedures::unheld(self, promise)),
@@ -276,7 +273,7 @@ impl Course for Suite {
         for phase in self.phases.iter().cloned().chain(later) {
             let (time, writing) = phase.time();
             let most = phase.most_rounds();
-            let likely = most.min(ROUNDS as u32);
+            let likely = if cold_blocks::is_within(&phase, 1) { most.min(ROUNDS as u32) } else { 0 };
             forecast.worst_steps += phase.steps.len() * most as usize;
             forecast.likely_steps += phase.steps.len() * likely as usize;
             let add = |to: &mut Nanos, time: u64, rounds: u32| {

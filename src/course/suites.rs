@@ -32,6 +32,8 @@ pub struct SuiteRange {
     pub smallest: Bytes,
     /// Hardware queues of the target; 1 where it has none.
     pub queues: u32,
+    /// Seed of what is left to chance.
+    pub seed: u64,
 }
 
 /// The family of a suite.
@@ -99,8 +101,8 @@ pub fn of(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Res
     }
     Ok(match name {
         SuiteName::Provider(provider) => return procedures::suite(provider, base, given, range.part),
-        SuiteName::Cold => essd_contract::cold(base, range.part),
-        SuiteName::EssdContract => essd_contract::suite(base, range.part, range.whole),
+        SuiteName::Cold => essd_contract::cold(base, range),
+        SuiteName::EssdContract => essd_contract::suite(base, range),
         SuiteName::Saturation => {
             saturation::suite(name.clone(), (Pattern::RandRead, Pattern::Read), base, range)
         }

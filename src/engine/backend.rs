@@ -51,6 +51,11 @@ impl Batch {
         }
     }
 
+    /// One request in each call.
+    pub const fn of_one() -> Batch {
+        Batch { first: 1, most: 1 }
+    }
+
     /// How many of `queued` requests to send now, while `in_flight` others are at the device.
     #[inline(always)]
     pub fn next(self, queued: usize, in_flight: usize) -> usize {

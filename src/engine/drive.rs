@@ -24,7 +24,7 @@ use super::write_pattern::{Data, PieceLayout};
 use super::{EngineError, Load, StepOutcome, Target, Watch, thread};
 use crate::plan::{CpuList, Step, SyncWrites};
 use crate::sample::Series;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// The message of a worker thread before its load begins.
 enum SetUp {
@@ -208,10 +208,7 @@ fn jobs(
         jobs.push(WorkerJob {
             id,
             depth: step.iodepth,
-            batch: Batch::new(
-                targets[0].clearance.as_ref().is_some_and(|c| c.is_direct()),
-                step.iodepth as usize,
-            ),
+            batch: batch(step, &targets[0]),
             largest: step.largest_block(),
             generators: regions.iter().enumerate().map(generator).collect(),
             target: load.first_target(id) as u16,
@@ -236,6 +233,16 @@ fn jobs(
     Ok(jobs)
 }
 
+/// How many requests a load thread sends at once. One whose CPU time is simulated sends them one by one, so that other threads send theirs
+/// meanwhile.
+fn batch(step: &Step, target: &Target) -> Batch {
+    if step.simulate.as_ref().is_some_and(|device| device.cpu_per_io.0 > 0) {
+        return Batch::of_one();
+    }
+    let direct = target.clearance.as_ref().is_some_and(|c| c.is_direct());
+    Batch::new(direct, step.iodepth as usize)
+}
+
 /// Whether writes of a step carry data. A simulated device ignores data, so that none is made for it.
 fn has_data(step: &Step) -> bool {
     step.rw.changes_data() && step.simulate.is_none()
@@ -255,7 +262,9 @@ fn set_up_worker<B: Backend, C: Clock>(
         })?;
     }
     thread::exact_timers();
-    let mut buffers = Buffers::new(job.depth, job.largest)
+    // A simulated device moves no data: its requests need no memory.
+    let (depth, largest) = if C::VIRTUAL { (1, Bytes(1)) } else { (job.depth, job.largest) };
+    let mut buffers = Buffers::new(depth, largest)
         .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
     if let Some((seed, layout)) = fill {
         buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), &layout);
@@ -296,7 +305,6 @@ mod tests {
     use super::super::null::Null;
     use super::*;
     use crate::plan::EngineKind;
-    use crate::unit::Bytes;
 
     /// A load of three jobs whose backends are made by `make`.
     fn set_up_with(

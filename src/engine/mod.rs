@@ -21,8 +21,11 @@ mod psync;
 mod schedule;
 mod signal;
 mod simulated_device;
+mod simulated_run;
+mod simulated_speed;
 mod simulated_volume;
 mod thread;
+mod token_bucket;
 mod uring;
 mod worker;
 mod worker_job;
@@ -35,7 +38,8 @@ use std::time::Instant;
 use rustix::fs::{Advice, fadvise};
 
 use crate::guard::Clearance;
-use crate::plan::{EngineKind, Fadvise, Step};
+use crate::observe::KernelCounters;
+use crate::plan::{EngineKind, Fadvise, Simulated, Step};
 use crate::record::FioRun;
 use crate::sample::{Direction, Interval, Series};
 use crate::unit::{Bytes, Nanos};
@@ -51,7 +55,7 @@ pub use nops::Headrooms;
 pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
 pub use passes::begin_file;
 use simulated_device::SimulatedDevice;
-pub use simulated_volume::SharedVolume;
+pub use simulated_run::{SharedVolume, SimulatedRun};
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
 
@@ -205,6 +209,8 @@ pub struct StepOutcome {
     pub set_up: Nanos,
     /// The user ended the step early.
     pub interrupted: bool,
+    /// The counters of simulated volumes, as a kernel keeps them for disks, over ramp and window.
+    pub volumes_counters: Option<KernelCounters>,
     /// The run of the installed fio, where fio did the I/O instead of our workers.
     pub fio: Option<FioRun>,
 }
@@ -266,18 +272,7 @@ pub fn run(
             .try_for_each(|t| advise(t, advice, "the kernel cannot be advised of the order of I/O"))?;
     }
     if let Some(plan) = &step.simulate {
-        let start = |_| 1;
-        for (target, number) in load.targets.iter().zip(0u64..) {
-            target.volume.begin(plan, step, load.seed ^ number);
-        }
-        let outcome = drive(load, gate, watch, start, |worker| {
-            let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();
-            move |_: &Buffers| {
-                let clock = Virtual::default();
-                Ok((SimulatedDevice::new(clock.clone(), volumes), clock))
-            }
-        })?;
-        return Ok(StepOutcome { clock: "virtual (simulated device)".into(), ..outcome });
+        return simulate(load, plan, gate, watch);
     }
     match timer.tsc() {
         Ok(clock) => {
@@ -290,6 +285,39 @@ pub fn run(
             Ok(StepOutcome { clock: clock::gettime(&why), ..outcome })
         }
     }
+}
+
+/// Runs a step in virtual time.
+fn simulate(
+    load: &Load<'_>,
+    plan: &Simulated,
+    gate: Option<gate::Pass<'_>>,
+    watch: &mut dyn FnMut(Watch<'_>) -> bool,
+) -> Result<StepOutcome, EngineError> {
+    let step = load.step;
+    let before = simulated_run::begin(load.targets, plan, step, load.seed);
+    let outcome = drive(
+        load,
+        gate,
+        watch,
+        |_| 1,
+        |worker| {
+            let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();
+            let cpu_per_io = plan.cpu_per_io;
+            move |_: &Buffers| {
+                let clock = Virtual::default();
+                Ok((SimulatedDevice::new(clock.clone(), volumes, cpu_per_io), clock))
+            }
+        },
+    )?;
+    let window = outcome.ends.iter().map(|end| end.window).max().unwrap_or_default();
+    let window_end = Nanos(step.ramp.0 + window.0);
+    let counters = simulated_run::end(load.targets, before, window_end, outcome.patience);
+    Ok(StepOutcome {
+        clock: "virtual (simulated device)".into(),
+        volumes_counters: Some(KernelCounters { window_starts_ns: step.ramp, ..counters }),
+        ..outcome
+    })
 }
 
 /// Advises the kernel on all of a target. Pages that nobody has written back yet are never dropped.

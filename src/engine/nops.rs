@@ -17,7 +17,7 @@ use super::clock::{Clock, Monotonic};
 use super::drive::drive;
 use super::uring::{RingOptions, open};
 use super::{Load, Target};
-use crate::plan::{EngineKind, Step};
+use crate::plan::{EngineKind, Simulated, Step};
 use crate::record::Headroom;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -37,10 +37,13 @@ const SIZE: Bytes = Bytes::gib(1024);
 pub struct Headrooms(Vec<(Step, usize, Option<Headroom>)>);
 
 impl Headrooms {
-    /// The headroom for a step on so many targets; none for a step that the null engine or the installed fio does, for one of less than a
-    /// second, where io_uring cannot be used, and once `go_on` says no.
+    /// The headroom for a step on so many targets; that of a simulated CPU where the step has one. None for a step that the null engine or the
+    /// installed fio does, for one of less than a second, where io_uring cannot be used, and once `go_on` says no.
     pub fn of(&mut self, step: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<Headroom> {
-        if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() || step.runtime < WORTH {
+        if let Some(device) = &step.simulate {
+            return on_simulated_cpus(device, step.workers(targets.max(1)));
+        }
+        if step.fio || step.engine == EngineKind::Null || step.runtime < WORTH {
             return None;
         }
         let load = load_alone(step);
@@ -52,6 +55,17 @@ impl Headrooms {
         self.0.push((load, targets, found.clone()));
         found
     }
+}
+
+/// The headroom of so many load threads, each on a CPU of its own, where the CPU time of an I/O is simulated: the rate of a device that takes
+/// no time.
+fn on_simulated_cpus(device: &Simulated, threads: u32) -> Option<Headroom> {
+    let each = 1.0 / device.cpu_per_io.as_seconds();
+    (device.cpu_per_io.0 > 0).then(|| Headroom {
+        ios_per_second: each * f64::from(threads),
+        threads,
+        cpus: threads,
+    })
 }
 
 /// The load of a step without everything that waits (a rate, flushes, an end by amount), and without its runtime, which makes no difference
@@ -178,7 +192,6 @@ impl Backend for Nops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Simulated;
 
     #[test]
     fn each_load_is_measured_once_and_only_where_it_is_real() {
@@ -196,6 +209,10 @@ mod tests {
         assert_eq!(all.0.len(), 2);
         let null = Step { engine: EngineKind::Null, ..step.clone() };
         let played = Step { simulate: Some(Simulated::default()), ..null.clone() };
+        let slow = Simulated { cpu_per_io: Nanos::micros(100), ..Simulated::default() };
+        let slow = Step { simulate: Some(slow), numjobs: 3, ..null.clone() };
+        let drives = all.of(&slow, 2, &|| true).map(|h| (h.ios_per_second.round(), h.threads));
+        assert_eq!(drives, Some((60_000.0, 6)), "six threads, 10,000 I/Os a second each");
         let by_fio = Step { fio: true, ..step };
         assert!([null, played, by_fio].iter().all(|s| all.of(s, 1, &|| true).is_none()));
         assert_eq!(all.0.len(), 2);

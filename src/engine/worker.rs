@@ -273,7 +273,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let mut lone = EMPTY;
         backend.fill(chosen, |slot| {
             let (direction, offset, length) = source.next();
-            if direction == Direction::Write {
+            // In virtual time no data moves.
+            if direction == Direction::Write && !C::VIRTUAL {
                 match data {
                     Some(data) if S::SPECIAL => data.fill(buffers, slot, length),
                     _ => buffers.stamp(slot, length, *fixed),

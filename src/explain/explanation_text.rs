@@ -1,13 +1,12 @@
 //! Explanations as text of at most 80 columns.
 
-use super::{Better, Explained, RunExplained};
+use super::{Explained, RunExplained};
 use crate::doubt::Doubt;
-use crate::judge::recommended_test::lost_by_diskspd;
 use crate::output::screen;
 use crate::record::{Finding, ReportForm};
 use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
-use crate::report::{course_text, crosscheck_text};
+use crate::report::{compared_text, course_text, crosscheck_text};
 use crate::unit::{Nanos, mebibytes, significant};
 
 /// Width of the column of labels.
@@ -50,11 +49,14 @@ fn one(e: &Explained) -> String {
     if let Some(answer) = &e.answer {
         out += &course_text::answer(answer);
     }
+    if let Some(compared) = &e.compared {
+        out += &compared_text::comparison(compared);
+    }
     if let Some(v) = &e.verdict {
         out += &verdict_text::verdict(v);
-        for line in &e.promise {
-            out += &wrap("  promised      ", line);
-        }
+    }
+    for line in &e.promise {
+        out += &wrap("  promised      ", line);
     }
     out
 }
@@ -79,11 +81,9 @@ fn run(r: &RunExplained) -> String {
         doubts.sort_by_key(|d| std::cmp::Reverse(d.severity));
         out.extend(doubts.into_iter().map(doubt));
     }
-    if !r.better.is_empty() {
+    if let Some(line) = &r.command {
         out += "\n  What to run instead\n";
-        out.extend(r.better.iter().map(better));
-        let warnings = [overwritten, kept_small].map(|told| r.better.iter().find_map(told));
-        out.extend(warnings.into_iter().flatten().map(|words| wrap("    ", &words)));
+        out += &command(line);
     }
     out
 }
@@ -106,34 +106,6 @@ fn sentence(text: &str) -> String {
     }
     let mut letters = text.trim_end_matches('.').chars();
     letters.next().map(|c| c.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-fn better(b: &Better) -> String {
-    let commands: String = b.commands().map(|line| command(line)).collect();
-    wrap("    ", &format!("for {}:", b.shows.words())) + &commands
-}
-
-/// What the commands write over, in words.
-fn overwritten(b: &Better) -> Option<String> {
-    let target = b.overwrites.as_ref()?;
-    if b.diskspd.is_some() {
-        return Some(format!("these {}", lost_by_diskspd(target)));
-    }
-    let (lost, consent) = match b.overwrites_a_device() {
-        true => (", and what is there is lost", "--destroy"),
-        false => ("", "--overwrite where it exists"),
-    };
-    let fio = if b.fio.is_some() { format!("fio does not ask{lost}; ") } else { String::new() };
-    Some(format!("these write over {target}: {fio}volproof asks for {consent}"))
-}
-
-/// The file that the commands stay on and that may be too small for them, in words.
-fn kept_small(b: &Better) -> Option<String> {
-    let file = b.small_file.as_ref()?;
-    Some(format!(
-        "these stay on {}, of which {} were used: if it is no larger, name one that is",
-        file.path, file.used_bytes
-    ))
 }
 
 /// A command over several lines that is still one when it is copied.

@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use crate::comparison;
 use crate::course::suites;
 use crate::doubt::Doubt;
 use crate::exit::Exit;
 use crate::judge;
-use crate::judge::recommended_test::{self, Better, TestedLoad};
 use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
-    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportForm, StepFigures,
-    StepRecord, Verdict,
+    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportComparison, ReportForm,
+    ReportedStep, StepFigures, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
 use crate::result_file::{
@@ -74,7 +74,9 @@ pub struct Explained {
     pub cross_checks: Vec<CrossCheck>,
     /// The answer of a suite, a search or a sweep.
     pub answer: Option<CourseAnswer>,
-    /// The verdict, where something is promised.
+    /// A report beside what is promised or needed.
+    pub compared: Option<ReportComparison>,
+    /// The verdict on what volproof measured, where something is promised.
     pub verdict: Option<Verdict>,
     /// Why nothing was judged, where a promise or needs were named.
     pub not_judged: Option<String>,
@@ -110,8 +112,8 @@ pub struct RunExplained {
     pub diagnosis: Diagnosis,
     /// Doubts about the test.
     pub doubts: Vec<Doubt>,
-    /// Better tests.
-    pub better: Vec<Better>,
+    /// The command of volproof that shows more than a report does.
+    pub command: Option<String>,
     /// Figures for programs and for the table.
     pub figures: RunFigures,
     /// The conditions of the run, as far as they are known.
@@ -242,7 +244,7 @@ fn explained_for(
             counted(more_reports, "more report"),
             counted(more_runs as u64, "run")
         ));
-        if last.verdict.is_some() {
+        if last.compared.is_some() {
             // What is not read decides nothing.
             last.exit = Exit::gravest([last.exit, Exit::Inconclusive]);
         }
@@ -306,6 +308,7 @@ fn of_record(
         notes: notes(&record, left),
         doubts: record.doubts.iter().filter(|w| w.step.is_none()).cloned().collect(),
         promise: record.judged_promise.as_ref().map(workings).unwrap_or_default(),
+        compared: record.compared,
         cross_checks: record.cross_checks,
         answer: record.answer,
         runs,
@@ -355,20 +358,19 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
     let conditions = record.conditions(step);
     let summary = StepFigures::of(record, step);
     let reported = step.reported.as_deref();
-    let promise = record.judged_promise.as_ref().map(|c| c.options.as_slice()).unwrap_or_default();
-    let better = match reported {
-        Some(_) => {
-            recommended_test::better(&TestedLoad { conditions: &conditions, summary: &summary, promise })
-        }
-        // What volproof ran has its plan, and the verdict says what would decide.
-        None => Vec::new(),
-    };
+    // A comparison has the command of each figure, and what volproof ran has its plan.
+    let alone = reported.is_some() && record.compared.is_none() && !conditions.on_windows();
+    let command = alone.then(|| comparison::for_rate(&conditions, &[])).flatten();
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
     let counted = reported.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
     let (little, little_holds) = match reported.is_some_and(|t| t.rate_of_latency) {
         true => (None, None),
         false => sentences::little(&conditions, &summary, counted),
     };
+    // Figures that contradict each other show no law.
+    let contradict = |t: &ReportedStep| t.are_impossible() || !t.contradictions().is_empty();
+    let holds_by_chance = little_holds == Some(true) && reported.is_some_and(contradict);
+    let (little, little_holds) = if holds_by_chance { (None, None) } else { (little, little_holds) };
     let applications = record.asked.iter().flat_map(|asked| &asked.applications);
     let asks_for_etcd = applications.into_iter().any(|application| application.id == "etcd");
     RunExplained {
@@ -383,7 +385,7 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
         etcd: sentences::etcd(step, &summary, asks_for_etcd),
         diagnosis,
         doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
-        better,
+        command,
         figures: figures(&summary),
         conditions,
     }

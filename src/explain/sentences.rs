@@ -140,13 +140,16 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
         return format!("{name}: {}; the rest is not told", known.join(", "));
     };
     let moved = if f.bytes.0 > 0 { format!(", {} moved", f.bytes) } else { String::new() };
-    // Without the count of I/Os the rate is as it was printed, rounded, and the count is made of it.
-    let (name, ios) = match f.ios.get() {
-        Some(n) => (format!("{name}:"), n),
-        None => (format!("{name}: about"), (iops * seconds) as u64),
+    // Without the count of I/Os none is made up of the rounded rate.
+    let Some(ios) = f.ios.get() else {
+        return format!(
+            "{name}: {} IOPS, {} in {} s{moved}",
+            significant(iops),
+            rate(bytes),
+            significant(seconds)
+        );
     };
-    let told = line("", iops, bytes, ios, Nanos((seconds * 1e9) as u64));
-    format!("{name}{}{moved}", told.trim_start_matches(':'))
+    line(name, iops, bytes, ios, Nanos((seconds * 1e9) as u64)) + &moved
 }
 
 /// One direction: rates in both units, and what they rest on.

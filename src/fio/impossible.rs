@@ -35,6 +35,10 @@ const LARGEST_COUNT: u64 = 1 << 63;
 const LONGEST_RUN: Nanos = Nanos::seconds(10 * 366 * 86_400);
 /// Whole numbers, middles of buckets and printed digits are this far apart.
 const ROUNDED: f64 = 0.05;
+/// A millisecond at each end of a run, seconds: its time has whole ones.
+const TWO_MS: f64 = 0.002;
+/// Jobs of a row that end a little apart make its rates differ by no more.
+const EDGE: f64 = 0.001;
 
 impl Impossible {
     /// Of a key and what is there.
@@ -197,26 +201,29 @@ pub fn judge(job: &mut OutputRow) {
     job.impossible.extend(found);
 }
 
+/// No rate within its interval, over the time of the run, is an amount within its own. The time is in whole milliseconds.
+fn rates_differ(rate: (f64, f64), amount: (f64, f64), seconds: f64) -> bool {
+    let edges = TWO_MS * rate.1 + EDGE * amount.1;
+    let known = seconds > 0.0 && rate.1 > 0.0 && amount.1 > 0.0;
+    known && (rate.0 * seconds > amount.1 + edges || rate.1 * seconds + edges < amount.0)
+}
+
 fn direction(name: &str, s: &mut Stats, found: &mut Vec<Impossible>) {
     if s.runtime > LONGEST_RUN {
         found.push(Impossible::new(format!("{name}.runtime"), format!("{}", s.runtime.0 / 1_000_000)));
         s.runtime = Nanos(0);
     }
     let seconds = s.runtime.as_seconds();
-    // A millisecond of a short run, and the digits of a rate in text, are no contradiction.
-    let apart = |rate: f64, amount: f64, one: f64| {
-        let allowed = ROUNDED * amount.max(rate * seconds) + 2.0 * one + rate * 0.002;
-        seconds > 0.0 && rate > 0.0 && amount > 0.0 && (rate * seconds - amount).abs() > allowed
-    };
-    // fio's text cuts the fraction of a rate off.
-    let cut = if s.iops.fract() == 0.0 { seconds / 2.0 } else { 0.0 };
+    let exact = |value: f64| (value, value);
+    let printed = s.printed;
     if let Some(ios) = s.ios
-        && apart(s.iops, ios as f64, 1.0 + cut)
+        && rates_differ(printed.iops.unwrap_or(exact(s.iops)), exact(ios as f64), seconds)
     {
         let value = format!("{:.0}, which is not {ios} in {seconds} s", s.iops);
         found.push(Impossible { key: format!("{name}.iops"), value });
     }
-    if apart(s.bytes_per_second, s.bytes.0 as f64, 65_536.0) {
+    let speed = printed.bytes_per_second.unwrap_or(exact(s.bytes_per_second));
+    if rates_differ(speed, printed.bytes.unwrap_or(exact(s.bytes.0 as f64)), seconds) {
         let value = format!("{:.0} a second, which is not {} in {seconds} s", s.bytes_per_second, s.bytes.0);
         found.push(Impossible { key: format!("{name}.bw"), value });
     }

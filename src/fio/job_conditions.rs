@@ -163,9 +163,7 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
         None => Known::Unknown,
     };
-    let apart = shown.own.iter().any(|g| ["filename", "directory"].contains(&g.option.name));
     Conditions {
-        differing_targets: apart.then_some(true).into(),
         rw: shared(given("rw"), all.rw, why),
         block: shared(given("bs"), all.block, why).or(|| block),
         engine: shared(given("ioengine"), all.engine, why),

@@ -1,5 +1,5 @@
-//! Where the I/Os of a reported job lie: `ba`, the gap or interval in `rw`, offsets and zones, as far as they leave out a part of the range, come back
-//! to a block, or begin I/Os within blocks of the disk.
+//! Where the I/Os of a reported job lie: `ba`, the gap or interval in `rw`, and zones, as far as they leave out a part of the range or come back to
+//! a block.
 
 use super::job::{Given, Job as Asked};
 use super::option_value::TargetAmount;
@@ -8,7 +8,7 @@ use super::plan::{block_ranges, gap};
 use crate::plan::Pattern;
 use crate::record::Spacing;
 use crate::sample::Direction;
-use crate::unit::{Bytes, gcd, total};
+use crate::unit::{Bytes, total};
 
 /// The spacing that the options of a row ask for.
 pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
@@ -33,43 +33,18 @@ pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
         None => zones.map_or(1, |zones| zones.times()),
     };
     let share = Spacing::share(mean, apart) * zones.map_or(1.0, |zones| zones.share(random));
-    let least_aligned = directions.iter().filter_map(|d| aligned[*d]).min().filter(|_| random);
-    let bytes = |name: &str| match asked.size(name) {
-        Some(TargetAmount::Bytes(n)) => n,
-        _ => 0,
-    };
-    let offsets = [gap.unsigned_abs(), bytes("offset"), bytes("offset_increment")];
-    let unit = offsets.into_iter().fold(least_aligned.unwrap_or(low), gcd);
-    let names = ["ba", "rw", "rw_sequencer", "offset", "offset_increment", "size"];
+    let names = ["ba", "rw", "rw_sequencer"];
     let given = names.iter().chain(zones.iter().flat_map(|_| &Zones::OPTIONS));
     let says = |given: &&Given| match given.option.name {
         "rw" => given.line().contains(':'),
-        "size" => given.line().ends_with('%'),
         _ => true,
     };
     let options: Vec<String> =
         given.filter_map(|name| asked.given(name)).filter(says).map(Given::line).collect();
     let single = Some(Bytes(low)).filter(|_| low == high);
-    let spacing = Spacing {
-        options,
-        used_share: Some(share),
-        target_share: target_share(asked),
-        starts_at: Some(Bytes(bytes("offset"))),
-        times_in_a_row: Some(times),
-        unaligned_to: Some(Bytes(unit)),
-    };
+    let spacing =
+        Spacing { options, used_share: Some(share), times_in_a_row: Some(times), unaligned_to: None };
     spacing.reduced(single)
-}
-
-/// The share of the target that `size` and `offset` leave, where they tell it in percent. A size in percent of files whose size is told is told in bytes.
-fn target_share(asked: &Asked) -> Option<f64> {
-    let percent = |name: &str| match asked.size(name) {
-        Some(TargetAmount::Percent(n)) => Some(f64::from(n) / 100.0),
-        _ => None,
-    };
-    let of_size = percent("size").filter(|_| asked.given("filesize").is_none()).unwrap_or(1.0);
-    let share = of_size.min(1.0 - percent("offset").unwrap_or(0.0));
-    Some(share.max(0.0))
 }
 
 /// Places of the directions that a row moved, in values for reads, writes and trims.

@@ -18,6 +18,7 @@ use super::output::{
     Output, OutputRow, RowCpu, Samples, Stats,
 };
 use crate::hist::bucket_middle;
+use crate::record::PrintedRanges;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -406,11 +407,20 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         .iter()
         .filter_map(|k| Some((k.to_string(), part.value().get(k)?.clone().into_owned())))
         .collect();
-    let rate = part.real("bw_bytes").or_else(|| Some(part.real("bw")? * kib));
+    let exact_rate = part.real("bw_bytes");
+    let rate = exact_rate.or_else(|| Some(part.real("bw")? * kib));
+    let iops = part.real("iops").unwrap_or(0.0);
+    // Rates in bytes are cut to whole bytes or KiB, and old versions cut IOPS too.
+    let printed = PrintedRanges {
+        bytes: era.kib.then_some((bytes as f64 * kib, (bytes as f64 + 1.0) * kib)),
+        iops: (iops.fract() == 0.0).then_some((iops, iops + 1.0)),
+        bytes_per_second: rate.map(|rate| (rate, rate + if exact_rate.is_some() { 1.0 } else { kib })),
+    };
     Stats {
+        printed,
         bytes: Bytes(if era.kib { bytes.saturating_mul(1024) } else { bytes }),
         bytes_per_second: rate.unwrap_or(0.0),
-        iops: part.real("iops").unwrap_or(0.0),
+        iops,
         runtime: part.millis("runtime").unwrap_or_default(),
         ios: part.count("total_ios"),
         short: part.count("short_ios").unwrap_or(0),

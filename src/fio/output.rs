@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::impossible::Impossible;
 use super::json_value::JsonValue;
 use crate::foreign_lines::in_one_line;
+use crate::record::PrintedRanges;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
@@ -242,6 +243,8 @@ pub struct Stats {
     pub iops_samples: Option<Samples>,
     /// Share of I/Os served from a cache, where the engine says so.
     pub cache_hit: Option<f64>,
+    /// The intervals in which the rates and the amount lie, by the digits of their form.
+    pub printed: PrintedRanges,
     /// Members that nothing here uses (`prios`), kept so that they are written again.
     pub more: More,
 }

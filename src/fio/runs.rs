@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::output::{Latency, Output, OutputRow, Samples, Stats};
+use crate::record::PrintedRanges;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
@@ -214,8 +215,29 @@ fn stats(all: &[&Stats]) -> Stats {
         slat: latency(&|s| s.slat.as_ref()),
         clat: latency(&|s| s.clat.as_ref()),
         lat: latency(&|s| s.lat.as_ref()),
+        printed: printed(parts, longest),
         bandwidth_samples: parts.iter().map(|s| s.bandwidth_samples).collect::<Option<Vec<_>>>().map(of_jobs),
         ..Stats::default()
+    }
+}
+
+/// The intervals of sums: the sums of their ends.
+fn printed(parts: &[&Stats], longest: Nanos) -> PrintedRanges {
+    let sum = |of: fn(&Stats) -> Option<(f64, f64)>, weighs: bool| {
+        let all: Option<Vec<(f64, f64)>> = parts
+            .iter()
+            .map(|s| {
+                let weight =
+                    if weighs && longest.0 > 0 { s.runtime.0 as f64 / longest.0 as f64 } else { 1.0 };
+                of(s).map(|(low, high)| (low * weight, high * weight))
+            })
+            .collect();
+        Some(all?.into_iter().fold((0.0, 0.0), |sum, ends| (sum.0 + ends.0, sum.1 + ends.1)))
+    };
+    PrintedRanges {
+        bytes: sum(|s| s.printed.bytes, false),
+        iops: sum(|s| s.printed.iops, true),
+        bytes_per_second: sum(|s| s.printed.bytes_per_second, true),
     }
 }
 

@@ -8,6 +8,7 @@ use super::json_read::ReadError;
 use super::output::{
     DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, PERCENTILES, RowCpu, Samples, Stats,
 };
+use crate::record::PrintedRanges;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, is_report_figure};
 
@@ -317,6 +318,13 @@ fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
         slat: Some(read_latency(f)?),
         clat: Some(read_latency(f)?),
         ..Stats::default()
+    };
+    // All three are cut to whole numbers.
+    let cut = |value: f64, unit: f64| Some((value, value + unit));
+    s.printed = PrintedRanges {
+        bytes: cut(s.bytes.0 as f64, kib),
+        iops: cut(s.iops, 1.0),
+        bytes_per_second: cut(s.bytes_per_second, kib),
     };
     let mut list = Vec::new();
     for _ in 0..SLOTS {

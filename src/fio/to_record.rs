@@ -10,7 +10,7 @@ use super::{disk_stack, impossible::Impossible, job_conditions};
 use crate::observe::KernelCounters;
 use crate::plan::EngineKind;
 use crate::record::{
-    Band, Conditions, CpuRecord, Known, RateSpread, Record, Report, ReportForm, ReportProgram,
+    Band, Conditions, CpuRecord, Known, PrintedRanges, RateSpread, Record, Report, ReportForm, ReportProgram,
     ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency, ReportedStep, ReportedSync, StepNames,
     StepRecord, Together,
 };
@@ -221,6 +221,7 @@ fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
             said => said.into(),
         },
         runtime: Some(s.runtime).filter(|t| t.0 > 0).into(),
+        printed: printed(s, by_bytes.is_some()),
         short_ios: s.short.saturating_add(s.dropped),
         submission,
         completion,
@@ -228,6 +229,13 @@ fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
         total: said.or(sum),
         rate_spread: s.bandwidth_samples.filter(|b| b.mean > 0.0).map(|b| spread(&b, s.runtime, jobs)),
     }
+}
+
+/// The intervals of the figures. I/Os a second are exact where they are made of exact counts.
+fn printed(s: &Stats, by_bytes: bool) -> Option<PrintedRanges> {
+    let exact = by_bytes || s.ios.is_some_and(|n| n > 0);
+    let ranges = PrintedRanges { iops: s.printed.iops.filter(|_| !exact), ..s.printed };
+    Some(ranges).filter(|ranges| *ranges != PrintedRanges::default())
 }
 
 fn spread(s: &Samples, runtime: Nanos, jobs: u32) -> RateSpread {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
-use crate::codes;
+use crate::doubt::DoubtCode;
 use crate::misspelling::{nearest_few, question};
 use crate::plan::{self, BlockSizes, Pattern, Start, Step};
 use crate::unit::Bytes;
@@ -296,16 +296,13 @@ impl FitRequest {
     }
 }
 
-/// Doubts and findings whose advice is to change the load.
-const ABOUT_THE_LOAD: [&str; 8] = [
-    codes::BUFFERED_WRITES,
-    codes::DEPTH_NOT_REACHED,
-    codes::FLUSHES,
-    codes::GENERATOR_LIMITED,
-    codes::HEADROOM,
-    codes::LOAD_LIMITED,
-    codes::ONE_AT_A_TIME,
-    codes::READS_FROM_MEMORY,
+/// Doubts whose advice is to change the load.
+const ABOUT_THE_LOAD: [DoubtCode; 5] = [
+    DoubtCode::BufferedWrites,
+    DoubtCode::DepthNotReached,
+    DoubtCode::GeneratorLimited,
+    DoubtCode::Headroom,
+    DoubtCode::ReadsFromMemory,
 ];
 
 /// Whether an advice names an option of a step. An application's load has no such options but its length.
@@ -345,7 +342,7 @@ impl AskedFits {
     /// published, and what else would show more of the volume is another run.
     pub fn advice(&self, step: &str, code: &str, advice: &str) -> Option<&'static str> {
         let is_its_load = self.applications.iter().any(|a| a.steps.iter().any(|s| s == step));
-        (is_its_load && (ABOUT_THE_LOAD.contains(&code) || changes_the_load(advice))).then_some(
+        (is_its_load && (ABOUT_THE_LOAD.contains(&code.into()) || changes_the_load(advice))).then_some(
             "the load is the application's own and stays as it is; `volproof run` shows what else the volume can do",
         )
     }

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::merging::volume;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{Fleet, FleetMachine, FleetStep, Record, Remark, State, form, remarks};
 use crate::unit::{Nanos, grouped};
 
@@ -81,7 +80,7 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
     if let Some(text) = missing(fleet) {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            codes::RANK_MISSING,
+            DoubtCode::RankMissing,
             format!("{text}: its load is not in the sum"),
             again,
         ));
@@ -95,13 +94,13 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
             1 => format!("{who} did not end its run: it {}", end(&first.record.state)),
             _ => format!("{who} did not end their runs: {} {}", first.label(), end(&first.record.state)),
         };
-        doubts.push(Doubt::new(Severity::Blocker, codes::RANK_LOST, text, again));
+        doubts.push(Doubt::new(Severity::Blocker, DoubtCode::RankLost, text, again));
     }
     let unkept = with(&|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()));
     if !unkept.is_empty() && fleet.ranks > 1 {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            codes::CLOCK_UNSYNCHRONISED,
+            DoubtCode::ClockUnsynchronised,
             format!(
                 "nothing keeps the clock of {} synchronised, so that nothing shows that the machines measured at the same time",
                 names(&unkept, fleet.machines.len())
@@ -113,7 +112,7 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
     if fleet.volumes.is_shared() && !nameless.is_empty() {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            codes::NO_SERIAL,
+            DoubtCode::NoSerial,
             format!(
                 "{} saw no serial number of the volume, so that nothing shows that all machines drove the same one",
                 names(&nameless, fleet.machines.len())
@@ -137,7 +136,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
         });
         doubts.push(Doubt::new(
             Severity::Blocker,
-            codes::COMMON_WINDOW,
+            DoubtCode::CommonWindow,
             format!("all machines measured together for {} of the planned {planned}{who}", step.window_ns),
             "check the clocks, and give a --start-at that leaves each machine time to get ready",
         ));
@@ -145,7 +144,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     if let Some(error) = step.clock_error_ns.filter(|e| e.0 as f64 > window * CLOCK_SHARE) {
         doubts.push(Doubt::new(
             Severity::Blocker,
-            codes::CLOCK_ERROR,
+            DoubtCode::ClockError,
             format!(
                 "a clock may be wrong by {error}, more than 1 % of the common window of {}",
                 step.window_ns
@@ -163,7 +162,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     if !late.is_empty() {
         doubts.push(Doubt::new(
             Severity::Warning,
-            codes::LATE_RESPONSES,
+            DoubtCode::LateResponses,
             format!(
                 "{} measured beyond the time of all: its responses to the last requests of that time are in no percentile of the sum",
                 names(&late, fleet.machines.len())
@@ -173,7 +172,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     }
     if step.shares.len() < fleet.machines.len() {
         let text = format!("{} of {} machines ran it", step.shares.len(), fleet.machines.len());
-        doubts.push(Doubt::new(Severity::Blocker, codes::RANK_LOST, text, "run all machines again"));
+        doubts.push(Doubt::new(Severity::Blocker, DoubtCode::RankLost, text, "run all machines again"));
     }
     doubts
 }

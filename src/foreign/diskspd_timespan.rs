@@ -7,7 +7,7 @@ use crate::record::{
     Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
     Spacing,
 };
-use crate::unit::{Bytes, Nanos, gcd, grouped};
+use crate::unit::{Bytes, Nanos, grouped};
 
 /// A timespan: the load that was asked for, and its results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -277,18 +277,11 @@ impl DiskspdSpan {
     fn spacing(&self) -> Option<Spacing> {
         let (block, random) = (self.shared(|t| t.block)?, self.shared(|t| t.random)?);
         let apart = self.targets.iter().map(|t| t.apart.unwrap_or(block)).max()?;
-        let bases = self.targets.iter().filter_map(|t| t.base);
-        let unit = bases.clone().map(|base| base.0).fold(apart.0, gcd);
-        // The least that is left out.
-        let first = self.targets.iter().map(|t| t.base.unwrap_or_default()).min();
         let option = if random > 0 { "-r" } else { "-s" };
         let of_apart = (apart != block).then(|| format!("{option}{}", apart.0));
-        let options = of_apart.into_iter().chain(bases.map(|base| format!("-B{}", base.0))).collect();
         let spacing = Spacing {
-            options,
+            options: of_apart.into_iter().collect(),
             used_share: Some(Spacing::share(block.0 as f64, apart.0 as f64)),
-            starts_at: first,
-            unaligned_to: Some(Bytes(unit)),
             ..Spacing::default()
         };
         spacing.reduced(Some(block))

@@ -10,7 +10,7 @@ use crate::record::{
     Band, Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedLatency,
     ReportedStep, Spacing,
 };
-use crate::unit::{Bytes, Nanos, gcd};
+use crate::unit::{Bytes, Nanos};
 
 /// More access specifications are not looked up.
 const MOST_SPECIFICATIONS: usize = 1024;
@@ -57,10 +57,6 @@ struct IometerDisks {
     targets: Vec<String>,
     /// Sectors of the smallest part that is used of a disk; absent for whole disks.
     part: Option<u64>,
-    /// Sectors before the part that begins first.
-    start: Option<u64>,
-    /// All parts begin at multiples of so many sectors; 0 for the start of a disk.
-    unit: u64,
 }
 
 /// The load of an access specification; of several lines, what they share.
@@ -199,8 +195,8 @@ impl IometerFile {
     }
 
     fn conditions(&self, specification: &IometerSpecification, disks: IometerDisks) -> Conditions {
-        let spacing = specification.spacing(&disks);
-        let IometerDisks { depth, queues, targets, part, .. } = disks;
+        let spacing = specification.spacing();
+        let IometerDisks { depth, queues, targets, part } = disks;
         let even = queues > 0 && depth > 0 && depth.is_multiple_of(queues);
         Conditions {
             rw: specification.pattern().map(str::to_string).into(),
@@ -239,10 +235,6 @@ impl IometerDisks {
         let number = |name: &str| cell(name).and_then(printed::whole);
         let part = number("Maximum Size").filter(|part| *part > 0);
         self.part = self.part.into_iter().chain(part).min();
-        if let Some(start) = number("Starting Sector") {
-            self.start = self.start.into_iter().chain([start]).min();
-            self.unit = gcd(self.unit, start);
-        }
     }
 
     /// The queue and the name that the row of a disk tells.
@@ -278,25 +270,19 @@ impl IometerSpecification {
         self.lines += 1;
     }
 
-    /// Where the I/Os lie: an alignment beyond their size leaves out what lies between, and one below the blocks of a disk has I/Os begin within them.
-    fn spacing(&self, disks: &IometerDisks) -> Option<Spacing> {
-        let bytes = |sectors: u64| Bytes(sectors.saturating_mul(SECTOR));
+    /// Where the I/Os lie: an alignment beyond their size leaves out what lies between.
+    fn spacing(&self) -> Option<Spacing> {
         let block = self.block.filter(|(low, high)| low == high).map(|(low, _)| low);
         let (most, least) = self.align.filter(|_| self.random > Some(0)).unwrap_or_default();
         let apart = block.map_or(0, |block| block.0.max(most));
         let share = block.map_or(1.0, |block| Spacing::share(block.0 as f64, apart as f64));
-        let start = disks.start.filter(|start| *start > 0).map(bytes);
-        let unit = gcd(if least > 0 { least } else { apart }, bytes(disks.unit).0);
-        let of_start = start.map(|start| format!("starting sector {}", start.0 / SECTOR));
         let of_align = (least > 0).then(|| match least {
             SECTOR => "align on sector boundaries".to_string(),
             _ => format!("align {most}"),
         });
         let spacing = Spacing {
-            options: of_align.into_iter().chain(of_start).collect(),
+            options: of_align.into_iter().collect(),
             used_share: Some(share),
-            starts_at: start,
-            unaligned_to: Some(Bytes(unit)),
             ..Spacing::default()
         };
         spacing.reduced(block)

@@ -8,8 +8,7 @@ use super::ioping_json::{IopingEvent, IopingJson, IopingObject};
 use super::ioping_rows::{IopingRow, IopingRows, LastRow};
 use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
-    Conditions, Known, LeftOut, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency,
-    ReportedStep,
+    Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -281,7 +280,7 @@ impl IopingReader {
         };
         let wrong = seen.totals.as_ref().and_then(IopingTotals::contradiction);
         let (left_out, pause) = (seen.left_out(), pause(call).or_else(|| seen.idle()));
-        report.notes.extend(left_out.iter().map(|left| left.words.clone()));
+        report.notes.extend(left_out.iter().map(|left| format!("its figures leave out {left}")));
         let target = seen.totals.and_then(|t| t.target).or(seen.requests.target);
         let target = target.or_else(|| call?.target.clone());
         let mut step = ReportedStep {
@@ -308,23 +307,19 @@ impl IopingReader {
     }
 
     /// Requests that are not among the figures.
-    fn left_out(&self) -> Option<LeftOut> {
+    fn left_out(&self) -> Option<String> {
         let longest = self.call.as_ref().and_then(|call| call.longest.as_ref());
         let shortest = self.call.as_ref().and_then(|call| call.shortest.as_ref());
         let ignored = self.totals.as_ref().map_or(&[][..], |totals| &totals.ignored);
-        let printed = |what: &str| ignored.iter().any(|n| n.ends_with(what));
-        let (mut slow, mut quick) =
-            (longest.is_some() || printed("too slow"), shortest.is_some() || printed("too fast"));
         let mut words = Vec::new();
         words.extend(longest.map(|t| format!("requests that took longer than {t} (-T {t})")));
         words.extend(shortest.map(|t| format!("requests that took less than {t} (-t {t})")));
         words.extend(ignored.iter().map(|n| format!("requests, {n}")));
         if words.is_empty() {
             let (counted, all) = self.uncounted()?;
-            (slow, quick) = (true, true);
             words.push(format!("{} of {} requests", grouped(all - counted), grouped(all)));
         }
-        Some(LeftOut { words: format!("its figures leave out {}", words.join(" and ")), slow, quick })
+        Some(words.join(" and "))
     }
 
     /// Requests among the figures, and all of them, where more than those of the warm-up are missing.
@@ -401,7 +396,6 @@ fn conditions(
     Conditions {
         rw,
         size: call.map_or(Known::Unknown, |call| call.range(place, block.get().map(|(_, high)| high))),
-        spacing: call.and_then(|call| call.spacing(block.get().map(|(low, _)| low))).into(),
         block,
         engine: "ioping".to_string().into(),
         blocking: true.into(),

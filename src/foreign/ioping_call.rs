@@ -2,8 +2,8 @@
 
 use super::pasted_command::{self, PastedCall, PastedOption, PastedValue};
 use super::printed;
-use crate::record::{Known, Spacing};
-use crate::unit::{Bytes, gcd};
+use crate::record::Known;
+use crate::unit::Bytes;
 
 /// A file that ioping makes in a folder has this size.
 const FILE: Bytes = Bytes::mib(1);
@@ -155,18 +155,6 @@ impl IopingCall {
     /// Its plain numbers are those of periods of one run: `-p` or `-P`, for a target that no variable of a loop names.
     pub fn prints_periods(&self) -> bool {
         self.periods && self.target.as_ref().is_some_and(|target| !pasted_command::may_vary(&[target]))
-    }
-
-    /// Where that part begins.
-    pub fn spacing(&self, block: Option<Bytes>) -> Option<Spacing> {
-        let offset = self.offset?;
-        let spacing = Spacing {
-            options: vec![format!("-o {}", offset.exact())],
-            starts_at: Some(offset),
-            unaligned_to: Some(Bytes(block.map_or(offset.0, |block| gcd(block.0, offset.0)))),
-            ..Spacing::default()
-        };
-        spacing.reduced(block)
     }
 }
 

@@ -109,6 +109,6 @@ impl From<&GuardFinding> for Doubt {
             GuardSeverity::NeedsConsent => doubt::Severity::Warning,
             GuardSeverity::Refused => doubt::Severity::Blocker,
         };
-        Doubt::new(severity, &f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
+        Doubt::new(severity, f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
     }
 }

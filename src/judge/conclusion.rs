@@ -19,6 +19,8 @@ pub enum Conclusion {
     CutOff,
     /// It ran to its end, and no I/O completed.
     MeasuredNothing,
+    /// A report of another tool was held against a promise or needs: there is no verdict. Whether it had a figure to compare.
+    Compared(bool),
     /// A promise was judged; without an outcome where no step tested it.
     Judged(Option<Outcome>),
     /// A doubt says that the figures do not show what they are labelled with.
@@ -34,10 +36,11 @@ impl Conclusion {
     pub fn of(record: &Record) -> Conclusion {
         let has_verdict = record.verdict.is_some();
         match &record.state {
-            // A machine that was lost makes the verdict on its fleet INVALID; a verdict on a report knows what the report lacks.
-            State::Failed(_) if has_verdict && (record.fleet.is_some() || record.report.is_some()) => {
-                Conclusion::of_whole(record)
+            _ if record.compared.is_some() => {
+                Conclusion::Compared(record.compared.as_ref().is_some_and(|c| !c.rows.is_empty()))
             }
+            // A machine that was lost makes the verdict on its fleet INVALID.
+            State::Failed(_) if has_verdict && record.fleet.is_some() => Conclusion::of_whole(record),
             State::Failed(why) => Conclusion::Failed(why.clone()),
             State::Interrupted => Conclusion::Interrupted,
             State::Running => Conclusion::CutOff,
@@ -48,7 +51,7 @@ impl Conclusion {
         }
     }
 
-    /// The conclusion where the end of the run decides nothing: it was complete, or it is a fleet or a report that has a verdict.
+    /// The conclusion where the end of the run decides nothing: it was complete, or it is a fleet that has a verdict.
     fn of_whole(record: &Record) -> Conclusion {
         if let Some(verdict) = judged(record).1 {
             return Conclusion::Judged(verdict.outcome);
@@ -78,6 +81,8 @@ impl Conclusion {
             Conclusion::Failed(_) | Conclusion::MeasuredNothing => "FAILED",
             Conclusion::Interrupted => "INTERRUPTED",
             Conclusion::CutOff => "CUT OFF",
+            Conclusion::Compared(true) => "COMPARED",
+            Conclusion::Compared(false) => "NOT COMPARED",
             Conclusion::Judged(None) => "NOT JUDGED",
             Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => outcome.name(),
             Conclusion::NotValid => "NOT VALID",
@@ -88,18 +93,19 @@ impl Conclusion {
 
 /// The exit code of every command that makes or judges this Record.
 pub fn exit(record: &Record) -> Exit {
-    let asks = || record.answer.as_ref().is_some_and(|answer| answer.outcome().is_some());
     match Conclusion::of(record) {
         // A promise that nothing tested is not decided.
         Conclusion::Judged(outcome) => Exit::of_outcome(outcome.unwrap_or(Outcome::Inconclusive)),
         Conclusion::Answered(outcome) => Exit::of_outcome(outcome),
+        // A report decides no promise.
+        Conclusion::Compared(_) => Exit::Inconclusive,
         // The sum of some machines shows nothing of the fleet.
         _ if record.fleet_blocker().is_some() => Exit::Invalid,
         // A pipeline must not take a device that answers nothing for a healthy one.
-        Conclusion::Failed(_) | Conclusion::MeasuredNothing => Exit::Failed,
+        Conclusion::Failed(_) | Conclusion::MeasuredNothing => Exit::RunFailed,
         Conclusion::Interrupted | Conclusion::CutOff => Exit::Interrupted,
-        // A question that asks for a yes or a no has neither here.
-        Conclusion::NotValid if asks() => Exit::Invalid,
-        Conclusion::NotValid | Conclusion::Measured => Exit::Done,
+        // A pipeline must not use figures that show nothing of the volume.
+        Conclusion::NotValid => Exit::Invalid,
+        Conclusion::Measured => Exit::Done,
     }
 }

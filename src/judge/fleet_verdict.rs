@@ -41,14 +41,10 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
     };
     let machines: Vec<JudgedMachine<'_>> = fleet.machines.iter().map(machine).collect();
     if !fleet.volumes.is_shared() {
-        let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
+        let found = record.steps.iter().map(|s| of_machines(&s.name, &machines)).collect();
         return (found, wants_verdict(record).then(|| of_each(record, machines)));
     }
-    let mut found = shape::of_record(record);
-    for diagnosis in &mut found {
-        // The sum does not show what held a single machine back.
-        diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
-    }
+    let found = shape::of_record(record);
     let verdict = promise_to_judge(record).map(|_| {
         let mut verdict = verdict_of(record);
         // Also where nothing was measured.
@@ -62,7 +58,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
 }
 
 /// The findings of machines on a step. Those of one code and one advice are one, told in the words of the machine that did worst.
-fn of_machines(step: &str, machines: &[JudgedMachine<'_>], told: impl Fn(&Finding) -> bool) -> Diagnosis {
+fn of_machines(step: &str, machines: &[JudgedMachine<'_>]) -> Diagnosis {
     let mut worst_first: Vec<&JudgedMachine<'_>> = machines.iter().collect();
     worst_first.sort_by(|a, b| {
         let ((answer, rate), (other_answer, other_rate)) = (a.did(step), b.did(step));
@@ -72,7 +68,6 @@ fn of_machines(step: &str, machines: &[JudgedMachine<'_>], told: impl Fn(&Findin
     let all: Vec<(&str, &Finding)> = of_step
         .filter(|(_, d)| d.step == step)
         .flat_map(|(label, d)| d.findings.iter().map(move |f| (label, f)))
-        .filter(|(_, f)| told(f))
         .collect();
     let kinds = remarks(
         all.iter(),
@@ -114,7 +109,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
                 Some(doubt) => Claim {
                     outcome: Outcome::Invalid,
                     more_seconds: None,
-                    blocker: Some(doubt.code.clone()),
+                    blocker: Some(doubt.code.to_string()),
                     reason: format!("{}; {}", doubt.message, doubt.advice),
                     command: None,
                     ..claim

@@ -140,7 +140,7 @@ impl TestedLatency<'_> {
             Some(fault) => Claim {
                 outcome: Outcome::Invalid,
                 basis: BasisCode::NotValid,
-                blocker: Some(fault.code.clone()),
+                blocker: Some(fault.code.to_string()),
                 reason: words::of_fault(&fault),
                 more_seconds: None,
                 command: None,

@@ -19,7 +19,6 @@ mod load;
 mod needs;
 mod outcome;
 mod promised;
-pub mod recommended_test;
 mod remeasure;
 pub mod shape;
 mod subject;
@@ -31,10 +30,12 @@ mod words;
 
 pub use conclusion::{Conclusion, exit};
 pub use excess::question_of_excess;
-pub use latency::promised_latency;
+pub use latency::{fits_latency, latency_promised, promised_latency};
 pub use needs::shares_by_hour;
 pub use promised::PromisedRates;
 pub use remeasure::runtime_to_decide;
+pub use terms::promised_readings;
+pub use unjudged::reason as why_without_rate;
 pub use words::{depths_and_rates, figure, figures};
 
 use crate::fit::AskedFits;
@@ -218,8 +219,8 @@ fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
 }
 
 /// What a Record is held against: the promise of its volumes, and the needs of applications.
-fn against_all(record: &Record) -> String {
-    let volumes = promise_to_judge(record).map(against);
+pub fn against_all(record: &Record) -> String {
+    let volumes = record.judged_promise.as_ref().filter(|_| record.tests_a_volume()).map(against);
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
     let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and ")

@@ -9,7 +9,7 @@ use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
 use super::volume_class;
 use super::words::{self, ENDED_EARLY, figure};
-use crate::codes;
+use crate::doubt::DoubtCode;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{
@@ -159,7 +159,7 @@ impl NeedCase<'_> {
                 outcome: Outcome::Invalid,
                 basis: BasisCode::NotValid,
                 more_seconds: None,
-                blocker: Some(fault.code.clone()),
+                blocker: Some(fault.code.to_string()),
                 reason: words::of_fault(&fault),
                 ..claim
             };
@@ -219,9 +219,9 @@ impl NeedCase<'_> {
     fn fault(&self, keeps: bool) -> Option<Fault> {
         let of_flushes = self.need.figure.direction == Some(Direction::Sync);
         let counts = |fault: &Fault| {
-            fault.code != codes::SHARED_DISK
-                && !(keeps && subject::only_slows(&fault.code))
-                && !(of_flushes && fault.code == codes::BUFFERED)
+            fault.code != DoubtCode::SharedDisk
+                && !(keeps && fault.only_slows())
+                && !(of_flushes && fault.code == DoubtCode::Buffered)
         };
         let all =
             subject::simulated(self.record).into_iter().chain(subject::of_doubts(self.record, self.step));

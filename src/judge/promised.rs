@@ -286,10 +286,10 @@ impl<'a> RateCase<'a> {
         }
         if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
             claim.basis = BasisCode::NotValid;
-            claim.blocker = Some(fault.code.clone());
+            claim.blocker = Some(fault.code.to_string());
             claim.reason = words::of_fault(fault);
         }
-        subject::if_cache_may_answer(self.record, self.judged_promise, &self.tested.steps, claim)
+        subject::if_cache_may_answer(self.record, &self.tested.steps, claim)
     }
 
     /// The reading of the unit that the answer is told with: of a PASS and of what is open between both the one that asks most.

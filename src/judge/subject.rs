@@ -5,8 +5,7 @@ use std::path::Path;
 
 use super::flattered;
 use crate::catalogue::volume_promise::VolumePromise;
-use crate::codes;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, DoubtCode, DoubtEffect};
 use crate::record::StepFigures;
 use crate::record::{BasisCode, Claim, JudgedPromise, OpenLoopRecord, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
@@ -14,30 +13,11 @@ use crate::unit::Bytes;
 /// A range larger than this multiple of the named size cannot lie on the named volume: a GiB is only 7 % more than a GB.
 const NAMED_SIZE: f64 = 1.08;
 
-/// Faults that can only make figures worse: a rate that keeps its promise keeps it in spite of them.
-const ONLY_SLOWS: [&str; 10] = [
-    codes::ABOVE_THE_DISK,
-    codes::HEADROOM,
-    codes::GENERATOR_LIMITED,
-    codes::OWN_CGROUP_LIMIT,
-    codes::CPU_STEAL,
-    codes::CPU_QUOTA,
-    codes::DEPTH_NOT_REACHED,
-    codes::SHARED_DISK,
-    codes::RAN_TOGETHER,
-    codes::TOO_FEW_INSTANCES,
-];
-
-/// A fault that can only make figures worse.
-pub fn only_slows(code: &str) -> bool {
-    ONLY_SLOWS.contains(&code)
-}
-
 /// A fault of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// Its code.
-    pub code: String,
+    pub code: DoubtCode,
     /// The observation.
     pub message: String,
     /// The advice.
@@ -45,8 +25,17 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(code: &str, message: impl Into<String>, advice: impl Into<String>) -> Fault {
+    pub(super) fn new(
+        code: impl Into<DoubtCode>,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Fault {
         Fault { code: code.into(), message: message.into(), advice: advice.into() }
+    }
+
+    /// It can only make figures worse: a figure that keeps its limit keeps it in spite of the fault.
+    pub fn only_slows(&self) -> bool {
+        self.code.effect() == DoubtEffect::OnlySlows
     }
 }
 
@@ -58,7 +47,7 @@ pub fn fault(
     step: &StepRecord,
     keeps: bool,
 ) -> Option<Fault> {
-    let counts = |fault: &Fault| !(keeps && only_slows(&fault.code));
+    let counts = |fault: &Fault| !(keeps && fault.only_slows());
     let all = simulated(record).into_iter().chain(of_doubts(record, step)).chain(other_volume(
         record,
         judged_promise,
@@ -71,7 +60,7 @@ pub fn fault(
 pub fn simulated(record: &Record) -> Option<Fault> {
     record.is_void_as_simulated().then(|| {
         Fault::new(
-            "simulated",
+            DoubtCode::Simulated,
             "the device was simulated: nothing was measured of any volume",
             "to see what a verdict would look like, add --judge-simulated",
         )
@@ -81,9 +70,13 @@ pub fn simulated(record: &Record) -> Option<Fault> {
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.
 pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
     let voids = |doubt: &&Doubt| doubt.voids(&step.name);
-    let mut all: Vec<Fault> =
-        record.doubts.iter().filter(voids).map(|d| Fault::new(&d.code, &*d.message, &*d.advice)).collect();
-    all.sort_by_key(|fault| only_slows(&fault.code));
+    let mut all: Vec<Fault> = record
+        .doubts
+        .iter()
+        .filter(voids)
+        .map(|d| Fault::new(d.code.clone(), &*d.message, &*d.advice))
+        .collect();
+    all.sort_by_key(Fault::only_slows);
     all
 }
 
@@ -99,7 +92,7 @@ fn shared(record: &Record, step: &StepRecord) -> Option<Fault> {
     let sharing = record.sharing(step);
     let first = sharing.first.first()?;
     Some(Fault::new(
-        codes::SHARED_DISK,
+        DoubtCode::SharedDisk,
         format!("it ran together with {first} on the same disk"),
         "run the steps one after another, or as one step with more jobs or a mixed pattern",
     ))
@@ -116,7 +109,7 @@ fn larger_than_named(record: &Record, judged_promise: &JudgedPromise, step: &Ste
     let range = StepFigures::of(record, step).range?;
     (range.0 as f64 > NAMED_SIZE * sold.0 as f64).then(|| {
         Fault::new(
-            "larger-than-named",
+            DoubtCode::LargerThanNamed,
             format!("the load went over {range}, and {sold} are named as the size of the volume"),
             "name the size of the volume that was measured (--volume-size)",
         )
@@ -128,7 +121,7 @@ fn too_few_instances(record: &Record, judged_promise: &JudgedPromise) -> Option<
     let needs_more = |v: &&VolumePromise| v.least_instances.is_some_and(|least| least > instances);
     let volume = judged_promise.promise.volumes.iter().find(needs_more)?;
     Some(Fault::new(
-        codes::TOO_FEW_INSTANCES,
+        DoubtCode::TooFewInstances,
         format!(
             "the figures of {} hold when {} or more instances load it at the same time, and {instances} did; ranks on one machine are one \
              instance",
@@ -143,7 +136,7 @@ fn not_all_volumes(record: &Record, judged_promise: &JudgedPromise, step: &StepR
     let (driven, all) = (record.targets_of(step).len(), record.targets.len());
     (driven < all && judged_promise.promise.volumes.len() > 1).then(|| {
         Fault::new(
-            "not-all-volumes",
+            DoubtCode::NotAllVolumes,
             format!("it drove {driven} of {all} targets, and the promise is that of all of them"),
             "let one step drive all targets, or judge each volume by a run of its own",
         )
@@ -151,19 +144,14 @@ fn not_all_volumes(record: &Record, judged_promise: &JudgedPromise, step: &StepR
 }
 
 /// The claim, or INCONCLUSIVE where a cache may have answered in place of the volume.
-pub fn if_cache_may_answer(
-    record: &Record,
-    judged_promise: &JudgedPromise,
-    steps: &[&StepRecord],
-    claim: Claim,
-) -> Claim {
+pub fn if_cache_may_answer(record: &Record, steps: &[&StepRecord], claim: Claim) -> Claim {
     if claim.outcome != Outcome::Pass {
         return claim;
     }
     let decides = claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str());
     let Some(step) = steps.iter().find(|s| s.name == decides) else { return claim };
     let (summary, conditions) = (StepFigures::of(record, step), record.conditions(step));
-    match flattered::reason(&summary, &conditions, Some(sold(judged_promise))) {
+    match flattered::reason(&summary, &conditions) {
         Some(reason) => {
             Claim { outcome: Outcome::Inconclusive, basis: BasisCode::CacheMayAnswer, reason, ..claim }
         }

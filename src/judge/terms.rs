@@ -3,8 +3,9 @@
 use super::excess::{SoldBurst, SoldRange};
 use super::facts::StepFacts;
 use super::outcome::{BEYOND_THE_TYPE, Open};
+use super::promised::PromisedRates;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::record::JudgedPromise;
+use crate::record::{JudgedPromise, Metric};
 use crate::stats::limit_answer::LONGEST_WAIT;
 
 /// A last minute below this multiple of the promise has no burst left in it.
@@ -119,6 +120,14 @@ impl ClaimTerms {
     pub fn is_beyond_the_type(&self, rate: f64) -> bool {
         rate > BEYOND_THE_TYPE * self.ceiling()
     }
+}
+
+/// The promise of a rate by both readings of the provider's unit, without tolerance: the one that asks least, and the one that asks most. Of
+/// the burst, where that is asked for.
+pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
+    let bytes = rates.metric() == Metric::Throughput;
+    let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
+    ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick).readings()
 }
 
 /// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.

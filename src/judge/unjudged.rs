@@ -25,9 +25,12 @@ fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Me
 }
 
 /// Why a step has no claim of its rate.
-pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
+pub fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
     let Some(pattern) = conditions.pattern() else {
-        return "it is not known whether it read or wrote".into();
+        return conditions.rw.as_ref().map_or_else(
+            || "it is not known whether it read or wrote".into(),
+            |word| format!("nothing is promised for {word}"),
+        );
     };
     let Some(d) = direction(pattern) else { return format!("nothing is promised for {pattern}") };
     let Some(block) = conditions.single_block() else {
@@ -40,5 +43,11 @@ pub(super) fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, st
     if let Some(why) = load_without_promise(&judged_promise.promise, block, pattern) {
         return why.into();
     }
-    if step.moved() { "it is too short to judge".into() } else { "nothing completed".into() }
+    if !step.moved() {
+        "nothing completed".into()
+    } else if step.reported.is_some() {
+        "its rate or the time that it ran is not known".into()
+    } else {
+        "it is too short to judge".into()
+    }
 }

@@ -49,7 +49,7 @@ fn rotating(record: &Record) -> Option<&Block> {
 
 /// Why figures that meet a need do not show that the disk meets it.
 pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<String> {
-    if record.is_simulated() || step.reported.is_some() {
+    if record.is_simulated() {
         return None;
     }
     let targets = record.targets_of(step);
@@ -74,7 +74,7 @@ pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<S
 
 /// Why figures of a part of the volume do not show that the volume meets a need: a plan of the user's named a smaller range than the published load has.
 pub(super) fn why_range_is_small(record: &Record, step: &StepRecord) -> Option<String> {
-    let size = record.plan_step(&step.name)?.size.filter(|size| *size < CACHED && step.reported.is_none())?;
+    let size = record.plan_step(&step.name)?.size.filter(|size| *size < CACHED)?;
     let published = FitCatalogue::shipped().plain_load(&step.name)?.size;
     published.is_none_or(|published| size < published).then(|| {
         format!("the load went over only {size}, which a cache on the way may hold: leave out the size, as the published load does")

@@ -96,7 +96,7 @@ impl LintAnswer {
 
     /// The exit code: 1 where a finding is more than a note.
     pub fn exit(&self) -> Exit {
-        if self.findings().any(|f| f.grade.fails()) { Exit::Failed } else { Exit::Done }
+        if self.findings().any(|f| f.grade.fails()) { Exit::Fail } else { Exit::Done }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct KernelCounters {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskTrack {
-    /// Name under /sys/block.
+    /// Name under /sys/block; `simulated0` and so on for simulated volumes, which have the counts of I/Os, the bytes and `busy_ns`.
     pub name: String,
     /// Reads completed by the device.
     pub reads: Vec<u64>,

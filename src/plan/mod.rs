@@ -40,11 +40,11 @@ pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use problem::MOST_DEPTH;
 pub use question::{Axis, AxisOption, Question, Sweep};
-pub use simulated::{Simulated, Uneven};
+pub use simulated::{OTHERS_BLOCK, Simulated, Uneven};
 pub use slo_search::{ResponseFigure, SloSearch};
 pub use start::Start;
 pub use step::Step;
-pub use suite::{Phase, ReferenceLatency, Suite, Tracked, TrackedFigure};
+pub use suite::{Phase, ReferenceLatency, Suite, TOUCH, Tracked, TrackedFigure};
 pub use suite_name::{SniaTest, SuiteName};
 pub use workload::{
     Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,

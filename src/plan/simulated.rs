@@ -15,8 +15,9 @@ use crate::unit::{Bytes, Nanos, text};
 
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
 ///
-/// All jobs on a target share its device. Credits and touched blocks last from step to step, stalls and changes of the speed begin anew
-/// with each. Steps that run together have a device each. In a step that goes through the page cache and flushes, writes wait in memory, and their flush
+/// All jobs on a target share its device. Steps with the same keys meet the same device one after another, as they left it: credits, touched
+/// blocks, stalls and changes of the speed go on, on one clock that begins with the first step of the run; the `delay` of a step is time on it
+/// too. Steps that run together have a device each. In a step that goes through the page cache and flushes, writes wait in memory, and their flush
 /// carries them out.
 ///
 /// Keys of earlier versions, with underscores, are still read.
@@ -34,7 +35,7 @@ pub struct Simulated {
     /// I/Os a second that a token bucket lets through.
     #[serde(default, alias = "iops_cap", skip_serializing_if = "Option::is_none")]
     pub iops_cap: Option<f64>,
-    /// How often the token buckets of `iops-cap` and `bytes-cap` are refilled; 100 ms when absent.
+    /// How often the token buckets of all caps are refilled; 100 ms when absent.
     #[serde(default, alias = "cap_period", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub cap_period: Option<Nanos>,
@@ -48,7 +49,25 @@ pub struct Simulated {
     /// Burst credits at the start, and the most that a pause earns back: the number of I/Os beyond `iops-cap`.
     #[serde(default, alias = "burst_ios")]
     pub burst_ios: u64,
-    /// Start of a stall, in which nothing completes, counted from the start of the step.
+    /// I/Os a second that pass through this machine (the instance) to all simulated targets of a step together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_iops_cap: Option<f64>,
+    /// Bytes a second that pass through this machine (the instance) to all simulated targets of a step together.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub instance_bytes_cap: Option<Bytes>,
+    /// The most I/Os that the device serves side by side, each for its latency; others wait for a free server. 0 for no limit.
+    #[serde(default, skip_serializing_if = "no_servers")]
+    pub servers: u32,
+    /// I/Os a second of others on the same volume: 4 KiB, reads and writes in turn. They take tokens of `iops-cap` and `bytes-cap` and use
+    /// `servers`. A device with this key has counters of its own in the evidence, as a disk has them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub others_iops: f64,
+    /// CPU time that each I/O costs its load thread, as on a slow CPU: a thread sends no more than one I/O in this time.
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[schemars(with = "String")]
+    pub cpu_per_io: Nanos,
+    /// Start of a stall, in which nothing completes, counted from the start of the run.
     #[serde(default, alias = "stall_at", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub stall_at: Option<Nanos>,
@@ -83,17 +102,17 @@ pub struct Simulated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Uneven {
-    /// Share of the full speed at the start of the step, from which it rises in a straight line; needs `rise-for`.
+    /// Share of the full speed at the start of the run, from which it rises in a straight line; needs `rise-for`.
     #[serde(default, alias = "rise_from", skip_serializing_if = "is_zero")]
     pub rise_from: f64,
-    /// Time from the start of the step until the full speed is reached; begins at `rise-from`.
+    /// Time from the start of the run until the full speed is reached; begins at `rise-from`.
     #[serde(default, alias = "rise_for", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub rise_for: Nanos,
     /// Change of the speed each minute, as a share of the full speed: -0.01 loses one percent a minute.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
-    /// Start of a dip, in which the device is slower, counted from the start of the step.
+    /// Start of a dip, in which the device is slower, counted from the start of the run.
     #[serde(default, alias = "dip_at", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub dip_at: Nanos,
@@ -116,8 +135,11 @@ pub struct Uneven {
     pub noise_memory: f64,
 }
 
+/// Length of the I/Os of others.
+pub const OTHERS_BLOCK: Bytes = Bytes::kib(4);
+
 /// All keys, in the order of the page; a test holds them against the fields.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 28] = [
     "latency",
     "jitter",
     "iops-cap",
@@ -125,6 +147,11 @@ const KEYS: [&str; 23] = [
     "bytes-cap",
     "burst-iops",
     "burst-ios",
+    "instance-iops-cap",
+    "instance-bytes-cap",
+    "servers",
+    "others-iops",
+    "cpu-per-io",
     "stall-at",
     "stall-for",
     "stall-every",
@@ -147,7 +174,16 @@ fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
 
+fn no_servers(servers: &u32) -> bool {
+    *servers == 0
+}
+
 impl Simulated {
+    /// How often the token buckets are refilled.
+    pub fn period(&self) -> Nanos {
+        self.cap_period.unwrap_or(Nanos::millis(100)).max(Nanos(1))
+    }
+
     /// The problem with a simulated device, in words.
     pub fn problem(&self) -> Option<String> {
         let u = &self.uneven;
@@ -171,10 +207,32 @@ impl Simulated {
             .or_else(|| say(!dip && (u.dip_at.0 > 0 || u.dip_to > 0.0 || u.dip_every.is_some()), "a simulated dip needs its length: dip-for"))
             .or_else(|| say(u.rise_from > 0.0 && u.rise_for.0 == 0, "rise-from needs rise-for, the time of the rise"))
             .or_else(|| say(self.slow_latency.0 > 0 && self.slow_share == 0.0, "slow-latency needs slow-share, the share of slow I/Os"))
-            .or_else(|| say(self.cap_period.is_some() && self.iops_cap.is_none() && self.bytes_cap.is_none(), "cap-period needs a cap: iops-cap or bytes-cap"))
+            .or_else(|| say(self.cap_period.is_some() && !self.has_cap(), "cap-period needs a cap: iops-cap, bytes-cap, instance-iops-cap or instance-bytes-cap"))
+            .or_else(|| say(self.cap_period == Some(Nanos(0)), "a simulated cap-period of 0 is no time: use 50us or more"))
+            .or_else(|| say(self.instance_iops_cap.is_some_and(|c| c.is_nan() || c < 1.0), "a simulated instance-iops-cap below 1 lets nothing through"))
+            .or_else(|| say(self.instance_bytes_cap == Some(Bytes(0)), "a simulated instance-bytes-cap of 0 lets nothing through"))
+            .or_else(|| say(!(0.0..=1e9).contains(&self.others_iops), "others-iops is a number of I/Os a second, at most 1000000000"))
+            .or_else(|| say(self.others_fill_it(), "others-iops leaves nothing of the device: it must be below iops-cap, bytes-cap and what the servers do"))
+            .or_else(|| say(self.cpu_per_io > Nanos::seconds(1), "cpu-per-io is at most a second: a number alone is seconds, so write 20us"))
             .or_else(|| say(!(0.0..1.0).contains(&u.noise_memory), "noise-memory is a correlation from 0 to below 1"))
             .or_else(|| say(!(0.0..=0.3).contains(&u.noise), "noise is a share from 0 to 0.3"))
             .or_else(|| say(!u.drift.is_finite(), "drift is a share of the speed for each minute"))
+    }
+}
+
+impl Simulated {
+    fn has_cap(&self) -> bool {
+        let by_ios = self.iops_cap.is_some() || self.instance_iops_cap.is_some();
+        by_ios || self.bytes_cap.is_some() || self.instance_bytes_cap.is_some()
+    }
+
+    /// Whether the I/Os of others alone use the device up.
+    fn others_fill_it(&self) -> bool {
+        let at_most = |cap: Option<f64>| cap.is_some_and(|cap| self.others_iops >= cap);
+        let served = f64::from(self.servers) / self.latency.as_seconds();
+        at_most(self.iops_cap)
+            || at_most(self.bytes_cap.map(|cap| cap.0 as f64 / OTHERS_BLOCK.0 as f64))
+            || (self.servers > 0 && self.others_iops >= served)
     }
 }
 
@@ -253,7 +311,7 @@ fn shown(value: &Value) -> String {
 /// The form that the value of a key must have.
 fn wanted(key: &str) -> &'static str {
     match () {
-        () if key.starts_with("bytes") => "write bytes a second, such as 350MB or 1GiB",
+        () if key.contains("bytes") => "write bytes a second, such as 350MB or 1GiB",
         () if takes(key, "1ms".into()) => "write a time, such as 200us or 10s",
         () if takes(key, 0.5.into()) => "write a number without unit, such as 20000 or 0.05",
         () => "write a whole number, such as 20000",
@@ -302,6 +360,15 @@ mod tests {
     }
 
     #[test]
+    fn planted_causes_are_read_and_shown() {
+        let words = "latency=600us,cpu-per-io=20us,instance-bytes-cap=1GiB,instance-iops-cap=5000,others-iops=100,servers=8";
+        let device: Simulated = words.parse().unwrap();
+        assert_eq!((device.servers, device.cpu_per_io, device.others_iops), (8, Nanos::micros(20), 100.0));
+        assert_eq!(device.to_string(), words);
+        assert!("latency=600us,instance-iops-cap=7,cap-period=1s".parse::<Simulated>().is_ok());
+    }
+
+    #[test]
     fn every_key_is_known() {
         let schema = schemars::schema_for!(Simulated).to_value();
         let fields = schema["properties"].as_object().unwrap().keys();
@@ -335,6 +402,15 @@ mod tests {
             ("rise-from=0.5", "rise-for"),
             ("slow-latency=9ms", "slow-share"),
             ("cap-period=1s", "iops-cap"),
+            ("iops-cap=100,others-iops=100", "leaves nothing"),
+            ("servers=2,others-iops=2000", "leaves nothing"),
+            ("bytes-cap=1MiB,others-iops=256", "leaves nothing"),
+            ("others-iops=-1", "a number of I/Os"),
+            ("instance-iops-cap=0.5", "lets nothing through"),
+            ("instance-bytes-cap=0", "lets nothing through"),
+            ("instance-bytes-cap=fast", "bytes a second"),
+            ("servers=few", "a whole number"),
+            ("cpu-per-io=2", "write 20us"),
         ] {
             assert!(told(&format!("latency=1ms,{words}")).contains(needs), "{words}");
         }

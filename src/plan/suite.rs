@@ -6,8 +6,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Step, SuiteName};
+use super::{Plan, Question, Step, SuiteName};
 use crate::unit::text;
+
+/// The beginning of the names of steps that read a small group of blocks.
+pub const TOUCH: &str = "touch";
+
+impl Plan {
+    /// Whether a step reads a small group of blocks, which is held only against the group beside it: its rate and its length say nothing.
+    pub fn is_touch(&self, step: &str) -> bool {
+        matches!(self.question, Some(Question::Suite(_))) && step.starts_with(TOUCH)
+    }
+}
 
 /// A suite of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,9 +40,9 @@ pub struct Suite {
     /// Parts that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Its checks are judged although the device is simulated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub judge_simulated: bool,
+    /// Of an earlier version: the answer on a simulated device counts. It always does now.
+    #[serde(default, rename = "judge_simulated", skip_serializing)]
+    pub was_judged_simulated: bool,
 }
 
 /// A phase of a suite.

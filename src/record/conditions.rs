@@ -50,9 +50,6 @@ pub struct Conditions {
     /// Files or devices.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub targets: Known<Vec<PathBuf>>,
-    /// The row sums up jobs of which each was given targets of its own; `targets` names none of them.
-    #[serde(skip_serializing_if = "Known::is_unknown")]
-    pub differing_targets: Known<bool>,
     /// Each job has files of its own.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub own_files: Known<bool>,
@@ -185,7 +182,6 @@ impl Conditions {
             system: Known::Unknown,
             direct: step.direct.into(),
             targets: step.targets.clone().into(),
-            differing_targets: Known::Unknown,
             own_files: Known::Unknown,
             own_offsets: Known::Unknown,
             size: step.size.unwrap_or_default().into(),

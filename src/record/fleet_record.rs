@@ -7,26 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::plan::Step;
 use crate::unit::{Bytes, Nanos};
 
 /// Blockers about a whole fleet: with one of them no machine of it is judged.
-const FLEET_BLOCKERS: [&str; 6] = [
-    codes::RANK_MISSING,
-    codes::RANK_LOST,
-    codes::CLOCK_UNSYNCHRONISED,
-    codes::CLOCK_ERROR,
-    codes::COMMON_WINDOW,
-    codes::NO_SERIAL,
+const FLEET_BLOCKERS: [DoubtCode; 6] = [
+    DoubtCode::RankMissing,
+    DoubtCode::RankLost,
+    DoubtCode::ClockUnsynchronised,
+    DoubtCode::ClockError,
+    DoubtCode::CommonWindow,
+    DoubtCode::NoSerial,
 ];
 
 impl Record {
     /// The doubt because of which the fleet as a whole proves nothing, if there is one.
     pub fn fleet_blocker(&self) -> Option<&Doubt> {
-        let blocks =
-            |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code.as_str());
+        let blocks = |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code);
         self.doubts.iter().find(blocks)
     }
 }

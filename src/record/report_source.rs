@@ -102,11 +102,6 @@ pub enum ReportProgram {
 }
 
 impl ReportProgram {
-    /// The time that it prints for a write contains the flush that follows.
-    pub fn times_contain_flushes(self) -> bool {
-        matches!(self, ReportProgram::Ioping | ReportProgram::PgTestFsync)
-    }
-
     /// The option that bypasses the page cache.
     pub fn direct_option(self) -> &'static str {
         match self {

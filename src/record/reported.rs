@@ -14,8 +14,6 @@ use crate::unit::{Bytes, Nanos};
 
 /// Directions of one run whose times differ by less than this ran for the same time.
 const EVEN: f64 = 0.98;
-/// With this mean number of I/Os in a sample, fewer than one sample in a thousand is empty by chance.
-const FILLED: f64 = 8.0;
 /// Text rounds bytes to three digits.
 const ROUNDED: f64 = 0.01;
 
@@ -64,9 +62,9 @@ pub struct ReportedStep {
     /// Share of its time for which the busiest CPU of the machine had work, 0 to 1, whoever gave it.
     #[serde(rename = "busiest_cpu_share", skip_serializing_if = "Option::is_none")]
     pub busiest_cpu: Option<f64>,
-    /// Requests that the tool left out of its figures, beyond those of a warm-up.
+    /// Requests that the tool left out of its figures, beyond those of a warm-up, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<String>,
     /// Reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReportedFigures>,
@@ -110,18 +108,6 @@ pub struct ReportedHost {
     pub mean_ns: Known<f64>,
 }
 
-/// Requests that a tool left out of its figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LeftOut {
-    /// Which, in words.
-    pub words: String,
-    /// Slow ones may be among them: the figures may be better than the volume.
-    pub slow: bool,
-    /// Quick ones may be among them: the figures may be worse than the volume.
-    pub quick: bool,
-}
-
 /// How a run failed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -151,6 +137,9 @@ pub struct ReportedFigures {
     /// How long it took.
     #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
     pub runtime: Known<Nanos>,
+    /// The intervals in which the true figures lie, by the digits that the tool prints; absent where they are exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub printed: Option<PrintedRanges>,
     /// I/Os that were cut short or dropped.
     #[serde(skip_serializing_if = "super::direction_summary::is_zero")]
     pub short_ios: u64,
@@ -169,6 +158,21 @@ pub struct ReportedFigures {
     /// How the rate in bytes spread over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_spread: Option<RateSpread>,
+}
+
+/// The lowest and the highest value that a tool prints as its figure does, in the unit of the figure; absent for an exact one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PrintedRanges {
+    /// Bytes moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<(f64, f64)>,
+    /// I/Os a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iops: Option<(f64, f64)>,
+    /// Bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<(f64, f64)>,
 }
 
 /// Flushes.
@@ -368,22 +372,6 @@ impl ReportedStep {
         Some((deviation / rate, samples)).filter(|_| samples > 1)
     }
 
-    /// Share of the time in which some direction has no sample of its rate: fio takes none where nothing completed, so that the mean of the
-    /// samples exceeds the rate by that share. None where samples hold so few I/Os that some have none by chance.
-    pub fn unsampled_share(&self) -> Option<f64> {
-        let share = |f: &ReportedFigures| {
-            let spread = f.rate_spread.as_ref()?;
-            let filled = f.count() >= FILLED * spread.samples.get()? as f64;
-            Some(1.0 - f.bytes_per_second.get()? / spread.mean).filter(|_| filled)
-        };
-        self.parts().iter().filter_map(|(_, f)| share(f)).max_by(f64::total_cmp)
-    }
-
-    /// A direction tells how its rate spread.
-    pub fn tells_spread(&self) -> bool {
-        self.parts().iter().any(|(_, f)| f.rate_spread.is_some())
-    }
-
     /// Flushes with their latencies.
     pub fn timed_flushes(&self) -> Option<&ReportedSync> {
         self.sync.as_ref().filter(|sync| sync.latency.mean > 0.0)
@@ -429,6 +417,18 @@ impl ReportedFigures {
     pub fn count(&self) -> f64 {
         let seconds = self.runtime.get().unwrap_or_default().as_seconds();
         self.ios.get().map_or(self.iops.get().unwrap_or(0.0) * seconds, |n| n as f64)
+    }
+
+    /// The interval of I/Os a second, by its digits.
+    pub fn iops_range(&self) -> Option<(f64, f64)> {
+        let value = self.iops.get()?;
+        Some(self.printed.and_then(|printed| printed.iops).unwrap_or((value, value)))
+    }
+
+    /// The interval of bytes a second, by its digits.
+    pub fn speed_range(&self) -> Option<(f64, f64)> {
+        let value = self.bytes_per_second.get()?;
+        Some(self.printed.and_then(|printed| printed.bytes_per_second).unwrap_or((value, value)))
     }
 
     /// The total latency, or that of completion where only that was taken; with its name.

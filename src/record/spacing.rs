@@ -18,16 +18,10 @@ pub struct Spacing {
     /// Share of the range that is used, above 0 and below 1; absent where all of it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_share: Option<f64>,
-    /// Share of the target in which the range lies, above 0 and below 1, where options tell it as a share; absent where they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_share: Option<f64>,
-    /// Bytes of the target before the range; absent for none.
-    #[serde(rename = "starts_at_bytes", skip_serializing_if = "Option::is_none")]
-    pub starts_at: Option<Bytes>,
     /// How often in a row each block is used; absent for once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_in_a_row: Option<u64>,
-    /// All offsets are multiples of this, and an I/O may touch one more block of the disk than it is long; absent where no I/O does.
+    /// All offsets of a step of volproof are multiples of this, and an I/O may touch one more block of the disk than it is long; absent where no I/O does.
     #[serde(rename = "unaligned_to_bytes", skip_serializing_if = "Option::is_none")]
     pub unaligned_to: Option<Bytes>,
 }
@@ -45,8 +39,6 @@ impl Spacing {
         let misaligned = |unit: &Bytes| block.is_some_and(|block| touches_one_more(block.0, unit.0));
         let spacing = Spacing {
             used_share: within(self.used_share),
-            target_share: within(self.target_share),
-            starts_at: self.starts_at.filter(|start| start.0 > 0),
             times_in_a_row: self.times_in_a_row.filter(|times| *times > 1),
             unaligned_to: self.unaligned_to.filter(misaligned),
             options: self.options,
@@ -86,15 +78,9 @@ impl Spacing {
             .reduced(single)
     }
 
-    /// Parts of the target, or of the range in it, are left out.
+    /// Parts of the range are left out.
     pub fn leaves_out(&self) -> bool {
-        self.used_share.is_some() || self.target_share.is_some() || self.starts_at.is_some()
-    }
-
-    /// The part of a target of this size in which the range lies.
-    pub fn part_of(&self, target: Bytes) -> Bytes {
-        let shared = Bytes((target.0 as f64 * self.target_share.unwrap_or(1.0)) as u64);
-        shared.min(Bytes(target.0.saturating_sub(self.starts_at.unwrap_or_default().0)))
+        self.used_share.is_some()
     }
 
     /// The options in words.

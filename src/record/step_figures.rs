@@ -218,6 +218,8 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
     let n = latencies.count().max(1) as f64;
     let plan = record.plan_step(&step.name);
     let data_moved = ios > 0.0;
+    let others = plan.and_then(|p| p.simulate.as_ref()).map_or(0.0, |device| device.others_iops);
+    let has_others = others > 0.0;
     StepFigures {
         name: step.name.clone(),
         reads: Some(step.read.is_some()),
@@ -259,7 +261,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
             .or_else(|| plan.and_then(|p| p.size)),
         used_share: None,
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
-        device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null)),
+        device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null) || has_others),
         disk_time: None,
         counted: None,
         other_direction: None,

@@ -266,7 +266,20 @@ fn blocks(trials: &[CauseTrial], bytes: bool) -> String {
         |t: &CauseTrial| if bytes { throughput(t.bytes_per_second) } else { significant(t.ios_per_second) };
     let blocks: Vec<String> = trials.iter().map(|t| t.block_bytes.to_string()).collect();
     let rates: Vec<String> = trials.iter().map(each).collect();
-    format!("{}: {}{}", blocks.join(", "), rates.join(", "), if bytes { "" } else { "/s" })
+    format!("{}: {}{}", with_one_unit(&blocks), rates.join(", "), if bytes { "" } else { "/s" })
+}
+
+/// Amounts, with their unit only at the last where all have the same: `1, 4, 16 KiB`.
+fn with_one_unit(amounts: &[String]) -> String {
+    let unit = |amount: &String| amount.rsplit_once(' ').map(|(_, unit)| unit.to_string());
+    let units: Vec<Option<String>> = amounts.iter().map(unit).collect();
+    let all = amounts.join(", ");
+    match &units.last() {
+        Some(Some(last)) if units.iter().all(|unit| unit.as_ref() == Some(last)) => {
+            all.replace(&format!(" {last},"), ",")
+        }
+        _ => all,
+    }
 }
 
 /// The sizes at which a cap holds.

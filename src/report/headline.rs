@@ -2,9 +2,9 @@
 //!
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
+use super::compared_text;
 use super::text::grouped_doubts;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::judge::{self, Conclusion, figure, figures, gravest};
 use crate::record::{
     Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
@@ -38,11 +38,20 @@ impl Headline {
         let judged = judge::judged(record).1;
         let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
+        let compared = record.compared.as_ref().map(compared_text::against);
         Headline {
             outcome,
             word: conclusion.word(),
-            sentence: judged.as_ref().map_or_else(|| measured(record), |v| answer(record, v)),
-            against: judged.as_ref().map(against).or_else(|| against_of_suite(record)).unwrap_or_default(),
+            sentence: match (&record.compared, &judged) {
+                (Some(compared), _) if !compared.rows.is_empty() => compared_text::sentence(compared),
+                (Some(_), _) => measured(record),
+                (None, Some(verdict)) => answer(record, verdict),
+                (None, None) => measured(record),
+            },
+            against: compared
+                .or_else(|| judged.as_ref().map(against))
+                .or_else(|| against_of_suite(record))
+                .unwrap_or_default(),
             ended: ended(record, &conclusion, outcome),
             undecided: judged
                 .as_ref()
@@ -83,7 +92,8 @@ pub fn resumed(record: &Record) -> String {
 fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
     // A verdict that judges nothing does not say that nothing of it is valid.
     let all_void = || record.steps.iter().all(|step| record.is_void(step));
-    if *conclusion == Conclusion::NotValid || (*conclusion == Conclusion::Judged(None) && all_void()) {
+    let of_nothing = [Conclusion::Judged(None), Conclusion::Compared(false)];
+    if *conclusion == Conclusion::NotValid || (of_nothing.contains(conclusion) && all_void()) {
         let groups = grouped_doubts(&record.doubts);
         let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
         return blocker.map_or_else(String::new, |group| not_valid(record, group));
@@ -99,7 +109,7 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
 
 /// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
 fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
-    if group.of.code != codes::IO_ERRORS {
+    if group.of.code != DoubtCode::IoErrors {
         return group.words(&group.of.message);
     }
     let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();

@@ -6,12 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use super::cause_words;
+use super::compared_text;
 use super::headline::Headline;
 use super::verdict_text::asks;
 use crate::judge::{Conclusion, figure, judged};
 use crate::output::screen::visible;
 use crate::record::{
-    CauseTable, Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, StepRecord, SuiteCheck,
+    CauseTable, Claim, Compared, CourseAnswer, Fleet, FleetStep, Outcome, Record, ReportComparison,
+    StepRecord, SuiteCheck,
 };
 use crate::unit::{grouped, significant};
 
@@ -136,8 +138,9 @@ fn cases(record: &Record) -> Vec<TestCase> {
     let seconds =
         |step: &str| record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds());
     let mut cases = Vec::new();
-    match judged(record).1 {
-        Some(v) => {
+    match (&record.compared, judged(record).1) {
+        (Some(compared), _) => cases.extend(of_comparison(compared, &seconds)),
+        (None, Some(v)) => {
             cases.extend(v.claims.iter().map(|c| with_causes(record, c, of_claim(c, seconds(&c.step)))));
             cases.extend(v.untested.iter().map(|u| TestCase {
                 name: u.title().into(),
@@ -156,7 +159,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
                 });
             }
         }
-        None => cases.extend(record.tests().map(|s| TestCase {
+        (None, None) => cases.extend(record.tests().map(|s| TestCase {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
             wrong: wrong_of_step(record, s),
@@ -231,6 +234,22 @@ fn of_machines(fleet: &Fleet) -> Vec<TestCase> {
         }
     };
     (0..fleet.ranks).map(case).collect()
+}
+
+/// A case for each figure of a report. It is skipped, since a report decides nothing; the message has the word.
+fn of_comparison(compared: &ReportComparison, seconds: &dyn Fn(&str) -> f64) -> Vec<TestCase> {
+    let skipped = |name: String, seconds: f64, message: String| TestCase {
+        name,
+        seconds,
+        wrong: Some(("skipped", "", message)),
+        said: String::new(),
+    };
+    let of_row = |row: &Compared| {
+        let message = format!("{} in this report: {}", row.word.name(), compared_text::of_limit(row));
+        skipped(format!("{} in {}", row.title(), row.step), seconds(&row.step), message)
+    };
+    let not_compared = |why: &String| skipped("not compared".into(), 0.0, why.clone());
+    compared.rows.iter().map(of_row).chain(compared.not_compared.iter().map(not_compared)).collect()
 }
 
 fn of_claim(c: &Claim, seconds: f64) -> TestCase {

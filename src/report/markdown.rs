@@ -1,13 +1,12 @@
 //! A Record as Markdown for a ticket or a wiki: the answer, one table, the doubts, and on FAIL the text for the provider.
 
-use super::cause_words;
-use super::fit_text;
 use super::headline::Headline;
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
+use super::{cause_words, compared_text, fit_text};
 use crate::judge::{figure, judged};
 use crate::output::screen::visible;
-use crate::record::{CauseTable, Claim, CourseAnswer, Record, Verdict};
+use crate::record::{CauseTable, Claim, CourseAnswer, Record, ReportComparison, Verdict};
 use crate::unit::{mebibytes, significant};
 
 /// The text.
@@ -43,6 +42,7 @@ pub fn markdown(record: &Record) -> String {
     }
     out += &steps(record, judged.as_ref());
     out += &record.causes.as_ref().map(causes).unwrap_or_default();
+    out += &record.compared.as_ref().map(comparison).unwrap_or_default();
     if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
         out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
         out += "|---|---|---|---:|---:|---:|---|---|\n";
@@ -83,10 +83,30 @@ pub fn markdown(record: &Record) -> String {
     out
 }
 
+/// A report beside what is promised or needed.
+fn comparison(compared: &ReportComparison) -> String {
+    let mut out =
+        "\n| run | figure | interval | in this report | not shown |\n|---|---|---|---|---|\n".to_string();
+    for row in &compared.rows {
+        let doubts = row.doubts.iter().map(|doubt| format!("void: {doubt}"));
+        let facts: Vec<String> = doubts.chain(row.not_shown.iter().cloned()).collect();
+        out += &line_of(&[
+            row.step.clone(),
+            compared_text::of_limit(row),
+            compared_text::interval(row),
+            row.word.name().into(),
+            facts.join(" "),
+        ]);
+    }
+    let rest = compared.not_compared.iter().map(|why| format!("not compared: {why}"));
+    let notes = rest.chain([compared_text::NO_VERDICT.to_string()]);
+    out + "\n" + &notes.map(|note| format!("- {}\n", plain(&note))).collect::<String>()
+}
+
 /// The figures of each step, with their promises. The needs of applications have a table of their own.
 fn steps(record: &Record, judged: Option<&Verdict>) -> String {
     let promises: Vec<&Claim> = judged.iter().flat_map(|v| &v.claims).filter(|c| c.need.is_none()).collect();
-    let held = !promises.is_empty() || judged.is_none();
+    let held = !promises.is_empty() || (judged.is_none() && record.compared.is_none());
     let (heads, line) = if held { (" promised | verdict |", "---:|---|") } else { ("", "") };
     let mut out =
         "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max |".to_string();

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use crate::doubt::Severity;
-use crate::judge::{self, Conclusion};
-use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
+use crate::judge;
+use crate::record::{Claim, Compared, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
 
 /// A family of gauges.
@@ -71,9 +71,8 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
     // A course is judged by its answer.
     let is_judged = judged.is_some() || record.answer.as_ref().is_some_and(|a| a.outcome().is_some());
-    let stands = Conclusion::of(record).outcome();
-    let is = |o: Outcome| f64::from(u8::from(stands == Some(o)));
-    let exit = is_judged.then(|| judge::exit(record));
+    let is = |o: Outcome| f64::from(u8::from(record.outcome == Some(o)));
+    let exit = (is_judged || record.compared.is_some()).then(|| judge::exit(record));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = || judged.iter().flat_map(|v| &v.claims);
     let of_step = |c: &Claim| {
@@ -88,6 +87,19 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         let labels = format!("{},{application},{grade},{}", of_step(c), label("figure", &need.figure));
         Some((with(&labels), c.room()))
     };
+    let rows = || record.compared.iter().flat_map(|compared| &compared.rows);
+    let of_row = |row: &Compared| {
+        let metric = label("metric", &row.metric.name().to_lowercase());
+        let of = format!("{},{metric}", label("step", &row.step));
+        row.need.as_ref().map_or(of.clone(), |need| {
+            let (application, grade) =
+                (label("application", &need.application), label("grade", need.grade.name()));
+            format!("{of},{application},{grade},{}", label("figure", &need.figure))
+        })
+    };
+    let word = |row: &Compared| (with(&format!("{},{}", of_row(row), label("word", row.word.name()))), 1.0);
+    let row_ratio = |row: &Compared| (with(&of_row(row)), row.ratio);
+    let row_room = |row: &Compared| (with(&of_row(row)), row.room());
     let complete = f64::from(u8::from(record.state == State::Complete));
     vec![
         MetricFamily {
@@ -123,12 +135,24 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         MetricFamily {
             name: "volproof_promise_ratio",
             help: "Measured figure over the promised one.",
-            samples: claims().filter(|c| c.need.is_none()).map(ratio).collect(),
+            samples: claims()
+                .filter(|c| c.need.is_none())
+                .map(ratio)
+                .chain(rows().filter(|row| row.need.is_none()).map(row_ratio))
+                .collect(),
         },
         MetricFamily {
             name: "volproof_need_room",
             help: "Room that a figure leaves to the need of an application: 1 at the limit, more is better.",
-            samples: claims().filter_map(room).collect(),
+            samples: claims()
+                .filter_map(room)
+                .chain(rows().filter(|row| row.need.is_some()).map(row_room))
+                .collect(),
+        },
+        MetricFamily {
+            name: "volproof_report_compared",
+            help: "1 for the word of a figure in the report of another tool: kept, close or missed.",
+            samples: rows().map(word).collect(),
         },
     ]
 }

@@ -3,7 +3,7 @@
 use super::course_text::mark;
 use super::layout::{table, wrap};
 use super::text::compact;
-use crate::plan::{Suite, SuiteName, TrackedFigure};
+use crate::plan::{Suite, TrackedFigure};
 use crate::record::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::unit::{Nanos, mebibytes, significant, throughput};
 
@@ -44,9 +44,7 @@ pub(super) fn checks(suite: &SuiteAnswer) -> String {
 pub(super) fn tables(suite: &SuiteAnswer) -> String {
     let mut out: String = suite.rounds.iter().map(of_rounds).collect();
     if suite.points.len() <= MOST_POINTS {
-        // `cold` compares medians, and its reads are too few for the last percentile.
-        let cold = suite.suite == SuiteName::Cold;
-        out += &format!("\nEach step ({})\n{}", suite.suite, points(&suite.points, cold));
+        out += &format!("\nEach step ({})\n{}", suite.suite, points(&suite.points));
     }
     out
 }
@@ -87,7 +85,7 @@ fn of_rounds(rounds: &SuiteRounds) -> String {
     lead + &wrap("  ", &all.join(", ")) + &mean
 }
 
-fn points(points: &[SuitePoint], medians: bool) -> String {
+fn points(points: &[SuitePoint]) -> String {
     let latency = |value: Option<Nanos>| value.map_or("-".into(), compact);
     let row = |p: &SuitePoint| {
         vec![
@@ -95,14 +93,13 @@ fn points(points: &[SuitePoint], medians: bool) -> String {
             significant(p.point.iops),
             mebibytes(p.point.bytes_per_second),
             compact(Nanos(p.point.mean_ns.round() as u64)),
-            latency(if medians { p.point.p50_ns } else { p.point.p99_ns }),
-            latency(if medians { p.point.p99_ns } else { p.point.p999_ns }),
-            latency(if medians { p.point.p999_ns } else { p.p99999_ns }),
+            latency(p.point.p99_ns),
+            latency(p.point.p999_ns),
+            latency(p.p99999_ns),
             compact(p.max_ns),
         ]
     };
-    let percentiles = if medians { ["p50", "p99", "p99.9"] } else { ["p99", "p99.9", "p99.999"] };
-    let header = ["Step", "IOPS", "MiB/s", "mean", percentiles[0], percentiles[1], percentiles[2], "max"];
+    let header = ["Step", "IOPS", "MiB/s", "mean", "p99", "p99.9", "p99.999", "max"];
     table(&header, points.iter().map(row).collect())
 }
 

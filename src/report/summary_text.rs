@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::cause_words;
+use super::compared_text;
 use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline};
@@ -62,8 +63,10 @@ pub fn summary(record: &Record) -> String {
         exempt += causes.lines().count();
         out += &causes;
         let answers = fit_text::answers(record, verdict.as_ref());
-        exempt += answers.lines().count();
+        let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
+        exempt += answers.lines().count() + compared.lines().count();
         out += &answers;
+        out += &compared;
     }
     let mut left = Vec::new();
     let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
@@ -234,7 +237,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
 /// Whether a doubt is what the reason of a claim says.
 fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
     doubt.severity == Severity::Blocker
-        && claim.blocker.as_ref() == Some(&doubt.code)
+        && claim.blocker.as_deref() == Some(doubt.code.as_str())
         && claim.reason.starts_with(doubt.message.trim_end_matches('.'))
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Plain text that can be pasted into a form. Only what failed is in it.
 
-use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::cause_words;
@@ -29,8 +28,7 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out += "The volume below delivers less than its specification promises.\n\n";
     for (i, volume) in record.judged_promise.iter().flat_map(|c| &c.promise.volumes).enumerate() {
         let target = record.targets.get(i);
-        let of_report = || record.report.as_ref().and(record.steps.first()?.targets.get(i)).map(|t| &t.path);
-        let path = target.map(|t| &t.path).or_else(of_report).filter(|path| !path.as_os_str().is_empty());
+        let path = target.map(|t| &t.path).filter(|path| !path.as_os_str().is_empty());
         let place = path.map(|path| format!(", {}", path.display())).unwrap_or_default();
         let device = target.and_then(|t| t.facts.device());
         let serial = device.and_then(|d| d.serial.as_deref());
@@ -39,19 +37,13 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     }
     let instance = record.judged_promise.as_ref().and_then(|c| c.promise.instance.as_ref());
     out.extend(instance.map(|i| wrap("Instance  ", &i.name)));
-    if record.report.is_none() {
-        let e = &record.environment;
-        out += &wrap(
-            "Machine   ",
-            &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
-        );
-    }
+    let e = &record.environment;
+    out += &wrap(
+        "Machine   ",
+        &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
+    );
     out.extend(time(record).map(|t| wrap("Time      ", &t)));
-    let tool = match &record.report {
-        Some(report) => report.tool.clone(),
-        None => format!("volproof {}", record.volproof_version),
-    };
-    out += &wrap("Tool      ", &tool);
+    out += &wrap("Tool      ", &format!("volproof {}", record.volproof_version));
     for claim in failed {
         out += &of_claim(record, claim);
     }
@@ -61,13 +53,9 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out
 }
 
-/// When the run began and ended, in UTC; a report may tell a moment without its zone.
+/// When the run began and ended, in UTC.
 fn time(record: &Record) -> Option<String> {
-    let told = record.started.as_ref()?;
-    let Ok(began) = told.parse::<Timestamp>() else {
-        let began: DateTime = told.parse().ok()?;
-        return Some(format!("from {} of the machine's clock", began.strftime("%Y-%m-%d %H:%M:%S")));
-    };
+    let began = record.started.as_ref()?.parse::<Timestamp>().ok()?;
     let last = record.steps.last()?;
     let of_step = last.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
     let seconds = i64::try_from(last.window_ns.0 / 1_000_000_000).ok()?;

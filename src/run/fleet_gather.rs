@@ -117,7 +117,7 @@ impl FleetMember<'_> {
                         let merged = judge::exit(&record);
                         return Ok(match merged {
                             _ if not_restored => Exit::NotRestored,
-                            Exit::Done if lost => Exit::Failed,
+                            Exit::Done if lost => Exit::RunFailed,
                             merged => merged,
                         });
                     }

@@ -143,7 +143,7 @@ impl FleetMember<'_> {
             }
             LinkEnd::Signal => Failure::new(Exit::Interrupted, "interrupted before the load began"),
             LinkEnd::Silence => Failure::new(
-                Exit::Failed,
+                Exit::RunFailed,
                 "the exchange between the ranks has ended: see the launcher's messages",
             ),
         }
@@ -232,6 +232,7 @@ impl FleetMember<'_> {
             promise: Cow::Borrowed(promise),
             output,
             cross: None,
+            earlier: None,
             inputs: self.work.inputs.clone(),
         };
         let (job, judged_promise, used) = measurement.check_input()?;

@@ -1,7 +1,7 @@
 //! The measurement that a command asks for. After the check of its input it is run and published, or only printed (`plan`, `--dry-run`).
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::pipeline::{CheckedRun, Front, RunOptions};
 use super::results::Results;
@@ -16,7 +16,9 @@ use crate::output::FileIdentity;
 use crate::plan::{Plan, Question};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{JudgedPromise, Record};
+use crate::report::layout;
 use crate::seal::seal;
+use crate::shell_word::shell_path;
 use crate::ui;
 
 /// A plan, the way to run it, and the places of its results.
@@ -27,12 +29,45 @@ pub struct Measurement<'a> {
     pub options: RunOptions,
     /// The promise that the result is held against.
     pub promise: Cow<'a, PromiseOptions>,
+    /// The promise of the run that goes on, which the options may only repeat.
+    pub earlier: Option<EarlierPromise>,
     /// Where results go.
     pub output: &'a OutputArgs,
     /// Every step is run by the installed fio too.
     pub cross: Option<Cross>,
     /// Files that no output may be.
     pub inputs: UsedFiles,
+}
+
+/// The promise that an interrupted run was held against.
+pub struct EarlierPromise {
+    /// Its Record.
+    pub record: PathBuf,
+    /// The promise; none where nothing was promised.
+    pub promise: Option<JudgedPromise>,
+}
+
+impl EarlierPromise {
+    /// The same promise for the rest of the run.
+    ///
+    /// # Errors
+    /// The options ask for another one.
+    fn agreed(&self, asked: Option<JudgedPromise>) -> Result<Option<JudgedPromise>, Failure> {
+        let Some(asked) = asked else { return Ok(self.promise.clone()) };
+        let judged = |p: &JudgedPromise| (p.promise.clone(), p.tolerance, p.judge_burst, p.judge_simulated);
+        if self.promise.as_ref().is_some_and(|then| judged(then) == judged(&asked)) {
+            return Ok(self.promise.clone());
+        }
+        let had = match &self.promise {
+            Some(then) => format!("its run was held against {}", then.options.join(" ")),
+            None => "its run was held against no promise".to_string(),
+        };
+        let name = shell_path(&self.record);
+        Err(Failure::input(format!(
+            "{0} contradicts {name}: {had}; leave it out, and judge the finished Record: volproof verdict RECORD {0}",
+            asked.options.join(" ")
+        )))
+    }
 }
 
 /// A cross-check: every step by both tools, in turn.
@@ -79,9 +114,9 @@ impl Measurement<'_> {
     /// A plan, target or promise that cannot be used; nothing was begun.
     pub fn check_input(&self) -> Result<(CheckedRun, Option<JudgedPromise>, UsedFiles), Failure> {
         let promise = &self.promise;
-        // Applications, suites and searches have criteria of their own.
-        let has_criteria = self.options.asked.is_some()
-            || matches!(self.plan.question, Some(Question::Suite(_) | Question::Slo(_)));
+        // Applications and searches have criteria of their own. Suites judge simulated devices unasked.
+        let has_criteria =
+            self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Slo(_)));
         if promise.kind.is_none()
             && (promise.tolerance.is_some()
                 || promise.min_share.is_some()
@@ -115,6 +150,10 @@ impl Measurement<'_> {
         let job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let judged_promise = promise_options::judged_promise(promise, Some(&root), &job.volumes())
             .map_err(|e| Failure::input(super::chain(&e)))?;
+        let judged_promise = match &self.earlier {
+            Some(earlier) => earlier.agreed(judged_promise)?,
+            None => judged_promise,
+        };
         Ok((job, judged_promise, used))
     }
 
@@ -127,7 +166,8 @@ impl Measurement<'_> {
         text: impl FnOnce(&Plan, &[Surveyed], Option<&JudgedPromise>) -> String,
     ) -> Result<Exit, Failure> {
         let CheckedMeasurement { job, judged_promise, .. } = self.check()?;
-        show_text(&text(job.plan(), job.surveyed(), judged_promise.as_ref()))?;
+        let resumed = job.resumption().map_or_else(String::new, |words| layout::wrap("resume   ", &words));
+        show_text(&(text(&job.left(), job.surveyed(), judged_promise.as_ref()) + &resumed))?;
         job.try_targets()?;
         Ok(Exit::Done)
     }

@@ -91,7 +91,7 @@ impl std::fmt::Display for Failure {
 impl From<anyhow::Error> for Failure {
     /// Errors of the run itself, as opposed to its input.
     fn from(e: anyhow::Error) -> Failure {
-        Failure::new(Exit::Failed, chain(&e))
+        Failure::new(Exit::RunFailed, chain(&e))
     }
 }
 
@@ -148,7 +148,7 @@ fn code_after_outputs(
     let lost: Vec<String> = places.into_iter().filter_map(|p| Some(p.err()?.message)).collect();
     match (lost.is_empty(), exit) {
         (true, exit) => Ok(exit),
-        (false, Exit::Done) => Err(Failure::new(Exit::Failed, lost.join("\n"))),
+        (false, Exit::Done) => Err(Failure::new(Exit::RunFailed, lost.join("\n"))),
         (false, exit) => {
             lost.iter().for_each(|message| ui::tell(message));
             Ok(exit)
@@ -167,7 +167,7 @@ fn show_text(text: &str) -> Result<Exit, Failure> {
 }
 
 fn unprinted(e: std::io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("standard output: {e}"))
+    Failure::new(Exit::RunFailed, format!("standard output: {e}"))
 }
 
 /// Opens an output. The guard checks a file that exists, whether it is replaced or written in place: a result must not overwrite a disk
@@ -199,11 +199,13 @@ fn save_output(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Fa
     let e = match output.save(content) {
         // The next command would take the other program's file for this result.
         Ok(()) => {
-            return output.other_name().map_or(Ok(Exit::Done), |told| Err(Failure::new(Exit::Failed, told)));
+            return output
+                .other_name()
+                .map_or(Ok(Exit::Done), |told| Err(Failure::new(Exit::RunFailed, told)));
         }
         Err(e) if output.is_stream() && e.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Done),
         Err(e) => e,
     };
     let whole = |out: &mut dyn std::io::Write| output::write_whole(output.kind(), content, out);
-    Err(Failure::new(Exit::Failed, MisplacedOutput::save(output.path(), e, &whole)))
+    Err(Failure::new(Exit::RunFailed, MisplacedOutput::save(output.path(), e, &whole)))
 }

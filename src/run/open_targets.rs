@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::targets::{Surveyed, Uses, driving};
 use super::{Failure, leftover, room};
 use crate::device::{self, Facts, Root};
-use crate::engine::{SharedVolume, Target, Timer, begin_file};
+use crate::engine::{SharedVolume, SimulatedRun, Target, Timer, begin_file};
 use crate::fio::plan::JobDataFile;
 use crate::guard::{self, Access, Clearance};
 use crate::plan::{FileState, Plan, Step};
@@ -55,6 +55,8 @@ pub struct ReadySetting<'a> {
 pub struct Ready {
     open: Vec<Held>,
     own: Vec<OwnFile>,
+    /// The simulated volumes of the targets.
+    simulated: SimulatedRun,
     /// The simulated volume of a plan without targets.
     nowhere: SharedVolume,
 }
@@ -259,7 +261,8 @@ impl Ready {
             filled_in_ns: None,
             facts: target.facts,
         };
-        self.open.push(Held { first, cached: None, record, end, volume: SharedVolume::default() });
+        let volume = self.simulated.volume();
+        self.open.push(Held { first, cached: None, record, end, volume });
     }
 
     /// Writes the last target from one length to another. False when the user interrupted it.

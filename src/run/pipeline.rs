@@ -31,7 +31,7 @@ use crate::fio::plan::JobDataFile;
 use crate::fit::AskedFits;
 use crate::judge;
 use crate::observe::KernelCounters;
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Precondition, Step};
 use crate::record::{FleetRank, JudgedPromise, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
 use crate::report::plan_text;
 use crate::sample::Interval;
@@ -202,7 +202,8 @@ impl CheckedRun {
 
     /// How long the work takes, in words: said before anything begins.
     pub fn announcement(&self) -> String {
-        let (steps, takes) = (self.plan.steps.len(), self.plan.duration().clock());
+        let left = self.left();
+        let (steps, takes) = (left.steps.len(), left.duration().clock());
         let what = if steps == 1 { "1 step".into() } else { format!("{steps} steps") };
         let filling = match targets::to_fill(&self.surveyed) {
             None => String::new(),
@@ -211,9 +212,43 @@ impl CheckedRun {
                 plan_text::fill_time(fill).clock()
             ),
         };
-        let precondition =
-            preconditioning::words(&self.plan).map_or(String::new(), |words| format!("\n{words}"));
-        format!("{}: {what}, {takes}{filling}{precondition}", self.plan.name)
+        let precondition = preconditioning::words(&left).map_or(String::new(), |words| format!("\n{words}"));
+        let resumed = self.resumption().map_or(String::new(), |words| format!("\n{words}"));
+        format!("{}: {what}, {takes}{filling}{precondition}{resumed}", self.plan.name)
+    }
+
+    /// The plan with the steps that are left to do: those of a fixed list that an earlier run has finished are taken out.
+    pub fn left(&self) -> Plan {
+        let Some(earlier) = self.options.earlier.as_ref().filter(|_| self.plan.question.is_none()) else {
+            return self.plan.clone();
+        };
+        let first = self.plan.precondition_steps();
+        let is_left = |i: usize| i >= earlier.steps.len() || (i < first && self.preconditions_anew());
+        let mut number = 0..;
+        let mut plan = self.plan.clone();
+        plan.steps.retain(|_| number.next().is_some_and(is_left));
+        let precondition_steps = (0..first).filter(|i| is_left(*i)).count();
+        plan.precondition = plan
+            .precondition
+            .filter(|_| precondition_steps > 0)
+            .map(|p| Precondition { steps: precondition_steps, ..p });
+        plan
+    }
+
+    /// The preconditioning of an earlier run was lost with its test file.
+    fn preconditions_anew(&self) -> bool {
+        self.options.earlier.is_some()
+            && self.plan.precondition_steps() > 0
+            && self.surveyed.iter().any(|target| target.make.is_some())
+    }
+
+    /// What an earlier run has done of a fixed list of steps, in words.
+    pub fn resumption(&self) -> Option<String> {
+        let earlier = self.options.earlier.as_ref().filter(|_| self.plan.question.is_none())?;
+        let began =
+            earlier.began().map_or(String::new(), |began| format!(" from the run that began {began}"));
+        let all = self.plan.steps.len();
+        Some(format!("{} of {all} steps are kept{began}", all - self.left().steps.len()))
     }
 
     /// Says that the preconditioning was skipped since an earlier run did it; none where that is not so.
@@ -228,6 +263,7 @@ impl CheckedRun {
 
     /// Does the work. `interrupts` above 0 ends it soon, with what was measured until then.
     pub fn run(self, timer: &Timer, interrupts: &Arc<AtomicUsize>, front: &mut dyn Front) -> Ended {
+        let preconditions_anew = self.preconditions_anew();
         let CheckedRun { root, plan, surveyed, choices, doubts, judged_promise, options } = self;
         let record = Record {
             schema: SCHEMA.into(),
@@ -250,7 +286,9 @@ impl CheckedRun {
             resumed_after: Vec::new(),
             judged_promise,
             asked: options.asked.clone(),
+            compared: None,
             verdict: None,
+            outcome: None,
             findings: None,
             causes: None,
             lookup: Default::default(),
@@ -273,6 +311,7 @@ impl CheckedRun {
             front,
             record,
             ready,
+            preconditions_anew,
             size,
             tuned: None,
             failed: Vec::new(),

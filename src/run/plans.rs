@@ -6,7 +6,7 @@ use super::pipeline::RunOptions;
 use super::{Failure, fit_steps, room};
 use crate::cli::{PlanArgs, TargetUseArgs};
 use crate::device::Root;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::engine::{self, EngineChoice, Headrooms};
 use crate::fio::fio_process::Fio;
 use crate::fio::jobfile;
@@ -133,7 +133,7 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt
             if !doubts.iter().any(|w| w.message == message) {
                 doubts.push(Doubt::new(
                     Severity::Warning,
-                    "engine-fallback",
+                    DoubtCode::EngineFallback,
                     message,
                     "allow io_uring (sysctl kernel.io_uring_disabled=0, or the container's seccomp profile), or ask for --engine libaio",
                 ));

@@ -1,7 +1,7 @@
 //! Where the results of a run go: the Record, the table and the page; and what happens to a result that cannot be saved.
 //!
 //! If an output cannot be saved, the run goes on and the other outputs are written. The content goes to a second place (the temporary
-//! folder), the figures to the screen, and the exit code is 1.
+//! folder), the figures to the screen, and the exit code is 7 unless a verdict has another one.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl StoredSheets {
     pub fn save(&mut self, record: &Record) -> Result<Exit, Failure> {
         let save = |sheet: &mut Sheet| sheet.save_stored(record).err();
         let lost: Vec<String> = self.sheets.iter_mut().filter_map(save).map(|lost| lost.message).collect();
-        if lost.is_empty() { Ok(Exit::Done) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
+        if lost.is_empty() { Ok(Exit::Done) } else { Err(Failure::new(Exit::RunFailed, lost.join("\n"))) }
     }
 }
 
@@ -212,7 +212,9 @@ impl Results {
         if patient_write::gave_up() {
             return Ok(Exit::Interrupted);
         }
-        Ok(if lost && exit == Exit::Done { Exit::Failed } else { exit })
+        // A verdict keeps its code.
+        let is_not_valid = exit == Exit::Invalid && record.outcome.is_none();
+        Ok(if lost && (exit == Exit::Done || is_not_valid) { Exit::RunFailed } else { exit })
     }
 
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.

@@ -15,6 +15,7 @@ use crate::judge::doubts;
 use crate::observe::QueueSettings;
 use crate::plan::Plan;
 use crate::record::{Record, StepRecord, TargetRecord, Together};
+use crate::tune::ab::Effect;
 
 /// The finished steps of an earlier run.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct EarlierRun {
     together: Vec<Together>,
     doubts: Vec<Doubt>,
     tuned: bool,
+    /// The effect of each setting, which is measured before the first step.
+    effects: Vec<Effect>,
     targets: Vec<TargetRecord>,
     environment: Environment,
     runs: Vec<String>,
@@ -38,7 +41,14 @@ impl EarlierRun {
     /// # Errors
     /// The Record cannot be read, or it is one of a report or of another plan.
     pub fn load(path: &Path, asked: &Plan) -> Result<EarlierRun, Failure> {
-        let record = Record::load(path).map_err(Failure::input)?;
+        EarlierRun::of_record(Record::load(path).map_err(Failure::input)?, path, asked)
+    }
+
+    /// The finished steps of a Record that was read from this path.
+    ///
+    /// # Errors
+    /// It is the Record of a report or of another plan.
+    pub fn of_record(record: Record, path: &Path, asked: &Plan) -> Result<EarlierRun, Failure> {
         let differs = |what: &str| {
             Failure::input(format!(
                 "{} cannot be resumed: {what}; run without --resume to begin anew",
@@ -49,7 +59,7 @@ impl EarlierRun {
             return Err(differs("it is the report of another tool"));
         }
         if let Some(what) = other_plan(&record.plan, asked) {
-            return Err(differs(&what));
+            return Err(differs(&format!("the plan differs: {what}")));
         }
         if let Some(edit) = doubts::edits(&record).first() {
             return Err(differs(&edit.message));
@@ -61,6 +71,7 @@ impl EarlierRun {
         let whole = |done: &StepRecord| {
             record.plan_step(&done.name).is_some_and(|planned| is_whole(planned, done))
                 && done.stuck_workers == 0
+                && (done.errors.count == 0 || record.plan.continue_on_error)
         };
         // Stages run one after another: the first step that was cut off, or is missing from its stage, ends what is kept.
         let mut kept = 0;
@@ -85,18 +96,30 @@ impl EarlierRun {
         for step in &mut steps {
             step.earlier_run = step.earlier_run.take().or(began.clone());
         }
+        let tuning = record.tuning.unwrap_or_default();
         let has = |name: &str| steps.iter().any(|s| s.name == name);
         EarlierRun {
             together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
             doubts: record.doubts.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
             queues: queues.unwrap_or_default(),
-            tuned: record.tuning.is_some_and(|t| !t.applied.is_empty()),
+            tuned: !tuning.applied.is_empty(),
+            effects: tuning.effects,
             targets: record.targets,
             environment: record.environment,
             runs: record.resumed_after.into_iter().chain(began).collect(),
             plan,
             steps,
         }
+    }
+
+    /// The kernel's settings were tuned for its steps.
+    pub fn is_tuned(&self) -> bool {
+        self.tuned
+    }
+
+    /// When the run began that was resumed last.
+    pub fn began(&self) -> Option<&str> {
+        self.runs.last().map(String::as_str)
     }
 
     /// The difference between the machine and targets of then and now, in words; none where both are the same.
@@ -157,12 +180,23 @@ impl EarlierRun {
         }
     }
 
+    /// Drops the steps of the preconditioning, which was lost with its test file.
+    pub fn forget_preconditioning(&mut self) {
+        let plan = &self.plan;
+        self.steps.retain(|step| !plan.is_precondition(&step.name));
+        self.together.retain(|stage| !stage.steps.iter().any(|name| plan.is_precondition(name)));
+        self.doubts.retain(|doubt| !doubt.step.as_deref().is_some_and(|name| plan.is_precondition(name)));
+    }
+
     /// Puts the finished steps into the Record of the run that goes on.
     pub fn into_record(self, record: &mut Record) {
         record.steps = self.steps;
         record.together = self.together;
         record.doubts.extend(self.doubts);
         record.resumed_after = self.runs;
+        if !self.effects.is_empty() {
+            record.tuning.get_or_insert_default().effects = self.effects;
+        }
     }
 }
 
@@ -195,9 +229,11 @@ fn other_disk(then: &Block, now: &Block) -> Option<String> {
 }
 
 /// The first difference between two plans, in words.
-fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
+pub fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
+    let planned = |plan: &Plan| plan.steps.iter().filter(|s| s.follows.is_none()).cloned().collect();
     let plain = |plan: &Plan| Plan {
-        steps: if plan.question.is_some() { Vec::new() } else { plan.steps.clone() },
+        steps: if plan.question.is_some() { Vec::new() } else { planned(plan) },
+        follow_up: None,
         // The size of the target is compared instead.
         file_size: None,
         keep: false,
@@ -207,7 +243,7 @@ fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
     let (then, now) = (plain(then), plain(now));
     let (a, b) = (serde_json::to_value(&then).ok()?, serde_json::to_value(&now).ok()?);
     let mut place = String::new();
-    difference(&a, &b, &mut place).map(|(was, is)| format!("the plan differs: {place} was {was} and is {is}"))
+    difference(&a, &b, &mut place).map(|(was, is)| format!("{place} was {was} and is {is}"))
 }
 
 /// The first place in which two values differ, and both values there.

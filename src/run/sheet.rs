@@ -164,7 +164,7 @@ impl Sheet {
         let content = self.content;
         let exit = save_output(&mut self.file, &|out| content(record, out))?;
         self.has_place(lacks);
-        self.stays().map_or(Ok(exit), |told| Err(Failure::new(Exit::Failed, told)))
+        self.stays().map_or(Ok(exit), |told| Err(Failure::new(Exit::RunFailed, told)))
     }
 
     /// Goes to the place that was asked for, where the Record may replace what is there; else tells why not.
@@ -236,8 +236,8 @@ pub fn save_page(file: &mut OutputFile, simulated: bool, content: Content<'_>) -
     }
     let Some(mut beside) = file.beside() else {
         let told = format!("{} {MEASURED} and stays; name another file", file.path().display());
-        return Err(Failure::new(Exit::Failed, told));
+        return Err(Failure::new(Exit::RunFailed, told));
     };
     save_output(&mut beside, content)?;
-    Err(Failure::new(Exit::Failed, told_to_stay(file.path(), MEASURED, beside.path())))
+    Err(Failure::new(Exit::RunFailed, told_to_stay(file.path(), MEASURED, beside.path())))
 }

@@ -19,7 +19,7 @@ use super::pipeline::{Front, News};
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{
-    self, EngineChoice, EngineError, Gate, Load, SharedVolume, StepOutcome, Target, Timer, Trace, Watch,
+    self, EngineChoice, EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Timer, Trace, Watch,
 };
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
@@ -111,6 +111,7 @@ pub fn run(
 ) -> Result<StageOutcome, Failure> {
     let plan = setting.plan;
     let steps = &plan.steps[stage.clone()];
+    let mut shared: Option<SimulatedRun> = None;
     let prepared = steps
         .iter()
         .enumerate()
@@ -120,7 +121,10 @@ pub fn run(
             let mut targets = setting.ready.targets(plan, step);
             if steps.len() > 1 {
                 // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
-                targets.iter_mut().for_each(|target| target.volume = SharedVolume::default());
+                let run = targets[0].volume.run().clone();
+                let apart = run.apart();
+                targets.iter_mut().for_each(|target| target.volume = apart.volume());
+                shared = Some(run);
             }
             // No two steps of a plan draw the same offsets: together they would hit the same blocks, and one after the other the
             // later one would find what the earlier one loaded or cached. The multiplier is one of splitmix64.
@@ -145,6 +149,7 @@ pub fn run(
         engine: p.engine,
         paths: setting.ready.paths_of(plan, p.step),
         targets: p.targets.len(),
+        is_touch: plan.is_touch(&p.step.name),
     };
     front.ui().stage(prepared.iter().enumerate().map(staged).collect(), total, after);
     setting.continued.store(false, Ordering::Relaxed);
@@ -173,6 +178,9 @@ pub fn run(
         }
     }
     watched.watch(&AtomicBool::new(false), front);
+    if let Some(run) = shared {
+        run.rest(plan.stage_length(stage));
+    }
     watched.done()
 }
 
@@ -221,7 +229,9 @@ impl Stage<'_> {
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
         let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
-        let due = self.setting.due;
+        // A simulated step begins when it is due in virtual time, for which nobody waits.
+        let simulated = self.prepared.iter().all(|p| p.step.simulate.is_some());
+        let due = self.setting.due.filter(|_| !simulated);
         let gate = (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
@@ -373,7 +383,8 @@ impl Stage<'_> {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(e) => {
-                let exit = if matches!(e, EngineError::Panicked) { Exit::Failed } else { Exit::WrongInput };
+                let exit =
+                    if matches!(e, EngineError::Panicked) { Exit::RunFailed } else { Exit::WrongInput };
                 return self.failed(i, Failure::new(exit, e), stop);
             }
         };
@@ -408,8 +419,8 @@ impl Stage<'_> {
                 trace_left_out: left_out,
                 pinned_cpus: p.cpus.clone(),
                 placement: p.placement.clone(),
+                evidence: evidence_of(p.step, &mut outcome, if alone { Some(&evidence) } else { None }),
                 outcome,
-                evidence: if alone { evidence.clone() } else { KernelCounters::default() },
             });
             step.first_io_unix_ns = self.setting.due.map(|due| {
                 // In virtual time the first I/O is when it is due.
@@ -427,6 +438,15 @@ impl Stage<'_> {
         let Stage { failures, ended_by, elapsed, .. } = self;
         Ok(StageOutcome { steps, together, traces, failures, ended_by, elapsed })
     }
+}
+
+/// The counters that belong to a step alone: the kernel's, unless other steps ran beside it. A simulated volume that others use has its own.
+fn evidence_of(step: &Step, outcome: &mut StepOutcome, kernel: Option<&KernelCounters>) -> KernelCounters {
+    let of_volumes = outcome.volumes_counters.take();
+    if step.simulate.as_ref().is_some_and(|device| device.others_iops > 0.0) {
+        return of_volumes.unwrap_or_default();
+    }
+    kernel.cloned().unwrap_or_default()
 }
 
 /// A past instant on the machine's own wall clock.

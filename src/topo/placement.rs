@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CpuSet, QueueKind, Topology};
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::unit::grouped;
 
 /// Where the workers of a run go. Stored in the Record.
@@ -316,7 +316,7 @@ fn unpinned(topology: &Topology, usable: CpuSet, jobs: u32) -> Placement {
     if jobs as usize > usable.len() {
         let text = format!("{jobs} unpinned jobs share {} usable CPUs ({usable})", usable.len());
         let advice = format!("use at most {} jobs: workers that wait for a CPU add to latency", usable.len());
-        doubts.push(Doubt::new(Severity::Warning, "jobs-share-cpus", text, advice));
+        doubts.push(Doubt::new(Severity::Warning, DoubtCode::JobsShareCpus, text, advice));
     }
     Placement { pinned: false, seats, reasons: limits(topology), doubts }
 }

@@ -30,6 +30,8 @@ pub struct StagedStep {
     pub paths: Vec<PathBuf>,
     /// How many series of samples there are.
     pub targets: usize,
+    /// It reads a small group of blocks, of which there are a hundred: no line says it.
+    pub is_touch: bool,
 }
 
 impl StagedStep {

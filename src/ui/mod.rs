@@ -187,7 +187,8 @@ impl Ui {
                 live.tell(LiveNews::Measured { steps, doubts });
             }
             Way::Plain(_) | Way::WillBeLive(_) => {
-                let lines = steps.iter().flat_map(StepResult::lines);
+                let steps = steps.iter().filter(|step| !record.plan.is_touch(&step.name) || step.errors > 0);
+                let lines = steps.flat_map(StepResult::lines);
                 lines.for_each(|line| screen::say(&wrap_figures("  ", &line)));
             }
             Way::Silent => {}

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::codes;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, DoubtCode};
 use crate::judge::{self, doubts};
 use crate::observe::KernelCounters;
 use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
@@ -28,7 +27,7 @@ pub struct Outlook {
 }
 
 /// Doubts that time alone takes away: nothing to tell while the step still runs.
-const TIME_CURES: [&str; 1] = [codes::SHORT_RUN];
+const TIME_CURES: [DoubtCode; 1] = [DoubtCode::ShortRun];
 
 /// A pause of so many times the time that the outlook took: it costs at most this share of a CPU.
 const PAUSE: u32 = 100;
@@ -83,7 +82,7 @@ impl Outlook {
                 several => several.iter().map(|t| summaries(|d| t.direction(d).cloned())).collect(),
             },
             in_flight_asked: step.in_flight_asked.get(),
-            doubts: doubts.into_iter().filter(|d| !TIME_CURES.contains(&d.code.as_str())).collect(),
+            doubts: doubts.into_iter().filter(|d| !TIME_CURES.contains(&d.code)).collect(),
             claims: claims.iter().filter(|c| c.step == step.name).cloned().collect(),
         };
         steps.iter().zip(doubts).map(outlook).collect()

@@ -30,7 +30,7 @@ impl PlainLines {
 
     /// A step of it begins.
     pub fn begin(&self, number: usize) {
-        let Some(StagedStep { place, step, .. }) = self.steps.get(number) else { return };
+        let Some(StagedStep { place, step, is_touch: false, .. }) = self.steps.get(number) else { return };
         let takes = Nanos(step.ramp.0 + step.runtime.0);
         let takes = if step.runtime.0 > 0 { format!(", {}", takes.clock()) } else { String::new() };
         screen::say(&format!("{place} {}{takes}\n", in_one_line(&step.name)));

@@ -96,6 +96,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             judge_simulated: false,
         }),
         verdict: None,
+        outcome: None,
         findings: None,
         causes: None,
         lookup: Default::default(),
@@ -166,6 +167,7 @@ fn run(record: &Record, stage: std::ops::Range<usize>) -> LiveRun {
         engine: EngineKind::IoUring,
         paths: record.targets.iter().map(|t| t.path.clone()).collect(),
         targets: record.targets.len(),
+        is_touch: false,
     };
     let total = Some(Nanos::seconds(65));
     run.take(LiveNews::Stage { steps: stage.map(staged).collect(), total, after: Some(Nanos::seconds(130)) });

@@ -145,7 +145,7 @@ fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
         std::fs::rename(old.join("randread-2-2.json"), old.join("mine")).unwrap_or_default();
         std::os::unix::fs::symlink("mine", old.join("randread-2-2.json")).unwrap_or_default();
     }
-    let cold = ["cold", "--simulate", "latency=1ms", "--judge-simulated", "-q", "--json", "c.json"];
+    let cold = ["cold", "--simulate", "latency=1ms", "-q", "--json", "c.json"];
     volproof(dir.path(), &cold);
     let (code, _, err) = volproof(dir.path(), &["convert", "c.json", "--to", "fio-plot", "-o", "points"]);
     assert!(code == Some(2) && err.contains("only a sweep has points"), "{err}");
@@ -384,7 +384,7 @@ fn an_interrupted_search_shows_what_it_has() {
 fn explain_knows_the_answer_of_a_course() {
     let dir = tempfile::tempdir().unwrap();
     let device = "latency=200us,first-touch=10ms";
-    let cold = ["cold", "--judge-simulated", "--simulate", device, "--json", "r.json"];
+    let cold = ["cold", "--simulate", device, "--json", "r.json"];
     assert_eq!(volproof(dir.path(), &cold).0, Some(1));
     let (code, told, err) = volproof(dir.path(), &["explain", "r.json"]);
     assert_eq!(code, Some(1), "{told}{err}");

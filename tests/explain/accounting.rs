@@ -1,6 +1,6 @@
 //! The engine's account of itself: a clock that is wrong is doubted, and time that no latency has is told.
 
-use volproof::doubts;
+use volproof::judge::doubts;
 use volproof::plan::Pattern;
 use volproof::record::{Accounting, Record};
 use volproof::unit::Nanos;

@@ -5,12 +5,9 @@ mod disputed;
 mod doubts;
 mod files;
 mod fio_unsaid;
-mod flattering_loads;
 mod held_back;
 mod page_cache;
-mod proof;
 mod public_reports;
-mod recommended;
 mod runs;
 mod stored;
 mod verdicts;
@@ -38,7 +35,7 @@ fn promised() -> PromiseOptions {
 fn told(files: &[&str], promise: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
     let told = answer(&ExplainArgs { files, promise, json: false, needs: NeedsOption::default() }).unwrap();
-    assert!(told.exit != volproof::exit::Exit::Failed && told.refused.is_empty(), "{told:?}");
+    assert!(told.exit != volproof::exit::Exit::Fail && told.refused.is_empty(), "{told:?}");
     let text = told.text;
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");

@@ -4,7 +4,6 @@ mod inputs;
 mod loads;
 mod places;
 mod postgres;
-mod reports;
 mod verdicts;
 
 use std::path::Path;

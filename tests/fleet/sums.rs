@@ -4,8 +4,7 @@ use volproof::fleet::FleetMerge;
 use volproof::plan::{EngineKind, Pattern, Question, ResponseFigure, SloSearch, Step};
 use volproof::promise_options::{self, PromiseOptions};
 use volproof::record::{
-    CourseAnswer, Finding, FleetVolumes, LatencySummary, Outcome, Record, SloTrial, State, TrialOutcome,
-    Verdict,
+    CourseAnswer, FleetVolumes, LatencySummary, Outcome, Record, SloTrial, State, TrialOutcome, Verdict,
 };
 use volproof::stats::percentile::pooled;
 use volproof::unit::Nanos;
@@ -194,28 +193,6 @@ fn own_volumes_are_judged_each_by_itself() {
     promise_options::hold_against(&promise("alibaba:cloud_essd.PL0", 20), &mut other).unwrap();
     let promised: Vec<f64> = verdict(&other).claims.iter().map(|c| c.promised).collect();
     assert_eq!(promised, [2040.0; 3]);
-}
-
-#[test]
-fn findings_with_other_advice_are_told_apart_and_the_worst_machine_leads() {
-    let mut records = Machines::of(FleetVolumes::Own, 4).records(&[2400.0, 1500.0, 1400.0, 2400.0]);
-    promised(&mut records, "alibaba:cloud_essd.PL0", 40);
-    let fleet = merge(records).unwrap();
-    let diagnoses = fleet.diagnoses().expect("findings of the fleet");
-    let found: Vec<&Finding> = diagnoses[0].findings.iter().filter(|f| f.code == "throttle").collect();
-    let [below, above] = found.as_slice() else { panic!("{found:#?}") };
-    assert!(
-        below.headline.starts_with("rank 2 (node2): ") && below.headline.contains("1,400/s"),
-        "{below:#?}"
-    );
-    assert!(below.headline.ends_with("; 1 more machine has the same with other figures."), "{below:#?}");
-    assert!(below.advice.starts_with("this is less than was bought"), "{below:#?}");
-    assert!(below.evidence[0].contains("node2") && below.evidence[0].contains("node1"), "{below:#?}");
-    assert!(
-        above.headline.starts_with("2 of 4 machines: ") && above.headline.contains("2,400/s"),
-        "{above:#?}"
-    );
-    assert!(above.advice.starts_with("this is more than is promised"), "{above:#?}");
 }
 
 #[test]

@@ -69,8 +69,9 @@ fn figures_that_contradict_each_other_void_a_report() {
     let void = |text: &str| {
         let mut record = volproof::foreign::reports(text.as_bytes()).reports.remove(0).to_record();
         let step = record.steps.remove(0);
-        let found =
-            volproof::doubts::of_step(&record, &step).into_iter().find(|d| d.code == "impossible-figures");
+        let found = volproof::judge::doubts::of_step(&record, &step)
+            .into_iter()
+            .find(|d| d.code == "impossible-figures");
         found.map(|d| (d.severity == volproof::doubt::Severity::Blocker, d.message))
     };
     for (name, figures) in [
@@ -178,9 +179,6 @@ fn a_rate_of_sysbench_is_what_held_the_load_back() {
     use volproof::promise_options::PromiseOptions;
     let text = super::bytes("sysbench-rate.txt");
     let run = explained("x".as_ref(), &text, &PromiseOptions::default()).unwrap().remove(0).runs.remove(0);
-    let limit = run.diagnosis.find("load-limited").unwrap();
-    assert!(limit.headline.contains("100/s were asked for (--rate=100)"), "{}", limit.headline);
-    assert!(limit.advice.starts_with("leave --rate=100 out"), "{}", limit.advice);
     assert!(run.doubts.iter().all(|d| d.code != "rate-not-reached"), "the queue had room: {:?}", run.doubts);
     assert!(run.tested.contains("range 64 MiB together"), "its threads share the files: {}", run.tested);
 }
@@ -405,13 +403,7 @@ fn diskspd_tells_which_blocks_it_used() {
     };
     assert_eq!(more("max file size: 64MiB").size.get(), Some(Bytes::mib(64)));
     assert_eq!(more("IO Distribution:").preferred_blocks(), Some("-rd"));
-    let shifted = more("base file offset: 1KiB").spacing.as_ref().unwrap().clone();
-    assert_eq!((shifted.unaligned_to, shifted.words()), (Some(Bytes::kib(1)), "-B1024".into()));
-    let end = more("base file offset: 63GiB");
-    assert_eq!(
-        (end.spacing.as_ref().unwrap().starts_at, end.size.get()),
-        (Some(Bytes::gib(63)), Some(Bytes::gib(1)))
-    );
+    assert_eq!(more("base file offset: 63GiB").size.get(), Some(Bytes::gib(1)));
 
     let xml = String::from_utf8(super::bytes("diskspd.xml")).unwrap();
     let pool =

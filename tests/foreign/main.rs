@@ -5,9 +5,9 @@
 
 mod apart;
 mod commands;
+mod compared;
 mod figures;
 mod ioping_lists;
-mod judged;
 mod parts;
 mod told;
 

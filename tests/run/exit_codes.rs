@@ -30,6 +30,10 @@ fn every_door_says(bench: &Bench, file: &str, word: &str, code: i32) {
     assert!(metric("volproof_verdict_exit_code{"), "{word}: {metrics}");
     let passes = metrics.lines().any(|line| line.contains("outcome=\"pass\"") && line.ends_with(" 1"));
     assert_eq!(passes, code == 0, "{word}: {metrics}");
+    let outcome = bench.run(&["convert", file, "--to", "record"]).ended(0).out;
+    let answers = ["PASS", "FAIL", "INCONCLUSIVE", "INVALID"];
+    let due = if answers.contains(&word) { format!("\"{}\"", word.to_lowercase()) } else { "null".into() };
+    assert!(outcome.contains(&format!("\"outcome\":{due},\"plan\"")), "{word}: {}", &outcome[..300]);
     let junit = bench.run(&["show", file, "--junit", "-"]).ended(0).out;
     assert_eq!(junit.contains("failures=\"0\" errors=\"0\""), code == 0, "{word}: {junit}");
 }
@@ -64,13 +68,14 @@ fn a_pipeline_accepts_nothing_but_a_kept_promise() {
     for (name, state, word, code) in [
         ("INTERRUPTED.json", "\"interrupted\"", "INTERRUPTED", 130),
         ("CUT.json", "\"running\"", "CUT OFF", 130),
-        ("FAILED.json", "{\"failed\":\"step s: the device hangs\"}", "FAILED", 1),
+        ("FAILED.json", "{\"failed\":\"step s: the device hangs\"}", "FAILED", 7),
     ] {
         end(name, state);
         every_door_says(&bench, name, word, code);
     }
     bench.run(&["explain", "INTERRUPTED.json", "INVALID.json"]).ended(130);
-    bench.run(&["explain", "INTERRUPTED.json", "FAILED.json", "PASS.json"]).ended(1);
+    bench.run(&["explain", "INTERRUPTED.json", "FAILED.json", "PASS.json"]).ended(7);
+    bench.run(&["explain", "FAILED.json", "FAIL.json"]).ended(1);
     // Of several files the gravest verdict counts.
     bench.run(&["explain", "PASS.json", "INCONCLUSIVE.json"]).ended(5);
     bench.run(&["explain", "INVALID.json", "INCONCLUSIVE.json", "PASS.json"]).ended(6);
@@ -85,6 +90,23 @@ fn a_pipeline_accepts_nothing_but_a_kept_promise() {
     // Without a promise nothing is judged.
     plan(&bench, 1000, 60, "");
     bench.run(&["run", "--plan", "p.toml", "--json", "r.json"]).ended(0);
+    assert_eq!(bench.record().outcome, None);
+}
+
+#[test]
+fn figures_of_nothing_have_a_code_of_their_own() {
+    let bench = Bench::new();
+    bench.file("f.dat", 8);
+    let cached =
+        ["run", "f.dat", "--rw", "randread", "--buffered", "--runtime", "300ms", "-q", "--json", "r.json"];
+    let ran = bench.run(&cached).ended(6);
+    assert!(ran.out.starts_with("NOT VALID"), "{}", ran.out);
+    assert_eq!(bench.record().outcome, None);
+    let fio = ["fio", "--name=a", "--filename=f.dat", "--rw=randread", "--direct=0", "--size=8m"];
+    bench.run(&fio).ended(0);
+    let broken =
+        ["run", "--simulate", "latency=1ms,error-every=100", "--rw", "randread", "--runtime", "1s", "-q"];
+    bench.run(&[&broken[..], &["--json", "e.json"]].concat()).ended(7);
 }
 
 #[test]

@@ -39,12 +39,12 @@ fn a_limit_of_file_sizes_loses_no_figure() {
         let script = format!("ulimit -f {blocks}; exec {volproof} {line}");
         Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap())
     };
-    let ran = limited(0, "run --plan p.toml --json r.json --csv r.csv").ended(1);
+    let ran = limited(0, "run --plan p.toml --json r.json --csv r.csv").ended(7);
     assert!(ran.out.contains("first") && ran.out.contains("second"), "{}", ran.out);
     for name in ["r.json", "r.csv"] {
         assert!(ran.err.contains(&format!("{name} could not be saved: File too large")), "{}", ran.err);
     }
-    let ran = limited(4, "run --plan p.toml -q --json r.json --csv r.csv").ended(1);
+    let ran = limited(4, "run --plan p.toml -q --json r.json --csv r.csv").ended(7);
     assert!(
         ran.err.contains("first") && ran.err.contains("second"),
         "quiet, but the figures are told: {}",
@@ -53,7 +53,7 @@ fn a_limit_of_file_sizes_loses_no_figure() {
     assert_eq!(ran.err.matches("r.json could not be saved: File too large").count(), 1, "{}", ran.err);
     assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
     assert!(!bench.path().join("r.json").exists());
-    let ran = limited(64, "run data --file-size 8M --rw read --runtime 1s --json r.json").ended(1);
+    let ran = limited(64, "run data --file-size 8M --rw read --runtime 1s --json r.json").ended(7);
     assert!(ran.err.contains("File too large"), "{}", ran.err);
     assert_eq!(Bench::names(&bench.path().join("data")), Vec::<String>::new(), "the test file is gone");
 }
@@ -101,7 +101,7 @@ fn a_full_filesystem_loses_no_figure() {
         std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
         let ran = bench
             .run(&planned(&["--json", "small/r.json", "--csv", "r.csv", "--html", "small/r.html"]))
-            .ended(1);
+            .ended(7);
         assert!(ran.err.contains("small/r.html could not be saved: No space left on device"), "{}", ran.err);
         assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
         let (first, page) = ran.err.rsplit_once("small/r.html could not be saved").unwrap();
@@ -143,7 +143,7 @@ fn a_folder_that_goes_away_loses_no_figure() {
     let seen = wait_for(&mut err, "[1/1]");
     std::fs::remove_dir(bench.path().join("gone")).unwrap();
     std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
-    let ran = finish(child, err, seen).ended(1);
+    let ran = finish(child, err, seen).ended(7);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);
     assert_eq!(ran.err.matches("gone/r.json could not be saved").count(), 1, "said once: {}", ran.err);
     let place = &second_places(&ran.err)[0];
@@ -170,7 +170,7 @@ fn a_record_is_told_where_its_folder_is_now() {
     let path = |name| bench.path().join(name);
     let moved = || std::fs::rename(path("there"), path("here")).unwrap();
     // The next command reads the name that was asked for.
-    let ran = with_record_in_folder(&bench, moved).ended(1);
+    let ran = with_record_in_folder(&bench, moved).ended(7);
     let ran = ran.says(&["the folder of there/r.json was renamed meanwhile; this result is"]);
     let told = path("here/r.json");
     assert!(ran.err.contains(&format!("Record: {}", told.display())), "{}", ran.err);
@@ -182,7 +182,7 @@ fn a_record_that_goes_with_its_filesystem_is_in_a_second_place() {
     let bench = Bench::new();
     let Some(there) = Mounted::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
     let detached = || assert!(Command::new("umount").arg("-l").arg(&there.0).status().unwrap().success());
-    let ran = with_record_in_folder(&bench, detached).ended(1);
+    let ran = with_record_in_folder(&bench, detached).ended(7);
     let place = &second_places(&ran.err)[0];
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
@@ -230,7 +230,7 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let seen = wait_for(&mut err, "[1/1]");
     spoil();
-    let ran = finish(child, err, seen).ended(1);
+    let ran = finish(child, err, seen).ended(7);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);
     for name in ["r.json", "r.csv", "r.html"] {
         assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
@@ -279,12 +279,12 @@ fn a_full_standard_output_loses_no_figure() {
     let bench = bench();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = bench.command(&planned(&["--json", "-"])).stdout(full()).output().unwrap();
-    nothing_is_lost(&Ran::of(output).ended(1));
+    nothing_is_lost(&Ran::of(output).ended(7));
     // The reader of a pipe has gone away.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = bench.command(&planned(&["--json", "-"])).stdout(writer).output().unwrap();
-    nothing_is_lost(&Ran::of(output).ended(1));
+    nothing_is_lost(&Ran::of(output).ended(7));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let fio = ["fio", "--name=a", "--ioengine=null", "--size=64k", "--output-format=json"];
@@ -295,7 +295,7 @@ fn a_full_standard_output_loses_no_figure() {
     assert!(std::fs::read_to_string(place).unwrap().contains("\"jobname\" : \"a\""));
     std::fs::remove_file(place).unwrap();
     let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();
-    Ran::of(output).ended(1).says(&["standard output: No space left"]);
+    Ran::of(output).ended(7).says(&["standard output: No space left"]);
     assert_eq!(bench.record().steps.len(), 2);
 }
 
@@ -313,7 +313,7 @@ fn a_standard_output_that_takes_nothing_loses_no_figure() {
             let ran = redirected(&bench, &planned(output), redirection).ended(2);
             ran.says(&[output[0], "cannot be written", why]);
         }
-        let ran = redirected(&bench, &planned(&["--json", "r.json"]), redirection).ended(1);
+        let ran = redirected(&bench, &planned(&["--json", "r.json"]), redirection).ended(7);
         ran.says(&["standard output: ", why, "Record: r.json"]);
         assert_eq!(bench.record().steps.len(), 2);
         for command in
@@ -338,7 +338,7 @@ fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
         let verdict = bench.run(&["verdict", "r.json", "-q", output, "/dev/full"]).ended(5);
         assert!(verdict.out.starts_with("INCONCLUSIVE"), "{}", verdict.out);
         verdict.says(&["/dev/full could not be saved"]);
-        let shown = bench.run(&["show", "r.json", "-q", output, "/dev/full"]).ended(1);
+        let shown = bench.run(&["show", "r.json", "-q", output, "/dev/full"]).ended(7);
         assert!(shown.out.starts_with("INCONCLUSIVE"), "{}", shown.out);
     }
     // An answer that cannot be printed is told; the exit code stays that of the answer, and is never 0.
@@ -348,18 +348,18 @@ fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
         (&["explain", "r.json", "--json"], 5),
         (&["check", "r.json"], 3),
         (&["check", "r.json", "--json"], 3),
-        (&["show", "r.json"], 1),
-        (&["presets"], 1),
-        (&["--help"], 1),
-        (&["run", "--help"], 1),
-        (&["--version"], 1),
+        (&["show", "r.json"], 7),
+        (&["presets"], 7),
+        (&["--help"], 7),
+        (&["run", "--help"], 7),
+        (&["--version"], 7),
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(bench.command(command).stdout(full).output().unwrap()).ended(code);
         ran.says(&["standard output: No space left"]);
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let code = if code == 1 { 0 } else { code };
+        let code = if code == 7 { 0 } else { code };
         Ran::of(bench.command(command).stdout(writer).output().unwrap()).ended(code);
     }
 }

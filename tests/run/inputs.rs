@@ -304,7 +304,7 @@ fn a_quiet_run_that_fails_says_why() {
     let bench = Bench::new();
     let plan = "[[step]]\nrw = 'randread'\nengine = 'null'\nruntime = '2s'\n[step.simulate]\nlatency = '1ms'\nerror_every = 100\n";
     std::fs::write(bench.path().join("p.toml"), plan).unwrap();
-    let ran = bench.run(&["run", "--plan", "p.toml", "-q", "--json", "r.json"]).ended(1);
+    let ran = bench.run(&["run", "--plan", "p.toml", "-q", "--json", "r.json"]).ended(7);
     assert!(
         ran.out.starts_with("FAILED  ") && ran.err.starts_with("volproof: step "),
         "{}{}",

@@ -100,6 +100,6 @@ fn a_load_thread_that_panics_is_told_as_a_defect_and_not_as_a_hanging_device() {
     let strike =
         ["-e", "trace=nanosleep,clock_nanosleep", "-e", "inject=nanosleep,clock_nanosleep:error=EPERM"];
     let Some(ran) = struck(&["--engine", "psync", "--rate-iops", "20"], load_thread, &strike) else { return };
-    let ran = ran.ended(1).says(&["panicked", "defect of volproof"]);
+    let ran = ran.ended(7).says(&["panicked", "defect of volproof"]);
     assert!(!ran.err.contains("hang") && !ran.out.contains("hang"), "{}{}", ran.out, ran.err);
 }

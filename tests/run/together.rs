@@ -167,7 +167,7 @@ fn a_step_that_fails_ends_those_beside_it() {
                 [[step]]\nname = 'failing'\nstart = 'with-previous'\ndelay = '300ms'\nengine = 'null'\nruntime = '10s'\n\
                 simulate = { latency = '1ms', error_every = 10 }\n\
                 [[step]]\nname = 'never'\nruntime = '10m'\n";
-    run(&bench, plan, &["f.dat"]).ended(1);
+    run(&bench, plan, &["f.dat"]).ended(7);
     let record = bench.record();
     assert_eq!(record.steps.len(), 2, "no further step was begun");
     assert!(matches!(&record.state, State::Failed(why) if why.contains("failing")), "{:?}", record.state);

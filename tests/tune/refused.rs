@@ -54,7 +54,7 @@ fn a_full_standard_output_is_told_and_hides_no_value_that_is_not_back() {
     for arguments in
         [&["tune", "--dry-run", device.path()][..], &["tune", "--keep", device.path()], &["restore"]]
     {
-        assert_eq!(on_full(arguments), Some(Exit::Failed as i32), "{arguments:?}");
+        assert_eq!(on_full(arguments), Some(Exit::RunFailed as i32), "{arguments:?}");
     }
     device.assert_usual("it was put back all the same");
     std::fs::write(device.journals().join("run-1-1-0.json"), "{").unwrap();
@@ -138,7 +138,7 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
     );
     for arguments in [&["tune", "--keep", device.path()][..], &["tune", device.path()]] {
         let (code, said) = volproof(&device, &setup, arguments);
-        assert_eq!(code, Some(Exit::Failed as i32), "{said}");
+        assert_eq!(code, Some(Exit::RunFailed as i32), "{said}");
         assert!(said.ends_with("Nothing is set: the kernel refused every knob.\n"), "{said}");
         assert!(said.contains("rq_affinity: 1 -> 2, refused: Read-only file system"), "{said}");
         device.assert_usual(&said);

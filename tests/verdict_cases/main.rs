@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use lab::{Lab, PL0, PL1, capped, finding, has, number, random};
 use serde_json::Value;
 use volproof::device::{Block, BlockFacts, CgroupLimit, Facts, Root, Usage};
-use volproof::doubts;
+use volproof::judge::doubts;
 use volproof::plan::EngineKind;
 use volproof::record::{Headroom, Record, TargetRecord};
 use volproof::report::summary_text;

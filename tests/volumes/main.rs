@@ -2,13 +2,9 @@
 //!
 //! Volumes are steps of plan files, run by the binary in virtual time with fixed seeds, and judged by `verdict --json`.
 
-mod commands;
 mod exports;
-mod false_alarms;
 mod held_out;
-mod proof;
 mod rows;
-mod sentences;
 mod stopping_rows;
 mod table;
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::course::Course;
 use crate::course::essd_contract::suite;
+use crate::course::suites::SuiteRange;
 use crate::hist::Histogram;
 use crate::plan::{ReferenceLatency, Step};
 use crate::record::{CourseAnswer, DeadTime};
@@ -56,7 +57,7 @@ impl Played {
         while let Some(step) = suite.next(&finished) {
             finished.push(self.step(&step));
         }
-        assert_eq!(finished.len(), 118);
+        assert_eq!(finished.len(), 217);
         let Some(CourseAnswer::Suite(answer)) = suite.answer(&finished, None) else { panic!("no answer") };
         answer.checks
     }
@@ -74,8 +75,12 @@ impl Played {
     }
 }
 
+fn range(whole: bool) -> SuiteRange {
+    SuiteRange { part: PART, whole, smallest: Bytes(512), queues: 1, seed: 1 }
+}
+
 fn volume() -> Suite {
-    suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, PART, true)
+    suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, &range(true))
 }
 
 #[test]
@@ -88,7 +93,8 @@ fn a_volume_that_keeps_the_contract_passes() {
     };
     let mut with = volume();
     let named = |s: &Step| ReferenceLatency { step: format!("latency-{}", s.name), mean_ns: local(s) };
-    with.reference = with.phases[2].steps.iter().map(named).collect();
+    with.reference =
+        with.phases.iter().find(|p| p.name == "latency").unwrap().steps.iter().map(named).collect();
     let check = &SOUND.checks(&with)[0];
     assert!(check.outcome == Outcome::Pass && check.observed.contains("2.42 times"), "{check:?}");
     // And the other way round.
@@ -105,7 +111,7 @@ fn a_fall_under_overwriting_is_found_where_it_is() {
     }
     Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "after 0.89");
     Played { iops: falls::<265>, ..SOUND }.finds("C2", Outcome::Pass, "after 2.6");
-    let part = suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, PART, false);
+    let part = suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, &range(false));
     let check = &SOUND.checks(&part)[1];
     assert_eq!(check.outcome, Outcome::Inconclusive, "a part of the volume shows no clean-up: {check:?}");
 }
@@ -151,52 +157,11 @@ fn credits_and_cold_blocks_are_found() {
         _ => cap(step, 0.0),
     };
     Played { iops: drifts, ..SOUND }.finds("C6", Outcome::Inconclusive, "in the first fifth of the time");
-    let cold = |step: &Step, _| if step.name == "touch-pass1" { Nanos::millis(20) } else { latency(step, 0) };
+    let cold = |step: &Step, _| match step.name.starts_with("touch-first") {
+        true => Nanos::millis(20),
+        false => latency(step, 0),
+    };
     Played { latency: cold, ..SOUND }.finds("C7", Outcome::Fail, "20.0 ms at the first read");
-    // Two blocks in five are still loaded: the median does not move, and no read takes 100 ms.
-    let part = |step: &Step, i| match step.name.as_str() {
-        "touch-pass1" if i % 5 < 2 => Nanos::millis(20),
-        _ => latency(step, i),
-    };
-    Played { latency: part, ..SOUND }.finds("C7", Outcome::Fail, "at least 36.9 % of all blocks");
-    // Nor where other reads are as slow in both passes.
-    let among_slow = |step: &Step, i: u64| match step.name.as_str() {
-        "touch-pass1" if i % 10 < 3 => Nanos::millis(20),
-        "touch-pass1" | "touch-pass2" if i % 50 == 7 => Nanos::millis(25),
-        _ => latency(step, i),
-    };
-    Played { latency: among_slow, ..SOUND }.finds("C7", Outcome::Fail, "and at most 3.0");
-    // A throttle holds the second pass: the figures told are those that decide, and none is hidden behind it.
-    fn throttled<const FIRST: u64>(step: &Step, i: u64) -> Nanos {
-        match step.name.as_str() {
-            "touch-pass1" => Nanos::millis(FIRST),
-            "touch-pass2" => Nanos::millis(if i.is_multiple_of(10) { 1 } else { 40 }),
-            _ => latency(step, i),
-        }
-    }
-    let judged = "by the median the first reads take 2.25 times as long";
-    Played { latency: throttled::<90>, ..SOUND }.finds("C7", Outcome::Fail, judged);
-    Played { latency: throttled::<40>, ..SOUND }.finds(
-        "C7",
-        Outcome::Inconclusive,
-        "something held the second reads",
-    );
-    // Every block is slower at its first read, by 40 % of the median.
-    let a_little = |step: &Step, i: u64| {
-        let own = Nanos::micros(200 + i * 7919 % 2000);
-        if step.name == "touch-pass1" { Nanos(own.0 + 500_000) } else { own }
-    };
-    Played { latency: a_little, ..SOUND }.finds(
-        "C7",
-        Outcome::Inconclusive,
-        "more of the first reads are slow",
-    );
-    // One slow read in two hundred is none that tells the passes apart.
-    let rare = |step: &Step, i| match step.name.as_str() {
-        "touch-pass1" if i % 200 == 0 => Nanos::millis(20),
-        _ => latency(step, i),
-    };
-    Played { latency: rare, ..SOUND }.finds("C7", Outcome::Pass, "at most 1.16 % of all blocks");
 }
 
 #[test]
@@ -218,7 +183,6 @@ fn a_volume_that_stops_for_a_time_has_no_steady_rate() {
         (c6.outcome, c6.observed.contains("2.50 % of it lost (stall)"))
     };
     assert_eq!(found("stall"), (Outcome::Inconclusive, true));
-    assert_eq!(found("on-off"), (Outcome::Pass, false));
 }
 
 #[test]
@@ -232,7 +196,7 @@ fn a_step_that_shows_something_else_decides_nothing() {
     assert_eq!(answer.checks[3].outcome, Outcome::Inconclusive);
     assert!(answer.checks[3].observed.contains("generator-limited"), "{:?}", answer.checks[3]);
     assert_eq!(answer.outcome, Some(Outcome::Inconclusive));
-    finished.truncate(100);
+    finished.truncate(410);
     let Some(CourseAnswer::Suite(part)) = suite.answer(&finished, None) else { panic!("no answer") };
     assert!(part.checks[4].observed.contains("not all of its steps"), "{:?}", part.checks[4]);
 }

@@ -10,6 +10,7 @@ mod field;
 mod job_headers;
 mod line;
 mod outside_rows;
+mod printed_range;
 mod row;
 
 use std::collections::HashSet;
@@ -112,6 +113,8 @@ struct TextReader {
 pub(super) struct Here<'a, 'n> {
     text: &'a str,
     number: usize,
+    /// As the report names it; empty where it does not.
+    version: &'a str,
     notes: &'n mut Vec<String>,
     left_out: &'n mut usize,
     /// Fields that hold no figure.
@@ -246,6 +249,7 @@ impl TextReader {
         let mut here = Here {
             text,
             number: line.number,
+            version: &self.output.version,
             notes: &mut self.output.notes,
             left_out: &mut self.notes_left_out,
             impossible: Vec::new(),
@@ -268,6 +272,7 @@ impl TextReader {
         let mut here = Here {
             text: &text[at..],
             number: line.number,
+            version: &self.output.version,
             notes: &mut self.output.notes,
             left_out: &mut self.notes_left_out,
             impossible: Vec::new(),

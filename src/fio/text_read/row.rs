@@ -2,6 +2,7 @@
 
 use super::Here;
 use super::field::{amount, bytes, count, field, nanos, number, position, share, unit, whole};
+use super::printed_range::Fraction;
 use crate::fio::impossible::Impossible;
 use crate::fio::json_value::JsonValue;
 use crate::fio::output::{
@@ -265,7 +266,12 @@ impl TextRow {
 
     fn direction(&mut self, d: Option<Direction>, here: &mut Here<'_, '_>) {
         let mut stats = Stats::default();
-        if position(here.text, "BW").is_some() {
+        let modern = position(here.text, "BW").is_some();
+        let fraction = Fraction::of_version(here.version, modern);
+        let range = |key: &str, binary: bool| fraction.range(field(here.text, key)?.1, binary, true);
+        if modern {
+            stats.printed.iops = range("IOPS", false);
+            stats.printed.bytes_per_second = range("BW", false);
             stats.iops = here.get("IOPS", count).unwrap_or(0.0);
             stats.bytes_per_second = here.get("BW", |v| amount(v, false)).unwrap_or(0.0);
             // `(2348MiB/30008msec)` is the last pair of parentheses that holds a slash between two figures.
@@ -273,6 +279,7 @@ impl TextRow {
             let found = totals.rfind(|(_, time)| time.contains("msec"));
             match found.and_then(|(moved, time)| Some((bytes(moved, false)?, whole(time)?))) {
                 Some((moved, ms)) => {
+                    stats.printed.bytes = found.and_then(|(moved, _)| fraction.range(moved, false, false));
                     (stats.bytes, stats.runtime) = (moved, Nanos(ms.saturating_mul(1_000_000)));
                 }
                 None => {
@@ -282,6 +289,9 @@ impl TextRow {
             }
         } else {
             self.modern = false;
+            stats.printed.iops = range("iops", false);
+            stats.printed.bytes_per_second = range("bw", true);
+            stats.printed.bytes = field(here.text, "io").and_then(|f| fraction.range(f.1, true, false));
             stats.iops = here.get("iops", count).unwrap_or(0.0);
             stats.bytes_per_second = here.get("bw", |v| amount(v, true)).unwrap_or(0.0);
             stats.bytes = here.get("io", |v| bytes(v, true)).unwrap_or_default();

@@ -30,7 +30,7 @@ fn block(case: &CauseCase<'_>, name: &str) -> Option<Bytes> {
     let base = case.load.single_block()?;
     let aligned = case.record.targets_of(case.base).into_iter().filter_map(|t| t.facts.direct());
     let sector = aligned.map(|direct| direct.offset_bytes).max().unwrap_or(Bytes(SECTOR));
-    let depth = case.load.depth_per_target() * case.targets().max(1) as u64;
+    let depth = case.load.depth_per_target() * case.targets() as u64;
     if name == SMALLER {
         let smaller = Bytes(base.0 / FACTOR);
         return (base.0.is_multiple_of(FACTOR * sector.0)).then_some(smaller);

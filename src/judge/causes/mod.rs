@@ -214,7 +214,7 @@ impl<'a> CauseCase<'a> {
 
     /// How many targets the deciding step drives.
     fn targets(&self) -> usize {
-        self.record.plan.targets_of(self.load).len()
+        self.record.plan.targets_of(self.load).len().max(1)
     }
 
     fn is_simulated(&self) -> bool {
@@ -274,7 +274,7 @@ fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
     CauseTrial {
         step: done.name.clone(),
         depth: done.in_flight_asked.get().unwrap_or(done.in_flight_mean).round() as u64,
-        workers: plan.workers(named.len()),
+        workers: plan.workers(named.len().max(1)),
         block_bytes: plan.bs.largest(),
         targets,
         offered_per_second: done.open_loop.as_ref().map(|open| open.offered_per_second),

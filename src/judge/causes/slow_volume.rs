@@ -31,7 +31,7 @@ fn next(case: &CauseCase<'_>) -> Option<Step> {
     if case.is_of_latency() {
         return None;
     }
-    let targets = case.targets().max(1);
+    let targets = case.targets();
     if !case.was_begun(Cause::SlowVolume, OFFERED) {
         let rate = BELOW_THE_LIMIT * case.base_trial().ios_per_second / targets as f64;
         let one = Step {

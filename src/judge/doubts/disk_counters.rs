@@ -1,30 +1,11 @@
 //! What the disk's counters of a report lack: reads, writes and flushes of the load that it never saw.
 
-use super::DoubtCase;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
 use crate::record::{DirectionCounts, ReportedDevice, StepFigures};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// fio reads the disk's counters for the last time at most so many seconds before the end: it reads them four times a second, and late where
 /// its thread waits for a CPU (0.5 s were seen).
 const COUNTERS_EARLY: f64 = 0.6;
-
-/// Reads of a report that the disk never saw. Another tool read the counters, at a moment of its own: they prove nothing by themselves.
-pub(super) fn reads_missing_in_report(case: &DoubtCase<'_>) -> Option<Doubt> {
-    case.reported.as_ref()?;
-    let (_, evidence) = missing_reads(&case.figures)?;
-    let (severity, advice) = match case.figures.direct {
-        Some(true) => (
-            Severity::Warning,
-            "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
-        ),
-        Some(false) => (Severity::Blocker, "use direct I/O (direct=1) on a range that was written before"),
-        None => (Severity::Blocker, "make sure that direct=1 was set and that the range was written before"),
-    };
-    let message = format!("part of the reads came from memory, not from the disk: {evidence}");
-    Some(Doubt::new(severity, codes::READS_FROM_MEMORY, message, advice))
-}
 
 /// The share of a report's reads that the disk's counters lack, and the counts in words. None where the reads of the last moments explain it.
 pub fn missing_reads(s: &StepFigures) -> Option<(f64, String)> {

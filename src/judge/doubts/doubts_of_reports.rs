@@ -3,15 +3,13 @@
 use std::path::Path;
 
 use super::{DoubtCase, ReportOfStep};
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::plan::EngineKind;
 use crate::record::{
-    Known, QUEUE_SETS_LATENCY, ReportProgram, ReportedFigures, ReportedStep, TargetRecord,
-    contradictions_of_reports,
+    Known, QUEUE_SETS_LATENCY, ReportProgram, ReportedFigures, TargetRecord, contradictions_of_reports,
 };
 use crate::stats::little;
-use crate::unit::{Nanos, counted, grouped, significant, total};
+use crate::unit::{Nanos, counted, grouped, significant};
 
 /// Shorter runs need a ramp more than long ones.
 const LONG_RUN: Nanos = Nanos::seconds(300);
@@ -23,10 +21,6 @@ const MEMORY: [&str; 5] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram", "/dev/
 const NO_VOLUME: [&str; 7] =
     ["/dev/zram", "/dev/nullb", "/dev/zero", "/dev/null", "/dev/full", "/proc/", "/sys/"];
 const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
-/// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
-/// that share, and the percentile with that share above it may consist of such I/Os alone. The share is a twentieth of the tolerance of a
-/// promise.
-const SHORT_SHARE: f64 = 0.001;
 
 /// With less than this share of the requested depth in flight, the load came short of its own rate.
 const EMPTY: f64 = 0.5;
@@ -37,7 +31,7 @@ const ALL_THE_TIME: f64 = 0.98;
 const MOST_OF_THE_TIME: f64 = 0.9;
 
 /// A run that drove a device.
-fn on_a_device<'a>(case: &'a DoubtCase<'_>) -> Option<&'a ReportOfStep<'a>> {
+pub(super) fn on_a_device<'a>(case: &'a DoubtCase<'_>) -> Option<&'a ReportOfStep<'a>> {
     case.reported.as_ref().filter(|t| !t.conditions.is_null())
 }
 
@@ -49,7 +43,7 @@ pub(super) fn failed(case: &DoubtCase<'_>) -> Option<Doubt> {
     let number = if failure.number == 0 { String::new() } else { format!(", with error {}", failure.number) };
     Some(Doubt::new(
         Severity::Blocker,
-        "errors",
+        DoubtCode::Errors,
         format!("{}{number}", count.unwrap_or_else(|| "the job failed".into())),
         if reported.conditions.on_windows() {
             "find the cause (the System event log of Windows) before any figure is used"
@@ -73,7 +67,7 @@ pub(super) fn impossible(case: &DoubtCase<'_>) -> Option<Doubt> {
     let out = if reported.impossible.is_empty() { "" } else { "; what rests on them is left out" };
     Some(Doubt::new(
         if reported.are_impossible() || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
-        "impossible-figures",
+        DoubtCode::ImpossibleFigures,
         format!("the report holds figures that cannot be: {}{more}{out}", shown.join("; ")),
         match case.reported.as_ref().map(|t| t.program) {
             Some(ReportProgram::Fio) if reported.impossible.is_empty() => {
@@ -111,7 +105,7 @@ pub(super) fn in_memory(case: &DoubtCase<'_>) -> Option<Doubt> {
     }?;
     Some(Doubt::new(
         Severity::Blocker,
-        "in-memory",
+        DoubtCode::InMemory,
         format!("{} is memory, not a disk", path.display()),
         "name a file on the volume, or its block device",
     ))
@@ -129,7 +123,7 @@ pub(super) fn part_missing(case: &DoubtCase<'_>) -> Option<Doubt> {
     (!missing.is_empty() && (total || !there.is_empty()) && case.partial).then(|| {
         Doubt::new(
             Severity::Blocker,
-            "part-missing",
+            DoubtCode::PartMissing,
             format!(
                 "the load was {}, and the report has no {}s: it breaks off before them",
                 reported.conditions.rw.as_ref().map_or("a mix", String::as_str),
@@ -147,7 +141,12 @@ pub(super) fn null_engine(case: &DoubtCase<'_>) -> Option<Doubt> {
         Some(engine) => format!("ioengine={engine} is none of the engines that read and write a volume"),
         None => "the null engine drives no device: only fio's own speed shows".into(),
     };
-    Some(Doubt::new(Severity::Blocker, "null-engine", told, "use ioengine=io_uring or libaio for a volume"))
+    Some(Doubt::new(
+        Severity::Blocker,
+        DoubtCode::NullEngine,
+        told,
+        "use ioengine=io_uring or libaio for a volume",
+    ))
 }
 
 /// The load went through the page cache.
@@ -165,7 +164,7 @@ pub(super) fn buffered(case: &DoubtCase<'_>) -> Option<Doubt> {
             format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option())
         }
     };
-    Some(Doubt::new(severity, codes::BUFFERED, through + &what_memory_did(t), advice))
+    Some(Doubt::new(severity, DoubtCode::Buffered, through + &what_memory_did(t), advice))
 }
 
 /// A single flush after the last write, whose time is part of the run, as dd has it.
@@ -215,7 +214,7 @@ pub(super) fn cache_unknown(case: &DoubtCase<'_>) -> Option<Doubt> {
     (!side_by_side).then(|| {
         Doubt::new(
             Severity::Note,
-            "cache-unknown",
+            DoubtCode::CacheUnknown,
             format!(
                 "the report does not show whether {} was set: without it the page cache takes the I/O",
                 t.program.direct_option()
@@ -240,7 +239,7 @@ pub(super) fn depth_ignored(case: &DoubtCase<'_>) -> Option<Doubt> {
     let depth = c.iodepth.get().filter(|d| *d > 1 && c.one_at_a_time())?;
     Some(Doubt::new(
         Severity::Warning,
-        "depth-ignored",
+        DoubtCode::DepthIgnored,
         format!(
             "iodepth={depth} was given, but the engine {} does one I/O at a time",
             c.engine.as_ref().map_or("", String::as_str)
@@ -262,7 +261,7 @@ pub(super) fn saturated(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (name, top, longest) = beyond?;
     Some(Doubt::new(
         Severity::Warning,
-        "percentiles-saturated",
+        DoubtCode::PercentilesSaturated,
         format!(
             "percentiles of {name} end at {top}, where fio's histogram ends, and the longest took {longest}: those at {top} are known only to be that long or longer"
         ),
@@ -278,7 +277,7 @@ pub(super) fn ended_by_size(case: &DoubtCase<'_>) -> Option<Doubt> {
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
     Some(Doubt::new(
         Severity::Warning,
-        "ended-by-size",
+        DoubtCode::EndedBySize,
         format!(
             "the run ended{}, when {} had been gone over{limit}: it says nothing of the time after",
             time.unwrap_or_default(),
@@ -297,7 +296,7 @@ pub(super) fn jobs_ended_apart(case: &DoubtCase<'_>) -> Option<Doubt> {
     (running < ALL_THE_TIME * jobs).then(|| {
         Doubt::new(
             if running < MOST_OF_THE_TIME * jobs { Severity::Blocker } else { Severity::Warning },
-            "jobs-ended-apart",
+            DoubtCode::JobsEndedApart,
             format!(
                 "the {jobs:.0} jobs ended at different times: the rate is that over {window}, in which {} of them ran on average",
                 significant(running)
@@ -317,7 +316,7 @@ pub(super) fn queue_latency(case: &DoubtCase<'_>) -> Option<Doubt> {
     (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {
         Doubt::new(
             Severity::Warning,
-            "queue-latency",
+            DoubtCode::QueueLatency,
             format!(
                 "{} is the response time among {} in flight ({}/s): one depth does not tell how much of it is waiting for the others",
                 Nanos(mean as u64),
@@ -339,7 +338,7 @@ pub(super) fn no_ramp(case: &DoubtCase<'_>) -> Option<Doubt> {
     t.summary.window.filter(|w| *w < LONG_RUN)?;
     Some(Doubt::new(
         Severity::Note,
-        "no-ramp",
+        DoubtCode::NoRamp,
         "the first seconds are among the figures: credits, cold caches and empty queues weigh most in a short run",
         match t.program {
             ReportProgram::Diskspd => "add -W10",
@@ -355,7 +354,7 @@ pub(super) fn same_range(case: &DoubtCase<'_>) -> Option<Doubt> {
     let jobs = t.conditions.jobs_over_one_range()?;
     Some(Doubt::new(
         Severity::Warning,
-        "same-range",
+        DoubtCode::SameRange,
         format!(
             "{jobs} sequential jobs went over the same range: all but the first may find their blocks in caches"
         ),
@@ -380,7 +379,7 @@ pub(super) fn unwritten(case: &DoubtCase<'_>) -> Option<Doubt> {
     (!file).then(|| {
         Doubt::new(
             Severity::Note,
-            "unwritten",
+            DoubtCode::Unwritten,
             "the report does not show whether the blocks that were read had ever been written: others are answered without the medium",
             "write the whole range once before reading it",
         )
@@ -399,7 +398,7 @@ pub(super) fn zero_buffers(case: &DoubtCase<'_>) -> Option<Doubt> {
     writes.then(|| {
         Doubt::new(
             Severity::Warning,
-            "zero-buffers",
+            DoubtCode::ZeroBuffers,
             format!(
                 "only zeros were written ({option}): a volume that compresses or drops zeros looks faster"
             ),
@@ -423,7 +422,7 @@ pub(super) fn rate_not_reached(case: &DoubtCase<'_>) -> Option<Doubt> {
     }
     Some(Doubt::new(
         Severity::Note,
-        "rate-not-reached",
+        DoubtCode::RateNotReached,
         format!(
             "{} I/Os a second were asked for ({}), and {} were done: the limit is another one",
             significant(rate),
@@ -432,32 +431,4 @@ pub(super) fn rate_not_reached(case: &DoubtCase<'_>) -> Option<Doubt> {
         ),
         "leave the rate out to see what the volume can do",
     ))
-}
-
-/// Some I/Os moved less than their block.
-pub(super) fn short_ios(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let t = on_a_device(case)?;
-    let reported: &ReportedStep = t.report;
-    let short = total(reported.parts().iter().map(|(_, f)| f.short_ios));
-    let share = short as f64 / reported.ios();
-    let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
-    (short > 0 && share.is_finite() && !flushed).then(|| {
-        Doubt::new(
-            if share >= SHORT_SHARE { Severity::Blocker } else { Severity::Warning },
-            "short-ios",
-            format!(
-                "{} of {} I/Os were cut short or dropped, and count as whole ones",
-                grouped(short),
-                grouped(reported.ios().round() as u64)
-            ),
-            match t.program {
-                ReportProgram::Dd => {
-                    "add iflag=fullblock where dd reads from a pipe; else look for errors in the kernel log (dmesg)"
-                }
-                _ => {
-                    "look for the end of the file or device within the range, and for errors in the kernel log (dmesg)"
-                }
-            },
-        )
-    })
 }

@@ -8,8 +8,7 @@
 //! **Source:** the CPU time of each load thread (`getrusage`), or what the report says.
 
 use super::DoubtCase;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::unit::significant;
 
 /// A thread that is on a CPU for this share of the time cannot do more; the rest is the error of the kernel's accounting of CPU time.
@@ -31,7 +30,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let polled = if s.polling == Some(false) { "" } else { ", unless the thread polled" };
     Some(Doubt::new(
         Severity::Blocker,
-        codes::GENERATOR_LIMITED,
+        DoubtCode::GeneratorLimited,
         format!(
             "{who} for {} % of the time: the machine was measured, not the volume{polled}",
             significant(busy.min(1.0) * 100.0)

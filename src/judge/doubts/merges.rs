@@ -7,8 +7,7 @@
 //! **Source:** the disk's counters of merges (`/sys/block/DISK/stat`).
 
 use super::DoubtCase;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::unit::significant;
 
 /// Merges of less than this share of the I/Os change no figure that is quoted.
@@ -26,7 +25,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     (share > FEW && own).then(|| {
         Doubt::new(
             Severity::Note,
-            codes::MERGES,
+            DoubtCode::Merges,
             format!(
                 "{} % of the I/Os were merged: the disk did {} requests for {} I/Os",
                 significant(share * 100.0),

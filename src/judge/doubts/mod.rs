@@ -1,19 +1,41 @@
 //! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
 //!
-//! All rules stand in one list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the
-//! report of another tool says (`doubts_of_reports`). A fact that is not known raises no doubt, except doubts that say that it is not
+//! All rules stand in one list. A rule looks at what it needs: the plan and the samples of what volproof measured, or what the report of another tool
+//! says (`doubts_of_reports`). Each other rule has a file with the name of its code. A fact that is not known raises no doubt, except doubts that say that it is not
 //! known.
 
+mod buffered_writes;
+mod clock_wrong;
+mod cpu_quota;
+mod cpu_steal;
+mod depth_not_reached;
+mod device_hangs;
 pub mod disk_counters;
 mod doubts_of_reports;
+mod ended_early;
+mod figures_disagree;
+mod generator_lag;
 mod generator_limited;
-mod interventions;
-mod measured;
+mod headroom;
+mod io_errors;
+mod io_wq;
+mod littles_law;
+mod log_incomplete;
 mod merges;
+mod network_filesystem;
 pub(in crate::judge) mod other_traffic;
+mod overload;
 pub(in crate::judge) mod own_cgroup_limit;
+mod paused_before;
 mod ran_together;
+mod reads_from_memory;
+mod shared_disk;
+mod short_ios;
+mod short_run;
+mod slow_at_the_end;
+mod small_range;
 mod splits;
+mod suspended;
 
 use std::collections::HashSet;
 
@@ -21,12 +43,14 @@ use crate::doubt::Doubt;
 use crate::observe::KernelCounters;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
-    Company, Conditions, Record, ReportProgram, ReportedStep, StepFigures, StepRecord, TargetRecord,
+    Company, Conditions, Intervention, Record, ReportProgram, ReportedStep, StepFigures, StepRecord,
+    TargetRecord,
 };
+use crate::unit::Nanos;
 
-pub use measured::SMALL_RANGE;
-pub(in crate::judge) use measured::STOLEN;
+pub(in crate::judge) use cpu_steal::STOLEN;
 pub use ran_together::of_report as of_runs_together;
+pub use small_range::SMALL_RANGE;
 
 /// A step as the rules see it.
 struct DoubtCase<'a> {
@@ -67,12 +91,23 @@ struct ReportOfStep<'a> {
 impl DoubtCase<'_> {
     /// The step ran on no device. The null engine and simulated devices run in a time of their own, which CPU time says nothing about.
     fn is_simulated(&self) -> bool {
-        self.step.engine.get() == Some(EngineKind::Null) || self.plan.is_some_and(|p| p.simulate.is_some())
+        self.ran_on(EngineKind::Null) || self.plan.is_some_and(|p| p.simulate.is_some())
+    }
+
+    /// The step ran on that engine.
+    fn ran_on(&self, engine: EngineKind) -> bool {
+        self.step.engine.get() == Some(engine)
+    }
+
+    /// The sum of the times of what the user did to the step.
+    fn intervened(&self, of: impl Fn(&Intervention) -> Option<Nanos>) -> Option<Nanos> {
+        let all: Vec<u64> = self.step.interventions.iter().filter_map(of).map(|n| n.0).collect();
+        (!all.is_empty()).then(|| Nanos(all.iter().sum()))
     }
 
     /// The host took so much CPU time that it matters.
     fn cpu_was_stolen(&self) -> bool {
-        self.evidence.steal_share() > measured::STOLEN
+        self.evidence.steal_share() > cpu_steal::STOLEN
     }
 
     /// This step and the others of its stage.
@@ -85,34 +120,34 @@ type DoubtRule = fn(&DoubtCase<'_>) -> Option<Doubt>;
 
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
-    measured::errors,
-    measured::short_blocks,
-    measured::unfinished,
-    measured::shared,
-    measured::depth,
+    io_errors::rule,
+    short_ios::rule,
+    device_hangs::rule,
+    shared_disk::rule,
+    depth_not_reached::rule,
     generator_limited::rule,
     own_cgroup_limit::rule,
-    measured::headroom,
-    measured::little,
-    measured::clock,
-    measured::io_wq,
-    measured::page_cache,
-    disk_counters::reads_missing_in_report,
-    measured::buffered_writes,
+    headroom::rule,
+    littles_law::rule,
+    clock_wrong::rule,
+    io_wq::rule,
+    reads_from_memory::rule,
+    buffered_writes::rule,
     other_traffic::rule,
     splits::rule,
     merges::rule,
-    measured::open_loop,
-    interventions::suspended,
-    interventions::ended_early,
-    interventions::paused_before,
-    measured::length,
-    measured::range,
-    measured::network_filesystem,
-    measured::steal,
-    measured::quota,
-    measured::drained,
-    measured::trace,
+    overload::rule,
+    generator_lag::rule,
+    suspended::rule,
+    ended_early::rule,
+    paused_before::rule,
+    short_run::rule,
+    small_range::rule,
+    network_filesystem::rule,
+    cpu_steal::rule,
+    cpu_quota::rule,
+    slow_at_the_end::rule,
+    log_incomplete::rule,
     doubts_of_reports::failed,
     doubts_of_reports::impossible,
     doubts_of_reports::in_memory,
@@ -130,7 +165,17 @@ const RULES: &[DoubtRule] = &[
     doubts_of_reports::unwritten,
     doubts_of_reports::zero_buffers,
     doubts_of_reports::rate_not_reached,
-    doubts_of_reports::short_ios,
+];
+
+/// Rules about a small group of blocks that is held against the group beside it: what disturbs one disturbs the other, so that these regard
+/// only reads that failed or did not reach the volume, and what the user did.
+const RULES_OF_TOUCHES: &[DoubtRule] = &[
+    io_errors::rule,
+    short_ios::rule,
+    device_hangs::rule,
+    reads_from_memory::rule,
+    suspended::rule,
+    ended_early::rule,
 ];
 
 /// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: whoever edits a figure can remove a
@@ -151,7 +196,7 @@ pub fn edits(record: &Record) -> Vec<Doubt> {
 
 /// Rules about figures of a stored Record that contradict each other.
 const RULES_OF_STORED: &[DoubtRule] =
-    &[measured::figures_disagree, measured::short_blocks, doubts_of_reports::impossible];
+    &[figures_disagree::rule, short_ios::rule, doubts_of_reports::impossible];
 
 /// Rules whose doubts earlier versions told as findings, which their Records hold elsewhere or not at all.
 const RULES_SINCE_STORED: &[DoubtRule] =
@@ -159,7 +204,8 @@ const RULES_SINCE_STORED: &[DoubtRule] =
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
-    by_rules(record, step, RULES)
+    let rules = if record.plan.is_touch(&step.name) { RULES_OF_TOUCHES } else { RULES };
+    by_rules(record, step, rules)
 }
 
 fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doubt> {
@@ -190,7 +236,7 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
         others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
         sharing: record.sharing(step),
     };
-    let advised = |doubt: Doubt| match record.advice(&step.name, &doubt.code, &doubt.advice) {
+    let advised = |doubt: Doubt| match record.advice(&step.name, doubt.code.as_str(), &doubt.advice) {
         Some(advice) => Doubt { advice: advice.into(), ..doubt },
         None => doubt,
     };

@@ -9,9 +9,8 @@
 
 use super::DoubtCase;
 use super::splits::MORE_REQUESTS;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
-use crate::plan::Step;
+use crate::doubt::{Doubt, DoubtCode, Severity};
+use crate::plan::{EngineKind, Step};
 use crate::record::{StepFigures, StepRecord, most_parts};
 use crate::unit::{Bytes, Nanos, significant, total};
 
@@ -36,12 +35,20 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         beyond_ours(case).or_else(|| written_beside_reads(case))?
     };
     let severity = if share > VOIDS { Severity::Blocker } else { Severity::Warning };
-    Some(Doubt::new(severity, codes::OTHER_TRAFFIC, message, ADVICE))
+    Some(Doubt::new(severity, DoubtCode::OtherTraffic, message, ADVICE))
+}
+
+/// The counters of the disk are those of the step: of a real one, or of a simulated one that others use.
+fn has_counters(plan: &Step, step: &StepRecord) -> bool {
+    match &plan.simulate {
+        Some(device) => device.others_iops > 0.0,
+        None => step.engine.get() != Some(EngineKind::Null),
+    }
 }
 
 /// Bytes that the disk moved beyond those of a direct load: their share of ours, and the counts in words.
 pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
-    case.plan.filter(|plan| plan.direct && !case.is_simulated())?;
+    case.plan.filter(|plan| plan.direct && has_counters(plan, case.step))?;
     let (device, ours) = bytes(&case.figures, case.step)?;
     let share = device / ours - 1.0;
     (share > most_beside_ours(case.step) && device - ours > FEW_BYTES as f64).then(|| {
@@ -67,7 +74,7 @@ pub(in crate::judge) fn most_beside_ours(step: &StepRecord) -> f64 {
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.
 fn written_beside_reads(case: &DoubtCase<'_>) -> Option<(f64, String)> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
-        !super::measured::is_null(step) && plan.direct && !plan.rw.changes_data()
+        has_counters(plan, step) && plan.direct && !plan.rw.changes_data()
     };
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;

@@ -7,9 +7,8 @@
 //! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
 
 use super::DoubtCase;
-use crate::codes;
 use crate::device::Block;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{DirectionSummary, StepRecord, StepTarget, TargetRecord};
 use crate::unit::significant;
 
@@ -31,7 +30,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let LimitReached { file, word, reached } = limit_reached(&case.targets, case.step)?;
     Some(Doubt::new(
         Severity::Blocker,
-        codes::OWN_CGROUP_LIMIT,
+        DoubtCode::OwnCgroupLimit,
         format!("this process's own cgroup limits the disk: {file} says {word}, and {reached} were measured"),
         "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
     ))

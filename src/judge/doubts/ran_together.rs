@@ -1,7 +1,6 @@
 //! Doubts about runs of a report that were under way at the same time, one doubt for each set of such runs.
 
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{Record, ReportedStep, StepRecord, TimedRun};
 use crate::unit::{grouped, megabytes};
 
@@ -54,7 +53,7 @@ fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Doubt {
     };
     Doubt::new(
         Severity::Warning,
-        codes::RAN_TOGETHER,
+        DoubtCode::RanTogether,
         format!(
             "{shown} ran at the same time ({why}): each shows only its part, together they did {} IOPS, {}",
             grouped(iops.round() as u64),

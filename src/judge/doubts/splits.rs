@@ -8,8 +8,7 @@
 
 use super::DoubtCase;
 use super::other_traffic::beyond_ours;
-use crate::codes;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::most_parts;
 use crate::unit::significant;
 
@@ -31,7 +30,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     });
     Some(Doubt::new(
         Severity::Note,
-        codes::SPLITS,
+        DoubtCode::Splits,
         format!("each I/O of {block} became {} requests at the disk{why}", significant(each)),
         "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
     ))

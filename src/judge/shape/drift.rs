@@ -2,8 +2,7 @@
 
 use super::StepSamples;
 use crate::record::{Confidence, Finding};
-use crate::stats::moments::mean;
-use crate::stats::spread::Spread;
+use crate::stats::moments::{autocorrelation, mean, variance};
 use crate::stats::steady::ROUNDS;
 use crate::unit::significant;
 
@@ -11,6 +10,8 @@ use crate::unit::significant;
 const MOVED: f64 = crate::stats::SAME_RATE;
 /// A difference of so many standard errors is no chance, of which a fifth of a short run does not show all.
 const UNLIKELY: f64 = 4.0;
+/// Neighbouring seconds are taken as alike up to this correlation: beyond it a fifth tells no error.
+const MOST_ALIKE: f64 = 0.9;
 /// The shortest fifth that has an error of its own, in seconds.
 const SHORTEST_FIFTH: usize = 10;
 
@@ -31,10 +32,7 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     // Half of the whole way in one step is a change of level.
     let largest = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
     let one_way = rates.is_sorted() || rates.is_sorted_by(|a, b| a >= b);
-    let error = [&fifths[0], &fifths[ROUNDS - 1]]
-        .into_iter()
-        .filter_map(|fifth| Some(Spread::of(fifth)?.standard_error))
-        .fold(0.0, f64::hypot);
+    let error = 2f64.sqrt() * error_of_fifth(&fifths);
     if first <= 0.0 || way < MOVED * first || largest > way / 2.0 || !one_way || way < UNLIKELY * error {
         return None;
     }
@@ -56,4 +54,20 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
             .number("first_per_second", first)
             .number("last_per_second", last),
     )
+}
+
+/// Standard error of the rate of a fifth, from how its seconds vary around a straight line, and how neighbours resemble each other.
+fn error_of_fifth(fifths: &[Vec<f64>]) -> f64 {
+    let beside: Vec<f64> = fifths.iter().flat_map(|fifth| beside_line(fifth)).collect();
+    let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, MOST_ALIKE));
+    (variance(&beside) * (1.0 + alike) / (1.0 - alike) / fifths[0].len() as f64).sqrt()
+}
+
+/// What a straight line leaves of a series.
+fn beside_line(x: &[f64]) -> Vec<f64> {
+    let (level, middle) = (mean(x), (x.len() as f64 - 1.0) / 2.0);
+    let from_middle = |i: usize| i as f64 - middle;
+    let square: f64 = (0..x.len()).map(|i| from_middle(i).powi(2)).sum();
+    let slope = x.iter().enumerate().map(|(i, v)| from_middle(i) * v).sum::<f64>() / square;
+    x.iter().enumerate().map(|(i, v)| v - level - slope * from_middle(i)).collect()
 }

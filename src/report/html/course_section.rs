@@ -3,7 +3,6 @@
 use super::course_charts::{of_rounds, of_slo, of_sweep};
 use super::sections::VerdictLine;
 use super::svg_chart::SvgChart;
-use crate::judge::Conclusion;
 use crate::record::{CourseAnswer, Outcome, Record, SuiteAnswer};
 use crate::report::{course_text, headline};
 use crate::unit::micro;
@@ -54,7 +53,7 @@ pub fn of(record: &Record) -> Option<CourseSection> {
 /// The outcome of a search or of a suite's checks, for the head of the page; none where the run did not end well.
 pub fn outcome(record: &Record) -> Option<VerdictLine> {
     let answer = record.answer.as_ref()?;
-    let outcome = answer.outcome().filter(|o| Conclusion::of(record) == Conclusion::Answered(*o))?;
+    let outcome = record.outcome.filter(|_| record.verdict.is_none())?;
     let text = match answer {
         CourseAnswer::Sweep(_) => "no point shows what the volume can do",
         CourseAnswer::Slo(_) => "for the limit that was named",

@@ -130,9 +130,10 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
     let (found, verdict) = if compared { Default::default() } else { judge::judged(record) };
-    let mut judged = match &verdict {
-        Some(verdict) => verdict_section::judged(record, verdict),
-        None => Judged::without_promise(record),
+    let mut judged = match (&record.compared, &verdict) {
+        (Some(compared), _) => verdict_section::compared(record, compared),
+        (None, Some(verdict)) => verdict_section::judged(record, verdict),
+        (None, None) => Judged::without_promise(record),
     };
     if let Some(line) = course_section::outcome(record) {
         judged.statuses = vec![line];

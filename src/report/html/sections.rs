@@ -74,7 +74,7 @@ pub fn status(record: &Record) -> VerdictLine {
         }
         // The verdict on a fleet stands beside it.
         Conclusion::Judged(_) if !why.is_empty() => s("bad", "Failed", why),
-        Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
+        Conclusion::Compared(_) | Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
             s("plain", "Measured", "no promise was given, so nothing is judged")
         }
     }
@@ -104,7 +104,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
             };
             let message = micro(&(w.message.clone() + &group.elsewhere("step")));
             let advice = micro(&w.advice);
-            let code = w.code.clone();
+            let code = w.code.to_string();
             DoubtCard { class, word, steps, message, advice, code }
         })
         .collect()

@@ -7,11 +7,13 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::judge::{PromisedRates, figure};
 use crate::record::{
-    Claim, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Untested, Verdict, form,
-    promise_direction, remarks,
+    Claim, Compared, Confidence, Diagnosis, Finding, Outcome, Record, Remark, ReportComparison, Untested,
+    Verdict, form, promise_direction, remarks,
 };
-use crate::report::headline;
+use crate::report::compared_text;
+use crate::report::headline::{self, Headline};
 use crate::report::verdict_text::asks;
+use crate::stats::limit_answer::ClaimAnswer;
 use crate::unit::{micro, significant};
 
 /// A claim as a card.
@@ -182,6 +184,48 @@ impl Judged {
             notes: Vec::new(),
         }
     }
+}
+
+/// A report beside what is promised or needed.
+pub fn compared(record: &Record, compared: &ReportComparison) -> Judged {
+    let untested =
+        |why: &String| UntestedCard { metric: "Not compared".into(), reason: sentence(why), command: None };
+    let line = VerdictLine {
+        class: "plain",
+        word: "Compared",
+        icon: "",
+        text: compared_text::against(compared) + ".",
+        reason: sentence(compared_text::NO_VERDICT),
+    };
+    Judged {
+        headline: micro(&Headline::of(record).sentence),
+        statuses: vec![line],
+        claims: compared.rows.iter().map(|row| compared_card(record, row)).collect(),
+        only_needs: record.judged_promise.is_none(),
+        untested: compared.not_compared.iter().map(untested).collect(),
+        notes: compared.notes.iter().map(|note| sentence(note)).collect(),
+    }
+}
+
+/// A row of a comparison as a card.
+fn compared_card(record: &Record, row: &Compared) -> ClaimCard {
+    let bounds = Some((row.low, row.high)).filter(|(low, high)| low < high);
+    let found = ClaimAnswer { limit: row.limit, ..ClaimAnswer::open(row.reported, row.limit, bounds, None) };
+    let claim = Claim {
+        need: row.need.clone(),
+        binding: row.binding.clone(),
+        command: row.command.clone(),
+        ..Claim::new(&row.step, row.metric, Outcome::Inconclusive, row.promised, found, String::new())
+    };
+    let doubts = row.doubts.iter().map(|doubt| sentence(&format!("void: {doubt}")));
+    let mut facts: Vec<String> = doubts.chain([sentence(&compared_text::interval(row))]).collect();
+    if !row.not_shown.is_empty() {
+        facts.push("The report does not show:".into());
+    }
+    facts.extend(row.not_shown.iter().map(|fact| micro(fact)));
+    let source = card(record, &claim).facts.into_iter().next().filter(|_| row.need.is_some());
+    facts.extend(source);
+    ClaimCard { class: "plain", word: row.word.name(), facts, reason: String::new(), ..card(record, &claim) }
 }
 
 /// The verdict on a Record.

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Question};
 use crate::report::{course_text, layout, slo_text};
-use crate::run::measurement::{Measurement, Words};
+use crate::run::measurement::{Measurement, UsedFiles, Words};
 use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, plans, preconditioning};
@@ -25,6 +25,15 @@ fn course_of(plan: &Plan) -> &dyn Course {
 pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
     let plan = Plan { steps: course_of(&plan).possible(), ..plan };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
+}
+
+/// The files that options name as inputs, which no output may be.
+pub fn inputs<'a>(read: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -> UsedFiles {
+    let named = |(option, path): (&str, Option<&'a Path>)| {
+        let path = path?;
+        Some((format!("{option} {}", path.display()), FileIdentity::of(path)))
+    };
+    read.into_iter().filter_map(named).collect()
 }
 
 /// Measures until the question of a plan is answered. No output replaces a Record that the run reads, to resume it or to compare with it.
@@ -45,10 +54,6 @@ pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit
     )?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = RunOptions { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
-    let read = [("--resume", how.resume.as_deref()), ("--reference", compared)];
-    let inputs = read.into_iter().filter_map(|(option, path)| Some((option, path?)));
-    let inputs =
-        inputs.map(|(option, path)| (format!("{option} {}", path.display()), FileIdentity::of(path)));
     let limit = match &plan.question {
         Some(Question::Slo(search)) => slo_text::limit(search),
         _ => String::new(),
@@ -57,9 +62,10 @@ pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit
         plan,
         options,
         promise: Cow::Borrowed(&how.promise),
+        earlier: None,
         output: &how.output,
         cross: None,
-        inputs: inputs.collect(),
+        inputs: inputs([("--resume", how.resume.as_deref()), ("--reference", compared)]),
     };
     if how.dry_run {
         return measurement.tell(|plan, surveyed, judged_promise| {

@@ -40,6 +40,7 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         promise: Cow::Owned(promise),
         output: &args.output,
         cross: None,
+        earlier: None,
         inputs: inputs.collect(),
     };
     match args.dry_run {

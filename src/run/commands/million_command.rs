@@ -80,8 +80,15 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
     let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
     let promise = Cow::Borrowed(&args.promise);
-    let measurement =
-        Measurement { plan, options, promise, output: &args.output, cross: None, inputs: vec![named] };
+    let measurement = Measurement {
+        plan,
+        options,
+        promise,
+        output: &args.output,
+        cross: None,
+        earlier: None,
+        inputs: vec![named],
+    };
     match args.dry_run {
         true => measurement
             .tell(|plan, surveyed, judged_promise| foreword + &forecast(plan, surveyed, judged_promise)),

@@ -18,6 +18,7 @@ mod presets_command;
 mod promise_command;
 mod report_command;
 mod restore_command;
+mod resumed_run;
 mod run_command;
 mod show_command;
 pub(super) mod slo_command;
@@ -86,6 +87,10 @@ fn read_results(command: &CliCommand) -> &[PathBuf] {
         CliCommand::Report(args) => from_ref(&args.record),
         CliCommand::Convert(args) => from_ref(&args.file),
         CliCommand::Verdict(args) => from_ref(&args.judge.record),
+        CliCommand::Run(args) | CliCommand::Plan(args) => args.resume.as_slice(),
+        CliCommand::Sweep(args) => args.how.resume.as_slice(),
+        CliCommand::Slo(args) => args.how.resume.as_slice(),
+        CliCommand::Suite(args) => args.how.resume.as_slice(),
         _ => &[],
     }
 }

@@ -1,5 +1,6 @@
 //! `plan`: what `run` with the same arguments would do.
 
+use super::resumed_run::{self, Resumed};
 use super::run_command;
 use crate::cli::RunArgs;
 use crate::engine::Headrooms;
@@ -21,7 +22,11 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
             "plan measures nothing, so there is nothing for {option}: leave it out"
         )));
     }
-    run_command::of_run(args)?.tell(forecast)
+    let Some(path) = &args.resume else { return run_command::of_run(args)?.tell(forecast) };
+    match resumed_run::resumed(args, path)? {
+        Resumed::Open(measurement) => measurement.tell(forecast),
+        Resumed::Done(record) => resumed_run::nothing_left(args, path, &record).map(|_| Exit::Done),
+    }
 }
 
 /// The text of what a plan would do.

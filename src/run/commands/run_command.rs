@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::course_question::inputs;
+use super::resumed_run::{self, Resumed};
 use crate::cli::RunArgs;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
-use crate::output::FileIdentity;
 use crate::plan::Plan;
 use crate::run::measurement::{Cross, Measurement, Words};
 use crate::run::pipeline::RunOptions;
@@ -17,10 +18,15 @@ use crate::run::{Failure, fleet_start, plans, preconditioning};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    of_run(args)?.run(Words { before: String::new(), after: |_| String::new() })
+    let words = Words { before: String::new(), after: |_| String::new() };
+    let Some(path) = &args.resume else { return of_run(args)?.run(words) };
+    match resumed_run::resumed(args, path)? {
+        Resumed::Open(measurement) => measurement.run(words),
+        Resumed::Done(record) => resumed_run::nothing_left(args, path, &record),
+    }
 }
 
-/// The measurement that the arguments of `run` ask for.
+/// The measurement that the arguments of `run` ask for without `--resume`.
 ///
 /// # Errors
 /// Options, plan or applications that contradict each other or cannot be read.
@@ -53,14 +59,13 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let follow_up = args.follow_up.follow_up().filter(|_| is_judged);
     let plan = Plan { follow_up, ..plan };
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
-    let inputs =
-        args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));
     Ok(Measurement {
         plan,
         options,
         promise: Cow::Borrowed(&args.promise),
+        earlier: None,
         output: &args.output,
         cross,
-        inputs: inputs.collect(),
+        inputs: inputs([("--plan", args.what.plan.as_deref())]),
     })
 }

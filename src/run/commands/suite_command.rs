@@ -64,12 +64,21 @@ fn plan_of_name(
         )));
     }
     let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
-    let base = Plan { name: name.to_string(), ..plans::of_targets(targets, &how.using) };
+    let mut base = Plan { name: name.to_string(), ..plans::of_targets(targets, &how.using) };
+    if *name == SuiteName::Cold && step.simulate.is_none() {
+        // Blocks are never read before only once: each run reads others.
+        base.seed = jiff::Timestamp::now().as_nanosecond() as u64;
+    }
+    let seed = base.seed;
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
-    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
+    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1, seed };
     let smallest_amounts = of(smallest)?;
     // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
-    let steps = smallest_amounts.possible().into_iter().map(|s| Step { size: step.size, ..s }).collect();
+    let steps = smallest_amounts
+        .possible()
+        .into_iter()
+        .map(|s| Step { size: step.size, offset: step.offset, ..s })
+        .collect();
     let question = Some(Question::Suite(smallest_amounts));
     let surveyed = targets::survey(
         &Root::system(),
@@ -86,8 +95,8 @@ fn plan_of_name(
         whole: part == target && !cut,
         smallest: unit.unwrap_or(Bytes(512)),
         queues: surveyed.iter().map(queues).max().unwrap_or(1),
+        seed,
     })?;
-    suite.judge_simulated = how.promise.judge_simulated;
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }

@@ -1,13 +1,10 @@
 //! Doubts about the targets themselves: what they were when the run began, and whether they are still there.
 
 use super::{Held, Ready, Uses};
-use crate::codes;
 use crate::device::Facts;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::plan::Plan;
 
-/// The code of the doubt about a file that is not where it was.
-pub const DISPLACED: &str = "target-moved";
 /// Files that the doubt names.
 const TOLD: usize = 8;
 
@@ -27,7 +24,7 @@ impl Ready {
                 if share > 0.0 {
                     found.push(Doubt::new(
                         Severity::Blocker,
-                        codes::UNWRITTEN_BLOCKS,
+                        DoubtCode::UnwrittenBlocks,
                         format!(
                             "{:.1} % of {} were never written: reads of them never reach the disk",
                             share * 100.0,
@@ -45,7 +42,7 @@ impl Ready {
             for note in first.iter().flat_map(|first| first.notes()) {
                 found.push(Doubt::new(
                     Severity::Note,
-                    &note.code.name(),
+                    note.code.name(),
                     format!("{}: {}", record.path.display(), note.what),
                     note.advice.clone(),
                 ));
@@ -66,6 +63,6 @@ impl Ready {
         }
         let advice = "the figures are of the file that the run had opened: see who else works there, and do not take what has its name now for it";
         (!displaced.is_empty())
-            .then(|| Doubt::new(Severity::Warning, DISPLACED, displaced.join("; "), advice))
+            .then(|| Doubt::new(Severity::Warning, DoubtCode::TargetMoved, displaced.join("; "), advice))
     }
 }

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use super::{Ended, Front, RunOptions, not_resumed};
 use crate::cli::TuneMode;
 use crate::device::Root;
-use crate::doubt::{Doubt, Severity};
+use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::engine::{self, EngineChoice, Timer};
 use crate::judge::{self, causes, doubts};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
-use crate::run::open_targets::target_doubts::DISPLACED;
 use crate::run::open_targets::{self, Ready};
 use crate::run::stage;
 use crate::run::targets::Surveyed;
@@ -35,6 +34,8 @@ pub(super) struct Running<'a> {
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
     pub(super) ready: Ready,
+    /// The preconditioning of the earlier run was lost with its test file: its steps are done again, and the measured ones are kept.
+    pub(super) preconditions_anew: bool,
     /// The size of the first target.
     pub(super) size: Option<Bytes>,
     pub(super) tuned: Option<crate::tune::Tuned>,
@@ -54,7 +55,8 @@ impl Running<'_> {
         // The later steps of a course are not known.
         let plan = &self.record.plan;
         let known = if plan.question.is_some() { plan.precondition_steps() } else { plan.steps.len() };
-        for number in 0..known {
+        let finished = if plan.question.is_some() { 0 } else { self.finished_steps() };
+        for number in finished.min(known)..known {
             let _ = self.headroom(number);
         }
         for target in surveyed {
@@ -107,8 +109,29 @@ impl Running<'_> {
             if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
+            self.keep_order();
         }
         Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
+    }
+
+    /// Steps that an earlier run has finished.
+    fn finished_steps(&self) -> usize {
+        self.options.earlier.as_ref().map_or(0, |earlier| earlier.steps.len())
+    }
+
+    /// Puts steps of a repeated preconditioning in front of the kept ones that the plan has behind them.
+    fn keep_order(&mut self) {
+        if !self.preconditions_anew {
+            return;
+        }
+        let Record { steps, plan, .. } = &mut self.record;
+        let place = |name: &str| plan.steps.iter().position(|step| step.name == name);
+        if steps.is_sorted_by_key(|step| place(&step.name)) {
+            return;
+        }
+        steps.sort_by_key(|step| place(&step.name));
+        seal(&mut self.record);
+        self.front.measured(&self.record);
     }
 
     /// The known stages, without those that an earlier run has finished: those of a fixed list, and the preconditioning of a course.
@@ -120,18 +143,22 @@ impl Running<'_> {
             plan.steps.truncate(plan.precondition_steps());
         }
         let mut begun = 0;
-        if let Some(earlier) = earlier {
+        if let Some(mut earlier) = earlier {
             if course {
                 plan.steps.extend(earlier.plan.steps.iter().skip(plan.steps.len()).cloned());
             }
             begun = earlier.steps.len();
+            if self.preconditions_anew {
+                earlier.forget_preconditioning();
+            }
             earlier.into_record(&mut self.record);
         }
+        let again = if self.preconditions_anew { self.record.plan.precondition_steps() } else { 0 };
         self.record
             .plan
             .stages()
             .into_iter()
-            .filter(|stage| stage.end > begun)
+            .filter(|stage| stage.end > begun || stage.end <= again)
             .collect::<Vec<_>>()
             .into_iter()
     }
@@ -241,11 +268,16 @@ impl Running<'_> {
         }
         let Some(rank) = &self.record.rank else { return Ok(false) };
         let due = Due::of(&self.record.plan, rank, stage.start);
-        if stage.start == measured || self.record.plan.question.is_some() {
+        let in_virtual_time = self.record.plan.steps[stage.clone()].iter().all(|s| s.simulate.is_some());
+        if !in_virtual_time && (stage.start == measured || self.record.plan.question.is_some()) {
             due.still_ahead()?;
         }
         if stage.start == measured {
             self.front.ui().say(&due.announcement());
+        }
+        if in_virtual_time {
+            // Each machine has a virtual time of its own, in which the step begins when it is due.
+            return Ok(false);
         }
         while !self.interrupted() && !due.is_near() {
             std::thread::sleep(Duration::from_millis(50));
@@ -269,7 +301,7 @@ impl Running<'_> {
             self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
             let doubt = Doubt::new(
                 Severity::Note,
-                "step-aborted",
+                DoubtCode::StepAborted,
                 format!("the user aborted step {} after {}", step.name, done.elapsed.clock()),
                 "it has no result: run it again to have one",
             );
@@ -297,7 +329,7 @@ impl Running<'_> {
     fn say_left_out(&mut self, step: &str, failure: &Failure) {
         let doubt = Doubt::new(
             Severity::Note,
-            "follow-up-left-out",
+            DoubtCode::FollowUpLeftOut,
             format!("step {step} could not be run: {}", failure.message),
             "run it again where memory and limits allow it; the steps before it stand",
         );
@@ -435,6 +467,6 @@ impl Running<'_> {
 
 /// Names in the Record the test files that are not in their place any more.
 fn tell_of_displaced(record: &mut Record, ready: &Ready) {
-    record.doubts.retain(|doubt| doubt.code != DISPLACED);
+    record.doubts.retain(|doubt| doubt.code != DoubtCode::TargetMoved);
     record.doubts.extend(ready.displaced());
 }

@@ -142,9 +142,9 @@ fn needs_of_applications_are_judged_on_each_machine() {
     let slow = "--fit etcd --simulate latency=20ms --runtime 60s --judge-simulated";
     let ended = fleet(&[slow, slow].map(String::from), folder.path());
     let failed = |exit: &Result<Exit, Failure>| match exit {
-        Ok(exit) => *exit == Exit::Failed,
+        Ok(exit) => *exit == Exit::Fail,
         // The other ranks end with the code of rank 0, which alone says why.
-        Err(failure) => failure.code == Exit::Failed as u8 && failure.message.is_empty(),
+        Err(failure) => failure.code == Exit::Fail as u8 && failure.message.is_empty(),
     };
     assert!(ended.iter().all(failed), "{ended:?}");
     let [record] = records(folder.path(), "volproof-fleet").try_into().unwrap();

@@ -24,12 +24,14 @@ says() { echo "$1" | tr -s '\n ' ' ' | grep -qiE -- "$2"; }
 # A check of several conditions: each `wants` adds to $why, `conclude` reports.
 why=
 
-# wants CODE PATTERN COMMAND...: the command ends with that exit code and says PATTERN.
+# wants CODE PATTERN COMMAND...: the command ends with that exit code and says PATTERN. A busy machine voids figures (6 in place of 0), which these
+# checks do not look at.
 wants() {
   wanted=$1 pattern=$2; shift 2
   echo "== $*"
   said=$("$@" 2>&1 </dev/null); code=$?
   echo "$said"
+  [ "$wanted $code" = "0 6" ] && says "$said" "NOT VALID" && code=0
   if [ $code != "$wanted" ]; then
     because "'$*' ended with $code instead of $wanted: $(echo "$said" | tail -n 2 | tr '\n' ' ')"
   elif ! says "$said" "$pattern"; then

@@ -46,7 +46,7 @@ meddled() {
 # Under a rate a worker sleeps until the next I/O is due, and panics where it cannot.
 unpaced=$load
 load="$load --rate-iops 100"
-meddled 1 "panicked" -e trace=nanosleep,clock_nanosleep -e inject=nanosleep,clock_nanosleep:error=EPERM
+meddled 7 "panicked" -e trace=nanosleep,clock_nanosleep -e inject=nanosleep,clock_nanosleep:error=EPERM
 load=$unpaced
 put_back "crash/run: a worker panics"
 meddled 2 "thread could not be started" -e trace=clone,clone3 -e inject=clone,clone3:error=EAGAIN

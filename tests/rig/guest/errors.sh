@@ -11,7 +11,7 @@ names_offset() {
     fail "$name" "fio found the error at '$found', not at $byte"
   else
     for engine in "io_uring --iodepth 4" "libaio --iodepth 4" psync; do
-      wants 1 "(EIO|Input/output error).*\b$written\b|\b$written\b.*(EIO|Input/output error)" \
+      wants 7 "(EIO|Input/output error).*\b$written\b|\b$written\b.*(EIO|Input/output error)" \
         volproof run "$target" --engine $engine --bs 4k --size 4m --runtime 2 "$@"
     done
     conclude "$name"
@@ -35,7 +35,7 @@ fails_later() {
   dmsetup suspend --noflush rig-error && dmsetup load rig-error --table "0 $end error" && dmsetup resume rig-error
 }
 fails_later "$(reads)" & later=$!
-wants 1 "EIO|Input/output error" \
+wants 7 "EIO|Input/output error" \
   volproof run /dev/mapper/rig-error --rw randread --bs 4k --iodepth 4 --runtime 600 --json /tmp/error.json
 wait $later || because "the disk did not fail"
 jq -e '.steps[0].read.ios > 0' /tmp/error.json || because "no I/O from before the error was kept"
@@ -45,7 +45,7 @@ dmsetup remove rig-error
 half=$((end / 16 * 8))
 dmsetup create rig-error --table "0 $half linear /dev/nullb0 0
 $half $((end - half)) error"
-wants 0 "EIO|Input/output error" \
+wants 6 "EIO|Input/output error" \
   volproof run /dev/mapper/rig-error --rw randread --bs 4k --iodepth 4 --runtime 4 --continue-on-error --json /tmp/error.json
 jq -e '.steps[0].read.ios > 0' /tmp/error.json || because "no I/O was counted between the errors"
 conclude errors/appear-later-and-in-places

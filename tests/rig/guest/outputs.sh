@@ -18,7 +18,7 @@ once_begun() {
 kept() {
   name=outputs/$1 why_not=$2 before=$(reads); shift 2
   once_begun "$@" & spoiler=$!
-  wants 1 "$why_not" volproof run "$read" --rw randread --bs 4k --runtime 8s --tune off \
+  wants 7 "$why_not" volproof run "$read" --rw randread --bs 4k --runtime 8s --tune off \
     --json /mnt/place/r.json --csv /mnt/place/r.csv --html /mnt/place/r.html
   wait $spoiler
   says "$said" "randread" || because "the screen shows no figures"

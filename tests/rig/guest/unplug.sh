@@ -16,7 +16,7 @@ unplugged() {
   if until_true 60 ended $pid; then
     wait $pid
     code=$?
-    [ $code = 1 ] || [ $code = 4 ] || because "exit code $code"
+    [ $code = 7 ] || [ $code = 4 ] || because "exit code $code"
     says "$(cat /tmp/unplug)" "${device##*/}" || because "the disk is not named"
     jq -e '.steps[0].read.ios > 0' out/unplug.json >/dev/null || because "what was measured before is lost"
   else

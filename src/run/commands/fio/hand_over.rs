@@ -52,7 +52,8 @@ pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd,
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let mut signals = Signals::new(end_signals::all().chain([SIGCHLD]))
-        .map_err(|e| Failure::from(anyhow::Error::from(e).context("installing signal handlers")))?;
+        .map_err(|e| Failure::from(anyhow::Error::from(e).context("installing signal handlers")))
+        .map_err(super::as_fio)?;
     let lost = |what: &str, e: std::io::Error| Failure {
         code: 1,
         message: format!("{} could not be {what}: {e}", fio.display()),

@@ -221,9 +221,10 @@ fn input(message: impl std::fmt::Display) -> Failure {
     Failure { code: 1, message: message.to_string() }
 }
 
-/// The pipeline's code for bad input is fio's 1.
+/// The pipeline's codes for bad input and for a run that failed are fio's 1.
 fn as_fio(failure: Failure) -> Failure {
-    Failure { code: if failure.code == Exit::WrongInput.code() { 1 } else { failure.code }, ..failure }
+    let is_one = [Exit::WrongInput, Exit::RunFailed].map(Exit::code).contains(&failure.code);
+    Failure { code: if is_one { 1 } else { failure.code }, ..failure }
 }
 
 /// All mistakes of a command line or job file, as fio ends on them.
@@ -236,7 +237,7 @@ fn mistaken(mistakes: &[Mistake]) -> Failure {
 fn asked(request: &InfoRequest) -> Result<ExitCode, Failure> {
     let answer = cmdhelp::answer(request);
     let ours = if *request == InfoRequest::Help { volproof_options::HELP } else { "" };
-    crate::run::print(&(answer.text + ours))?;
+    crate::run::print(&(answer.text + ours)).map_err(as_fio)?;
     Ok(ExitCode::from(answer.status))
 }
 
@@ -392,8 +393,8 @@ fn run(
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
     let (saved, logs) = record_and_logs(command, own, &sink, used).map_err(as_fio)?;
-    let interrupts = end_signals::counted(end_signals::of_fio())?;
-    let signal = last_signal()?;
+    let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
+    let signal = last_signal().map_err(|e| as_fio(e.into()))?;
     if !own.quiet_doubts {
         print_report::say_noted(command, &native);
     }
@@ -432,8 +433,8 @@ fn run(
         _ => INTERRUPTED,
     };
     if failed == 0 && !stopped {
-        let exit = ended.exit().map_err(as_fio)?;
-        return Ok(if whole || exit != Exit::Done { exit } else { Exit::Failed }.into());
+        let exit = ended.exit().map_err(as_fio)?.as_fio();
+        return Ok(if whole || exit != Exit::Done { exit.into() } else { ExitCode::FAILURE });
     }
     Ok(ExitCode::from(with_failed(base, failed)))
 }

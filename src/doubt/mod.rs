@@ -3,10 +3,12 @@
 //! A doubt never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
 //! label claims, and no verdict may rest on it. Text only; whoever finds the doubt states the evidence.
 
+mod code;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codes;
+pub use code::{DoubtCode, DoubtEffect};
 
 /// How much a doubt weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +38,8 @@ impl Severity {
 #[serde(deny_unknown_fields)]
 pub struct Doubt {
     /// Stable name for programs, in kebab case.
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: DoubtCode,
     /// How much it weighs.
     pub severity: Severity,
     /// The step it belongs to; absent when it is about the whole run.
@@ -52,7 +55,7 @@ impl Doubt {
     /// A doubt about the whole run.
     pub fn new(
         severity: Severity,
-        code: &str,
+        code: impl Into<DoubtCode>,
         message: impl Into<String>,
         advice: impl Into<String>,
     ) -> Doubt {
@@ -62,10 +65,9 @@ impl Doubt {
     /// The figures of that step do not show what they are labelled with. What the volume did wrong voids nothing: Records of earlier versions
     /// call it a blocker.
     pub fn voids(&self, step: &str) -> bool {
-        let of_the_volume = [codes::DEVICE_HANGS, codes::IO_ERRORS].contains(&self.code.as_str());
-        self.severity == Severity::Blocker
-            && !of_the_volume
-            && self.step.as_ref().is_none_or(|name| name == step)
+        let effect = self.code.effect();
+        let may_void = effect == DoubtEffect::Voids || effect == DoubtEffect::OnlySlows;
+        self.severity == Severity::Blocker && may_void && self.step.as_ref().is_none_or(|name| name == step)
     }
 
     /// The same doubt, tied to a step.

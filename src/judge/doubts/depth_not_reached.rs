@@ -1,0 +1,57 @@
+//! `depth-not-reached`: fewer requests were in flight than the step asked for.
+//!
+//! **Why it matters:** the figure belongs to a lower depth.
+//!
+//! **What to do:** use more `--numjobs`, faster CPUs or direct I/O, as the doubt says.
+//!
+//! **Source:** the time in flight, summed up by the loop.
+
+use super::DoubtCase;
+use crate::doubt::{Doubt, DoubtCode, Severity};
+use crate::sample::Direction;
+use crate::unit::total;
+
+/// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
+const DEPTH_REACHED: f64 = 0.95;
+
+/// Fewer requests were in flight than the step asked for.
+pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let (plan, step) = (case.plan?, case.step);
+    let asked = step.in_flight_asked.get()?;
+    // The last requests of a step that ends by its amount are not replaced: the queue drains during their share of all I/Os.
+    let ios = total(step.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.ios));
+    let drained = if plan.ends_by_amount() { asked / (ios as f64).max(1.0) } else { 0.0 };
+    let reached = step.in_flight_mean / asked.max(1.0) + drained;
+    // A schedule leaves the queue empty on purpose; so does a log, whose one write at a time waits for its flush.
+    let meant = plan.arrivals_per_second().is_some() || (plan.fsync > 0 && plan.iodepth == 1);
+    if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
+        return None;
+    }
+    // A test with more jobs is no test of a single request.
+    let why = match (plan.direct, asked > 1.0) {
+        (true, true) if case.cpu_was_stolen() => {
+            "the host took CPU time from the load threads: repeat at another time or on dedicated CPUs"
+        }
+        // A thread with time to spare waited for the CPU, or in the call that submits: more threads wait alike.
+        (true, true) if step.cpu.busiest_worker < super::headroom::BUSY.start => {
+            "the load threads were late with their requests, and not for want of CPU time: look at what else ran, and at calls that block (a \
+             filesystem, a full device queue)"
+        }
+        (true, true) => "the load threads were too slow to refill it: use more --numjobs, or faster CPUs",
+        (true, false) => {
+            "the load thread was late with its next request: look at CPU use, stop other programs, and run it again"
+        }
+        (false, true) => {
+            "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
+        }
+        (false, false) => {
+            "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"
+        }
+    };
+    Some(Doubt::new(
+        Severity::Blocker,
+        DoubtCode::DepthNotReached,
+        format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
+        why,
+    ))
+}
