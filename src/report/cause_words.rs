@@ -5,7 +5,7 @@ use crate::output::screen;
 use crate::record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Metric, NotTried, Record, SoldAs,
 };
-use crate::unit::{Nanos, grouped, percent, significant, throughput};
+use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
 
 /// Widths of the columns before the last, with the blanks behind them: together with the result they fill 80 columns.
 const WIDTHS: [usize; 3] = [8, 18, 32];
@@ -151,6 +151,7 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
     match why {
         NotTried::Budget => "no time left in the budget: --budget gives more",
         NotTried::Ended => "the run ended before it",
+        NotTried::NotValid => "the measurement is not valid",
         NotTried::CouldNotRun => "its step could not be run",
         NotTried::NeedsRoot => "needs root",
         NotTried::AFile => "a file: needs the block device as target",
@@ -195,7 +196,7 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
             };
             (blocks(&row.trials, *counts_bytes), format!("{figure} at {}", sizes(&row.trials)))
         }
-        (Cause::Cap, None) => (blocks(&row.trials, false), "changes with the size".into()),
+        (Cause::Cap, None) => (blocks(&row.trials, false), "not at a limit".into()),
         (_, Some(CauseEvidence::AfterRest { first_per_second })) => {
             let base = row.trials.first().map_or(0.0, |t| t.ios_per_second);
             let first = rate(table, &row.trials, *first_per_second);
@@ -363,7 +364,7 @@ fn ask(row: &CauseRow) -> Option<CauseLine> {
 fn rates(table: &CauseTable, row: &CauseRow) -> Vec<(String, f64)> {
     let label = |t: &CauseTrial| match row.cause {
         Cause::TooLittleLoad | Cause::SlowVolume => format!("{} in flight", grouped(t.depth)),
-        Cause::ThisMachine => format!("{} workers", t.workers),
+        Cause::ThisMachine => counted(t.workers.into(), "worker"),
         Cause::Cap => t.block_bytes.to_string(),
         Cause::BurstCredits if t.rest_ns.0 > 0 => "after a rest".into(),
         Cause::VolumeOrInstance if t.targets.is_empty() => "all together".into(),

@@ -1,9 +1,9 @@
 //! A cap on I/Os or on bytes a second: the same load with smaller and with larger blocks.
 
-use super::{CauseCase, Experiment, found, is_same, sold_as, this_machine};
+use super::{CauseCase, Experiment, found, is_same, slow_volume, sold_as, this_machine};
 use crate::device::SECTOR;
 use crate::plan::{BlockSizes, Step};
-use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
+use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried, Outcome};
 use crate::unit::{Bytes, Nanos};
 
 pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::Cap, obstacle, next, row };
@@ -15,6 +15,8 @@ const FACTOR: u64 = 4;
 /// The largest block that is tried, and the most bytes in flight: those of the saturating depth.
 const LARGEST_BLOCK: Bytes = Bytes::mib(4);
 const MOST_IN_FLIGHT: Bytes = Bytes::gib(1);
+/// An I/O that takes so many times as long as one alone waited for the volume.
+const QUEUED: f64 = 1.5;
 const SMALLER: &str = "quarter-block";
 const LARGER: &str = "four-blocks";
 
@@ -65,17 +67,29 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     // possible, the other one tells.
     let counts_ios = steady(SMALLER, ios).or_else(|| steady(LARGER, ios)) == Some(true);
     let counts_bytes = steady(LARGER, bytes).or_else(|| steady(SMALLER, bytes)) == Some(true);
-    // A load thread that can send no more I/Os does the same at every size.
-    let is_shown = (counts_ios || counts_bytes) && !this_machine::grows_with_workers(case);
+    let is_shown = (counts_ios || counts_bytes) && waits(case);
     let trials: Vec<CauseTrial> = smaller.into_iter().chain([base]).chain(larger).collect();
     let evidence = is_shown.then(|| limit(case, !counts_ios));
     Some(found(Cause::Cap, is_shown, trials, evidence))
+}
+
+/// I/Os wait for the volume: they take longer than one alone, and no load thread holds them back. Else the rate is the same at every size because as
+/// many are in flight, or sent.
+fn waits(case: &CauseCase<'_>) -> bool {
+    let alone = slow_volume::own_latency(case);
+    let queues = alone.is_none_or(|alone| case.base_trial().latency_ns > QUEUED * alone);
+    queues && !this_machine::grows_with_workers(case)
 }
 
 /// The limit, and the volumes of the catalogue that are sold with it.
 fn limit(case: &CauseCase<'_>, counts_bytes: bool) -> CauseEvidence {
     let base = case.base_trial();
     let per_second = if counts_bytes { base.bytes_per_second } else { base.ios_per_second };
-    let sold_as = sold_as::volumes(case.judged_promise, case.load, counts_bytes, per_second);
+    let is_missed = case.claim.outcome == Outcome::Fail;
+    let sold_as = if is_missed {
+        sold_as::volumes(case.judged_promise, case.load, counts_bytes, per_second)
+    } else {
+        Vec::new()
+    };
     CauseEvidence::Limit { counts_bytes, per_second, sold_as }
 }

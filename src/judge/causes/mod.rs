@@ -126,7 +126,8 @@ struct CauseCase<'a> {
 
 impl<'a> CauseCase<'a> {
     fn of(record: &'a Record, verdict: &'a Verdict) -> Option<CauseCase<'a>> {
-        let follow_up = record.plan.follow_up.as_ref().filter(|_| record.rank.is_none())?;
+        let alone = record.rank.is_none() && record.fleet.is_none();
+        let follow_up = record.plan.follow_up.as_ref().filter(|_| alone)?;
         let wanted = verdict.outcome == Some(Outcome::Fail) || follow_up.causes == CausesWanted::Always;
         let judged_promise = promise_to_judge(record).filter(|_| wanted)?;
         let claim = gravest_promise(verdict)?;

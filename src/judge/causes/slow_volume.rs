@@ -9,7 +9,8 @@ use crate::unit::{Bytes, Nanos};
 
 pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::SlowVolume, obstacle, next, row };
 
-/// One request at a time is offered at this share of the rate that decides: below the limit, whatever it is.
+/// One request at a time is offered at this share of the rate that decides, and of the rate that one at a time of the usual latency has: below
+/// the limit, whatever it is.
 const BELOW_THE_LIMIT: f64 = 0.5;
 /// A small I/O of an SSD or of a network volume takes no longer, where its provider promises no latency. One of a hard disk takes a turn or
 /// two.
@@ -33,7 +34,8 @@ fn next(case: &CauseCase<'_>) -> Option<Step> {
     }
     let targets = case.targets();
     if !case.was_begun(Cause::SlowVolume, OFFERED) {
-        let rate = BELOW_THE_LIMIT * case.base_trial().ios_per_second / targets as f64;
+        let one_at_a_time = 1e9 / usual(case);
+        let rate = BELOW_THE_LIMIT * one_at_a_time.min(case.base_trial().ios_per_second / targets as f64);
         let one = Step {
             runtime: TRIAL,
             rate_iops: Some(rate.floor().max(1.0)),
@@ -65,7 +67,7 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 }
 
 /// The mean latency of one request at a time, offered below the limit; of a latency that is promised its own step tells it.
-fn own_latency(case: &CauseCase<'_>) -> Option<f64> {
+pub(super) fn own_latency(case: &CauseCase<'_>) -> Option<f64> {
     if case.is_of_latency() {
         return Some(case.base_trial().latency_ns);
     }

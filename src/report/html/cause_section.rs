@@ -17,9 +17,9 @@ pub struct RateBar {
 
 /// A cause.
 pub struct CauseRowOfPage {
-    /// Its colour: `bad` where it was found, `good` where it is excluded, `doubt` for a question, `plain`.
+    /// Its colour: `bad` where it was found, `good` where it is excluded, `doubt` for a question.
     pub class: &'static str,
-    /// Its sign, as the path of an SVG of 24 by 24; empty where it was not tried.
+    /// Its sign, as the path of an SVG of 24 by 24.
     pub icon: &'static str,
     /// The mark in words.
     pub mark: &'static str,
@@ -37,23 +37,33 @@ pub struct CauseRowOfPage {
 pub struct CauseSection {
     /// The step whose promise it is about.
     pub step: String,
-    /// Its rows.
+    /// Its rows: the causes that were found, and then those that are excluded.
     pub rows: Vec<CauseRowOfPage>,
+    /// The causes that were not tried, each with the reason.
+    pub untried: Vec<String>,
 }
 
 /// The card of a Record; none where its run looked for no cause.
 pub fn of(record: &Record) -> Option<CauseSection> {
     let table = record.causes.as_ref()?;
-    let rows = cause_words::lines(table).into_iter().map(row).collect();
-    Some(CauseSection { step: table.step.clone(), rows })
+    let (untried, lines): (Vec<_>, Vec<_>) =
+        cause_words::lines(table).into_iter().partition(|line| line.mark == "-");
+    let (found, rest): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.mark != "no");
+    let rows = found.into_iter().chain(rest).map(row).collect();
+    let untried = untried.iter().map(|line| micro(&format!("{} ({})", line.cause, line.result))).collect();
+    Some(CauseSection { step: table.step.clone(), rows, untried })
+}
+
+/// The text with an arrow in place of its signs.
+fn drawn(text: &str) -> String {
+    micro(text).replace("->", "→")
 }
 
 fn row(line: CauseLine) -> CauseRowOfPage {
     let ((class, icon), mark) = match line.mark {
         "YES" => (looks(Outcome::Fail), "found"),
         "no" => (looks(Outcome::Pass), "excluded"),
-        "ask" => (looks(Outcome::Inconclusive), "to be asked"),
-        _ => (("plain", ""), "not tried"),
+        _ => (looks(Outcome::Inconclusive), "to be asked"),
     };
     let highest = line.rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let bar = |(label, rate): (String, f64)| RateBar {
@@ -66,8 +76,8 @@ fn row(line: CauseLine) -> CauseRowOfPage {
         icon,
         mark,
         cause: line.cause,
-        tried: micro(&line.tried),
-        result: micro(&line.result),
+        tried: drawn(&line.tried),
+        result: drawn(&line.result),
         bars: line.rates.into_iter().map(bar).collect(),
     }
 }
