@@ -4,6 +4,7 @@
 //! ([`Series`](crate::sample::Series)) are kept beside the summaries, so that any statistic can be computed again.
 
 mod accounting;
+mod cause;
 mod compared;
 mod conditions;
 pub mod contradictions_of_reports;
@@ -54,6 +55,9 @@ use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
+pub use cause::{
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, NotTried, SettingEffect, SoldAs,
+};
 pub use compared::{Compared, ComparedWord, IntervalBasis, ReportComparison};
 pub use conditions::{Conditions, DrainedQueue, Pace};
 pub use course_answer::{
@@ -170,6 +174,9 @@ pub struct Record {
     /// The limits of each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
+    /// What held the volume back: the experiments of the run, for the gravest of its promises; absent where none was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<CauseTable>,
     /// Index of steps and targets by name; no part of the content.
     #[serde(skip)]
     pub lookup: LookupCell,
@@ -406,6 +413,17 @@ impl Record {
             }
             (None, None) => Conditions::default(),
         }
+    }
+
+    /// Whether a step is an experiment on a cause: its figures are held against no promise.
+    pub fn is_experiment(&self, step: &StepRecord) -> bool {
+        let follows = self.plan_step(&step.name).and_then(|plan| plan.follows.as_ref());
+        follows.is_some_and(|follows| !follows.purpose.tests_promise())
+    }
+
+    /// The measured steps that are no experiments on a cause.
+    pub fn tests(&self) -> impl Iterator<Item = &StepRecord> {
+        self.steps.iter().filter(|step| !self.is_experiment(step))
     }
 
     /// Title of the run: the name of its plan, or the tool that measured.

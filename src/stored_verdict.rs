@@ -16,7 +16,7 @@ use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{Diagnosis, Record, ReportComparison};
 use crate::report::headline::Headline;
-use crate::report::{compared_text, summary_text, ticket, verdict_text};
+use crate::report::{cause_words, compared_text, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -77,6 +77,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         summary_text::head(record)
             + "\n"
             + &verdict_text::claims(&verdict)
+            + &cause_words::of_record(record)
             + &findings
             + &ticket::ticket(record, &verdict)
     };

@@ -7,8 +7,8 @@
 use super::latency::{self, offered_rate, promised_latency};
 use super::load::{Deepest, at_depth, for_a_minute};
 use super::outcome::Missing;
-use super::promise_to_judge;
 use super::promised::{self, PromisedRates};
+use super::{causes, promise_to_judge};
 use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
 use crate::record::promise_direction as direction;
 use crate::record::{JudgedPromise, Record};
@@ -25,6 +25,7 @@ pub fn next(record: &Record) -> Option<Step> {
     let judged_promise = promise_to_judge(record)?;
     next_for_rates(record, judged_promise, follow_up)
         .or_else(|| next_for_latencies(record, judged_promise, follow_up))
+        .or_else(|| causes::next(record))
 }
 
 fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
@@ -57,7 +58,8 @@ fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up
 /// The time of all added steps stays within the budget, and their number within what a promise needs.
 fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
     let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
-    let for_it = added().filter(|s| s.follows.as_ref().is_some_and(|f| f.step == of)).count();
+    let tests_it = |f: &Follows| f.step == of && f.purpose.tests_promise();
+    let for_it = added().filter(|s| s.follows.as_ref().is_some_and(tests_it)).count();
     let time = |s: &Step| total([s.delay.0, s.ramp.0, s.runtime.0]);
     let taken = total(added().map(time)).saturating_add(time(step));
     for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)

@@ -6,6 +6,7 @@
 //! people are made in `words`. The promise is the lesser of what the volumes and the instance promise, at the block size of the step.
 //! Nothing here measures, waits or prints. docs/method.md has the reasons; statistics are in [`crate::stats`].
 
+pub mod causes;
 mod conclusion;
 pub mod doubts;
 mod excess;
@@ -76,6 +77,12 @@ fn wants_verdict(record: &Record) -> bool {
 pub(crate) fn judge(record: &mut Record) {
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
+    set_verdict(record, verdict);
+}
+
+/// Puts a verdict into a Record, and what was tried to explain it.
+fn set_verdict(record: &mut Record, verdict: Option<Verdict>) {
+    record.causes = verdict.as_ref().and_then(|verdict| causes::table(record, verdict));
     record.verdict = verdict;
 }
 
@@ -84,10 +91,12 @@ pub(crate) fn judge_steps(record: &mut Record, first: usize) {
     if first == 0 || record.findings.is_none() {
         return judge(record);
     }
-    let found = record.steps[first..].iter().map(|step| shape::diagnosis(record, step));
+    let tests = record.steps[first..].iter().filter(|step| !record.is_experiment(step));
+    let found = tests.map(|step| shape::diagnosis(record, step));
     let findings: Vec<_> = found.flat_map(|d| d.findings).collect();
     record.findings.get_or_insert_default().extend(findings);
-    record.verdict = wants_verdict(record).then(|| verdict_of(record));
+    let verdict = wants_verdict(record).then(|| verdict_of(record));
+    set_verdict(record, verdict);
 }
 
 /// The verdict on the steps of a Record.
@@ -105,7 +114,7 @@ fn claims_of(record: &Record) -> Vec<Claim> {
         claims.sort_by_key(place);
     }
     if let Some(asked) = &record.asked {
-        let tests = record.steps.iter().filter(|step| !record.plan.is_precondition(&step.name));
+        let tests = record.tests().filter(|step| !record.plan.is_precondition(&step.name));
         claims.extend(tests.flat_map(|step| needs::claims(record, asked, step)));
     }
     claims
@@ -159,6 +168,27 @@ fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Opt
         unanswered.is_empty() && (promise_to_judge(record).is_none() || claims.iter().any(is_of_promise));
     let gravest = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight())?;
     Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
+}
+
+/// The claim that is told first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
+/// decide, and then the one nearest to its limit.
+pub fn gravest(v: &Verdict) -> Option<&Claim> {
+    gravest_of(v, |_| true)
+}
+
+/// The same among the promises of the provider, whose cause is looked for; of a PASS the one nearest to its limit.
+fn gravest_promise(v: &Verdict) -> Option<&Claim> {
+    gravest_of(v, is_of_promise)
+}
+
+fn gravest_of(v: &Verdict, counts: impl Fn(&Claim) -> bool) -> Option<&Claim> {
+    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome && counts(c));
+    let first = |a: &&Claim, b: &&Claim| {
+        let missed = |c: &Claim| if c.misses_limit() { c.room() } else { 1.0 };
+        let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
+        missed(a).total_cmp(&missed(b)).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
+    };
+    of_outcome.min_by(first)
 }
 
 /// What is promised and no claim is about.

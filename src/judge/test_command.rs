@@ -109,7 +109,7 @@ fn untested_rate(
     let is_iops = metric == Metric::Iops;
     let side = if is_iops { "below" } else { "above" };
     let shows = |step: &&Step| step.single_block().is_some_and(|b| if is_iops { b < knee } else { b > knee });
-    let ran: Vec<&Step> = record.steps.iter().filter_map(|s| record.plan_step(&s.name)).collect();
+    let ran: Vec<&Step> = record.tests().filter_map(|s| record.plan_step(&s.name)).collect();
     let words = if ran.is_empty() {
         "no step was measured".into()
     } else if ran.iter().any(shows) {

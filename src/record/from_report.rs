@@ -45,6 +45,7 @@ impl Record {
             verdict: None,
             outcome: None,
             findings: None,
+            causes: None,
             lookup: Default::default(),
         }
     }

@@ -5,7 +5,7 @@
 use super::compared_text;
 use super::text::grouped_doubts;
 use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::judge::{self, Conclusion, figure, figures};
+use crate::judge::{self, Conclusion, figure, figures, gravest};
 use crate::record::{
     BasisCode, Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record,
     Remark, State, StepRecord, Verdict,
@@ -164,18 +164,6 @@ pub fn why(v: &Verdict) -> String {
 /// Why no claim decides a verdict: the first part that was not tested.
 fn untested(v: &Verdict) -> String {
     v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
-}
-
-/// The claim that is told first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
-/// decide, and then the one nearest to its limit.
-pub fn gravest(v: &Verdict) -> Option<&Claim> {
-    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
-    let first = |a: &&Claim, b: &&Claim| {
-        let missed = |c: &Claim| if c.misses_limit() { c.room() } else { 1.0 };
-        let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
-        missed(a).total_cmp(&missed(b)).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
-    };
-    of_outcome.min_by(first)
 }
 
 /// A figure that names its unit.
@@ -338,7 +326,7 @@ pub fn measured(record: &Record) -> String {
     if let Some(answer) = &record.answer {
         return answer.sentence().to_string();
     }
-    let tests = || record.steps.iter().filter(|step| !record.plan.is_precondition(&step.name));
+    let tests = || record.tests().filter(|step| !record.plan.is_precondition(&step.name));
     let all: Vec<(&StepRecord, &DirectionSummary)> =
         tests().filter_map(|step| Some((step, whole(step)?))).collect();
     match all.as_slice() {

@@ -5,14 +5,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+use super::cause_words;
 use super::compared_text;
 use super::headline::Headline;
 use super::verdict_text::asks;
 use crate::judge::{Conclusion, figure, judged};
 use crate::output::screen::visible;
 use crate::record::{
-    Claim, Compared, CourseAnswer, Fleet, FleetStep, Outcome, Record, ReportComparison, StepRecord,
-    SuiteCheck,
+    CauseTable, Claim, Compared, CourseAnswer, Fleet, FleetStep, Outcome, Record, ReportComparison,
+    StepRecord, SuiteCheck,
 };
 use crate::unit::{grouped, significant};
 
@@ -140,7 +141,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
     match (&record.compared, judged(record).1) {
         (Some(compared), _) => cases.extend(of_comparison(compared, &seconds)),
         (None, Some(v)) => {
-            cases.extend(v.claims.iter().map(|c| of_claim(c, seconds(&c.step))));
+            cases.extend(v.claims.iter().map(|c| with_causes(record, c, of_claim(c, seconds(&c.step)))));
             cases.extend(v.untested.iter().map(|u| TestCase {
                 name: u.title().into(),
                 seconds: 0.0,
@@ -158,7 +159,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
                 });
             }
         }
-        (None, None) => cases.extend(record.steps.iter().map(|s| TestCase {
+        (None, None) => cases.extend(record.tests().map(|s| TestCase {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
             wrong: wrong_of_step(record, s),
@@ -266,6 +267,15 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
         seconds,
         wrong: element(c.outcome).map(|element| (element, c.outcome.name(), said.clone())),
         said,
+    }
+}
+
+/// The case of a claim, with what held the volume back where that was looked for.
+fn with_causes(record: &Record, claim: &Claim, case: TestCase) -> TestCase {
+    let is_of_claim = |table: &&CauseTable| table.step == claim.step && table.metric == claim.metric;
+    match record.causes.as_ref().filter(is_of_claim) {
+        Some(table) => TestCase { said: format!("{}\n\n{}", case.said, cause_words::text(table)), ..case },
+        None => case,
     }
 }
 

@@ -70,7 +70,7 @@ const UNITS: [&str; 24] = [
 ];
 
 /// The words of a text. A number and its unit are one, and so is a path in single quotes: broken, a pasted command would name another one.
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut quoted = 0;
     let pieces: Vec<&str> = text.split(' ').collect();

@@ -3,10 +3,10 @@
 use super::headline::Headline;
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
-use super::{compared_text, fit_text};
+use super::{cause_words, compared_text, fit_text};
 use crate::judge::{figure, judged};
 use crate::output::screen::visible;
-use crate::record::{Claim, CourseAnswer, Record, ReportComparison, Verdict};
+use crate::record::{CauseTable, Claim, CourseAnswer, Record, ReportComparison, Verdict};
 use crate::unit::{mebibytes, significant};
 
 /// The text.
@@ -41,6 +41,7 @@ pub fn markdown(record: &Record) -> String {
         }
     }
     out += &steps(record, judged.as_ref());
+    out += &record.causes.as_ref().map(causes).unwrap_or_default();
     out += &record.compared.as_ref().map(comparison).unwrap_or_default();
     if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
         out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
@@ -111,7 +112,7 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
         "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max |".to_string();
     out += &format!("{heads}\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|{line}\n");
     let mut rows = String::new();
-    for step in &record.steps {
+    for step in record.tests() {
         let claims: Vec<&&Claim> = promises.iter().filter(|c| c.step == step.name).collect();
         for (i, row) in text::rows(step).into_iter().enumerate() {
             // A promise that is for reads and writes together stands at their total.
@@ -145,6 +146,15 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
         }
     }
     out + &rows + &marks(&rows)
+}
+
+/// What held the volume back.
+fn causes(table: &CauseTable) -> String {
+    let mut out = "\n| why | cause | tried | result |\n|---|---|---|---|\n".to_string();
+    for line in cause_words::lines(table) {
+        out += &line_of(&[line.mark.into(), line.cause.into(), line.tried, line.result]);
+    }
+    out
 }
 
 /// The meaning of the marks that a table has.

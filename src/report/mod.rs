@@ -1,5 +1,6 @@
 //! Results as text, JSON and pages. Nothing here computes a result.
 
+pub mod cause_words;
 pub mod check_text;
 pub mod compared_text;
 pub mod course_text;

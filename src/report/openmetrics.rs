@@ -181,7 +181,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
         });
         family.samples.extend(each);
     };
-    for step in &record.steps {
+    for step in record.tests() {
         errors.samples.push((with(&label("step", &step.name)), step.errors.count as f64));
         if let Some(s) = &step.total {
             total.samples.push((with(&label("step", &step.name)), s.iops));

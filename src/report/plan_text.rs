@@ -3,8 +3,8 @@
 use super::layout::{label, table, wrap};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::foreign_lines::{in_lines, in_one_line};
-use crate::judge::{self, PromisedRates, figure, follow_up};
-use crate::plan::{Plan, Start, Step};
+use crate::judge::{self, PromisedRates, causes, figure, follow_up};
+use crate::plan::{CausesWanted, Plan, Start, Step};
 use crate::record::promise_direction;
 use crate::record::{Headroom, JudgedPromise, Metric};
 use crate::stats::rate::MINUTE;
@@ -121,7 +121,17 @@ pub fn follow_up(plan: &Plan, judged_promise: &JudgedPromise) -> String {
          --budget bounds it)",
         time.clock()
     );
-    wrap("follow-up ", &text)
+    let (time, written) = causes::at_most(plan);
+    let writes = if written.0 == 0 { String::new() } else { format!(", {written} written at 100 MiB/s") };
+    let when = match plan.follow_up.as_ref().map(|f| f.causes) {
+        Some(CausesWanted::Always) => "then",
+        _ => "after a FAIL",
+    };
+    let why = format!(
+        "{when} at most {}{writes} to find the cause by experiments (--budget bounds it)",
+        time.clock()
+    );
+    wrap("follow-up ", &text) + &wrap("why       ", &why)
 }
 
 /// The promise that the steps will be held against, for each block size and direction among them.

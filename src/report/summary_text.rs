@@ -4,15 +4,16 @@
 
 use std::collections::BTreeSet;
 
+use super::cause_words;
 use super::compared_text;
 use super::fit_text;
 use super::fleet_text;
-use super::headline::{self, Headline, gravest};
+use super::headline::{self, Headline};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
 use crate::doubt::{Doubt, Severity};
-use crate::judge;
+use crate::judge::{self, gravest};
 use crate::output::screen;
 use crate::record::{
     Claim, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict, form,
@@ -58,6 +59,9 @@ pub fn summary(record: &Record) -> String {
         out += "\n";
         out += &table;
         out += &fleet_text::text(record, verdict.as_ref());
+        let causes = cause_words::of_record(record);
+        exempt += causes.lines().count();
+        out += &causes;
         let answers = fit_text::answers(record, verdict.as_ref());
         let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
         exempt += answers.lines().count() + compared.lines().count();
@@ -148,8 +152,7 @@ fn spread(row: &TableRow<'_>) -> String {
 /// One line for each step and direction; columns go where the screen has no room for them, the least important first.
 fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let all: Vec<(TableRow<'_>, bool, &StepRecord)> = record
-        .steps
-        .iter()
+        .tests()
         .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s)))
         .collect();
     let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());

@@ -4,6 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::cause_words;
 use super::layout::wrap;
 use super::text::load;
 use super::verdict_text::{bounds, delivered};
@@ -45,6 +46,9 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     out += &wrap("Tool      ", &format!("volproof {}", record.volproof_version));
     for claim in failed {
         out += &of_claim(record, claim);
+    }
+    if let Some(table) = &record.causes {
+        out += &format!("\nTried with {}\n\n{}", table.step, cause_words::text(table));
     }
     out
 }

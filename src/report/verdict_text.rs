@@ -1,7 +1,7 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
 use super::layout::{wrap, wrap_command};
-use super::{compared_text, headline};
+use super::{cause_words, compared_text, headline};
 use crate::judge::{self, figure, figures};
 use crate::record::{Claim, Delivered, Diagnosis, Finding, Outcome, Record, Verdict};
 use crate::unit::significant;
@@ -13,7 +13,8 @@ const COLUMN: usize = 14;
 pub fn of_record(record: &Record) -> String {
     let (found, judged) = judge::judged(record);
     let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
-    findings(&found) + &compared + &judged.map(|v| verdict(&v)).unwrap_or_default()
+    let verdict = judged.map(|v| verdict(&v)).unwrap_or_default();
+    findings(&found) + &compared + &verdict + &cause_words::of_record(record)
 }
 
 /// The verdict with all its claims.

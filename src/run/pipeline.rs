@@ -290,6 +290,7 @@ impl CheckedRun {
             verdict: None,
             outcome: None,
             findings: None,
+            causes: None,
             lookup: Default::default(),
             plan,
         };

@@ -20,9 +20,6 @@ use crate::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use crate::ui::Ui;
 use crate::unit::{Nanos, grouped};
 
-/// Length of each run that measures the effect of a knob.
-const COMPARED_RUN: Nanos = Nanos::seconds(2);
-
 /// Names of those targets that are block devices themselves.
 fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec<String> {
     let name = |facts: &Facts| match facts {
@@ -120,7 +117,7 @@ pub fn effects(tuned: &mut Tuned, run: &ComparedRun<'_>, ui: &mut Ui) -> Result<
     let ComparedRun { plan, step, engine, ready, timer, interrupts } = *run;
     let go_on = || interrupts.load(Ordering::Relaxed) == 0;
     let short = Step {
-        runtime: Nanos(COMPARED_RUN.0.min(step.runtime.0.max(1))),
+        runtime: Nanos(ab::COMPARED_RUN.0.min(step.runtime.0.max(1))),
         ramp: Nanos::millis(200),
         ..step.clone()
     };

@@ -12,6 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::compare::{Comparison, NOISE};
+use crate::unit::Nanos;
+
+/// Length of each run that measures the effect of a knob.
+pub const COMPARED_RUN: Nanos = Nanos::seconds(2);
 
 /// With the setting, or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -100,6 +100,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         compared: None,
         outcome: None,
         findings: None,
+        causes: None,
         lookup: Default::default(),
     }
 }

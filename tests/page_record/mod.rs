@@ -271,6 +271,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         verdict: None,
         outcome: None,
         findings: None,
+        causes: None,
         rank: None,
         fleet: None,
         lookup: Default::default(),

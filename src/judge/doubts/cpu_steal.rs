@@ -10,7 +10,7 @@ use super::DoubtCase;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 
 /// A share of CPU time that the host took, from which on it matters.
-pub(super) const STOLEN: f64 = 0.01;
+pub(in crate::judge) const STOLEN: f64 = 0.01;
 /// From this share on the figures are those of the host.
 const MUCH: f64 = 0.05;
 

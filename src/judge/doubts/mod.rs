@@ -23,9 +23,9 @@ mod littles_law;
 mod log_incomplete;
 mod merges;
 mod network_filesystem;
-mod other_traffic;
+pub(in crate::judge) mod other_traffic;
 mod overload;
-mod own_cgroup_limit;
+pub(in crate::judge) mod own_cgroup_limit;
 mod paused_before;
 mod ran_together;
 mod reads_from_memory;
@@ -48,6 +48,7 @@ use crate::record::{
 };
 use crate::unit::Nanos;
 
+pub(in crate::judge) use cpu_steal::STOLEN;
 pub use ran_together::of_report as of_runs_together;
 pub use small_range::SMALL_RANGE;
 
@@ -208,7 +209,8 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
 }
 
 fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doubt> {
-    if record.plan.is_precondition(&step.name) {
+    // An experiment is held against no promise: what its figures lack, its row says.
+    if record.plan.is_precondition(&step.name) || record.is_experiment(step) {
         return Vec::new();
     }
     // Only steps that volproof measured share counters with others.

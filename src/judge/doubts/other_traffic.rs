@@ -49,12 +49,9 @@ fn has_counters(plan: &Step, step: &StepRecord) -> bool {
 /// Bytes that the disk moved beyond those of a direct load: their share of ours, and the counts in words.
 pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
     case.plan.filter(|plan| plan.direct && has_counters(plan, case.step))?;
-    let s = &case.figures;
-    let seconds = case.step.window_ns.as_seconds();
-    let (device, ours) = (s.device?.bytes?, s.bytes_per_second? * seconds);
+    let (device, ours) = bytes(&case.figures, case.step)?;
     let share = device / ours - 1.0;
-    let allowed = VOIDS + EDGES.as_seconds() / seconds;
-    (share > allowed && device - ours > FEW_BYTES as f64).then(|| {
+    (share > most_beside_ours(case.step) && device - ours > FEW_BYTES as f64).then(|| {
         let (device, ours) = (Bytes(device as u64), Bytes(ours as u64));
         let words = format!(
             "the disk moved {device} during this step, and only {ours} were ours: {} % more",
@@ -62,6 +59,16 @@ pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<(f64, String)> {
         );
         (share, words)
     })
+}
+
+/// Bytes that the disk moved in the window of a step, and those of the load.
+pub(in crate::judge) fn bytes(figures: &StepFigures, step: &StepRecord) -> Option<(f64, f64)> {
+    Some((figures.device?.bytes?, figures.bytes_per_second? * step.window_ns.as_seconds()))
+}
+
+/// The share of ours that the bytes of others have to exceed to be seen.
+pub(in crate::judge) fn most_beside_ours(step: &StepRecord) -> f64 {
+    VOIDS + EDGES.as_seconds() / step.window_ns.as_seconds()
 }
 
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.

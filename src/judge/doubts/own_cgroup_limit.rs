@@ -9,31 +9,49 @@
 use super::DoubtCase;
 use crate::device::Block;
 use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::record::{DirectionSummary, StepTarget};
+use crate::record::{DirectionSummary, StepRecord, StepTarget, TargetRecord};
 use crate::unit::significant;
 
 /// A figure that differs from a limit by at most this share is held by it: the kernel's throttle works in slices of 100 ms.
 const HELD_BY: f64 = 0.05;
 
+/// A limit of our own cgroup that a step is at.
+pub(in crate::judge) struct LimitReached {
+    /// The file.
+    pub file: String,
+    /// The word in it, as `rbps=1048576`.
+    pub word: String,
+    /// The figure that was measured.
+    pub reached: String,
+}
+
 /// The rate of the step is at a limit of our own cgroup.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
-    for target in &case.step.targets {
-        let Some(device) = disk(case, target) else { continue };
+    let LimitReached { file, word, reached } = limit_reached(&case.targets, case.step)?;
+    Some(Doubt::new(
+        Severity::Blocker,
+        DoubtCode::OwnCgroupLimit,
+        format!("this process's own cgroup limits the disk: {file} says {word}, and {reached} were measured"),
+        "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
+    ))
+}
+
+/// The first limit of our own cgroup that the rate of a step on these targets is at.
+pub(in crate::judge) fn limit_reached(targets: &[&TargetRecord], step: &StepRecord) -> Option<LimitReached> {
+    for target in &step.targets {
+        let Some(device) = disk(targets, target) else { continue };
         // The limit is one of the disk, whose targets share it.
-        let shares = |t: &&StepTarget| disk(case, t).is_some_and(|d| d.disk.name == device.disk.name);
-        let on_disk: Vec<&StepTarget> = case.step.targets.iter().filter(shares).collect();
+        let shares = |t: &&StepTarget| disk(targets, t).is_some_and(|d| d.disk.name == device.disk.name);
+        let on_disk: Vec<&StepTarget> = step.targets.iter().filter(shares).collect();
         for set in &device.cgroup_limits {
             for word in set.limit.split_ascii_whitespace() {
-                let Some(reached) = reached(word, &on_disk) else { continue };
-                let file = set.file.display();
-                return Some(Doubt::new(
-                    Severity::Blocker,
-                    DoubtCode::OwnCgroupLimit,
-                    format!(
-                        "this process's own cgroup limits the disk: {file} says {word}, and {reached} were measured"
-                    ),
-                    "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
-                ));
+                if let Some(reached) = reached(word, &on_disk) {
+                    return Some(LimitReached {
+                        file: set.file.display().to_string(),
+                        word: word.into(),
+                        reached,
+                    });
+                }
             }
         }
     }
@@ -41,8 +59,8 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
 }
 
 /// The disk of a target: a step may drive some of the targets only.
-fn disk<'a>(case: &DoubtCase<'a>, of: &StepTarget) -> Option<&'a Block> {
-    case.targets.iter().find(|t| t.path == of.path)?.facts.device()
+fn disk<'a>(targets: &[&'a TargetRecord], of: &StepTarget) -> Option<&'a Block> {
+    targets.iter().find(|t| t.path == of.path)?.facts.device()
 }
 
 /// The measured figure that is at the limit of one word, as `rbps=1048576`.

@@ -65,7 +65,7 @@ pub fn diagnosis(record: &Record, step: &StepRecord) -> Diagnosis {
 
 /// The descriptions of each step of a Record.
 pub fn of_record(record: &Record) -> Vec<Diagnosis> {
-    record.steps.iter().map(|step| diagnosis(record, step)).collect()
+    record.tests().map(|step| diagnosis(record, step)).collect()
 }
 
 #[cfg(test)]

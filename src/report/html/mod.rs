@@ -7,6 +7,7 @@
 //! `verdict` and `judge`.
 
 mod bins;
+mod cause_section;
 mod charts;
 mod course_charts;
 mod course_section;
@@ -32,6 +33,7 @@ use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::report::fit_text::{FiguresTable, figures_tables};
 use crate::report::headline;
+use cause_section::CauseSection;
 use course_section::CourseSection;
 use fleet_section::{FleetTable, MACHINE_HEADS};
 use grids::Grid;
@@ -63,6 +65,12 @@ struct ReportPage<'a> {
     comparison: String,
     /// The answer of a course.
     course: Option<CourseSection>,
+    /// What held the volume back.
+    causes: Option<CauseSection>,
+    /// Of the experiments on it.
+    experiments: Vec<PageRow>,
+    /// Steps that are no experiments.
+    tests: usize,
     descriptions: Vec<FindingCard>,
     /// Figures of applications, beside their needs or in place of them.
     figures: Vec<FiguresTable>,
@@ -133,10 +141,15 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     // The points of a course are drawn together.
     let most = if record.answer.is_some() { 0 } else { MOST_SECTIONS };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
-    for i in 0..record.steps.len() {
+    let mut experiments = Vec::new();
+    for (i, step) in record.steps.iter().enumerate() {
         let (mut section, of_step) = step_section::step(record, i);
+        if record.is_experiment(step) {
+            experiments.append(&mut section.rows);
+            continue;
+        }
         rows.append(&mut section.rows);
-        if i < most {
+        if steps.len() < most {
             steps.push(section);
             charts.push(of_step);
         }
@@ -152,6 +165,9 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         course: course_section::of(record),
+        causes: cause_section::of(record),
+        experiments,
+        tests: record.tests().count(),
         descriptions: verdict_section::descriptions(&found, record.answer.is_some()),
         figures: figures_tables(record),
         heads: LATENCY_HEADS,

@@ -87,7 +87,7 @@ pub struct FindingCard {
     pub code: String,
 }
 
-fn looks(outcome: Outcome) -> (&'static str, &'static str) {
+pub(super) fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Pass => ("good", "M5.5 12.5l4.2 4.2L18.5 7.5"),
         Outcome::Fail => ("bad", "M7 7l10 10M17 7L7 17"),

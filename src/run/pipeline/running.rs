@@ -10,7 +10,7 @@ use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::engine::{self, EngineChoice, Timer};
-use crate::judge::{self, doubts};
+use crate::judge::{self, causes, doubts};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
@@ -99,6 +99,10 @@ impl Running<'_> {
                 None => self.next_of_course()?,
             };
             let Some(stage) = stage else { break };
+            if self.is_comparison(&stage) {
+                self.compare_settings(stage.start);
+                continue;
+            }
             if self.wait_until_due(&stage)? {
                 return Ok(State::Interrupted);
             }
@@ -220,6 +224,35 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// The stage stands for the experiment on the kernel's settings.
+    fn is_comparison(&self, stage: &Range<usize>) -> bool {
+        let step = &self.record.plan.steps[stage.start];
+        step.follows.as_ref().is_some_and(|f| causes::compares_settings(&f.purpose))
+    }
+
+    /// Measures what each setting that was written does to the load of a step, as an experiment on the cause. The step stays in the plan
+    /// where that fails.
+    fn compare_settings(&mut self, place: usize) {
+        let step = self.record.plan.steps[place].clone();
+        let Some(tuned) = &mut self.tuned else { return };
+        let run = ComparedRun {
+            plan: &self.record.plan,
+            step: &step,
+            engine: self.choices[place].engine,
+            ready: &self.ready,
+            timer: self.timer,
+            interrupts: self.interrupts,
+        };
+        match (tuning::effects(tuned, &run, self.front.ui()), &mut self.record.tuning) {
+            (Ok(effects), Some(tuning)) => {
+                tuning.effects = effects;
+                self.record.plan.steps.truncate(place);
+            }
+            (Ok(_), None) => {}
+            (Err(failure), _) => self.say_left_out(&step.name, &failure),
+        }
+    }
+
     /// Waits for the moment at which a rank of a fleet sets up a stage; whether the user ended it meanwhile.
     fn wait_until_due(&mut self, stage: &Range<usize>) -> Result<bool, Failure> {
         // Preconditioning is done by each machine in its own time.
@@ -284,17 +317,24 @@ impl Running<'_> {
 
     /// An added step that cannot be set up (memory, limits of the kernel) is left out: what the plan asked for is measured already.
     fn leave_out(&mut self, range: &Range<usize>, failure: &Failure) -> Option<State> {
-        let step = &self.record.plan.steps[range.start];
+        let step = self.record.plan.steps[range.start].clone();
+        self.say_left_out(&step.name, failure);
+        // Experiments do not need each other. A promise whose confirming step is not possible stays open.
+        if step.follows.is_some_and(|follows| follows.purpose.tests_promise()) {
+            self.record.plan.follow_up = None;
+        }
+        None
+    }
+
+    fn say_left_out(&mut self, step: &str, failure: &Failure) {
         let doubt = Doubt::new(
             Severity::Note,
             DoubtCode::FollowUpLeftOut,
-            format!("step {} could not be run: {}", step.name, failure.message),
+            format!("step {step} could not be run: {}", failure.message),
             "run it again where memory and limits allow it; the steps before it stand",
         );
         self.front.ui().say(&doubt.message);
         self.record.doubts.push(doubt);
-        self.record.plan.follow_up = None;
-        None
     }
 
     /// Measures a stage into the Record, after the schedule was paused for so long; says why the run cannot go on after it.

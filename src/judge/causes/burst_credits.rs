@@ -1,0 +1,39 @@
+//! Burst credits used up: a rest brings some of them back.
+
+use super::{CauseCase, Experiment, TRIAL, found, mean_of};
+use crate::plan::Step;
+use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, bins};
+use crate::sample::PER_SECOND;
+use crate::unit::Nanos;
+
+pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::BurstCredits, obstacle, next, row };
+
+/// A volume earns its baseline in credits meanwhile: those of 30 s last at three times the baseline for 15 s.
+const REST: Nanos = Nanos::seconds(30);
+/// The seconds of the load whose rate is looked at. Limiters without credits pass what they saved within the first second.
+const FIRST: std::ops::Range<usize> = 1..4;
+/// No burst that is sold is less than this above its baseline.
+const HIGHER: f64 = 1.10;
+const RESTED: &str = "rest";
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    case.is_of_latency().then_some(NotTried::OneAtATime)
+}
+
+fn next(case: &CauseCase<'_>) -> Option<Step> {
+    if case.was_begun(Cause::BurstCredits, RESTED) {
+        return None;
+    }
+    let load = Step { delay: REST, ramp: Nanos(0), runtime: TRIAL, ..case.short_load() };
+    Some(case.step(Cause::BurstCredits, RESTED, load))
+}
+
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    let counts = bins(case.done(Cause::BurstCredits, RESTED)?, false);
+    let second = PER_SECOND as usize;
+    let first = counts.get(FIRST.start * second..FIRST.end * second)?;
+    let (base, first_per_second) = (case.base_trial(), mean_of(first));
+    let is_shown = first_per_second > HIGHER * base.ios_per_second;
+    let trials = vec![base, case.trial(Cause::BurstCredits, RESTED)?];
+    Some(found(Cause::BurstCredits, is_shown, trials, Some(CauseEvidence::AfterRest { first_per_second })))
+}

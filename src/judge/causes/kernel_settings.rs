@@ -1,0 +1,84 @@
+//! Settings of the kernel for the disk: the rate with and without each, in alternating pairs.
+//!
+//! The step of this experiment is no measurement: in its place the run compares the settings that it set, and puts all of them back as they
+//! were wanted.
+
+use super::{CauseCase, Experiment, found};
+use crate::device::Facts;
+use crate::plan::Step;
+use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, Record, SettingEffect, TargetRecord};
+use crate::stats::compare::{ComparisonOutcome, FEWEST_PAIRS};
+use crate::tune::ab::COMPARED_RUN;
+use crate::tune::{Applied, Attempt};
+use crate::unit::Nanos;
+
+pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::KernelSettings, obstacle, next, row };
+
+/// The one case of the experiment.
+const PAIRS: &str = "pairs";
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    let is_device = |t: &&TargetRecord| matches!(t.facts, Facts::Block(_));
+    if case.is_simulated() {
+        return Some(NotTried::Simulated);
+    }
+    if !case.record.targets_of(case.base).iter().all(is_device) {
+        return Some(NotTried::AFile);
+    }
+    if !case.record.environment.root {
+        return Some(NotTried::NeedsRoot);
+    }
+    let Some(tuning) = &case.record.tuning else { return Some(NotTried::LeftAlone) };
+    if !tuning.untouched.is_empty() {
+        return Some(NotTried::LeftAlone);
+    }
+    tuning.applied.iter().all(|a| !was_written(a)).then_some(NotTried::AsRecommended)
+}
+
+fn was_written(applied: &Applied) -> bool {
+    applied.attempt == Attempt::Written
+}
+
+/// One step stands for all pairs of all settings.
+fn next(case: &CauseCase<'_>) -> Option<Step> {
+    let tuning = case.record.tuning.as_ref().filter(|t| t.effects.is_empty())?;
+    if case.was_begun(Cause::KernelSettings, PAIRS) {
+        return None;
+    }
+    let settings = tuning.applied.iter().filter(|a| was_written(a)).count();
+    let runtime = time_of_pairs(settings);
+    let load = Step { runtime, ..case.short_load() };
+    Some(case.step(Cause::KernelSettings, PAIRS, load))
+}
+
+/// The time of the pairs of so many settings.
+fn time_of_pairs(settings: usize) -> Nanos {
+    Nanos((2 * FEWEST_PAIRS * settings) as u64 * COMPARED_RUN.0)
+}
+
+/// The time that a run took to compare its settings as an experiment, whose step is in no plan.
+pub(super) fn time_taken(record: &Record) -> Nanos {
+    time_of_pairs(record.tuning.as_ref().map_or(0, |tuning| tuning.effects.len()))
+}
+
+/// A recommended setting that makes the volume slower held it back. One that makes it faster did not: the run had it.
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    let compared = &case.record.tuning.as_ref()?.effects;
+    let effects: Vec<SettingEffect> = compared
+        .iter()
+        .filter_map(|effect| {
+            let comparison = effect.comparison?;
+            let setting = effect.knob.clone();
+            Some(SettingEffect {
+                setting,
+                low_ratio: comparison.low_ratio,
+                high_ratio: comparison.high_ratio,
+            })
+        })
+        .collect();
+    if effects.is_empty() {
+        return None;
+    }
+    let slows = compared.iter().filter_map(|e| e.comparison).any(|c| c.outcome == ComparisonOutcome::Slower);
+    Some(found(Cause::KernelSettings, slows, Vec::new(), Some(CauseEvidence::Settings { effects })))
+}

@@ -1,0 +1,322 @@
+//! What held a volume back: experiments that each change one thing against the step that decides a promise.
+//!
+//! One file a cause: when its experiment cannot be done (`obstacle`), its next missing step (`next`), and how the result reads (`row`). All of
+//! them are pure functions of the finished steps. An experiment drives the targets of the step that it follows, with the same pattern: where
+//! that step only reads, so does the experiment. `shown` is what an experiment shows, `proven` what an exact counter says.
+
+mod burst_credits;
+mod cap;
+mod cold_blocks;
+mod kernel_settings;
+mod other_users;
+mod own_limits;
+mod slow_volume;
+mod sold_as;
+mod this_machine;
+mod too_little_load;
+mod volume_or_instance;
+
+use std::path::PathBuf;
+
+use super::facts::interval_of;
+use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
+use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Follows, Plan, Purpose, Step};
+use crate::record::{
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
+    NotTried, Outcome, Record, StepRecord, StepTarget, Verdict, bins,
+};
+use crate::sample::{Direction, PER_SECOND};
+use crate::unit::{Bytes, Nanos, total};
+
+/// Measured time of most trials: the shortest that has an interval.
+const TRIAL: Nanos = Nanos::seconds(10);
+/// A trial of a few seconds needs no longer ramp.
+const LONGEST_RAMP: Nanos = Nanos::seconds(2);
+
+/// An experiment on a cause.
+struct Experiment {
+    cause: Cause,
+    /// Why it cannot be done here.
+    obstacle: fn(&CauseCase<'_>) -> Option<NotTried>,
+    /// Its next missing step.
+    next: fn(&CauseCase<'_>) -> Option<Step>,
+    /// What it shows; none while its steps are missing.
+    row: fn(&CauseCase<'_>) -> Option<CauseRow>,
+}
+
+/// In the order of the table. The provider's counters have their place behind `VolumeOrInstance`.
+const EXPERIMENTS: [Experiment; 10] = [
+    too_little_load::EXPERIMENT,
+    this_machine::EXPERIMENT,
+    other_users::EXPERIMENT,
+    own_limits::EXPERIMENT,
+    kernel_settings::EXPERIMENT,
+    cap::EXPERIMENT,
+    volume_or_instance::EXPERIMENT,
+    burst_credits::EXPERIMENT,
+    cold_blocks::EXPERIMENT,
+    slow_volume::EXPERIMENT,
+];
+
+/// No step is needed.
+fn no_step(_: &CauseCase<'_>) -> Option<Step> {
+    None
+}
+
+/// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
+pub fn next(record: &Record) -> Option<Step> {
+    let case = CauseCase::of(record, record.verdict.as_ref()?)?;
+    let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
+    let steps = open.filter_map(|e| (e.next)(&case));
+    steps.filter(|step| case.has_time_for(step)).min_by_key(time_of)
+}
+
+/// The table of a Record: none where its run looked for no cause.
+pub fn table(record: &Record, verdict: &Verdict) -> Option<CauseTable> {
+    let case = CauseCase::of(record, verdict)?;
+    Some(CauseTable {
+        step: case.first.name.clone(),
+        metric: case.claim.metric,
+        budget_ns: case.budget(),
+        rows: EXPERIMENTS.iter().map(|experiment| case.row_of(experiment)).collect(),
+    })
+}
+
+/// What the experiments may take at most: time, and bytes written at the rate of forecasts.
+pub fn at_most(plan: &Plan) -> (Nanos, Bytes) {
+    let Some(follow_up) = &plan.follow_up else { return (Nanos(0), Bytes(0)) };
+    let budget = follow_up.budget.unwrap_or(CAUSE_BUDGET);
+    let writing = plan.steps.iter().filter(|s| s.rw.changes_data() && !plan.is_precondition(&s.name));
+    let rate = writing.map(Step::forecast_rate).fold(0.0, f64::max);
+    (budget, Bytes((rate * budget.as_seconds()) as u64))
+}
+
+/// The step of this purpose is no measurement: the run compares the kernel's settings in its place.
+pub fn compares_settings(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Cause { cause, .. } if *cause == Cause::KernelSettings.code())
+}
+
+/// The time that a step takes, its rest and its ramp included.
+fn time_of(step: &Step) -> Nanos {
+    Nanos(total([step.delay.0, step.ramp.0, step.runtime.0]))
+}
+
+/// An experiment's step of the plan, and its result where it has one.
+struct Tried<'a> {
+    cause: &'a str,
+    case: &'a str,
+    plan: &'a Step,
+    done: Option<&'a StepRecord>,
+}
+
+/// A promise whose cause is looked for.
+struct CauseCase<'a> {
+    record: &'a Record,
+    judged_promise: &'a JudgedPromise,
+    follow_up: &'a FollowUp,
+    claim: &'a Claim,
+    /// The step of the plan that tests the promise.
+    first: &'a Step,
+    /// The step that decides, whose load the experiments vary.
+    base: &'a StepRecord,
+    /// Its load.
+    load: &'a Step,
+    tried: Vec<Tried<'a>>,
+}
+
+impl<'a> CauseCase<'a> {
+    fn of(record: &'a Record, verdict: &'a Verdict) -> Option<CauseCase<'a>> {
+        let alone = record.rank.is_none() && record.fleet.is_none();
+        let follow_up = record.plan.follow_up.as_ref().filter(|_| alone)?;
+        let wanted = verdict.outcome == Some(Outcome::Fail) || follow_up.causes == CausesWanted::Always;
+        let judged_promise = promise_to_judge(record).filter(|_| wanted)?;
+        let claim = gravest_promise(verdict)?;
+        let first = record.plan_step(&claim.step)?;
+        let base = base_of(record, claim)?;
+        let load = record.plan_step(&base.name)?;
+        let tried = record.plan.steps.iter().filter_map(|plan| tried(record, first, plan)).collect();
+        Some(CauseCase { record, judged_promise, follow_up, claim, first, base, load, tried })
+    }
+
+    fn budget(&self) -> Nanos {
+        self.follow_up.budget.unwrap_or(CAUSE_BUDGET)
+    }
+
+    /// The budget has time for a step: a budget of the user's is for all added steps, ours for the experiments.
+    fn has_time_for(&self, step: &Step) -> bool {
+        let added = |s: &&Step| match &s.follows {
+            Some(follows) => self.follow_up.budget.is_some() || !follows.purpose.tests_promise(),
+            None => false,
+        };
+        let taken = total(self.record.plan.steps.iter().filter(added).map(|s| time_of(s).0));
+        taken.saturating_add(kernel_settings::time_taken(self.record).0).saturating_add(time_of(step).0)
+            <= self.budget().0
+    }
+
+    fn row_of(&self, experiment: &Experiment) -> CauseRow {
+        if let Some(row) = (experiment.row)(self) {
+            return row;
+        }
+        let why = (experiment.obstacle)(self).unwrap_or_else(|| self.why_open(experiment));
+        CauseRow { not_tried: Some(why), ..row(experiment.cause, CauseFinding::NotTried) }
+    }
+
+    /// Why steps of an experiment that can be done are missing.
+    fn why_open(&self, experiment: &Experiment) -> NotTried {
+        let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && t.done.is_none();
+        match (experiment.next)(self) {
+            Some(step) if !self.has_time_for(&step) => NotTried::Budget,
+            None if self.tried.iter().any(failed) => NotTried::CouldNotRun,
+            _ => NotTried::Ended,
+        }
+    }
+
+    /// The step of a case of an experiment was planned, whatever became of it.
+    fn was_begun(&self, cause: Cause, case: &str) -> bool {
+        self.tried.iter().any(|t| t.cause == cause.code() && t.case == case)
+    }
+
+    /// The result of a case of an experiment.
+    fn done(&self, cause: Cause, case: &str) -> Option<&'a StepRecord> {
+        self.tried.iter().find(|t| t.cause == cause.code() && t.case == case)?.done
+    }
+
+    /// The same as a trial.
+    fn trial(&self, cause: Cause, case: &str) -> Option<CauseTrial> {
+        let tried = self.tried.iter().find(|t| t.cause == cause.code() && t.case == case)?;
+        Some(trial_of(self.record, tried.plan, tried.done?))
+    }
+
+    /// The load that decides the promise.
+    fn base_trial(&self) -> CauseTrial {
+        trial_of(self.record, self.load, self.base)
+    }
+
+    /// A step of an experiment: a load like the one that decides, with its name and its place in the run.
+    fn step(&self, cause: Cause, case: &str, load: Step) -> Step {
+        let default = Step::default();
+        let plain = Step {
+            ramp: load.ramp.min(LONGEST_RAMP),
+            io_size: None,
+            time_based: false,
+            end_fsync: false,
+            start: default.start,
+            trace: false,
+            ..load
+        };
+        let purpose = Purpose::Cause { cause: cause.code().into(), case: case.into() };
+        follow_up::added(self.record, self.first, plain, purpose, &format!("{}-{case}", cause.code()))
+    }
+
+    /// The load that decides, for the time of a trial.
+    fn short_load(&self) -> Step {
+        Step { runtime: TRIAL, delay: Nanos(0), ..self.load.clone() }
+    }
+
+    /// How many targets the deciding step drives.
+    fn targets(&self) -> usize {
+        self.record.plan.targets_of(self.load).len().max(1)
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.load.simulate.is_some()
+    }
+
+    /// The promise is the latency of one request at a time.
+    fn is_of_latency(&self) -> bool {
+        self.claim.metric == Metric::Latency
+    }
+}
+
+/// The step that decides a claim: of a latency the last one that the run offered, else the planned one.
+fn base_of<'a>(record: &'a Record, claim: &Claim) -> Option<&'a StepRecord> {
+    let offered = |s: &&StepRecord| {
+        let follows = record.plan_step(&s.name).and_then(|plan| plan.follows.as_ref());
+        follows.is_some_and(|f| f.step == claim.step && f.purpose == Purpose::Offered)
+    };
+    if claim.metric == Metric::Latency
+        && let Some(step) = record.steps.iter().rev().find(offered)
+    {
+        return Some(step);
+    }
+    let name = claim.deciding_step().map_or(claim.step.as_str(), |step| step.step.as_str());
+    record.steps.iter().find(|s| s.name == name)
+}
+
+fn tried<'a>(record: &'a Record, first: &Step, plan: &'a Step) -> Option<Tried<'a>> {
+    let Some(Follows { step, purpose: Purpose::Cause { cause, case } }) = &plan.follows else { return None };
+    let done = record.steps.iter().find(|s| s.name == plan.name);
+    (*step == first.name).then_some(Tried { cause, case, plan, done })
+}
+
+/// A row without evidence.
+fn row(cause: Cause, finding: CauseFinding) -> CauseRow {
+    CauseRow { cause, finding, not_tried: None, trials: Vec::new(), evidence: None }
+}
+
+/// A row of an experiment that shows its cause, or excludes it.
+fn found(cause: Cause, is_shown: bool, trials: Vec<CauseTrial>, evidence: Option<CauseEvidence>) -> CauseRow {
+    let finding = if is_shown { CauseFinding::Shown } else { CauseFinding::Excluded };
+    CauseRow { trials, evidence, ..row(cause, finding) }
+}
+
+/// A row of an exact counter that proves its cause, or excludes it.
+fn counted(cause: Cause, is_proven: bool, evidence: CauseEvidence) -> CauseRow {
+    let finding = if is_proven { CauseFinding::Proven } else { CauseFinding::Excluded };
+    CauseRow { evidence: Some(evidence), ..row(cause, finding) }
+}
+
+/// A measured step as a trial.
+fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
+    let (ios, bytes) = (bins(done, false), bins(done, true));
+    let named = record.plan.targets_of(plan);
+    let all = named.len() == record.targets.len();
+    let targets: Vec<PathBuf> = if all { Vec::new() } else { named.to_vec() };
+    CauseTrial {
+        step: done.name.clone(),
+        depth: done.in_flight_asked.get().unwrap_or(done.in_flight_mean).round() as u64,
+        workers: plan.workers(named.len().max(1)),
+        block_bytes: plan.bs.largest(),
+        targets,
+        offered_per_second: done.open_loop.as_ref().map(|open| open.offered_per_second),
+        rest_ns: plan.delay,
+        ios_per_second: mean_of(&ios),
+        interval: interval_of(&ios).map(|i| (i.low, i.high)),
+        bytes_per_second: mean_of(&bytes),
+        latency_ns: latency_of(done),
+    }
+}
+
+/// The rate of counts of 100 ms.
+fn mean_of(bins: &[u64]) -> f64 {
+    bins.iter().map(|n| *n as f64).sum::<f64>() * PER_SECOND as f64 / bins.len().max(1) as f64
+}
+
+/// Mean service latency of reads and writes, in nanoseconds.
+fn latency_of(step: &StepRecord) -> f64 {
+    let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
+    let (sum, ios) = data.fold((0.0, 0.0), |(sum, ios), (_, s)| {
+        (sum + s.service_latency_ns.mean * s.ios as f64, ios + s.ios as f64)
+    });
+    if ios > 0.0 { sum / ios } else { 0.0 }
+}
+
+/// A rate is above another one: by more than the same rate, and their intervals are apart.
+fn is_above(trial: &CauseTrial, other: &CauseTrial) -> bool {
+    let apart = match (trial.interval, other.interval) {
+        (Some((low, _)), Some((_, high))) => low > high,
+        _ => true,
+    };
+    apart && trial.ios_per_second > (1.0 + SAME_RATE) * other.ios_per_second
+}
+
+/// Two figures are the same: within 3 %.
+fn is_same(a: f64, b: f64) -> bool {
+    b > 0.0 && (a / b - 1.0).abs() <= SAME_RATE
+}
+
+/// The part of a step that one target has.
+fn part_of<'a>(step: &'a StepRecord, record: &Record, named: &PathBuf) -> Option<&'a StepTarget> {
+    let target = record.targets.iter().find(|t| t.named == *named)?;
+    step.targets.iter().find(|t| t.path == target.path && t.beside.is_empty())
+}

@@ -1,0 +1,28 @@
+//! Other users of the volume: its counters less our I/Os.
+
+use super::{CauseCase, Experiment, counted, no_step};
+use crate::judge::doubts::other_traffic;
+use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, StepFigures};
+use crate::unit::Bytes;
+
+pub(super) const EXPERIMENT: Experiment =
+    Experiment { cause: Cause::OtherUsers, obstacle, next: no_step, row };
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    bytes(case).is_none().then_some(NotTried::NoCounters)
+}
+
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    let (disk, own) = bytes(case)?;
+    let is_proven = disk / own - 1.0 > other_traffic::most_beside_ours(case.base);
+    let evidence = CauseEvidence::Disk { disk_bytes: Bytes(disk as u64), own_bytes: Bytes(own as u64) };
+    Some(counted(Cause::OtherUsers, is_proven, evidence))
+}
+
+/// Bytes that the disks moved in the window of the deciding step, and ours. A stacked device has several disks, whose counters may tell an
+/// I/O more than once.
+fn bytes(case: &CauseCase<'_>) -> Option<(f64, f64)> {
+    let one_each = case.record.evidence(case.base).disks.len() <= case.base.targets.len();
+    let figures = StepFigures::of(case.record, case.base);
+    other_traffic::bytes(&figures, case.base).filter(|(_, own)| one_each && case.load.direct && *own > 0.0)
+}

@@ -1,0 +1,31 @@
+//! Limits of this process: its cgroup, its share of CPU time, CPU time that the host took.
+
+use super::{CauseCase, Experiment, counted, no_step};
+use crate::judge::doubts::STOLEN;
+use crate::judge::doubts::own_cgroup_limit::limit_reached;
+use crate::record::{Cause, CauseEvidence, CauseRow, NotTried};
+
+pub(super) const EXPERIMENT: Experiment =
+    Experiment { cause: Cause::OwnLimits, obstacle, next: no_step, row };
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    // A simulated device has a time of its own.
+    if case.is_simulated() {
+        return Some(NotTried::Simulated);
+    }
+    case.record.evidence(case.base).at_ns.is_empty().then_some(NotTried::NoCounters)
+}
+
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    if obstacle(case).is_some() {
+        return None;
+    }
+    let evidence = case.record.evidence(case.base);
+    let targets = case.record.targets_of(case.base);
+    let cgroup = limit_reached(&targets, case.base).map(|limit| format!("{} {}", limit.file, limit.word));
+    let throttled_periods = evidence.cgroup_throttled_periods.unwrap_or_default();
+    let steal_share = evidence.steal_share();
+    let is_proven = cgroup.is_some() || throttled_periods > 0 || steal_share > STOLEN;
+    let limits = CauseEvidence::Limits { cgroup, throttled_periods, steal_share };
+    Some(counted(Cause::OwnLimits, is_proven, limits))
+}

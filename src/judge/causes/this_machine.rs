@@ -1,0 +1,58 @@
+//! This machine: its CPUs send and reap no more I/Os.
+
+use super::{CauseCase, Experiment, found, is_above};
+use crate::plan::Step;
+use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
+
+pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::ThisMachine, obstacle, next, row };
+
+/// A rate below the headroom by less than this factor may be the machine's: block layer and driver take CPU time that the headroom leaves
+/// out.
+const LEAST_HEADROOM: f64 = 1.25;
+/// A load thread that is on a CPU for this share of the time cannot do more.
+const BUSY: f64 = 0.95;
+const WORKER: &str = "worker";
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    if case.load.depth_per_target() < 2 {
+        return Some(NotTried::OneAtATime);
+    }
+    if !case.load.rw.is_random() {
+        return Some(NotTried::Sequential);
+    }
+    let workers = case.load.workers(case.targets());
+    let has_cpu = case.is_simulated() || case.record.environment.cpus_online > workers;
+    (!has_cpu).then_some(NotTried::NoFreeCpu)
+}
+
+/// The same number of requests in flight by one worker more.
+fn next(case: &CauseCase<'_>) -> Option<Step> {
+    if case.was_begun(Cause::ThisMachine, WORKER) {
+        return None;
+    }
+    let numjobs = case.load.numjobs + 1;
+    let iodepth = case.load.depth_per_target().div_ceil(u64::from(numjobs)) as u32;
+    Some(case.step(Cause::ThisMachine, WORKER, Step { numjobs, iodepth, ..case.short_load() }))
+}
+
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    let trials: Vec<CauseTrial> =
+        std::iter::once(case.base_trial()).chain(case.trial(Cause::ThisMachine, WORKER)).collect();
+    let headroom = case.base.headroom.as_ref().map(|h| h.ios_per_second);
+    let polls = case.load.iopoll || case.load.sqpoll;
+    let busiest = (!polls && !case.is_simulated()).then_some(case.base.cpu.busiest_worker);
+    let near = headroom.is_some_and(|most| most < LEAST_HEADROOM * trials[0].ios_per_second);
+    let is_shown = near || busiest.is_some_and(|share| share >= BUSY) || grows_with_workers(case);
+    // Without the trial, only the headroom excludes the machine.
+    if !is_shown && trials.len() == 1 && (headroom.is_none() || busiest.is_none()) {
+        return None;
+    }
+    let evidence = CauseEvidence::Machine { headroom_per_second: headroom, busiest_worker: busiest };
+    Some(found(Cause::ThisMachine, is_shown, trials, Some(evidence)))
+}
+
+/// One worker more gives a higher rate.
+pub(super) fn grows_with_workers(case: &CauseCase<'_>) -> bool {
+    let trial = case.trial(Cause::ThisMachine, WORKER);
+    trial.is_some_and(|trial| is_above(&trial, &case.base_trial()))
+}

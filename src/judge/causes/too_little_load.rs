@@ -1,0 +1,33 @@
+//! Too little load: more requests in flight give a higher rate.
+
+use super::{CauseCase, Experiment, found, is_above, no_step, trial_of};
+use crate::record::{Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
+
+pub(super) const EXPERIMENT: Experiment =
+    Experiment { cause: Cause::TooLittleLoad, obstacle, next: no_step, row };
+
+fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+    if case.is_of_latency() {
+        return Some(NotTried::OneAtATime);
+    }
+    (case.claim.outcome == Outcome::Invalid).then_some(NotTried::NotValid)
+}
+
+/// The confirming step of the promise is the experiment. Where it misses too, the load is not what is missing.
+fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    let (first, last) = (case.claim.evidence.first()?, case.claim.deciding_step()?);
+    let trials: Vec<CauseTrial> = if first.step == last.step {
+        vec![case.base_trial()]
+    } else {
+        [first, last].into_iter().filter_map(|step| trial(case, step)).collect()
+    };
+    let is_shown = trials.len() > 1 && trials[1].depth > trials[0].depth && is_above(&trials[1], &trials[0]);
+    let is_tried = is_shown || last.saturating || case.claim.outcome == Outcome::Pass;
+    is_tried
+        .then(|| found(Cause::TooLittleLoad, is_shown && case.claim.outcome != Outcome::Fail, trials, None))
+}
+
+fn trial(case: &CauseCase<'_>, step: &ClaimStep) -> Option<CauseTrial> {
+    let done = case.record.steps.iter().find(|s| s.name == step.step)?;
+    Some(trial_of(case.record, case.record.plan_step(&step.step)?, done))
+}

@@ -1,0 +1,377 @@
+//! The table of causes in words: `why | cause | tried | result`. Made here alone, for every output.
+
+use super::layout;
+use crate::output::screen;
+use crate::record::{
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Metric, NotTried, Record, SoldAs,
+};
+use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
+
+/// Widths of the columns before the last, with the blanks behind them: together with the result they fill 80 columns.
+const WIDTHS: [usize; 3] = [8, 18, 32];
+/// Wider tables are no easier to read.
+const WIDEST: usize = 100;
+/// The volume is the one that limits from this many times the headroom on; more digits say nothing.
+const MUCH: f64 = 100.0;
+
+/// A row in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseLine {
+    /// Its mark: `no`, `YES`, `ask`, `-`.
+    pub mark: &'static str,
+    /// The cause.
+    pub cause: &'static str,
+    /// What was tried.
+    pub tried: String,
+    /// What it showed.
+    pub result: String,
+    /// The rates that were compared, each with its label.
+    pub rates: Vec<(String, f64)>,
+}
+
+/// The rows of a table, those that ask the user last.
+pub fn lines(table: &CauseTable) -> Vec<CauseLine> {
+    let asked = table.rows.iter().filter(|row| row.finding != CauseFinding::NotTried).filter_map(ask);
+    table.rows.iter().map(|row| line(table, row)).chain(asked).collect()
+}
+
+/// The table as text, in 80 columns. Causes that were not tried share a line at the end.
+pub fn text(table: &CauseTable) -> String {
+    let mut out = cells(["why", "cause", "tried", "result"]);
+    let all = lines(table);
+    for line in all.iter().filter(|line| line.mark != "-") {
+        out += &cells([&format!("  {}", line.mark), line.cause, &line.tried, &line.result]);
+    }
+    let untried: Vec<String> = all
+        .iter()
+        .filter(|line| line.mark == "-")
+        .map(|line| format!("{} ({})", line.cause, line.result))
+        .collect();
+    if !untried.is_empty() {
+        out += &layout::wrap("  -     ", &format!("not tried: {}", untried.join("; ")));
+    }
+    out
+}
+
+/// The table of a Record as text below a blank line; empty where its run looked for no cause.
+pub fn of_record(record: &Record) -> String {
+    record.causes.as_ref().map_or_else(String::new, |table| format!("\n{}", text(table)))
+}
+
+/// The cause that was found, in a sentence; empty where none was.
+pub fn sentence(table: &CauseTable) -> String {
+    let told: Vec<String> = table
+        .found()
+        .into_iter()
+        .map(|row| line(table, row))
+        .map(|line| format!("{}: {}", line.cause, line.result))
+        .collect();
+    told.join("; ")
+}
+
+/// Cells side by side, each broken to the width of its column.
+fn cells(texts: [&str; 4]) -> String {
+    let taken: usize = WIDTHS.iter().sum();
+    let last = screen::width().clamp(screen::WIDTH, WIDEST).saturating_sub(taken);
+    let broken: Vec<Vec<String>> = texts
+        .iter()
+        .enumerate()
+        .map(|(i, text)| broken(text, WIDTHS.get(i).map_or(last, |width| width - 1)))
+        .collect();
+    let height = broken.iter().map(Vec::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for n in 0..height {
+        let mut line = String::new();
+        for (i, column) in broken.iter().enumerate() {
+            let cell = column.get(n).map_or("", String::as_str);
+            line += &format!("{cell:0$}", WIDTHS.get(i).copied().unwrap_or(0));
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// A text in lines of a width.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.into()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in layout::words(text) {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            None => lines.push(word),
+        }
+    }
+    lines
+}
+
+fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
+    let mark = match row.finding {
+        CauseFinding::Excluded => "no",
+        CauseFinding::Shown | CauseFinding::Proven => "YES",
+        CauseFinding::NotTried => "-",
+    };
+    let (tried, result) = match row.not_tried {
+        Some(why) => (String::new(), not_tried(row.cause, why).to_string()),
+        None => tried_and_result(table, row),
+    };
+    let result = match row.finding {
+        CauseFinding::Proven => format!("proven: {result}"),
+        CauseFinding::Shown => format!("shown: {result}"),
+        _ => result,
+    };
+    CauseLine { mark, cause: name(row), tried, result, rates: rates(table, row) }
+}
+
+/// The name of a cause in the table.
+fn name(row: &CauseRow) -> &'static str {
+    match (row.cause, &row.evidence) {
+        (Cause::Cap, Some(CauseEvidence::Limit { counts_bytes: true, .. })) => "cap on bytes",
+        (Cause::Cap, Some(CauseEvidence::Limit { counts_bytes: false, .. })) => "cap on IOPS",
+        (Cause::TooLittleLoad, _) => "too little load",
+        (Cause::ThisMachine, _) => "this machine",
+        (Cause::OtherUsers, _) => "other traffic",
+        (Cause::OwnLimits, _) => "own limits",
+        (Cause::KernelSettings, _) => "kernel settings",
+        (Cause::Cap, _) => "a cap",
+        (Cause::VolumeOrInstance, _) => "the instance",
+        (Cause::ProviderCounters, _) => "provider",
+        (Cause::BurstCredits, _) => "burst credits",
+        (Cause::ColdBlocks, _) => "cold blocks",
+        (Cause::SlowVolume, _) => "a slow volume",
+    }
+}
+
+fn not_tried(cause: Cause, why: NotTried) -> &'static str {
+    match why {
+        NotTried::Budget => "no time left in the budget: --budget gives more",
+        NotTried::Ended => "the run ended before it",
+        NotTried::NotValid => "the measurement is not valid",
+        NotTried::CouldNotRun => "its step could not be run",
+        NotTried::NeedsRoot => "needs root",
+        NotTried::AFile => "a file: needs the block device as target",
+        NotTried::LeftAlone => "left alone, as asked for",
+        NotTried::AsRecommended => "already as recommended",
+        NotTried::OneTarget => "one target: needs two or more",
+        NotTried::NoCounters => "the target has no disk counters",
+        NotTried::Simulated => "simulated",
+        NotTried::NoFreeCpu => "no CPU is free for one worker more",
+        NotTried::Sequential => "a sequential load cannot be divided",
+        NotTried::NoOtherSize => "no other block size is possible",
+        NotTried::OneAtATime if cause == Cause::ThisMachine => "one request at a time",
+        NotTried::OneAtATime => "a latency of one request at a time",
+        NotTried::Writes => "the load writes",
+        NotTried::OwnCommand => "`volproof cold` tries it",
+    }
+}
+
+fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
+    let rates = || rates_in_order(table, &row.trials);
+    match (row.cause, &row.evidence) {
+        (_, Some(CauseEvidence::Machine { headroom_per_second, busiest_worker })) => {
+            machine(table, row, *headroom_per_second, *busiest_worker)
+        }
+        (_, Some(CauseEvidence::Disk { disk_bytes, own_bytes })) => {
+            let ours = (own_bytes.0 as f64 / disk_bytes.0.max(1) as f64).min(1.0);
+            (format!("the disk's counters: {disk_bytes}"), format!("{:.1} % ours", 100.0 * ours))
+        }
+        (_, Some(CauseEvidence::Limits { cgroup, throttled_periods, steal_share })) => {
+            limits(cgroup.as_deref(), *throttled_periods, *steal_share)
+        }
+        (_, Some(CauseEvidence::Settings { effects })) => {
+            let names: Vec<&str> = effects.iter().map(|e| e.setting.as_str()).collect();
+            let each = effects.iter().map(|e| format!("{} .. {}", change(e.low_ratio), change(e.high_ratio)));
+            (format!("{}: with and without, in pairs", names.join(", ")), each.collect::<Vec<_>>().join(", "))
+        }
+        (_, Some(CauseEvidence::Limit { counts_bytes, per_second, .. })) => {
+            let figure = if *counts_bytes {
+                throughput(*per_second)
+            } else {
+                format!("{} IOPS", significant(*per_second))
+            };
+            (blocks(&row.trials, *counts_bytes), format!("{figure} at {}", sizes(&row.trials)))
+        }
+        (Cause::Cap, None) => (blocks(&row.trials, false), "not at a limit".into()),
+        (_, Some(CauseEvidence::AfterRest { first_per_second })) => {
+            let base = row.trials.first().map_or(0.0, |t| t.ios_per_second);
+            let first = rate(table, &row.trials, *first_per_second);
+            (
+                "30 s of rest, then the load".into(),
+                format!("{} -> {first}", significant_of(table, &row.trials, base)),
+            )
+        }
+        (_, Some(CauseEvidence::OwnLatency { latency_ns, usual_ns })) => {
+            let alone = format!("{} with one in flight, usual {}", ns(*latency_ns), ns(*usual_ns));
+            if row.trials.is_empty() {
+                ("one at a time, below the limit".into(), alone)
+            } else {
+                (depths(&row.trials), format!("{}; {alone}", rates()))
+            }
+        }
+        (Cause::VolumeOrInstance, None) => alone_and_together(table, &row.trials),
+        _ => (depths(&row.trials), rates()),
+    }
+}
+
+fn ns(latency: f64) -> String {
+    Nanos(latency.round() as u64).to_string()
+}
+
+/// A ratio as a change in percent.
+fn change(ratio: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}
+
+fn value(table: &CauseTable, trial: &CauseTrial) -> f64 {
+    if table.metric == Metric::Throughput { trial.bytes_per_second } else { trial.ios_per_second }
+}
+
+fn figure(table: &CauseTable, value: f64) -> String {
+    if table.metric == Metric::Throughput { throughput(value) } else { significant(value) }
+}
+
+/// I/Os a second of the load of some trials, in the unit of the promise.
+fn significant_of(table: &CauseTable, trials: &[CauseTrial], ios: f64) -> String {
+    let block = trials.first().map_or(0, |t| t.block_bytes.0) as f64;
+    figure(table, if table.metric == Metric::Throughput { ios * block } else { ios })
+}
+
+fn rate(table: &CauseTable, trials: &[CauseTrial], ios: f64) -> String {
+    with_unit(table, significant_of(table, trials, ios))
+}
+
+fn with_unit(table: &CauseTable, figures: String) -> String {
+    if table.metric == Metric::Throughput { figures } else { figures + " IOPS" }
+}
+
+/// `301 -> 301 IOPS`.
+fn rates_in_order(table: &CauseTable, trials: &[CauseTrial]) -> String {
+    let all: Vec<String> = trials.iter().map(|t| figure(table, value(table, t))).collect();
+    with_unit(table, all.join(" -> "))
+}
+
+/// `16 -> 1,500 in flight`.
+fn depths(trials: &[CauseTrial]) -> String {
+    let all: Vec<String> = trials.iter().map(|t| grouped(t.depth)).collect();
+    format!("{} in flight", all.join(" -> "))
+}
+
+/// `1, 4, 16 KiB: 301, 301, 300/s`.
+fn blocks(trials: &[CauseTrial], bytes: bool) -> String {
+    let each =
+        |t: &CauseTrial| if bytes { throughput(t.bytes_per_second) } else { significant(t.ios_per_second) };
+    let blocks: Vec<String> = trials.iter().map(|t| t.block_bytes.to_string()).collect();
+    let rates: Vec<String> = trials.iter().map(each).collect();
+    format!("{}: {}{}", with_one_unit(&blocks), rates.join(", "), if bytes { "" } else { "/s" })
+}
+
+/// Amounts, with their unit only at the last where all have the same: `1, 4, 16 KiB`.
+fn with_one_unit(amounts: &[String]) -> String {
+    let unit = |amount: &String| amount.rsplit_once(' ').map(|(_, unit)| unit.to_string());
+    let units: Vec<Option<String>> = amounts.iter().map(unit).collect();
+    let all = amounts.join(", ");
+    match &units.last() {
+        Some(Some(last)) if units.iter().all(|unit| unit.as_ref() == Some(last)) => {
+            all.replace(&format!(" {last},"), ",")
+        }
+        _ => all,
+    }
+}
+
+/// The sizes at which a cap holds.
+fn sizes(trials: &[CauseTrial]) -> String {
+    let same = |t: &CauseTrial, by: fn(&CauseTrial) -> f64, all: &[CauseTrial]| {
+        all.iter().all(|other| (by(other) / by(t) - 1.0).abs() <= crate::judge::SAME_RATE)
+    };
+    let any = trials
+        .first()
+        .is_some_and(|t| same(t, |t| t.ios_per_second, trials) || same(t, |t| t.bytes_per_second, trials));
+    if any { "any size".into() } else { "this size".into() }
+}
+
+fn machine(
+    table: &CauseTable,
+    row: &CauseRow,
+    headroom: Option<f64>,
+    busiest: Option<f64>,
+) -> (String, String) {
+    let mut tried = Vec::new();
+    tried.extend(headroom.map(|most| format!("null device {} IOPS", significant(most))));
+    tried.extend(busiest.map(|share| format!("CPU {}", percent(share))));
+    if row.trials.len() > 1 {
+        tried.push(format!("{} -> {} workers", row.trials[0].workers, row.trials[1].workers));
+    }
+    let times = |most: f64| most / row.trials[0].ios_per_second.max(1e-9);
+    let mut result = Vec::new();
+    result.extend(headroom.filter(|_| !row.trials.is_empty()).map(|most| match times(most) {
+        n if n >= MUCH => format!("headroom {}x", grouped(n as u64)),
+        n => format!("headroom {n:.1}x"),
+    }));
+    if row.trials.len() > 1 {
+        result.push(rates_in_order(table, &row.trials));
+    }
+    (tried.join(", "), result.join(", "))
+}
+
+fn limits(cgroup: Option<&str>, throttled: u64, steal: f64) -> (String, String) {
+    let mut at = Vec::new();
+    at.extend(cgroup.map(|limit| format!("at {limit}")));
+    if throttled > 0 {
+        at.push(format!("CPU time denied in {} periods", grouped(throttled)));
+    }
+    if at.is_empty() || steal >= 0.01 {
+        at.push(format!("steal {}", percent(steal)));
+    }
+    ("io.max, cpu.max, steal".into(), at.join(", "))
+}
+
+/// Each volume beside the others and alone.
+fn alone_and_together(table: &CauseTable, trials: &[CauseTrial]) -> (String, String) {
+    let pairs: Vec<String> = trials
+        .get(1..)
+        .unwrap_or_default()
+        .chunks(2)
+        .map(|pair| pair.iter().map(|t| figure(table, value(table, t))).collect::<Vec<_>>().join(" -> "))
+        .collect();
+    ("two volumes: together -> alone".into(), with_unit(table, pairs.join(", ")))
+}
+
+/// The question of a user whose volume has exactly the rate of another one.
+fn ask(row: &CauseRow) -> Option<CauseLine> {
+    let Some(CauseEvidence::Limit { counts_bytes, sold_as, .. }) = &row.evidence else { return None };
+    let first = sold_as.first()?;
+    let size = |s: &SoldAs| format!("{} {} GiB", s.volume, significant(s.gib));
+    let figure = if *counts_bytes {
+        throughput(first.per_second)
+    } else {
+        format!("{} IOPS", significant(first.per_second))
+    };
+    Some(CauseLine {
+        mark: "ask",
+        cause: "wrong type, size?",
+        tried: format!("{figure} is what others have"),
+        result: sold_as.iter().map(size).collect::<Vec<_>>().join(", "),
+        rates: Vec::new(),
+    })
+}
+
+/// The rates of a row, for a picture: each with what was changed.
+fn rates(table: &CauseTable, row: &CauseRow) -> Vec<(String, f64)> {
+    let label = |t: &CauseTrial| match row.cause {
+        Cause::TooLittleLoad | Cause::SlowVolume => format!("{} in flight", grouped(t.depth)),
+        Cause::ThisMachine => counted(t.workers.into(), "worker"),
+        Cause::Cap => t.block_bytes.to_string(),
+        Cause::BurstCredits if t.rest_ns.0 > 0 => "after a rest".into(),
+        Cause::VolumeOrInstance if t.targets.is_empty() => "all together".into(),
+        Cause::VolumeOrInstance => t.targets[0].display().to_string(),
+        _ => "the load".into(),
+    };
+    let bytes = matches!(row.evidence, Some(CauseEvidence::Limit { counts_bytes: true, .. }));
+    let of = |t: &CauseTrial| if bytes { t.bytes_per_second } else { value(table, t) };
+    row.trials.iter().map(|t| (label(t), of(t))).collect()
+}
