@@ -126,7 +126,7 @@ impl FinishedStep {
         let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.
-        let spoils = |d: &&Doubt| d.voids(&done.name) || d.code == DoubtCode::LateResponses;
+        let spoils = |d: &&Doubt| d.spoils(&done.name) || d.code == DoubtCode::LateResponses;
         let mut spoilt_by: Vec<String> = doubts.filter(spoils).map(|d| d.code.to_string()).collect();
         spoilt_by.sort();
         spoilt_by.dedup();

@@ -70,6 +70,12 @@ impl Doubt {
         self.severity == Severity::Blocker && may_void && self.step.as_ref().is_none_or(|name| name == step)
     }
 
+    /// The step does not show all that the volume can do: its figures are void, or others used the volume beside it.
+    pub fn spoils(&self, step: &str) -> bool {
+        let by_others = self.code == DoubtCode::OtherTraffic && self.severity == Severity::Warning;
+        self.voids(step) || by_others && self.step.as_ref().is_none_or(|name| name == step)
+    }
+
     /// The same doubt, tied to a step.
     pub fn in_step(mut self, step: &str) -> Doubt {
         self.step = Some(step.to_string());

@@ -13,6 +13,7 @@ use super::{subject, words};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
 use crate::catalogue::{Promise, promised_level};
+use crate::doubt::DoubtCode;
 use crate::plan::Step;
 use crate::record::{
     BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
@@ -228,7 +229,8 @@ impl<'a> RateCase<'a> {
             }
             let found = StepFacts::of(record, step, &counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == Reading::Keeps;
-            match subject::fault(record, judged_promise, step, keeps) {
+            let fault = subject::fault(record, judged_promise, step, keeps);
+            match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
                 Some(fault) => faults.push((fault, found)),
                 None => facts.push(found),
             }
@@ -332,6 +334,21 @@ impl<'a> RateCase<'a> {
             answer,
         }
     }
+}
+
+/// Whether a fault may be why a rate misses its promise. Traffic of others is not where all that the disk did falls short as well.
+fn explains(
+    fault: &subject::Fault,
+    record: &Record,
+    step: &StepRecord,
+    terms: &ClaimTerms,
+    bytes: bool,
+) -> bool {
+    if fault.code != DoubtCode::OtherTraffic {
+        return true;
+    }
+    let most = subject::rate_with_others(record, step, bytes);
+    most.is_none_or(|most| most >= terms.limits().0)
 }
 
 /// The counts of 100 ms that are judged: all of them, or those of the burst where the burst is judged.

@@ -69,7 +69,7 @@ pub fn simulated(record: &Record) -> Option<Fault> {
 
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.
 pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
-    let voids = |doubt: &&Doubt| doubt.voids(&step.name);
+    let voids = |doubt: &&Doubt| doubt.spoils(&step.name);
     let mut all: Vec<Fault> = record
         .doubts
         .iter()
@@ -78,6 +78,15 @@ pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
         .collect();
     all.sort_by_key(Fault::only_slows);
     all
+}
+
+/// A rate with all that others moved on the disk meanwhile, by its counters: the most that the volume can have done. In bytes or in I/Os a
+/// second.
+pub fn rate_with_others(record: &Record, step: &StepRecord, in_bytes: bool) -> Option<f64> {
+    let figures = StepFigures::of(record, step);
+    let device = figures.device?;
+    let seconds = step.window_ns.as_seconds();
+    if in_bytes { Some(device.bytes? / seconds) } else { Some((device.ios + device.merges) / seconds) }
 }
 
 /// Why the figures of a step are not those of all the volumes that the promise is for.

@@ -1,7 +1,7 @@
 //! `other-traffic`: the disk did more than the load asked for.
 //!
 //! **Why it matters:** something else used the disk at the same time. Without it the rate is this or more, and latencies are these or less. Beyond 2 %
-//! the figures are void, except a PASS.
+//! no promise fails by these figures, unless all that others did would not have been enough either.
 //!
 //! **What to do:** stop it (a filesystem's journal, a snapshot, another process or job).
 //!
@@ -34,7 +34,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     } else {
         beyond_ours(case).or_else(|| written_beside_reads(case))?
     };
-    let severity = if share > VOIDS { Severity::Blocker } else { Severity::Warning };
+    let severity = if share > VOIDS { Severity::Warning } else { Severity::Note };
     Some(Doubt::new(severity, DoubtCode::OtherTraffic, message, ADVICE))
 }
 
