@@ -112,10 +112,6 @@
     layout.yaxis2 = axis({ domain: [0.4, 0.62], rangemode: "tozero", title: { text: "MiB/s" }, tickformat: "~s", nticks: paper() ? 3 : 0 });
     layout.yaxis3 = axis({ domain: [0, 0.34], ...micros("Latency") });
     layout.hoversubplots = "axis";
-    if (s.steady_from !== null) {
-      layout.shapes.push({ type: "rect", layer: "below", xref: "x", yref: "y domain", x0: s.steady_from, x1: s.seconds, y0: 0, y1: 1,
-        fillcolor: colour("wash", 0.7), line: { width: 0 } });
-    }
     bands(s, layout, traces);
     for (const c of s.changes) {
       layout.shapes.push({ type: "line", xref: "x", yref: "paper", x0: c.at, x1: c.at, y0: 0, y1: 1,

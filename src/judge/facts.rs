@@ -235,3 +235,25 @@ pub fn seconds_to_tell(rate: &Interval, limit: f64, seconds: f64) -> f64 {
 pub fn as_time(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_whole_and_counted_at_their_level() {
+        let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
+        let good = |rate| delivered_seconds(&bins, rate).iter().filter(|good| **good).count();
+        assert_eq!((delivered_seconds(&bins, 950.0).len(), good(950.0), good(900.0)), (190, 130, 190));
+    }
+
+    #[test]
+    fn a_slow_bucket_is_counted_by_its_own_beat() {
+        // 1,400 every 0.7 s: single seconds hold one quota or two.
+        let bins: Vec<u64> = (0..2800).map(|i| if i % 7 < 2 { 700 } else { 0 }).collect();
+        assert_eq!(delivered_seconds(&bins, 1_900.0), vec![true; 200]);
+        // 3,000 every 1.5 s: a third of the seconds hold nothing.
+        let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
+        assert_eq!(share(&delivered_seconds(&bins, 1_900.0)), 2.0 / 3.0);
+    }
+}

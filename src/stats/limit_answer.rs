@@ -10,9 +10,7 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
 use super::mean_latency::MeanLatency;
 use super::percentile::{ABOVE, Percentile, printable};
-use super::rate::{Estimate, period, unit};
 use super::{BATCHES, LEAST_QUOTABLE};
-use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
 /// Confidence of each answer.
@@ -66,30 +64,6 @@ impl ClaimAnswer {
     }
 }
 
-/// "At least `promised` per second" (above 0), less the tolerance (a share: 0.02).
-///
-/// An interval shrinks with the square root of time, so the time to separate it from the limit is
-/// T (half-width / distance)^2 in all, and what has been measured comes off that.
-pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
-    let limit = promised * (1.0 - tolerance);
-    let value = estimate.mean_per_second;
-    let finding = ClaimAnswer {
-        answer: LimitAnswer::Inconclusive,
-        value,
-        limit,
-        ratio: value / promised,
-        bounds: estimate.one_sided(ONE_SIDED),
-        more_seconds: None,
-    };
-    let wanted = estimate.extend_to_seconds.map(|s| s as f64 - estimate.seconds);
-    match finding.bounds {
-        Some((low, high)) if wanted.is_none() => {
-            decide(finding, (low, high), high - value, estimate.seconds, GoodSide::AtLeast)
-        }
-        _ => ClaimAnswer { more_seconds: wanted.and_then(patience), ..finding },
-    }
-}
-
 /// "p`q` at most `limit`", from the two-sided interval of the percentile and from the bounds of the share of samples `above` the limit.
 ///
 /// The interval decides nothing where too few independent samples carry it: the percentile may not be printed, and the share above the
@@ -110,7 +84,7 @@ pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: 
     match finding.bounds {
         Some(bounds) if carried => {
             let towards = if value > finding.limit { value - bounds.0 } else { bounds.1 - value };
-            let decided = decide(finding, bounds, towards, seconds, GoodSide::AtMost);
+            let decided = decide(finding, bounds, towards, seconds);
             let short = seconds < LEAST_QUOTABLE.as_seconds() && decided.answer == LimitAnswer::Pass;
             let more = short.then(|| patience(LEAST_QUOTABLE.as_seconds() - seconds)).flatten();
             if short { ClaimAnswer { more_seconds: more, ..finding } } else { decided }
@@ -136,7 +110,7 @@ pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Cla
     };
     match finding.bounds {
         Some(bounds) if found.seconds >= super::rate::MINUTE => {
-            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, GoodSide::AtMost)
+            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds)
         }
         _ => {
             let total = (2.0 * found.seconds).max(super::rate::MINUTE);
@@ -145,27 +119,14 @@ pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Cla
     }
 }
 
-/// Which side of the limit is good.
-#[derive(Clone, Copy, PartialEq)]
-enum GoodSide {
-    AtLeast,
-    AtMost,
-}
-
 /// Compares bounds with the limit; `half` is the distance from the value to the bound that faces the limit.
-fn decide(
-    finding: ClaimAnswer,
-    (low, high): (f64, f64),
-    half: f64,
-    seconds: f64,
-    side: GoodSide,
-) -> ClaimAnswer {
-    let answer = match side {
-        GoodSide::AtLeast if low >= finding.limit => LimitAnswer::Pass,
-        GoodSide::AtLeast if high < finding.limit => LimitAnswer::Fail,
-        GoodSide::AtMost if high <= finding.limit => LimitAnswer::Pass,
-        GoodSide::AtMost if low > finding.limit => LimitAnswer::Fail,
-        _ => LimitAnswer::Inconclusive,
+fn decide(finding: ClaimAnswer, (low, high): (f64, f64), half: f64, seconds: f64) -> ClaimAnswer {
+    let answer = if high <= finding.limit {
+        LimitAnswer::Pass
+    } else if low > finding.limit {
+        LimitAnswer::Fail
+    } else {
+        LimitAnswer::Inconclusive
     };
     let distance = (finding.value - finding.limit).abs();
     let more_seconds = (answer == LimitAnswer::Inconclusive)
@@ -201,18 +162,6 @@ pub struct TimeShare {
 }
 
 impl TimeShare {
-    /// Share of the time in which counts of 100 ms reach a rate; `None` below one unit.
-    ///
-    /// Under a throttle that lets its quota through once or several times a second, the edges of seconds say nothing. A unit is then
-    /// as long as whole periods need, less than two seconds. A longer period leaves seconds without delivery, and they count as such.
-    pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
-        let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
-        let unit_seconds = length as f64 / PER_SECOND as f64;
-        let reached = |u: &[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
-        let units: Vec<bool> = bins.chunks_exact(length).map(reached).collect();
-        (!units.is_empty()).then(|| TimeShare::of_units(&units, unit_seconds))
-    }
-
     /// Share of units that reached the level, each so many seconds long.
     pub fn of_units(units: &[bool], unit_seconds: f64) -> TimeShare {
         let good = units.iter().filter(|good| **good).count() as u64;
@@ -357,46 +306,6 @@ mod tests {
     use crate::stats::CONFIDENCE;
     use crate::stats::percentile::PercentileBounds;
 
-    /// 300 s around 1000 per 100 ms: uneven, uncorrelated.
-    fn estimate(level: u64, seconds: usize) -> Estimate {
-        let wobble = |i: usize| (i * i * 31 + i * 17) as u64 % 101;
-        Estimate::of(&(0..seconds * 10).map(|i| level - 50 + wobble(i)).collect::<Vec<_>>()).unwrap()
-    }
-
-    #[test]
-    fn a_rate_has_three_answers() {
-        let e = estimate(1000, 300);
-        let found = rate(&e, 10_000.0, TOLERANCE);
-        assert_eq!((found.answer, found.limit, found.more_seconds), (LimitAnswer::Pass, 9_800.0, None));
-        let found = rate(&e, 11_000.0, TOLERANCE);
-        assert_eq!(found.answer, LimitAnswer::Fail);
-        assert!((found.ratio - 0.909).abs() < 0.002);
-        // The limit right beside the mean: not decided, and quadrupling the time halves the width.
-        let (_, high) = e.one_sided(ONE_SIDED).unwrap();
-        let half = high - e.mean_per_second;
-        let found = rate(&e, e.mean_per_second - half / 2.0, 0.0);
-        assert_eq!(found.answer, LimitAnswer::Inconclusive);
-        assert!(found.more_seconds.is_some_and(|s| s.abs_diff(900) <= 1), "{found:?}");
-        assert_eq!(rate(&e, e.mean_per_second, 0.0).more_seconds, None, "no time decides a tie");
-    }
-
-    #[test]
-    fn a_run_too_short_for_its_interval_answers_nothing() {
-        let found = rate(&estimate(1000, 3), 20_000.0, TOLERANCE);
-        assert_eq!(
-            (found.answer, found.bounds, found.more_seconds),
-            (LimitAnswer::Inconclusive, None, Some(57))
-        );
-        assert_eq!(rate(&estimate(1000, 40), 20_000.0, TOLERANCE).more_seconds, Some(40));
-    }
-
-    #[test]
-    fn a_constant_cap_decides() {
-        let e = Estimate::of(&[2000; 600]).unwrap();
-        assert_eq!(rate(&e, 20_000.0, 0.0).answer, LimitAnswer::Pass);
-        assert_eq!(rate(&e, 20_001.0, 0.0).answer, LimitAnswer::Fail);
-    }
-
     #[test]
     fn a_percentile_has_three_answers() {
         let p = |low, high, effective_samples| Percentile {
@@ -454,13 +363,13 @@ mod tests {
     #[test]
     fn seconds_of_one_event_are_one_piece_of_evidence() {
         // Five of 120 seconds at once, and far from each other.
-        let bins = |bad: fn(usize) -> bool| {
-            (0..1200).map(|i| if bad(i / 10) { 60 } else { 110 }).collect::<Vec<u64>>()
+        let of = |bad: fn(usize) -> bool| {
+            TimeShare::of_units(&(0..120).map(|second| !bad(second)).collect::<Vec<bool>>(), 1.0)
         };
-        let once = TimeShare::of(&bins(|s| (20..25).contains(&s)), 900.0).unwrap();
-        let apart = TimeShare::of(&bins(|s| s % 24 == 7), 900.0).unwrap();
-        let long = TimeShare::of(&bins(|s| s < 26), 900.0).unwrap();
-        let most = TimeShare::of(&bins(|s| s < 70), 900.0).unwrap();
+        let once = of(|s| (20..25).contains(&s));
+        let apart = of(|s| s % 24 == 7);
+        let long = of(|s| s < 26);
+        let most = of(|s| s < 70);
         assert_eq!((long.answer(0.99), most.answer(0.99)), (LimitAnswer::Inconclusive, LimitAnswer::Fail));
         assert_eq!((once.good, once.event_units, apart.good, apart.event_units), (115, 5.0, 115, 1.0));
         assert_eq!((once.answer(0.99), apart.answer(0.99)), (LimitAnswer::Inconclusive, LimitAnswer::Fail));
@@ -489,25 +398,5 @@ mod tests {
             (one.answer(0.99), one.more_seconds(0.99).map(|m| m + 10)),
             (LimitAnswer::Inconclusive, Some(473))
         );
-    }
-
-    #[test]
-    fn seconds_are_whole_and_counted_at_their_level() {
-        let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
-        let of = |per_second| TimeShare::of(&bins, per_second).map(|s| (s.good, s.units));
-        assert_eq!((of(950.0), of(900.0)), (Some((130, 190)), Some((190, 190))));
-        assert_eq!(TimeShare::of(&[], 900.0), None);
-    }
-
-    #[test]
-    fn a_slow_bucket_is_counted_by_its_own_beat() {
-        // 1,400 every 0.7 s: single seconds hold one quota or two.
-        let bins: Vec<u64> = (0..2800).map(|i| if i % 7 < 2 { 700 } else { 0 }).collect();
-        let s = TimeShare::of(&bins, 1_900.0).unwrap();
-        assert_eq!((s.good, s.units, s.unit_seconds), (200, 200, 1.4));
-        // 3,000 every 1.5 s: a third of the seconds hold nothing.
-        let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
-        let s = TimeShare::of(&bins, 1_900.0).unwrap();
-        assert_eq!((s.good, s.units, s.unit_seconds), (200, 300, 1.0));
     }
 }

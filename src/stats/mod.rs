@@ -21,7 +21,6 @@ pub mod percentile;
 pub mod rate;
 pub mod spread;
 pub mod steady;
-pub mod warmup;
 
 use crate::unit::Nanos;
 

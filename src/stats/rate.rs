@@ -4,8 +4,8 @@
 //! found by autocorrelation), and [`super::spread`] gives the error of their mean whatever the correlation between them. Where the
 //! correlation time of the series is too long, there is no interval, and [`Estimate::too_short`] says why and how long the run should be.
 //!
-//! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
-//! drain at the end must be cut off before (see `warmup`).
+//! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp and the
+//! drain at the end must be cut off before.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,6 @@ pub enum TooShort {
     BelowAMinute,
     /// The correlation time of the series is longer than a third of the run: no interval.
     LongMemory,
-    /// The level moved while it was measured (steady-state rule or change point).
-    NotSteady,
 }
 
 impl TooShort {
@@ -103,7 +101,6 @@ impl TooShort {
             TooShort::NoInterval => "fewer than ten whole seconds or periods were measured",
             TooShort::BelowAMinute => "less than a minute was measured",
             TooShort::LongMemory => "the rate varies too slowly for a run of this length",
-            TooShort::NotSteady => "the rate moved to another level while it was measured",
         }
     }
 }
@@ -111,16 +108,9 @@ impl TooShort {
 impl Estimate {
     /// Rate from counts on the 100 ms grid; `None` without any bin.
     pub fn of(bins: &[u64]) -> Option<Estimate> {
-        Estimate::after(0, bins)
-    }
-
-    /// Rate of the bins after the first `cut` ones; `None` when there are none.
-    ///
-    /// A run of a minute does not become too short because a cut takes up to a sixth of it: noise alone makes the
-    /// warm-up rule cut a second or two.
-    pub fn after(cut: usize, bins: &[u64]) -> Option<Estimate> {
-        let run = bins.len() as f64 / BINS as f64;
-        let bins = bins.get(cut..).filter(|rest| !rest.is_empty())?;
+        if bins.is_empty() {
+            return None;
+        }
         let length = bins.len() as f64 / BINS as f64;
         let mut found = Estimate {
             mean_per_second: bins.iter().map(|&n| n as f64).sum::<f64>() / length,
@@ -139,7 +129,7 @@ impl Estimate {
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
         found.bound(bins, unit(period));
         let counted = !found.too_short.contains(&TooShort::NoInterval);
-        if counted && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
+        if counted && found.seconds < MINUTE {
             found.ask(TooShort::BelowAMinute, 2.0 * found.seconds);
         }
         Some(found)
@@ -148,11 +138,6 @@ impl Estimate {
     /// The interval that may be printed: none of a run below a minute, whose bursts and cycles it did not see.
     pub fn quoted(&self) -> Option<&RateBounds> {
         self.interval.as_ref().filter(|_| !self.too_short.contains(&TooShort::BelowAMinute))
-    }
-
-    /// Adds a reason that only other evidence shows (steady state, change points), and asks for twice the time.
-    pub fn doubt(&mut self, reason: TooShort) {
-        self.ask(reason, 2.0 * self.seconds);
     }
 
     /// Lower and upper bound, each of which alone holds with the given confidence: `one_sided(0.95)` uses t = 1.860.
@@ -306,19 +291,6 @@ mod tests {
         assert_eq!((&e.interval, &e.too_short[..]), (&None, &[TooShort::LongMemory][..]));
         assert!(e.extend_to_seconds.unwrap() >= 600);
         assert!(e.effective_seconds.unwrap() < 20.0);
-    }
-
-    #[test]
-    fn a_small_cut_does_not_shorten_a_minute() {
-        let bins: Vec<u64> = (0..600).map(|i| 1000 + i * i * 31 % 101).collect();
-        assert!(Estimate::after(100, &bins).unwrap().too_short.is_empty());
-        let e = Estimate::after(110, &bins).unwrap();
-        assert_eq!(
-            (e.seconds, e.too_short, e.extend_to_seconds),
-            (49.0, vec![TooShort::BelowAMinute], Some(98))
-        );
-        assert_eq!(Estimate::of(&bins[..590]).unwrap().too_short, [TooShort::BelowAMinute]);
-        assert_eq!(Estimate::after(600, &bins), None);
     }
 
     #[test]

@@ -2,8 +2,7 @@
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
 //! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run the fifths of the time after the warm-up are taken as rounds, and change points are sought as well. The rate is always that of the
-//! whole window. The rate without the warm-up stands beside it, so that the effect of the cut can be seen.
+//! run its fifths are taken as rounds, and change points are sought as well.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
 //! limit is per check interval) and is not used here.
@@ -12,9 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{self, Rule};
 use super::moments::mean;
-use super::rate::{Estimate, TooShort, per_second};
-use super::warmup::Warmup;
-use crate::sample::PER_SECOND;
+use super::rate::per_second;
 
 /// Rounds in the window.
 pub const ROUNDS: usize = 5;
@@ -90,23 +87,19 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steadiness {
-    /// The warm-up at the start of the run.
-    pub warmup: Warmup,
-    /// SNIA's rule over the fifths of the time after the warm-up; absent below five seconds and when nothing was counted.
+    /// SNIA's rule over the fifths of the run; absent below five seconds and when nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<SteadyWindow>,
     /// Length of a fifth. SNIA's rounds last 60 s.
     pub round_seconds: f64,
-    /// Changes of level after warm-up.
+    /// Changes of level.
     pub changes: Vec<Change>,
 }
 
 impl Steadiness {
     /// Judges a run from its counts on the 100 ms grid.
     pub fn of(bins: &[u64]) -> Steadiness {
-        let warmup = Warmup::of(bins);
-        let rest = &bins[warmup.cut_bins as usize..];
-        let seconds: Vec<f64> = per_second(rest).iter().map(|&n| n as f64).collect();
+        let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
         let round = seconds.len() / ROUNDS;
         let mut rounds = [0.0; ROUNDS];
         if round > 0 {
@@ -116,69 +109,32 @@ impl Steadiness {
             }
         }
         Steadiness {
-            warmup,
             window: SteadyWindow::of(&rounds),
             round_seconds: round as f64,
-            changes: changes(&seconds, warmup.cut_seconds),
+            changes: changes(&seconds),
         }
     }
 
-    /// True when the run settled, satisfies SNIA's rule and kept its level.
+    /// True when the run satisfies SNIA's rule and kept its level.
     pub fn steady(&self) -> bool {
-        self.warmup.settled && self.window.is_some_and(|w| w.snia_pass) && self.changes.is_empty()
+        self.window.is_some_and(|w| w.snia_pass) && self.changes.is_empty()
     }
 }
 
-/// Changes of level in one-second counts that start at `offset` seconds.
-fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
+/// Changes of level in one-second counts.
+fn changes(seconds: &[f64]) -> Vec<Change> {
     let (unit, series) = change::series(seconds);
     let rule =
         Rule { shortest: LEVEL_SECONDS.div_ceil(unit).max(2), p_value: 0.001, magnitude: CHANGE_PCT / 100.0 };
-    let at = |index: usize| offset + (index * unit) as f64;
     change::points(&series, &rule)
         .into_iter()
         .map(|p| Change {
-            at_seconds: at(p.index),
+            at_seconds: (p.index * unit) as f64,
             before_per_second: p.before,
             after_per_second: p.after,
             p_value: p.p_value,
         })
         .collect()
-}
-
-/// The whole judgement of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Assessment {
-    /// The rate of the whole window, doubted when it was not steady.
-    pub whole: Estimate,
-    /// The rate after the warm-up, where there was a warm-up.
-    pub settled: Option<Estimate>,
-    /// How steady the run was.
-    pub steadiness: Steadiness,
-}
-
-impl Assessment {
-    /// Whether the rate moved to another level while it was measured.
-    pub fn moved(&self) -> bool {
-        self.whole.too_short.contains(&TooShort::NotSteady)
-    }
-}
-
-/// Judges a run from its counts on the 100 ms grid. `None` without bins.
-pub fn assess(bins: &[u64]) -> Option<Assessment> {
-    let steadiness = Steadiness::of(bins);
-    let cut = steadiness.warmup.cut_bins as usize;
-    // With less than a second per fifth the rule cannot be applied, and the estimate is too short anyway.
-    let moved = bins.len() - cut >= ROUNDS * PER_SECOND as usize && !steadiness.steady();
-    let rate = |cut: usize| {
-        let mut estimate = Estimate::after(cut, bins)?;
-        if moved && estimate.mean_per_second > 0.0 {
-            estimate.doubt(TooShort::NotSteady);
-        }
-        Some(estimate)
-    };
-    let settled = if cut > 0 { rate(cut) } else { None };
-    Some(Assessment { whole: rate(0)?, settled, steadiness })
 }
 
 #[cfg(test)]
@@ -234,32 +190,18 @@ mod tests {
     fn burst_then_baseline_is_a_change_of_level() {
         for end in [1200, 1800] {
             let bins: Vec<u64> = (0..3000).map(|i| if i < end { 3000 } else { 1000 } + i * 7 % 13).collect();
-            let a = assess(&bins).unwrap();
-            assert!(!a.steadiness.steady() && a.whole.too_short.contains(&TooShort::NotSteady));
-            assert_eq!(a.settled, None, "a burst of minutes is no warm-up");
+            let s = Steadiness::of(&bins);
             let at = end as f64 / 10.0;
-            let found =
-                a.steadiness.changes.iter().find(|c| c.at_seconds == at).expect("the end of the burst");
-            assert!((found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
+            let found = s.changes.iter().find(|c| c.at_seconds == at).expect("the end of the burst");
+            assert!(!s.steady() && (found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
         }
     }
 
     #[test]
-    fn a_warm_up_gives_two_figures() {
-        let bins: Vec<u64> = (0..3000).map(|i| if i < 100 { 500 } else { 1000 } + i * 7 % 13).collect();
-        let a = assess(&bins).unwrap();
-        let settled = a.settled.expect("ten seconds of warm-up");
-        assert_eq!((a.whole.seconds, settled.seconds), (300.0, 290.0));
-        assert!(a.steadiness.steady() && a.whole.mean_per_second < 0.99 * settled.mean_per_second);
-    }
-
-    #[test]
     fn constant_and_empty_runs_are_answered() {
-        let a = assess(&[500; 600]).unwrap();
-        assert!(a.steadiness.steady() && a.whole.too_short.is_empty());
-        assert_eq!(a.steadiness.window.unwrap().range_pct, 0.0);
-        assert_eq!(assess(&[]), None);
-        assert!(assess(&[0; 600]).unwrap().steadiness.window.is_none());
-        assert!(assess(&[5; 7]).unwrap().steadiness.window.is_none());
+        let s = Steadiness::of(&[500; 600]);
+        assert!(s.steady() && s.window.unwrap().range_pct == 0.0);
+        assert!(Steadiness::of(&[]).window.is_none() && Steadiness::of(&[0; 600]).window.is_none());
+        assert!(Steadiness::of(&[5; 7]).window.is_none());
     }
 }

@@ -3,11 +3,13 @@
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use volproof::hist::{Histogram, StoredHistogram};
+use volproof::judge::facts::interval_of;
 use volproof::stats::change::{Rule, points};
 use volproof::stats::limit_answer;
 use volproof::stats::mean_latency::MeanLatency;
 use volproof::stats::percentile::{STANDARD, measure, table};
-use volproof::stats::steady::{Assessment, assess};
+use volproof::stats::rate::Estimate;
+use volproof::stats::steady::Steadiness;
 use volproof::unit::Nanos;
 
 /// JSON has no NaN: serde_json writes `null`, which an absent figure never is.
@@ -33,23 +35,19 @@ proptest! {
 
     #[test]
     fn any_counts_have_a_judgement(bins in series()) {
-        match assess(&bins) {
-            None => prop_assert!(bins.is_empty()),
-            Some(Assessment { whole: estimate, settled, steadiness }) => {
-                stored(&estimate);
-                stored(&steadiness);
-                prop_assert_eq!(settled.is_some(), steadiness.warmup.cut_bins > 0);
-                prop_assert!(steadiness.warmup.cut_bins as usize <= bins.len() / 10);
-                stored(&limit_answer::rate(&estimate, 1000.0, 0.02));
-                prop_assert_eq!(estimate.too_short.is_empty(), estimate.extend_to_seconds.is_none());
-                if let Some(b) = &estimate.interval {
-                    let mean = estimate.mean_per_second;
-                    prop_assert!(b.low_per_second <= mean && mean <= b.high_per_second);
-                    let same = bins.windows(2).all(|w| w[0] == w[1]);
-                    if b.low_per_second == b.high_per_second {
-                        prop_assert!(same || mean > 1e12, "certain without being constant");
-                    }
-                }
+        stored(&Steadiness::of(&bins));
+        let Some(estimate) = Estimate::of(&bins) else { return Ok(prop_assert!(bins.is_empty())) };
+        stored(&estimate);
+        prop_assert_eq!(estimate.too_short.is_empty(), estimate.extend_to_seconds.is_none());
+        if let Some(b) = interval_of(&bins) {
+            prop_assert!(b.low <= b.mean && b.mean <= b.high, "{:?}", b);
+        }
+        if let Some(b) = &estimate.interval {
+            let mean = estimate.mean_per_second;
+            prop_assert!(b.low_per_second <= mean && mean <= b.high_per_second);
+            let same = bins.windows(2).all(|w| w[0] == w[1]);
+            if b.low_per_second == b.high_per_second {
+                prop_assert!(same || mean > 1e12, "certain without being constant");
             }
         }
     }

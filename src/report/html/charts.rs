@@ -23,11 +23,9 @@ pub struct StepCharts {
     pub unit_seconds: f64,
     /// Rates of each direction.
     pub rates: Vec<RateCurves>,
-    /// Where the warm-up ended, when the run settled.
-    pub steady_from: Option<f64>,
     /// Changes of level.
     pub changes: Vec<LevelChange>,
-    /// Times that are shaded: the warm-up that the verdict tells, stalls and brown-outs.
+    /// Times that are shaded: stalls.
     pub bands: Vec<TimeBand>,
     /// Whether that rate satisfied the steady-state rule; absent when the run is too short for it.
     #[serde(skip)]
@@ -156,7 +154,6 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
         seconds: bins::rounded(window),
         unit_seconds: cut.unit_seconds(),
         rates: Vec::new(),
-        steady_from: None,
         changes: Vec::new(),
         bands: bands(&series),
         steady: None,
@@ -191,8 +188,8 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
     let counted = moved.iter().filter(|(d, _)| *d != Direction::Sync).flat_map(|(_, s)| s);
     let mut total = sum(counted.map(|s| &s.track.ios));
     total.truncate((window * 10.0 + 1e-6) as usize);
-    if let Some(steady::Assessment { steadiness, .. }) = steady::assess(&total) {
-        charts.steady_from = steadiness.warmup.settled.then_some(steadiness.warmup.cut_seconds);
+    if !total.is_empty() {
+        let steadiness = steady::Steadiness::of(&total);
         charts.changes = steadiness
             .changes
             .iter()

@@ -280,18 +280,13 @@ fn steadiness(charts: &StepCharts) -> String {
         return "Too short to say whether the rate was steady.".into();
     };
     let verdict = if s.steady() { "Steady" } else { "Not steady" };
-    let warmup = match (s.warmup.settled, s.warmup.cut_seconds) {
-        (false, _) => "the rate never settled".into(),
-        (true, 0.0) => "no warm-up".into(),
-        (true, cut) => format!("warm-up of {} s", significant(cut)),
-    };
     let changes = match s.changes.len() {
         0 => "no change of level".into(),
         1 => "one change of level".into(),
         n => format!("{n} changes of level"),
     };
     format!(
-        "{verdict}: {warmup}, {changes}; fifths of the rest differ by {:.1} % (at most 20 %) and drift by {:.1} % (at most ±10 %).",
+        "{verdict}: {changes}; fifths of the run differ by {:.1} % (at most 20 %) and drift by {:.1} % (at most ±10 %).",
         window.range_pct, window.drift_pct
     )
 }
@@ -336,14 +331,8 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
             title: "Over time".into(),
             label: format!("IOPS, bandwidth and latency over {} s: {}.", charts.seconds, each.join("; ")),
             caption: format!(
-                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}{}",
+                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}",
                 if step.open_loop.is_some() { ", from the intended start" } else { "" },
-                match (charts.steady_from, charts.steady.as_ref().filter(|s| s.window.is_some())) {
-                    (None, _) => "",
-                    (_, None) => " Shaded: what follows the warm-up; whether it was steady is not known.",
-                    (_, Some(s)) if s.steady() => " Shaded: the steady part.",
-                    (_, Some(_)) => " Shaded: what follows the warm-up; it was not steady.",
-                },
                 if charts.changes.is_empty() { "" } else { " Dashed: changes of level." },
                 banded(&charts.bands),
             ),
