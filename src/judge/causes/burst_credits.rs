@@ -33,7 +33,9 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let second = PER_SECOND as usize;
     let first = counts.get(FIRST.start * second..FIRST.end * second)?;
     let (base, first_per_second) = (case.base_trial(), mean_of(first));
-    let is_shown = first_per_second > HIGHER * base.ios_per_second;
+    // A rate that varies as much by itself shows no credits.
+    let varies = base.interval.is_some_and(|(_, high)| first_per_second <= high);
+    let is_shown = first_per_second > HIGHER * base.ios_per_second && !varies;
     let trials = vec![base, case.trial(Cause::BurstCredits, RESTED)?];
     Some(found(Cause::BurstCredits, is_shown, trials, Some(CauseEvidence::AfterRest { first_per_second })))
 }

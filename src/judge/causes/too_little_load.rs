@@ -22,7 +22,7 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
         [first, last].into_iter().filter_map(|step| trial(case, step)).collect()
     };
     let is_shown = trials.len() > 1 && trials[1].depth > trials[0].depth && is_above(&trials[1], &trials[0]);
-    let is_tried = is_shown || last.saturating || case.claim.outcome == Outcome::Pass;
+    let is_tried = is_shown || last.saturating || !case.claim.misses_limit();
     is_tried
         .then(|| found(Cause::TooLittleLoad, is_shown && case.claim.outcome != Outcome::Fail, trials, None))
 }
