@@ -91,7 +91,7 @@ fn any_name_stays_text() {
     (e.distribution, e.machine, e.cgroup_cpu_max) = (Some(name()), Some(name()), Some(name()));
     r.doubts = record(1, 1).doubts;
     let w = &mut r.doubts[0];
-    (w.code, w.message, w.advice, w.step) = (name(), name(), name(), Some(name()));
+    (w.code, w.message, w.advice, w.step) = (name().into(), name(), name(), Some(name()));
     let tuning = r.tuning.insert(record(1, 1).tuning.unwrap());
     let e = &mut tuning.effects[0];
     (e.knob, e.before, e.after) = (name(), name(), name());

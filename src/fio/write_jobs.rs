@@ -179,6 +179,7 @@ mod tests {
             steps,
             question: None,
             precondition: None,
+            follow_up: None,
         }
     }
 

@@ -20,7 +20,7 @@ const SHARE_OF_MEMORY: f64 = 0.5;
 /// second, within bounds.
 pub fn saturating_depth(iops: f64, bytes: f64, block: Bytes, counts_ios: bool) -> u64 {
     let wait = LONGEST_MEAN_WAIT.as_seconds();
-    let most = (MOST_BYTES.0 as f64 / block.0.max(1) as f64).min(MOST_REQUESTS).max(FEWEST_LARGE_REQUESTS);
+    let most = (MOST_BYTES.0 as f64 / block.0.max(1) as f64).clamp(FEWEST_LARGE_REQUESTS, MOST_REQUESTS);
     let depth = if counts_ios {
         (iops * wait).clamp(FEWEST_REQUESTS.min(most), most)
     } else {

@@ -133,7 +133,7 @@ fn without_side_steps<'a>(record: &'a Record, mut promise: TestedPromise<'a>) ->
         let closed = step.open_loop.is_none();
         closed && record.depth_per_target(step).is_some_and(|depth| depth > 1)
     };
-    if promise.steps.iter().any(|step| tests_rate(step)) {
+    if promise.steps.iter().any(&tests_rate) {
         promise.steps.retain(tests_rate);
     }
     if let Some(first) = promise.steps.first().and_then(|step| record.plan_step_of(step)) {

@@ -142,7 +142,11 @@ fn missed(claim: &Claim, by: &ClaimStep, deepest: &Deepest) -> String {
 
 fn too_few_seconds(claim: &Claim, terms: &ClaimTerms) -> String {
     let share = claim.delivered.map_or(0.0, |d| d.share);
-    let mean = if claim.measured >= claim.limit { "the mean is kept, but only " } else { "only " };
+    let mean = if claim.measured >= claim.limit {
+        "the mean is kept, but only ".into()
+    } else {
+        depths_and_rates(claim).map_or("only ".into(), |shown| format!("{shown}; only "))
+    };
     format!(
         "{mean}{} of the seconds delivered {} of the promise; {} are promised",
         percent(share),

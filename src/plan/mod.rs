@@ -148,6 +148,7 @@ mod tests {
             seed: 7,
             question: None,
             precondition: None,
+            follow_up: None,
             steps: vec![Step {
                 rate_bw: Some(Bytes::mib(10)),
                 distribution: Distribution::Zipf(1.2),

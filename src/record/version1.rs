@@ -13,12 +13,12 @@ const OF_A_REPORT: &str = "imported-from-fio";
 /// A Record of version 1 that was made of a report, as one of today; none where volproof measured, which reads as it is.
 pub fn of_report(text: &str) -> Option<Value> {
     #[derive(Deserialize)]
-    struct DoubtCode {
+    struct OldWarningCode {
         code: String,
     }
     #[derive(Deserialize)]
     struct WarningsHead {
-        warnings: Vec<DoubtCode>,
+        warnings: Vec<OldWarningCode>,
     }
     let head: WarningsHead = serde_json::from_str(text).ok()?;
     if head.warnings.iter().all(|w| w.code != OF_A_REPORT) {

@@ -7,8 +7,8 @@ use super::text::grouped_doubts;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::judge::{self, Conclusion, figure, figures, gravest};
 use crate::record::{
-    Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, Remark,
-    State, StepRecord, Verdict,
+    BasisCode, Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record,
+    Remark, State, StepRecord, Verdict,
 };
 use crate::sample::Direction;
 use crate::unit::{Nanos, grouped, percent, significant, throughput};
@@ -197,12 +197,17 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
     let what = if burst { "what is promised of its burst" } else { "what is promised" };
     match c.outcome {
+        Outcome::Pass if c.basis == BasisCode::WithinGuarantee => format!(
+            "{who} {deliver} what is guaranteed{only}, {} % below the nominal rate: {measured} of {promised}.",
+            significant(100.0 * (1.0 - c.ratio))
+        ),
         Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} {what}{only}: {measured} of {promised}.")
+            format!("{who} {deliver} {what}{only}: {measured} of {promised}{}.", load_needed(c))
         }
         Outcome::Pass => format!(
-            "{who} {deliver} {what}{only} in all {} tests; the closest is {measured} of {promised}.",
-            v.claims.len()
+            "{who} {deliver} {what}{only} in all {} tests; the closest is {measured} of {promised}{}.",
+            v.claims.len(),
+            load_needed(c)
         ),
         Outcome::Fail if c.metric == Metric::Latency => {
             format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
@@ -219,6 +224,15 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
             format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
         }
     }
+}
+
+/// The load that a rate needs, where the plan offered less; else empty.
+fn load_needed(c: &Claim) -> String {
+    let step = c.deciding_step().filter(|_| c.basis == BasisCode::KeptWithMoreLoad);
+    step.map_or(String::new(), |step| {
+        let latency = Nanos(step.latency_ns as u64);
+        format!(", which needs {} in flight, {latency} each", grouped(step.depth))
+    })
 }
 
 /// The reason of the claim that is told first, with its step where there are several claims.

@@ -89,6 +89,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         asked: None,
         judged_promise: Some(JudgedPromise {
             options: Vec::new(),
+            min_share: None,
             tolerance: 0.02,
             promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
             notes: Vec::new(),
@@ -96,6 +97,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             judge_simulated: false,
         }),
         verdict: None,
+        compared: None,
         outcome: None,
         findings: None,
         causes: None,

@@ -1,12 +1,12 @@
 //! Sweeps of devices whose knee and limits are known.
 
 use volproof::doubt::{Doubt, Severity};
+use volproof::judge::Conclusion;
 use volproof::observe::QueueSettings;
 use volproof::plan::{Axis, AxisOption, Question, Sweep};
 use volproof::promise_options::{PromiseOptions, hold_against};
 use volproof::record::{CourseAnswer, Outcome, Record, State, SweepAnswer};
 use volproof::run::pipeline::{EarlierRun, RunOptions};
-use volproof::verdict::Conclusion;
 
 use crate::{ask, on, plan, run};
 

@@ -184,11 +184,11 @@ proptest! {
         period in 0usize..8, depth in 16u32..4096, cap in 100f64..4000.0, ramp in 0u64..15_000, by_instance: bool,
     ) {
         let period = [50, 200, 1_000, 10_000, 100_000, 1_000_000, 5_000_000, 10_000_000].map(Nanos::micros)[period];
-        let cap = Some(cap.round());
-        let (iops_cap, instance_iops_cap) = if by_instance { (None, cap) } else { (cap, None) };
+        let cap = cap.round();
+        let (iops_cap, instance_iops_cap) = if by_instance { (None, Some(cap)) } else { (Some(cap), None) };
         let capped = Simulated { iops_cap, instance_iops_cap, cap_period: Some(period), ..device(Nanos::micros(600)) };
         let load = Step { ramp: Nanos::millis(ramp), ..step(depth, 60) };
         let rate = rates(&simulated(load, capped))[0];
-        prop_assert!(near(rate, cap.unwrap(), 0.001), "{} instead of {:?} at depth {} with {}", rate, cap, depth, period);
+        prop_assert!(near(rate, cap, 0.001), "{} instead of {:?} at depth {} with {}", rate, cap, depth, period);
     }
 }

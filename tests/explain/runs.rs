@@ -398,11 +398,9 @@ fn a_queue_that_the_page_cache_empties() {
                     void: I/O went through the page cache (direct=1 was not given):
                           reads that memory holds never reach the disk
                     The report does not show:
-                    - Whether more than 16 requests in flight give more.
+                    - Whether more than 16 in flight give more.
                     - The time after a start: the 2.00 s of the run contain its
                       first seconds.
-                    - What the volume did itself: the I/O went through the page
-                      cache.
                     -> volproof run data --rw randread --bs 4KiB --iodepth 16
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use volproof::record::{Outcome, Record};
 use volproof::report::verdict_text;
-use volproof::{result_file, verdict};
+use volproof::{judge, result_file};
 
 /// A folder of a test, which is removed at the end.
 struct Folder(PathBuf);
@@ -72,7 +72,7 @@ fn a_run_writes_what_its_text_says() {
     }
     // Read again, the Record holds the same, and the rules say the same now.
     let stored = Record::load(&folder.0.join("r.json")).unwrap();
-    let (held, anew) = (verdict::judged(&stored), verdict::judged_anew(&stored));
+    let (held, anew) = (judge::judged(&stored), judge::judged_anew(&stored));
     assert_eq!(
         verdict_text::of_record(&stored),
         verdict_text::of_record(&Record { findings: None, ..stored.clone() })

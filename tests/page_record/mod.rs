@@ -191,6 +191,7 @@ pub fn judged_promise() -> JudgedPromise {
     let request = PromiseRequest { volume, with: Vec::new(), instance: None, block: None, at: None };
     JudgedPromise {
         options: ["--promise", "alibaba:cloud_essd.PL0"].map(String::from).to_vec(),
+        min_share: None,
         tolerance: 0.02,
         promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
         notes: Vec::new(),
@@ -218,6 +219,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             seed: 7,
             question: None,
             precondition: None,
+            follow_up: None,
             steps: vec![Step {
                 name: "mixed".into(),
                 rw: "randrw".parse().unwrap(),

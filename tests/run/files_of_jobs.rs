@@ -58,6 +58,7 @@ fn plan(file: &Path, steps: Vec<Step>) -> Plan {
         steps,
         question: None,
         precondition: None,
+        follow_up: None,
     }
 }
 

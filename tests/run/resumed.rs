@@ -96,7 +96,9 @@ fn a_run_on_a_device_goes_on_with_the_settings_that_it_had() {
         assert_eq!(steps(&record), ALL);
         let again = record.tuning.is_some_and(|tuning| !tuning.applied.is_empty());
         assert_eq!(again, tuned, "--tune {tune}");
-        ["r.json", "s.json"].map(|name| std::fs::remove_file(bench.path().join(name)).unwrap());
+        for name in ["r.json", "s.json"] {
+            std::fs::remove_file(bench.path().join(name)).unwrap();
+        }
     }
 }
 

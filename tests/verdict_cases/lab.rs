@@ -153,7 +153,7 @@ pub fn judged_but(lab: &Lab, ran: &Ran, change: impl FnOnce(&mut Record)) -> Val
 pub fn judged_here(ran: &Ran, change: impl FnOnce(&mut Record)) -> Value {
     let mut record = ran.record();
     change(&mut record);
-    serde_json::json!({ "verdict": volproof::verdict::judged_anew(&record).1 })
+    serde_json::json!({ "verdict": volproof::judge::judged_anew(&record).1 })
 }
 
 /// The screen of a run on a simulated volume.

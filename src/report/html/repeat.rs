@@ -111,6 +111,7 @@ mod tests {
             steps: vec![Step { name: "quote ' \" and \\".into(), ..step }],
             question: None,
             precondition: None,
+            follow_up: None,
         }
     }
 
