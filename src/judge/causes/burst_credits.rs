@@ -1,4 +1,8 @@
-//! Burst credits used up: a rest brings some of them back.
+//! `burst-credits`: the credits of a burst are used up.
+//!
+//! **Experiment:** 30 s of rest, in which credits come back, and then 10 s of load.
+//!
+//! **Shown** where the rate of the second to the fourth second is 10 % higher than the one that decides, and above its interval.
 
 use super::{CauseCase, Experiment, TRIAL, found, mean_of};
 use crate::plan::Step;

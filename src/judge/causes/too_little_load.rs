@@ -1,4 +1,8 @@
-//! Too little load: more requests in flight give a higher rate.
+//! `too-little-load`: more requests in flight give a higher rate.
+//!
+//! **Experiment:** the load at the saturating depth: that of the confirming step.
+//!
+//! **Shown** where the rate grows and keeps the promise. Where the promise is missed there too, load is not what is missing.
 
 use super::{CauseCase, Experiment, found, is_above, no_step, trial_of};
 use crate::record::{Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
