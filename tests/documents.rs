@@ -96,10 +96,11 @@ fn made() -> String {
     let mut codes = DoubtCode::ALL.to_vec();
     codes.sort_by_key(|code| code.as_str().to_string());
     format!(
-        "## Doubts\n\n| code | a blocker of it | what it says |\n|---|---|---|\n{}\n## The rules of doubts\n\n{}\n## Descriptions\n\n{}",
+        "## Doubts\n\n| code | a blocker of it | what it says |\n|---|---|---|\n{}\n## The rules of doubts\n\n{}\n## Descriptions\n\n{}\n## Causes\n\n{}",
         codes.iter().map(row).collect::<String>(),
         sections("src/judge/doubts"),
-        sections("src/judge/shape")
+        sections("src/judge/shape"),
+        sections("src/judge/causes")
     )
 }
 

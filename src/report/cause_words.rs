@@ -3,7 +3,8 @@
 use super::layout;
 use crate::output::screen;
 use crate::record::{
-    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Metric, NotTried, Record, SoldAs,
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Metric, NotTried, Record,
+    SettingEffect, SoldAs,
 };
 use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
 
@@ -183,11 +184,7 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
         (_, Some(CauseEvidence::Limits { cgroup, throttled_periods, steal_share })) => {
             limits(cgroup.as_deref(), *throttled_periods, *steal_share)
         }
-        (_, Some(CauseEvidence::Settings { effects })) => {
-            let names: Vec<&str> = effects.iter().map(|e| e.setting.as_str()).collect();
-            let each = effects.iter().map(|e| format!("{} .. {}", change(e.low_ratio), change(e.high_ratio)));
-            (format!("{}: with and without, in pairs", names.join(", ")), each.collect::<Vec<_>>().join(", "))
-        }
+        (_, Some(CauseEvidence::Settings { effects })) => settings(effects),
         (_, Some(CauseEvidence::Limit { counts_bytes, per_second, .. })) => {
             let figure = if *counts_bytes {
                 throughput(*per_second)
@@ -301,8 +298,8 @@ fn machine(
     busiest: Option<f64>,
 ) -> (String, String) {
     let mut tried = Vec::new();
-    tried.extend(headroom.map(|most| format!("null device {} IOPS", significant(most))));
-    tried.extend(busiest.map(|share| format!("CPU {}", percent(share))));
+    tried.extend(headroom.map(|most| format!("null device {} IOPS", in_millions(most))));
+    tried.extend(busiest.map(|share| format!("CPU {:.0} %", 100.0 * share)));
     if row.trials.len() > 1 {
         tried.push(format!("{} -> {} workers", row.trials[0].workers, row.trials[1].workers));
     }
@@ -328,6 +325,28 @@ fn limits(cgroup: Option<&str>, throttled: u64, steal: f64) -> (String, String) 
         at.push(format!("steal {}", percent(steal)));
     }
     ("io.max, cpu.max, steal".into(), at.join(", "))
+}
+
+/// A large rate in few characters: `4.2 M`.
+fn in_millions(rate: f64) -> String {
+    if rate < 1e6 { significant(rate) } else { format!("{:.1} M", rate / 1e6) }
+}
+
+/// Settings that change the rate by name, each with its interval; the others together.
+fn settings(effects: &[SettingEffect]) -> (String, String) {
+    let interval = |low: f64, high: f64| format!("{} .. {}", change(low), change(high));
+    let (same, changed): (Vec<&SettingEffect>, Vec<&SettingEffect>) =
+        effects.iter().partition(|e| e.low_ratio <= 1.0 && e.high_ratio >= 1.0);
+    let mut told: Vec<String> =
+        changed.iter().map(|e| format!("{} {}", e.setting, interval(e.low_ratio, e.high_ratio))).collect();
+    if !same.is_empty() {
+        let low = same.iter().map(|e| e.low_ratio).fold(f64::INFINITY, f64::min);
+        let high = same.iter().map(|e| e.high_ratio).fold(0.0, f64::max);
+        let others = if changed.is_empty() { "" } else { "others " };
+        told.push(format!("{others}{}", interval(low, high)));
+    }
+    let names: Vec<&str> = effects.iter().map(|e| e.setting.as_str()).collect();
+    (format!("{}: with and without", names.join(", ")), told.join(", "))
 }
 
 /// Each volume beside the others and alone.

@@ -256,6 +256,9 @@ fn a_planted_cause_is_named_and_none_is_proven_falsely() {
         let table = planted(&volume, &options);
         let proven = table.rows.iter().filter(|row| row.finding == CauseFinding::Proven);
         let proven: Vec<Cause> = proven.map(|row| row.cause).collect();
+        if found(&table) != [cause] {
+            eprintln!("{cause:?} {volume}: {:?}", found(&table));
+        }
         let is_named = found(&table).contains(&cause);
         if !is_named || proven.iter().any(|proven| *proven != cause) {
             missed.push(format!("{cause:?} {volume}: {:?}\n{}", found(&table), cause_words::text(&table)));

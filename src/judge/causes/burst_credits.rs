@@ -1,4 +1,8 @@
-//! Burst credits used up: a rest brings some of them back.
+//! `burst-credits`: the credits of a burst are used up.
+//!
+//! **Experiment:** 30 s of rest, in which credits come back, and then 10 s of load.
+//!
+//! **Shown** where the rate of the second to the fourth second is 10 % higher than the one that decides, and above its interval.
 
 use super::{CauseCase, Experiment, TRIAL, found, mean_of};
 use crate::plan::Step;
@@ -33,7 +37,9 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let second = PER_SECOND as usize;
     let first = counts.get(FIRST.start * second..FIRST.end * second)?;
     let (base, first_per_second) = (case.base_trial(), mean_of(first));
-    let is_shown = first_per_second > HIGHER * base.ios_per_second;
+    // A rate that varies as much by itself shows no credits.
+    let varies = base.interval.is_some_and(|(_, high)| first_per_second <= high);
+    let is_shown = first_per_second > HIGHER * base.ios_per_second && !varies;
     let trials = vec![base, case.trial(Cause::BurstCredits, RESTED)?];
     Some(found(Cause::BurstCredits, is_shown, trials, Some(CauseEvidence::AfterRest { first_per_second })))
 }

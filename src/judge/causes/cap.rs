@@ -1,4 +1,9 @@
-//! A cap on I/Os or on bytes a second: the same load with smaller and with larger blocks.
+//! `cap`: a limit on I/Os or on bytes a second.
+//!
+//! **Experiment:** the same load with blocks of a quarter and of four times the size.
+//!
+//! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %. The figure is looked up: which volumes of the
+//! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
 use super::{CauseCase, Experiment, found, is_same, slow_volume, sold_as, this_machine};
 use crate::device::SECTOR;
@@ -50,23 +55,15 @@ fn next(case: &CauseCase<'_>) -> Option<Step> {
     Some(case.step(Cause::Cap, name, load))
 }
 
+/// Under a limit on I/Os smaller blocks come as often, under one on bytes larger blocks carry as many. Where one of the sizes is not possible, the
+/// other one tells.
 fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let base = case.base_trial();
     let (smaller, larger) = (case.trial(Cause::Cap, SMALLER), case.trial(Cause::Cap, LARGER));
-    let pairs = [(&smaller, &base), (&larger, &base)];
-    let steady = |name: &str, figure: fn(&CauseTrial) -> f64| {
-        let other = if name == SMALLER { pairs[0].0 } else { pairs[1].0 };
-        other.as_ref().map(|other| is_same(figure(other), figure(&base)))
-    };
-    let (ios, bytes): (fn(&CauseTrial) -> f64, fn(&CauseTrial) -> f64) =
-        (|t| t.ios_per_second, |t| t.bytes_per_second);
-    if smaller.is_none() && larger.is_none() {
-        return None;
-    }
-    // Under a limit on I/Os smaller blocks come as often, under one on bytes larger blocks carry as many. Where one of the sizes is not
-    // possible, the other one tells.
-    let counts_ios = steady(SMALLER, ios).or_else(|| steady(LARGER, ios)) == Some(true);
-    let counts_bytes = steady(LARGER, bytes).or_else(|| steady(SMALLER, bytes)) == Some(true);
+    let for_ios = smaller.as_ref().or(larger.as_ref())?;
+    let for_bytes = larger.as_ref().or(smaller.as_ref())?;
+    let counts_ios = is_same(for_ios.ios_per_second, base.ios_per_second);
+    let counts_bytes = is_same(for_bytes.bytes_per_second, base.bytes_per_second);
     let is_shown = (counts_ios || counts_bytes) && waits(case);
     let trials: Vec<CauseTrial> = smaller.into_iter().chain([base]).chain(larger).collect();
     let evidence = is_shown.then(|| limit(case, !counts_ios));

@@ -1,4 +1,6 @@
-//! Blocks never read before, which a volume made from a snapshot loads at their first read.
+//! `cold-blocks`: blocks of a volume made from a snapshot are loaded when they are first read.
+//!
+//! **Experiment:** `volproof cold` makes it: some thousand blocks in pairs of groups, first reads beside second ones.
 
 use super::{CauseCase, Experiment, no_step};
 use crate::record::{Cause, CauseRow, NotTried};

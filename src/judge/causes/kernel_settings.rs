@@ -1,7 +1,10 @@
-//! Settings of the kernel for the disk: the rate with and without each, in alternating pairs.
+//! `kernel-settings`: settings of the kernel for the disk make it slower.
 //!
-//! The step of this experiment is no measurement: in its place the run compares the settings that it set, and puts all of them back as they
-//! were wanted.
+//! **Experiment:** short runs with and without each setting that the run changed, in six alternating pairs. All of them are put back. It needs
+//! root and a block device.
+//!
+//! **Shown** where a recommended setting makes the volume slower, with an interval that excludes 1. A setting that makes it faster is told, and held
+//! nothing back: the run had it.
 
 use super::{CauseCase, Experiment, found};
 use crate::device::Facts;

@@ -245,7 +245,8 @@ fn base_of<'a>(record: &'a Record, claim: &Claim) -> Option<&'a StepRecord> {
 
 fn tried<'a>(record: &'a Record, first: &Step, plan: &'a Step) -> Option<Tried<'a>> {
     let Some(Follows { step, purpose: Purpose::Cause { cause, case } }) = &plan.follows else { return None };
-    let done = record.steps.iter().find(|s| s.name == plan.name);
+    let is_whole = |s: &&StepRecord| s.name == plan.name && s.window_ns.0 >= plan.runtime.0 / 10 * 9;
+    let done = record.steps.iter().find(is_whole);
     (*step == first.name).then_some(Tried { cause, case, plan, done })
 }
 

@@ -1,4 +1,8 @@
-//! Other users of the volume: its counters less our I/Os.
+//! `other-users`: other programs used the volume.
+//!
+//! **Experiment:** the disk's own counters less the I/Os of the step that decides.
+//!
+//! **Proven** by more than 2 % that is not ours. Users of the volume on other machines are not in these counters.
 
 use super::{CauseCase, Experiment, counted, no_step};
 use crate::judge::doubts::other_traffic;

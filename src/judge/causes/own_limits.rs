@@ -1,4 +1,8 @@
-//! Limits of this process: its cgroup, its share of CPU time, CPU time that the host took.
+//! `own-limits`: the process has limits of its own.
+//!
+//! **Experiment:** the kernel's files: `io.max` and `cpu.max` of the cgroups of the process, and the CPU time that the host took.
+//!
+//! **Proven** where the rate is at a limit, CPU time was denied, or the host took more than 1 %.
 
 use super::{CauseCase, Experiment, counted, no_step};
 use crate::judge::doubts::STOLEN;

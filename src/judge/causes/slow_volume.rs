@@ -1,4 +1,9 @@
-//! A slow volume: each I/O takes long even when it is alone.
+//! `slow-volume`: each I/O takes long, even when it is alone.
+//!
+//! **Experiment:** one request at a time, offered below the limit; where that takes longer than usual (what is promised, else 2 ms, or 20 ms of a hard disk),
+//! depths of 1, 4, 16 and 64.
+//!
+//! **Shown** where the rate grows in proportion from one in flight to four.
 
 use super::{CauseCase, Experiment, TRIAL, found};
 use crate::judge::latency::latency_promised;

@@ -1,4 +1,8 @@
-//! Too little load: more requests in flight give a higher rate.
+//! `too-little-load`: more requests in flight give a higher rate.
+//!
+//! **Experiment:** the load at the saturating depth: that of the confirming step.
+//!
+//! **Shown** where the rate grows and keeps the promise. Where the promise is missed there too, load is not what is missing.
 
 use super::{CauseCase, Experiment, found, is_above, no_step, trial_of};
 use crate::record::{Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
@@ -22,7 +26,7 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
         [first, last].into_iter().filter_map(|step| trial(case, step)).collect()
     };
     let is_shown = trials.len() > 1 && trials[1].depth > trials[0].depth && is_above(&trials[1], &trials[0]);
-    let is_tried = is_shown || last.saturating || case.claim.outcome == Outcome::Pass;
+    let is_tried = is_shown || last.saturating || !case.claim.misses_limit();
     is_tried
         .then(|| found(Cause::TooLittleLoad, is_shown && case.claim.outcome != Outcome::Fail, trials, None))
 }

@@ -1,4 +1,8 @@
-//! Volume or instance: volumes alone, and together.
+//! `volume-or-instance`: a limit that several volumes share, such as that of the instance.
+//!
+//! **Experiment:** two of the volumes, each alone. It needs two targets.
+//!
+//! **Shown** where a volume does more alone than beside the others.
 
 use std::path::PathBuf;
 

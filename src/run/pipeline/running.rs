@@ -450,11 +450,19 @@ impl Running<'_> {
         judge::runtime_to_decide(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
+    /// The last step that was begun is an experiment on a cause.
+    fn looks_for_causes(&self) -> bool {
+        let last = self.record.plan.steps.last().and_then(|step| step.follows.as_ref());
+        last.is_some_and(|follows| !follows.purpose.tests_promise())
+    }
+
     /// Puts everything back.
     pub(super) fn end(mut self, outcome: Result<State, Failure>) -> Ended {
         let put_back = tuning::end(self.tuned.take(), &mut self.record.tuning);
         self.record.state = match &outcome {
-            Ok(_) if self.interrupted() => State::Interrupted,
+            // What the plan asked for is measured where the user ends an experiment on the cause.
+            Ok(_) if self.interrupted() && !self.looks_for_causes() => State::Interrupted,
+            Ok(_) if self.interrupted() => State::Complete,
             Ok(state) => state.clone(),
             Err(failure) => State::Failed(failure.message.clone()),
         };
