@@ -163,7 +163,8 @@ impl<'a> CauseCase<'a> {
 
     /// Why steps of an experiment that can be done are missing.
     fn why_open(&self, experiment: &Experiment) -> NotTried {
-        let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && t.done.is_none();
+        let has_result = |t: &Tried<'_>| self.record.steps.iter().any(|s| s.name == t.plan.name);
+        let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && !has_result(t);
         match (experiment.next)(self) {
             Some(step) if !self.has_time_for(&step) => NotTried::Budget,
             None if self.tried.iter().any(failed) => NotTried::CouldNotRun,
