@@ -147,7 +147,7 @@ fn is_of_medium(error: &str) -> bool {
 }
 
 /// Mean service latency of reads and writes, in nanoseconds.
-fn mean_latency(step: &StepRecord) -> f64 {
+pub fn mean_latency(step: &StepRecord) -> f64 {
     let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
     let (sum, ios) = data.fold((0.0, 0.0), |(sum, ios), (_, s)| {
         (sum + s.service_latency_ns.mean * s.ios as f64, ios + s.ios as f64)
@@ -159,7 +159,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn mean_rate(bins: &[u64]) -> f64 {
+/// The rate of counts of 100 ms.
+pub fn mean_rate(bins: &[u64]) -> f64 {
     let sum: f64 = bins.iter().map(|n| *n as f64).sum();
     sum * PER_SECOND as f64 / bins.len().max(1) as f64
 }

@@ -4,7 +4,8 @@
 //!
 //! **Shown** where the rate of the second to the fourth second is 10 % higher than the one that decides, and above its interval.
 
-use super::{CauseCase, Experiment, TRIAL, found, mean_of};
+use super::{CauseCase, Experiment, TRIAL, found};
+use crate::judge::facts::mean_rate;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, bins};
 use crate::sample::PER_SECOND;
@@ -36,7 +37,7 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let counts = bins(case.done(Cause::BurstCredits, RESTED)?, false);
     let second = PER_SECOND as usize;
     let first = counts.get(FIRST.start * second..FIRST.end * second)?;
-    let (base, first_per_second) = (case.base_trial(), mean_of(first));
+    let (base, first_per_second) = (case.base_trial(), mean_rate(first));
     // A rate that varies as much by itself shows no credits.
     let varies = base.interval.is_some_and(|(_, high)| first_per_second <= high);
     let is_shown = first_per_second > HIGHER * base.ios_per_second && !varies;

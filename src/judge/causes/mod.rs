@@ -18,14 +18,13 @@ mod volume_or_instance;
 
 use std::path::PathBuf;
 
-use super::facts::interval_of;
+use super::facts::{interval_of, mean_latency, mean_rate};
 use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
 use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Follows, Plan, Purpose, Step};
 use crate::record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
     NotTried, Outcome, Record, StepRecord, StepTarget, Verdict, bins,
 };
-use crate::sample::{Direction, PER_SECOND};
 use crate::unit::{Bytes, Nanos, total};
 
 /// Measured time of most trials: the shortest that has an interval.
@@ -163,7 +162,8 @@ impl<'a> CauseCase<'a> {
 
     /// Why steps of an experiment that can be done are missing.
     fn why_open(&self, experiment: &Experiment) -> NotTried {
-        let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && t.done.is_none();
+        let has_result = |t: &Tried<'_>| self.record.steps.iter().any(|s| s.name == t.plan.name);
+        let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && !has_result(t);
         match (experiment.next)(self) {
             Some(step) if !self.has_time_for(&step) => NotTried::Budget,
             None if self.tried.iter().any(failed) => NotTried::CouldNotRun,
@@ -281,25 +281,11 @@ fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
         targets,
         offered_per_second: done.open_loop.as_ref().map(|open| open.offered_per_second),
         rest_ns: plan.delay,
-        ios_per_second: mean_of(&ios),
+        ios_per_second: mean_rate(&ios),
         interval: interval_of(&ios).map(|i| (i.low, i.high)),
-        bytes_per_second: mean_of(&bytes),
-        latency_ns: latency_of(done),
+        bytes_per_second: mean_rate(&bytes),
+        latency_ns: mean_latency(done),
     }
-}
-
-/// The rate of counts of 100 ms.
-fn mean_of(bins: &[u64]) -> f64 {
-    bins.iter().map(|n| *n as f64).sum::<f64>() * PER_SECOND as f64 / bins.len().max(1) as f64
-}
-
-/// Mean service latency of reads and writes, in nanoseconds.
-fn latency_of(step: &StepRecord) -> f64 {
-    let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
-    let (sum, ios) = data.fold((0.0, 0.0), |(sum, ios), (_, s)| {
-        (sum + s.service_latency_ns.mean * s.ios as f64, ios + s.ios as f64)
-    });
-    if ios > 0.0 { sum / ios } else { 0.0 }
 }
 
 /// A rate is above another one: by more than the same rate, and their intervals are apart.

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use super::{CauseCase, Experiment, TRIAL, found, is_above, part_of};
-use crate::judge::facts::interval_of;
+use crate::judge::facts::{interval_of, mean_rate};
 use crate::plan::Step;
 use crate::record::{Cause, CauseRow, CauseTrial, NotTried, StepRecord, bins};
 use crate::unit::Nanos;
@@ -59,9 +59,9 @@ fn beside_others(case: &CauseCase<'_>, named: &PathBuf) -> Option<CauseTrial> {
         depth: case.load.depth_per_target(),
         workers: case.load.numjobs,
         targets: vec![named.clone()],
-        ios_per_second: super::mean_of(&ios),
+        ios_per_second: mean_rate(&ios),
         interval: interval_of(&ios).map(|i| (i.low, i.high)),
-        bytes_per_second: super::mean_of(&bins(&alone, true)),
+        bytes_per_second: mean_rate(&bins(&alone, true)),
         ..base
     })
 }
