@@ -10,12 +10,12 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{Interval, Load, StepFacts, seconds_to_tell, share};
+use super::facts::{Interval, Load, StepFacts, seconds_to_tell};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
 use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
 
-/// A PASS has at most this share of dead seconds.
+/// A PASS has at most this share of dead time.
 pub const MOST_DEAD: f64 = 0.01;
 /// A rate above this multiple of all that the type can give comes from another type.
 pub const BEYOND_THE_TYPE: f64 = 1.10;
@@ -206,9 +206,10 @@ impl Case<'_> {
         delivered
     }
 
-    /// Share of dead seconds over all steps.
+    /// Share of dead time over all steps.
     pub fn dead_share(&self) -> f64 {
-        share(&self.steps.iter().flat_map(|s| s.dead.iter().copied()).collect::<Vec<_>>())
+        let sum = |of: fn(&StepFacts) -> f64| self.steps.iter().map(of).sum::<f64>();
+        sum(|s| s.dead_time) / sum(|s| s.seconds).max(1.0)
     }
 
     /// The answer by the rates alone.

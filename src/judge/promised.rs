@@ -227,7 +227,7 @@ impl<'a> RateCase<'a> {
             if counts.is_empty() {
                 continue;
             }
-            let found = StepFacts::of(record, step, &counts, terms.limits().0, saturating);
+            let found = StepFacts::of(record, step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == Reading::Keeps;
             let fault = subject::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
