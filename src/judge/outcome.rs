@@ -72,6 +72,20 @@ pub enum Missing {
     Depth(u64),
 }
 
+impl Missing {
+    /// The same for so many volumes together.
+    pub fn times(self, volumes: u64) -> Missing {
+        match self {
+            Missing::Confirm => Missing::Confirm,
+            Missing::Repeat(load) => Missing::Repeat(Load {
+                depth: load.depth * volumes,
+                offered: load.offered.map(|offered| offered * volumes as f64),
+            }),
+            Missing::Depth(depth) => Missing::Depth(depth * volumes),
+        }
+    }
+}
+
 /// Why a promise has its answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Basis {
