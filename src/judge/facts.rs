@@ -20,6 +20,9 @@ const SHORTEST_LAST_PART: usize = 20;
 /// The last minute, in seconds.
 const MINUTE: usize = 60;
 
+/// Counts of 100 ms in a part of a series: five seconds, in which the edges of a quota's periods make little difference.
+const PART: usize = 5 * PER_SECOND as usize;
+
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -29,6 +32,18 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+}
+
+impl Interval {
+    /// As wide as the slowest and the fastest part of the series allow: a mean lies between them, however slowly they vary.
+    fn within(self, bins: &[u64]) -> Interval {
+        let (mut slowest, mut fastest) = (self.mean, self.mean);
+        for part in bins.chunks_exact(PART).map(mean_rate) {
+            slowest = slowest.min(part);
+            fastest = fastest.max(part);
+        }
+        Interval { low: self.low.max(slowest), high: self.high.min(fastest), ..self }
+    }
 }
 
 /// The load of a step, as far as it decides how much a volume can be asked for.
@@ -66,7 +81,7 @@ pub struct StepFacts {
     pub seconds: f64,
     /// The rate of the whole window. Its interval is absent below ten seconds.
     pub mean: f64,
-    /// The rate with its interval.
+    /// The rate with its interval, between its slowest and its fastest five seconds.
     pub rate: Option<Interval>,
     /// The lower of the intervals of the last fifth and of the last minute.
     pub last: Option<Interval>,
@@ -76,7 +91,9 @@ pub struct StepFacts {
     pub delivered: Vec<bool>,
     /// Whether in each whole second requests waited and none completed.
     pub dead: Vec<bool>,
-    /// The load was as much as any promise asks for.
+    /// Time in seconds of all stretches of at least a second in which requests waited and none completed.
+    pub dead_time: f64,
+    /// The load was as much as any promise asks for, to the end of the step.
     pub is_saturating: bool,
     /// Requests never came back.
     pub hangs: bool,
@@ -88,36 +105,72 @@ pub struct StepFacts {
     pub is_planned: bool,
 }
 
+/// What a step counted, on the grid of 100 ms.
+pub struct Samples {
+    /// I/Os or bytes, by the unit of the promise.
+    pub counts: Vec<u64>,
+    /// Whether requests waited and none completed.
+    pub idle: Vec<bool>,
+    /// Requests in flight, averaged over time.
+    pub in_flight: f64,
+    /// Mean latency, in nanoseconds.
+    pub latency_ns: f64,
+}
+
 impl StepFacts {
-    /// The facts of a step for a promised rate less its tolerance. `bins` are the counts of 100 ms, in the unit of the promise.
-    pub fn of(record: &Record, step: &StepRecord, bins: &[u64], limit: f64, saturating: u64) -> StepFacts {
-        let counts = seconds_of(bins);
+    /// The facts of a step for a promised rate less its tolerance. `counts` are those of 100 ms, in the unit of the promise.
+    pub fn of(
+        record: &Record,
+        step: &StepRecord,
+        counts: Vec<u64>,
+        limit: f64,
+        saturating: u64,
+    ) -> StepFacts {
         let plan = record.plan_step(&step.name);
         let load = Load {
             depth: step.in_flight_asked.get().unwrap_or(step.in_flight_mean).round() as u64,
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         };
-        StepFacts {
-            step: step.name.clone(),
-            load,
+        let samples = Samples {
+            idle: idle_bins(step.targets.iter().map(|t| &t.series), counts.len()),
+            counts,
             in_flight: step.in_flight_mean,
             latency_ns: mean_latency(step),
-            seconds: bins.len() as f64 / PER_SECOND as f64,
-            mean: mean_rate(bins),
-            rate: interval_of(bins),
-            last: last_part(bins),
-            last_minute: mean(&counts[counts.len().saturating_sub(MINUTE)..]),
-            delivered: delivered_seconds(bins, DELIVERED * limit),
-            dead: dead_seconds(step.targets.iter().map(|t| &t.series), counts.len()),
-            is_saturating: load.offered.is_none() && step.in_flight_mean >= REACHED * saturating as f64,
+        };
+        let is_of_medium = step.errors.first.iter().any(|e| is_of_medium(&e.error));
+        let found = StepFacts::of_samples(&step.name, load, &samples, limit, saturating);
+        StepFacts {
+            is_saturating: found.is_saturating && !step.was_ended_early(),
             hangs: step.lost_ios > 0 || step.stuck_workers > 0,
-            medium_errors: if step.errors.first.iter().any(|e| is_of_medium(&e.error)) {
-                step.errors.count
-            } else {
-                0
-            },
+            medium_errors: if is_of_medium { step.errors.count } else { 0 },
             was_ended_early: step.was_ended_early(),
             is_planned: plan.is_none_or(|p| p.follows.as_ref().is_none_or(|f| f.purpose == Purpose::Repeat)),
+            ..found
+        }
+    }
+
+    /// The facts that samples show, of a step of the plan that ran to its end.
+    pub fn of_samples(step: &str, load: Load, samples: &Samples, limit: f64, saturating: u64) -> StepFacts {
+        let counts = &samples.counts[..];
+        let seconds = seconds_of(counts);
+        StepFacts {
+            step: step.into(),
+            load,
+            in_flight: samples.in_flight,
+            latency_ns: samples.latency_ns,
+            seconds: counts.len() as f64 / PER_SECOND as f64,
+            mean: mean_rate(counts),
+            rate: interval_of(counts).map(|rate| rate.within(counts)),
+            last: last_part(counts),
+            last_minute: mean(&seconds[seconds.len().saturating_sub(MINUTE)..]),
+            delivered: delivered_seconds(counts, DELIVERED * limit),
+            dead: dead_seconds(&samples.idle),
+            dead_time: dead_time(&samples.idle),
+            is_saturating: load.offered.is_none() && samples.in_flight >= REACHED * saturating as f64,
+            hangs: false,
+            medium_errors: 0,
+            was_ended_early: false,
+            is_planned: true,
         }
     }
 
@@ -126,19 +179,14 @@ impl StepFacts {
         self.seconds + 0.5 >= LEAST_QUOTABLE.as_seconds()
     }
 
-    /// Share of the seconds in which requests waited and none completed.
+    /// Share of the time in which requests waited and none completed for a second or longer.
     pub fn dead_share(&self) -> f64 {
-        share(&self.dead)
+        self.dead_time / self.seconds.max(1.0)
     }
 }
 
 /// A depth counts as reached from this share on: load threads refill a queue a little late.
 const REACHED: f64 = 0.9;
-
-/// Share of the values that are true.
-pub fn share(values: &[bool]) -> f64 {
-    values.iter().filter(|v| **v).count() as f64 / values.len().max(1) as f64
-}
 
 /// An I/O error that the device reported, and not one of the program or of the kernel's limits.
 fn is_of_medium(error: &str) -> bool {
@@ -197,32 +245,52 @@ fn last_part(bins: &[u64]) -> Option<Interval> {
 }
 
 /// Whether each second reached a rate. Under a limiter that lets its quota through once or several times a second, the edges of seconds
-/// say nothing: a unit is then as long as whole periods need, less than two seconds.
+/// say nothing: a unit is then as long as whole periods need, less than two seconds. Wherever they lie, a quota that falls on an edge makes one
+/// unit slow and the next one fast, so that the edges with the fewest slow units count.
 fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
     let wanted = per_second * length as f64 / PER_SECOND as f64;
     let reached = |unit: &[u64]| unit.iter().map(|n| *n as f64).sum::<f64>() >= wanted;
-    bins.chunks_exact(length).map(reached).collect()
+    let slow = |units: &Vec<bool>| units.iter().filter(|reached| !**reached).count();
+    let by_edge =
+        (0..length.min(bins.len())).map(|edge| bins[edge..].chunks_exact(length).map(reached).collect());
+    by_edge.min_by_key(slow).unwrap_or_default()
 }
 
-/// Whether in each second requests waited and none completed, on all targets together.
-pub fn dead_seconds<'a>(series: impl Iterator<Item = &'a Series>, seconds: usize) -> Vec<bool> {
-    let bins = PER_SECOND as usize;
-    let mut done = vec![0u64; seconds];
-    let mut waited = vec![0u64; seconds];
+/// Whether in each 100 ms requests waited and none completed, on all targets together.
+fn idle_bins<'a>(series: impl Iterator<Item = &'a Series>, bins: usize) -> Vec<bool> {
+    let mut done = vec![0u64; bins];
+    let mut waited = vec![0u64; bins];
     for s in series {
         for track in Direction::ALL.into_iter().filter_map(|d| s.stream(d)).map(|stream| &stream.track) {
-            add_seconds(&mut done, &track.ios, bins);
+            add_column(&mut done, &track.ios);
         }
-        add_seconds(&mut waited, &s.in_flight_ns, bins);
+        add_column(&mut waited, &s.in_flight_ns);
     }
     done.iter().zip(&waited).map(|(done, waited)| *done == 0 && *waited > 0).collect()
 }
 
-fn add_seconds(sums: &mut [u64], column: &[u64], bins: usize) {
-    for (sum, second) in sums.iter_mut().zip(column.chunks(bins)) {
-        *sum = second.iter().fold(*sum, |sum, n| sum.saturating_add(*n));
+fn add_column(sums: &mut [u64], column: &[u64]) {
+    for (sum, n) in sums.iter_mut().zip(column) {
+        *sum = sum.saturating_add(*n);
     }
+}
+
+/// Whether each whole second is idle from its start to its end.
+fn dead_seconds(idle: &[bool]) -> Vec<bool> {
+    idle.chunks_exact(PER_SECOND as usize).map(|second| second.iter().all(|idle| *idle)).collect()
+}
+
+/// Seconds in stretches of at least a second. Where such a stretch lies between the edges of seconds makes no difference to the volume.
+fn dead_time(idle: &[bool]) -> f64 {
+    let stretches = idle.chunk_by(|a, b| a == b).filter(|run| run[0] && run.len() >= PER_SECOND as usize);
+    stretches.map(<[bool]>::len).sum::<usize>() as f64 / PER_SECOND as f64
+}
+
+/// Share of so much time in which requests waited for a second or longer and none completed, on all targets together.
+pub fn dead_share<'a>(series: impl Iterator<Item = &'a Series>, window: Nanos) -> f64 {
+    let bins = (window.as_seconds() * PER_SECOND as f64) as usize;
+    dead_time(&idle_bins(series, bins)) / window.as_seconds().max(1.0)
 }
 
 /// Time that a rate needs in all to be told from a limit, in seconds: the interval shrinks with the square root of time.
@@ -245,7 +313,8 @@ mod tests {
     fn seconds_are_whole_and_counted_at_their_level() {
         let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
         let good = |rate| delivered_seconds(&bins, rate).iter().filter(|good| **good).count();
-        assert_eq!((delivered_seconds(&bins, 950.0).len(), good(950.0), good(900.0)), (190, 130, 190));
+        // The second of the step up counts as good from its half on.
+        assert_eq!((delivered_seconds(&bins, 950.0).len(), good(950.0), good(900.0)), (190, 131, 190));
     }
 
     #[test]
@@ -255,6 +324,8 @@ mod tests {
         assert_eq!(delivered_seconds(&bins, 1_900.0), vec![true; 200]);
         // 3,000 every 1.5 s: a third of the seconds hold nothing.
         let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
-        assert_eq!(share(&delivered_seconds(&bins, 1_900.0)), 2.0 / 3.0);
+        let seconds = delivered_seconds(&bins, 1_900.0);
+        let good = seconds.iter().filter(|good| **good).count();
+        assert!((good as f64 / seconds.len() as f64 - 2.0 / 3.0).abs() < 0.01, "{good}");
     }
 }

@@ -30,10 +30,13 @@ pub fn next(record: &Record) -> Option<Step> {
 
 fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
     for tested in promised::tested(record, judged_promise) {
+        // Whoever ended a step early wants no more of them.
+        if tested.steps.iter().any(|step| step.was_ended_early()) {
+            continue;
+        }
         let answer = tested.answer(record, judged_promise);
         let Some(missing) = answer.and_then(|answer| answer.missing) else { continue };
-        let saturating = tested.rates.saturating_depth(tested.block);
-        let deepest = Deepest::of(record, tested.first, saturating);
+        let deepest = Deepest::of(record, tested.first, tested.saturating);
         let step = missing_step(record, tested.first, missing, &deepest);
         if step.is_some() && fits(record, follow_up, step.as_ref()?, &tested.first.name) {
             return step;

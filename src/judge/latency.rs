@@ -3,7 +3,7 @@
 //! One request at a time at full speed may wait for the volume's limit on I/Os. A mean that misses the promise so is measured again, offered
 //! at half of the promised rate at most: a mean above the promise is the volume's then.
 
-use super::facts::{dead_seconds, share};
+use super::facts::dead_share;
 use super::outcome::{MOST_DEAD, Missing};
 use super::promised::PromisedRates;
 use super::{subject, words};
@@ -157,7 +157,7 @@ impl TestedLatency<'_> {
         step: &StepRecord,
         found: ClaimAnswer,
     ) -> Claim {
-        let dead = dead_share(step);
+        let dead = dead_share(step.targets.iter().map(|t| &t.series), step.window_ns);
         let offered = step.open_loop.as_ref().map(|o| o.offered_per_second);
         let (outcome, basis, reason) = match found.answer {
             _ if step.was_ended_early() => {
@@ -167,7 +167,7 @@ impl TestedLatency<'_> {
                 Outcome::Inconclusive,
                 BasisCode::DeadTime,
                 format!(
-                    "the mean is kept, but in {} % of the seconds nothing completed, which one request at a time hides",
+                    "the mean is kept, but for {} % of the time nothing completed for a second or longer, which one request at a time hides",
                     significant(100.0 * dead)
                 ),
             ),
@@ -214,11 +214,6 @@ impl TestedLatency<'_> {
         let most = offered_rate(judged_promise, self.first, targets).map(|rate| rate * targets as f64);
         most.is_some_and(|most| open.offered_per_second <= ROUNDING * most)
     }
-}
-
-/// Share of the seconds of a step in which requests waited and none completed.
-pub fn dead_share(step: &StepRecord) -> f64 {
-    share(&dead_seconds(step.targets.iter().map(|t| &t.series), step.window_ns.as_seconds() as usize))
 }
 
 /// I/Os and the sum of their latencies by 100 ms, of all targets and both directions.

@@ -24,6 +24,8 @@ pub mod shape;
 mod subject;
 mod terms;
 mod test_command;
+#[cfg(test)]
+mod tests;
 mod unjudged;
 mod volume_class;
 mod words;

@@ -3,7 +3,7 @@
 //! A need has no tolerance: what was published is the limit. The load is the one that was published, so that it is enough. Needs of higher
 //! grades than the one asked for are answered beside it.
 
-use super::facts::{StepFacts, dead_seconds, share};
+use super::facts::{StepFacts, dead_share};
 use super::outcome::{Open, Reading, read};
 use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
@@ -239,10 +239,10 @@ impl NeedCase<'_> {
             FigureKind::Iops | FigureKind::Throughput => super::outcome::MOST_DEAD,
         };
         let series = self.step.targets.iter().map(|t| &t.series);
-        let dead = share(&dead_seconds(series, self.step.window_ns.as_seconds() as usize));
+        let dead = dead_share(series, self.step.window_ns);
         (dead > left).then(|| {
             format!(
-                "in {} % of the seconds nothing completed, and a load that waits sends nothing meanwhile: the figure hides them",
+                "for {} % of the time nothing completed for a second or longer, and a load that waits sends nothing meanwhile: the figure hides them",
                 significant(dead * 100.0)
             )
         })
@@ -291,7 +291,7 @@ impl NeedCase<'_> {
         if bins.is_empty() {
             return None;
         }
-        let facts = StepFacts::of(self.record, self.step, &bins, limit, 0);
+        let facts = StepFacts::of(self.record, self.step, bins, limit, 0);
         let (answer, more_seconds, reason) = match read(&facts, &ClaimTerms::at_least(limit)) {
             Reading::Keeps => (LimitAnswer::Pass, None, String::new()),
             Reading::Misses => (LimitAnswer::Fail, None, String::new()),

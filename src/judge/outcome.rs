@@ -5,17 +5,18 @@
 //! | wholly above, also at the end; dead time at most 1 %; no burst explains it | any | PASS |
 //! | wholly below, or wholly below at the end | shown | FAIL |
 //! | the same | not yet | the confirming step |
-//! | spans it | any | INCONCLUSIVE, with the time that decides |
+//! | spans it | not yet | the confirming step |
+//! | the same | shown | INCONCLUSIVE, with the time that decides |
 //!
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{Interval, Load, StepFacts, seconds_to_tell, share};
+use super::facts::{Interval, Load, StepFacts, seconds_to_tell};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
 use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
 
-/// A PASS has at most this share of dead seconds.
+/// A PASS has at most this share of dead time.
 pub const MOST_DEAD: f64 = 0.01;
 /// A rate above this multiple of all that the type can give comes from another type.
 pub const BEYOND_THE_TYPE: f64 = 1.10;
@@ -70,6 +71,20 @@ pub enum Missing {
     Repeat(Load),
     /// A depth between.
     Depth(u64),
+}
+
+impl Missing {
+    /// The same for so many volumes together.
+    pub fn times(self, volumes: u64) -> Missing {
+        match self {
+            Missing::Confirm => Missing::Confirm,
+            Missing::Repeat(load) => Missing::Repeat(Load {
+                depth: load.depth * volumes,
+                offered: load.offered.map(|offered| offered * volumes as f64),
+            }),
+            Missing::Depth(depth) => Missing::Depth(depth * volumes),
+        }
+    }
 }
 
 /// Why a promise has its answer.
@@ -176,23 +191,50 @@ impl Case<'_> {
         let deepest = self.last_saturating();
         let by = deepest.unwrap_or(answer.by);
         if delivered.answer(time) == LimitAnswer::Fail && self.steps.iter().any(StepFacts::is_quotable) {
-            return self.ends(Outcome::Fail, Basis::TooFewSeconds, by);
+            // A mean that misses the promise says more than its seconds.
+            let is_missed = answer.outcome == Outcome::Fail;
+            return if is_missed { answer } else { self.ends(Outcome::Fail, Basis::TooFewSeconds, by) };
         }
         if answer.outcome == Outcome::Pass {
             if self.dead_share() <= MOST_DEAD {
-                return answer;
+                return self.with_slow_seconds(answer, time);
             }
             let more_seconds = delivered.more_seconds(time);
             return self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, answer.by);
         }
-        if answer.outcome != Outcome::Fail {
+        let spans = matches!(answer.basis, Basis::Open(Open::Spans { .. })) && deepest == Some(answer.by);
+        if answer.outcome != Outcome::Fail && !spans {
             return answer;
         }
+        // On both sides of the nominal rate the guarantee is kept.
         if seconds.iter().all(|delivered| *delivered) {
             return self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
         }
+        if spans {
+            return answer;
+        }
         let more_seconds = delivered.more_seconds(time);
         self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, by)
+    }
+
+    /// A kept rate with more slow seconds than the promised share of time leaves: under a load below the saturating one, more load shows whose
+    /// they are; under that, time shows how often they come.
+    fn with_slow_seconds(&self, answer: Answer, time: f64) -> Answer {
+        let is_tried = self.last_saturating().is_some();
+        let counted = self.steps.iter().filter(|s| s.is_saturating || !is_tried);
+        let delivered: Vec<bool> = counted.flat_map(|s| s.delivered.iter().copied()).collect();
+        let delivered = TimeShare::of_units(&delivered, 1.0);
+        if delivered.share() >= time {
+            return answer;
+        }
+        if self.may_be_confirmed() {
+            return self.wants(Basis::LoadNotShown, answer.by, Missing::Confirm);
+        }
+        if !is_tried {
+            return answer;
+        }
+        let more_seconds = delivered.more_seconds(time);
+        self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, answer.by)
     }
 
     /// Whether each second delivered, as far as it is the volume's affair: a slow second counts only under a saturating load, a dead one
@@ -206,9 +248,10 @@ impl Case<'_> {
         delivered
     }
 
-    /// Share of dead seconds over all steps.
+    /// Share of dead time over all steps.
     pub fn dead_share(&self) -> f64 {
-        share(&self.steps.iter().flat_map(|s| s.dead.iter().copied()).collect::<Vec<_>>())
+        let sum = |of: fn(&StepFacts) -> f64| self.steps.iter().map(of).sum::<f64>();
+        sum(|s| s.dead_time) / sum(|s| s.seconds).max(1.0)
     }
 
     /// The answer by the rates alone.
@@ -271,6 +314,9 @@ impl Case<'_> {
             Reading::Open(open @ Open::Short { .. }) => {
                 self.wants(Basis::Open(open), by, Missing::Repeat(load))
             }
+            Reading::Open(open @ Open::Spans { .. }) if self.may_be_confirmed() => {
+                self.wants(Basis::Open(open), by, Missing::Confirm)
+            }
             Reading::Open(open) => self.ends(Outcome::Inconclusive, Basis::Open(open), by),
             Reading::Keeps | Reading::Misses => self.wants(Basis::LoadNotShown, by, Missing::Confirm),
         }
@@ -283,10 +329,17 @@ impl Case<'_> {
         if let Some(missed) = later_miss {
             return self.after_a_later_miss(readings, kept, missed);
         }
-        let is_miss = |i: &usize| {
-            matches!(readings[*i], Reading::Misses | Reading::Open(Open::Short { is_below: true }))
+        let least = self.terms.limits().0;
+        let is_miss = |i: &usize| match readings[*i] {
+            Reading::Misses => true,
+            Reading::Open(Open::Short { .. } | Open::Spans { .. }) => self.steps[*i].mean < least,
+            _ => false,
         };
-        let Some(first) = (0..kept).find(is_miss) else {
+        // A load that kept the promise before a miss and after it keeps it.
+        let keeps_around = |i: &usize| {
+            (0..*i).any(|before| readings[before] == Reading::Keeps && self.steps[before].load == load)
+        };
+        let Some(first) = (0..kept).filter(is_miss).find(|i| !keeps_around(i)) else {
             return self.ends(Outcome::Pass, Basis::Kept, kept);
         };
         self.after_an_earlier_miss(readings, first)
@@ -319,7 +372,7 @@ impl Case<'_> {
             let kept = (first + 1..readings.len()).rev().find(|i| readings[*i] == Reading::Keeps);
             let again = kept.unwrap_or(first);
             // A short first step says nothing that its longer repetition does not.
-            if matches!(readings[first], Reading::Open(_)) {
+            if is_short(readings[first]) {
                 return self.ends(Outcome::Pass, Basis::Kept, again);
             }
             return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
@@ -328,7 +381,7 @@ impl Case<'_> {
         match again.map(|i| (i, readings[i])) {
             None => self.wants(Basis::LoadNotShown, more, Missing::Repeat(load)),
             Some((_, Reading::Misses)) => self.kept_with_more_load(readings, first),
-            Some((again, Reading::Keeps)) if matches!(readings[first], Reading::Open(_)) => {
+            Some((again, Reading::Keeps)) if is_short(readings[first]) => {
                 self.ends(Outcome::Pass, Basis::Kept, again)
             }
             Some((again, Reading::Keeps)) => {
@@ -349,9 +402,18 @@ impl Case<'_> {
         Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing }
     }
 
+    /// The saturating depth is possible, and was not tried.
+    fn may_be_confirmed(&self) -> bool {
+        self.deepest.is_none() && self.last_saturating().is_none()
+    }
+
     fn last_saturating(&self) -> Option<usize> {
         self.steps.iter().rposition(|s| s.is_saturating)
     }
+}
+
+fn is_short(reading: Reading) -> bool {
+    matches!(reading, Reading::Open(Open::Short { .. }))
 }
 
 /// What a step says of the promise by itself.

@@ -14,7 +14,7 @@ use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
 use crate::catalogue::{Promise, promised_level};
 use crate::doubt::DoubtCode;
-use crate::plan::Step;
+use crate::plan::{Purpose, Step};
 use crate::record::{
     BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
 };
@@ -76,6 +76,8 @@ pub struct TestedPromise<'a> {
     pub rates: PromisedRates,
     /// The block size.
     pub block: Bytes,
+    /// Requests in flight that no promise exceeds: of several volumes, each has its part of those of all.
+    pub saturating: u64,
     /// The planned step that tests it first.
     pub first: &'a Step,
     /// The measured steps, in the order of time.
@@ -109,7 +111,10 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
     let mut all: Vec<(Tested, TestedPromise<'a>)> = Vec::new();
     for step in &record.steps {
         let Some(planned) = record.plan_step(&step.name) else { continue };
-        let is_other = planned.follows.as_ref().is_some_and(|f| !f.purpose.tests_promise());
+        let is_other = planned
+            .follows
+            .as_ref()
+            .is_some_and(|f| !f.purpose.tests_promise() || f.purpose == Purpose::Offered);
         if is_other || record.plan.is_precondition(&step.name) {
             continue;
         }
@@ -120,21 +125,26 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
             Some((_, promise)) => promise.steps.push(step),
             None => {
                 let block = key.block;
-                all.push((key, TestedPromise { rates, block, first: planned, steps: vec![step] }));
+                let saturating = rates.saturating_depth(block);
+                all.push((
+                    key,
+                    TestedPromise { rates, block, saturating, first: planned, steps: vec![step] },
+                ));
             }
         }
     }
     all.into_iter().map(|(_, promise)| promise).map(|promise| without_side_steps(record, promise)).collect()
 }
 
-/// The promise without the steps that test something else: one request at a time, and rates that were offered, where another step keeps
-/// the volume busy.
+/// The promise without the steps that test something else: one request at a time, and rates that were offered, where another step of the plan
+/// keeps the volume busy. Steps that the run added follow from the first load, which is compared with them.
 fn without_side_steps<'a>(record: &'a Record, mut promise: TestedPromise<'a>) -> TestedPromise<'a> {
     let tests_rate = |step: &&StepRecord| {
         let closed = step.open_loop.is_none();
         closed && record.depth_per_target(step).is_some_and(|depth| depth > 1)
     };
-    if promise.steps.iter().any(&tests_rate) {
+    let is_planned = |step: &StepRecord| record.plan_step_of(step).is_some_and(|s| s.follows.is_none());
+    if promise.steps.iter().any(|step| tests_rate(step) && is_planned(step)) {
         promise.steps.retain(tests_rate);
     }
     if let Some(first) = promise.steps.first().and_then(|step| record.plan_step_of(step)) {
@@ -148,7 +158,7 @@ impl TestedPromise<'_> {
     /// enough to have a rate.
     pub fn claim(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Claim> {
         let sum = RateCase::of(record, judged_promise, self, &self.steps)?.claim();
-        if self.rates.least.binding.owner() != "volume" || sum.outcome != Outcome::Pass {
+        if !self.is_of_volumes() || sum.outcome != Outcome::Pass {
             return Some(sum);
         }
         let each = self.each_volume(record, judged_promise);
@@ -161,38 +171,79 @@ impl TestedPromise<'_> {
         })
     }
 
-    /// The step that is missing for its answer, and the answer so far.
+    /// The step that is missing for its answer, and the answer so far. Where all volumes together keep the promise, what one of them misses by itself.
     pub fn answer(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Answer> {
-        Some(RateCase::of(record, judged_promise, self, &self.steps)?.answer())
+        let sum = RateCase::of(record, judged_promise, self, &self.steps)?.answer();
+        if sum.missing.is_some() || sum.outcome != Outcome::Pass || !self.is_of_volumes() {
+            return Some(sum);
+        }
+        let volumes = self.parts(record, judged_promise);
+        let factor = volumes.len() as u64;
+        let answers =
+            volumes.iter().filter_map(|volume| volume.read(record, self.first, |case| case.answer()));
+        let missing = answers.filter_map(|answer| answer.missing).next();
+        Some(Answer { missing: missing.map(|missing| missing.times(factor)), ..sum })
     }
 
-    /// The claim of each volume. Volumes are named in the order of the targets.
+    /// The volumes are what limits the rate, and not the instance.
+    fn is_of_volumes(&self) -> bool {
+        self.rates.least.binding.owner() == "volume"
+    }
+
+    /// The claim of each volume by itself.
     fn each_volume(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<Claim> {
+        let claim = |volume: &VolumePart| {
+            let claim = volume.read(record, self.first, |case| case.claim())?;
+            let reason = format!("{} by itself: {}", volume.path.display(), claim.reason);
+            Some(Claim { reason, ..claim })
+        };
+        self.parts(record, judged_promise).iter().filter_map(claim).collect()
+    }
+
+    /// The part of each volume, where several are named, in the order of the targets.
+    fn parts(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<VolumePart> {
         let volumes = &judged_promise.promise.volumes;
+        let Some(d) = direction(self.first.rw) else { return Vec::new() };
         if volumes.len() < 2 || volumes.len() != record.targets.len() {
             return Vec::new();
         }
-        let mut claims = Vec::new();
+        let mut parts = Vec::new();
         for (target, volume) in record.targets.iter().zip(volumes) {
-            let promise = Promise {
-                volumes: vec![volume.clone()],
-                instance: None,
-                block: judged_promise.promise.block,
-            };
+            let block = judged_promise.promise.block;
+            let promise = Promise { volumes: vec![volume.clone()], instance: None, block };
             let own = JudgedPromise { promise, ..judged_promise.clone() };
-            let alone: Vec<StepRecord> =
-                self.steps.iter().filter_map(|step| subject::alone(step, &target.path)).collect();
-            let steps: Vec<&StepRecord> = alone.iter().collect();
-            let Some(d) = direction(self.first.rw) else { continue };
             let Some(rates) = PromisedRates::of(&own, self.block, d) else { continue };
-            let tested = TestedPromise { rates, block: self.block, first: self.first, steps };
-            if let Some(case) = RateCase::of(record, &own, &tested, &tested.steps) {
-                let claim = case.claim();
-                let reason = format!("{} by itself: {}", target.path.display(), claim.reason);
-                claims.push(Claim { reason, ..claim });
-            }
+            let alone = self.steps.iter().filter_map(|step| subject::alone(step, &target.path));
+            parts.push(VolumePart {
+                path: target.path.clone(),
+                judged_promise: own,
+                rates,
+                block: self.block,
+                saturating: self.saturating / volumes.len() as u64,
+                steps: alone.collect(),
+            });
         }
-        claims
+        parts
+    }
+}
+
+/// One of several volumes under the same steps.
+struct VolumePart {
+    path: PathBuf,
+    judged_promise: JudgedPromise,
+    rates: PromisedRates,
+    block: Bytes,
+    saturating: u64,
+    steps: Vec<StepRecord>,
+}
+
+impl VolumePart {
+    /// Reads its case.
+    fn read<T>(&self, record: &Record, first: &Step, read: impl Fn(&RateCase<'_>) -> T) -> Option<T> {
+        let steps: Vec<&StepRecord> = self.steps.iter().collect();
+        let (rates, block, saturating) = (self.rates, self.block, self.saturating);
+        let tested = TestedPromise { rates, block, saturating, first, steps };
+        RateCase::of(record, &self.judged_promise, &tested, &tested.steps).map(|case| read(&case))
     }
 }
 
@@ -220,14 +271,14 @@ impl<'a> RateCase<'a> {
         let bytes = tested.rates.metric() == Metric::Throughput;
         let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
         let terms = ClaimTerms::of(judged_promise, &tested.rates.least, &tested.rates.most, pick);
-        let saturating = tested.rates.saturating_depth(tested.block);
+        let saturating = tested.saturating;
         let (mut facts, mut faults) = (Vec::new(), Vec::new());
         for step in steps {
             let counts = judged_part(bins(step, bytes), &terms);
             if counts.is_empty() {
                 continue;
             }
-            let found = StepFacts::of(record, step, &counts, terms.limits().0, saturating);
+            let found = StepFacts::of(record, step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == Reading::Keeps;
             let fault = subject::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {

@@ -99,7 +99,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             "within the guarantee ({} of the rate for {} of the time), {} below the nominal rate; a longer run does not change that",
             percent(DELIVERED),
             share_of_time(terms.time.unwrap_or_default()),
-            percent(1.0 - claim.ratio)
+            percent((1.0 - claim.ratio).max(0.0))
         ),
         Basis::Missed => missed(claim, by, deepest),
         Basis::TooFewSeconds => too_few_seconds(claim, terms),
@@ -113,7 +113,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             rate(metric, told(again).per_second)
         ),
         Basis::DeadTime => format!(
-            "the mean is kept, but in {} of the seconds requests waited and none completed; the provider promises no share of time: \
+            "the mean is kept, but for {} of the time requests waited for a second or longer and none completed; the provider promises no share of time: \
              --min-share 99% decides",
             percent(by.dead_share)
         ),

@@ -1,196 +1,104 @@
-//! The whole chain on simulated volumes whose truth is known: what each must be answered, and what no result may say.
+//! The judge and its experiments on simulated volumes whose truth is known.
 //!
-//! Volumes are steps of plan files, run by the binary in virtual time with fixed seeds, and judged by `verdict --json`.
+//! `draw` makes seeded volumes of every class, each with a load that tests it. `truth` says what a fair judge answers: it follows from the
+//! limits of the volume alone, as a fluid in `fluid`, and from no rule of the program. `lab` runs `volproof run --promise` on each, with every
+//! experiment that the run asks for, in virtual time.
+//!
+//! A PASS or a FAIL that is not fair is a defect. One volume in a hundred may be left open without need. Volumes too near their limit are not
+//! drawn; `truth` has each rule.
+//!
+//! `VOLUMES=1000 cargo test --release --test volumes` judges as many; without it [`ORDINARY`] are judged.
 
-mod exports;
-mod held_out;
-mod rows;
-mod stopping_rows;
-mod table;
+mod draw;
+#[path = "../../src/judge/tests/fluid.rs"]
+mod fluid;
+mod lab;
+mod metamorphic;
+mod truth;
+mod volume;
 
-use std::path::Path;
-use std::process::Command;
+use std::collections::BTreeMap;
 
-use serde_json::Value;
+use lab::Said;
+use truth::Fair;
+use volume::Volume;
 
-/// IOPS that each of the lab's volume types promises.
-pub const PROMISED: f64 = 400.0;
+/// Volumes of an ordinary run.
+const ORDINARY: u64 = 200;
+/// One volume in so many may be left open without need.
+const LEFT_OPEN: usize = 100;
 
-/// Types of a made-up provider's catalogue: a plain one, one with a promise of time, and one that bursts to 1,200 IOPS for
-/// 30 minutes.
-const TYPES: [(&str, &str); 3] = [
-    ("plain", ""),
-    ("timed", "consistency = \"at least 90 % of provisioned IOPS, 99 % of the time\"\n"),
-    ("bursty", "burst = { iops = 1200, credit_seconds = 1800 }\n"),
-];
-
-/// A simulated volume and the load on it.
-#[derive(Clone, Debug)]
-pub struct Volume {
-    /// Its name in messages.
-    pub name: String,
-    /// Its type in the catalogue.
-    pub kind: &'static str,
-    /// Length of the window.
-    pub seconds: u32,
-    /// Further keys of the step.
-    pub load: String,
-    /// Keys of the simulated device.
-    pub device: String,
+/// How many volumes of a class there were, and how many had which kind of wrong answer.
+#[derive(Default)]
+struct Tally {
+    volumes: usize,
+    steps: usize,
+    false_passes: usize,
+    false_fails: usize,
+    needless: usize,
 }
 
-impl Volume {
-    /// A volume under 4 KiB random reads.
-    pub fn new(
-        name: impl Into<String>,
-        kind: &'static str,
-        seconds: u32,
-        load: &str,
-        device: &str,
-    ) -> Volume {
-        Volume { name: name.into(), kind, seconds, load: load.into(), device: device.into() }
-    }
-
-    fn step(&self, i: usize) -> String {
-        let lines =
-            |keys: &str| keys.split(',').filter(|k| !k.trim().is_empty()).map(line).collect::<String>();
-        let reads = if self.load.contains("rw=") { "" } else { "rw = \"randread\"\n" };
-        format!(
-            "[[step]]\nname = \"v{i}\"\nengine = \"null\"\n{reads}bs = \"4k\"\nruntime = \"{}s\"\n{}[step.simulate]\n{}",
-            self.seconds,
-            lines(&self.load),
-            lines(&self.device)
-        )
-    }
+/// What is wrong with an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wrong {
+    Pass,
+    Fail,
+    Open,
 }
 
-/// `key=value` as TOML.
-fn line(pair: &str) -> String {
-    let (key, value) = pair.split_once('=').expect("KEY=VALUE");
-    match value.parse::<f64>() {
-        Ok(_) => format!("{} = {value}\n", key.trim()),
-        Err(_) => format!("{} = \"{value}\"\n", key.trim()),
+fn wrong(said: &Said, fair: &Fair) -> Option<Wrong> {
+    if fair.allows(&said.outcome) {
+        return None;
     }
+    Some(match said.outcome.as_str() {
+        "pass" => Wrong::Pass,
+        "fail" => Wrong::Fail,
+        _ => Wrong::Open,
+    })
 }
 
-/// The judgement of a volume: its claim on IOPS, and its findings.
-#[derive(Debug)]
-pub struct Said {
-    /// The claim.
-    pub claim: Value,
-    /// The findings.
-    pub findings: Vec<Value>,
+fn asked_for(name: &str, ordinary: u64) -> u64 {
+    std::env::var(name).map_or(ordinary, |n| n.parse().expect("a number"))
 }
 
-impl Said {
-    /// PASS, FAIL, INCONCLUSIVE or INVALID.
-    pub fn outcome(&self) -> &str {
-        self.claim["outcome"].as_str().unwrap_or("nothing")
+#[test]
+fn every_volume_gets_a_fair_answer() {
+    let from = asked_for("VOLUMES_FROM", 0);
+    let volumes = asked_for("VOLUMES", ORDINARY) as usize;
+    let drawn: Vec<(Volume, Fair)> = lab::side_by_side(volumes, |i| draw::volume(from + i as u64));
+    let said = lab::judge(&drawn.iter().map(|(volume, _)| volume.clone()).collect::<Vec<_>>());
+    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    let mut told = Vec::new();
+    for ((volume, fair), said) in drawn.iter().zip(&said) {
+        let tally = tallies.entry(volume.class).or_default();
+        tally.volumes += 1;
+        tally.steps += said.steps;
+        let Some(wrong) = wrong(said, fair) else { continue };
+        *match wrong {
+            Wrong::Pass => &mut tally.false_passes,
+            Wrong::Fail => &mut tally.false_fails,
+            Wrong::Open => &mut tally.needless,
+        } += 1;
+        told.push(format!("{wrong:?} where {fair} is fair: {volume}\n    {}", said.told));
     }
-
-    /// The finding of a code.
-    pub fn finding(&self, code: &str) -> Option<&Value> {
-        self.findings.iter().find(|f| f["code"] == code)
+    let sum = |of: fn(&Tally) -> usize| tallies.values().map(of).sum::<usize>();
+    println!(
+        "{:<24} {:>7} {:>6} {:>11} {:>11} {:>8}",
+        "class", "volumes", "steps", "false PASS", "false FAIL", "needless"
+    );
+    for (class, t) in &tallies {
+        println!(
+            "{class:<24} {:>7} {:>6} {:>11} {:>11} {:>8}",
+            t.volumes, t.steps, t.false_passes, t.false_fails, t.needless
+        );
     }
-
-    /// A time without completions is told: those of each second as on and off, since a quota looks alike.
-    pub fn tells_a_stop(&self) -> bool {
-        ["stall", "on-off"].iter().any(|code| self.finding(code).is_some())
-    }
-
-    /// A number of the claim.
-    pub fn number(&self, key: &str) -> f64 {
-        self.claim[key].as_f64().unwrap_or_else(|| panic!("no {key} in {:#}", self.claim))
-    }
-}
-
-/// A folder with the catalogue of the made-up provider, where volumes are run and judged.
-pub struct Lab(tempfile::TempDir);
-
-impl Lab {
-    /// A new folder.
-    pub fn with_all_types() -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let entry = |(kind, more): &(&str, &str)| {
-            format!(
-                "[[volume]]\nprovider = \"alibaba\"\ntype = \"lab.{kind}\"\nname = \"Lab\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
-                 capacity_gib = [20, 100]\niops = {PROMISED}\nthroughput = 100\nthroughput_unit = \"MB/s\"\nunit_bytes = 1000000\n\
-                 unit_certain = true\n{more}source = \"the lab\"\nas_of = \"2026-11\"\nconfidence = \"high\"\n\n"
-            )
-        };
-        std::fs::write(dir.path().join("lab.toml"), TYPES.iter().map(entry).collect::<String>()).unwrap();
-        Lab(dir)
-    }
-
-    /// Where its files are.
-    pub fn folder(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Runs the program; its standard output and standard error.
-    pub fn run(&self, args: &[&str]) -> (String, String) {
-        let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
-            .args(args)
-            .current_dir(self.folder())
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (text(out.stdout), text(out.stderr))
-    }
-
-    /// `verdict --json` of a Record.
-    pub fn verdict(&self, record: &str) -> Value {
-        let (text, errors) = self.run(&["verdict", record, "--json"]);
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{errors}"))
-    }
-
-    /// Runs steps of one type as one plan, and judges them.
-    fn measured(&self, kind: &str, steps: &str) -> Value {
-        std::fs::write(self.folder().join("plan.toml"), steps).unwrap();
-        let kind = format!("alibaba:lab.{kind}");
-        let promise =
-            ["--promise", &kind, "--volume-size", "50GiB", "--catalog", "lab.toml", "--judge-simulated"];
-        let first = ["run", "--plan", "plan.toml", "--json", "r.json", "--seed", "7"];
-        let more = ["-q", "--continue-on-error", "--offline"];
-        let _ = std::fs::remove_file(self.folder().join("r.json"));
-        self.run(&[&first[..], &more, &promise].concat());
-        self.verdict("r.json")
-    }
-
-    /// The whole judgement of one volume.
-    pub fn judged(&self, volume: &Volume) -> Value {
-        self.measured(volume.kind, &volume.step(0))
-    }
-}
-
-/// Runs volumes, several to a plan, and returns the judgement of each.
-pub fn judge(volumes: &[Volume]) -> Vec<Said> {
-    let lab = Lab::with_all_types();
-    let mut said: Vec<Option<Said>> = volumes.iter().map(|_| None).collect();
-    for kind in TYPES.map(|t| t.0) {
-        // A step with one request in flight is no test of the rate where another step is one, and the steps of a plan draw the same offsets,
-        // so that a later one finds blocks that were touched: each gets a plan of its own.
-        let alone = |i: &usize| {
-            volumes[*i].load.split(',').next() == Some("iodepth=1")
-                || volumes[*i].device.contains("first-touch")
-        };
-        let (lone, deep): (Vec<usize>, Vec<usize>) =
-            (0..volumes.len()).filter(|i| volumes[*i].kind == kind).partition(alone);
-        for part in deep.chunks(6).chain(lone.chunks(1)) {
-            let plan: String = part.iter().map(|i| volumes[*i].step(*i)).collect();
-            let all = lab.measured(kind, &plan);
-            for i in part {
-                let name = format!("v{i}");
-                let of_step = |list: &Value, key: &str| {
-                    list.as_array().unwrap().iter().find(|c| c[key] == name.as_str()).cloned()
-                };
-                let diagnosis = of_step(&all["diagnoses"], "step").unwrap_or_default();
-                said[*i] = Some(Said {
-                    claim: of_step(&all["verdict"]["claims"], "step").unwrap_or_default(),
-                    findings: diagnosis["findings"].as_array().cloned().unwrap_or_default(),
-                });
-            }
-        }
-    }
-    said.into_iter().map(|s| s.expect("every volume is judged")).collect()
+    println!("{}", told.join("\n"));
+    let (false_passes, false_fails) = (sum(|t| t.false_passes), sum(|t| t.false_fails));
+    assert_eq!((false_passes, false_fails), (0, 0), "answers that are not fair:\n{}", told.join("\n"));
+    let (needless, volumes) = (sum(|t| t.needless), drawn.len());
+    assert!(
+        needless * LEFT_OPEN <= volumes,
+        "{needless} of {volumes} left open without need:\n{}",
+        told.join("\n")
+    );
 }

@@ -1,0 +1,84 @@
+//! Courses of experiments on volumes that are known: what the table answers, and which step it asks for.
+
+mod fluid;
+mod metamorphic;
+mod sequences;
+
+use super::facts::{Load, Samples, StepFacts};
+use super::outcome::{Answer, Case, Missing};
+use super::terms::ClaimTerms;
+use fluid::{Device, Fluid};
+
+/// The promise of the volumes: its saturating depth is 400.
+const PROMISED: f64 = 800.0;
+const SATURATING: u64 = 400;
+/// A course ends before it has so many steps.
+const MOST_STEPS: usize = 9;
+
+/// A promise of I/Os without burst and without a share of time.
+fn plain(promised: f64) -> ClaimTerms {
+    ClaimTerms { tolerance: 0.02, ..ClaimTerms::at_least(promised) }
+}
+
+fn closed(depth: u64) -> Load {
+    Load { depth, offered: None }
+}
+
+/// The load of the step that is missing.
+fn load_of(missing: Missing) -> Load {
+    match missing {
+        Missing::Confirm => closed(SATURATING),
+        Missing::Repeat(load) => load,
+        Missing::Depth(depth) => closed(depth),
+    }
+}
+
+/// The planned steps of a run, and their promise.
+struct Plan {
+    loads: Vec<Load>,
+    seconds: f64,
+    ramp: f64,
+    terms: ClaimTerms,
+    saturating: u64,
+}
+
+impl Plan {
+    fn of(loads: &[Load], seconds: f64) -> Plan {
+        let terms = plain(PROMISED);
+        Plan { loads: loads.to_vec(), seconds, ramp: 0.0, terms, saturating: SATURATING }
+    }
+
+    /// Runs the plan and whatever is missing after it; the answer, and the steps.
+    fn run(&self, device: Device, seed: u64) -> (Answer, Vec<StepFacts>) {
+        let mut volume = Fluid::new(device, seed);
+        let mut steps = Vec::new();
+        for load in &self.loads {
+            steps.push(self.step(&mut volume, *load));
+        }
+        loop {
+            let answer = Case { terms: &self.terms, steps: &steps, deepest: None }.answer();
+            match answer.missing {
+                Some(Missing::Confirm) if steps.len() < MOST_STEPS => {
+                    steps.push(self.step(&mut volume, closed(self.saturating)));
+                }
+                Some(missing) if steps.len() < MOST_STEPS => {
+                    steps.push(self.step(&mut volume, load_of(missing)));
+                }
+                _ => return (answer, steps),
+            }
+        }
+    }
+
+    fn step(&self, volume: &mut Fluid, load: Load) -> StepFacts {
+        let offered = fluid::Load { depth: load.depth, offered: load.offered };
+        let seen = volume.play(offered, self.ramp + self.seconds.max(60.0));
+        let cut = (self.ramp * 10.0) as usize;
+        let samples = Samples {
+            counts: seen.counts[cut..].to_vec(),
+            idle: seen.idle[cut..].to_vec(),
+            in_flight: seen.in_flight,
+            latency_ns: 0.0,
+        };
+        StepFacts::of_samples("step", load, &samples, self.terms.limits().0, self.saturating)
+    }
+}
