@@ -95,7 +95,8 @@ fn the_source_scripts_command_runs() {
     assert_eq!(row["job options"]["cpus_allowed"], "0");
     assert_eq!(row["latency_depth"], 64);
     let runtime = row["job_runtime"].as_u64().unwrap();
-    assert!((3000..3600).contains(&runtime), "run times of three jobs add up: {runtime}");
+    // A busy machine lets a job run for longer than it was asked to, and none for less.
+    assert!(runtime >= 3000, "run times of three jobs add up: {runtime}");
     assert!(row["read"]["total_ios"].as_u64().unwrap() > 0);
 }
 

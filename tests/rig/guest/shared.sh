@@ -33,9 +33,9 @@ until_true 10 set_right || because "the clock is off by $off_us us, wrong by $wr
 begun() { ask begin; [ "$answer" != wait ]; }
 until_true 30 begun || because "the other guest is not there"
 
-# 256 in flight on both are enough for any volume of the promises that the host holds them against.
+# 1,200 in flight on both are half a second of the greater promise that the host holds them against: no load shows more.
 [ -n "$why" ] ||
-  wants 0 'IOPS' volproof run $disk --rw randread --bs 4k --iodepth 128 --runtime 63s --start-at "$answer" --rank "$rank/2" --shared \
+  wants 0 'IOPS' volproof run $disk --rw randread --bs 4k --iodepth 600 --runtime 63s --start-at "$answer" --rank "$rank/2" --shared \
     --clock-error "$((error_us / 1000))ms" --precondition fill --destroy SHARED --no-live --json out/record.json
 right || because "the clock went wrong: off by $off_us us, wrong by $wrong_us us at most"
 conclude "shared/rank $rank fills and measures its part"
