@@ -16,7 +16,8 @@ const CONFIRM_ALONE: &str = "--budget=60s";
 
 /// The words of a run with 16 in flight on a volume with a smooth cap.
 fn words<'a>(device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let load = ["run", "--rw", "randread", "--iodepth", "16", "--ramp", "0s", "--runtime", "60s", "--simulate"];
+    let load =
+        ["run", "--rw", "randread", "--iodepth", "16", "--ramp", "0s", "--runtime", "60s", "--simulate"];
     [&load[..], &[device, "--json", "r.json"], &PROMISE, more].concat()
 }
 
@@ -51,7 +52,10 @@ fn a_missed_promise_fails_in_one_command() {
     }
     let bench = Bench::new();
     bench.run(&words(&capped(3000), &[])).ended(0);
-    assert_eq!((names(&bench.record()).as_slice(), bench.record().outcome), (&["randread"][..], Some(Outcome::Pass)));
+    assert_eq!(
+        (names(&bench.record()).as_slice(), bench.record().outcome),
+        (&["randread"][..], Some(Outcome::Pass))
+    );
 }
 
 #[test]
@@ -140,7 +144,10 @@ fn a_plan_says_what_the_follow_up_may_take() {
         flat(&bench.run(&std::iter::once("plan").chain(words.skip(1).copied()).collect::<Vec<_>>()).ended(0))
     };
     let said = plan(&[]);
-    assert!(said.contains("follow-up at most 5 min 00 s more") && said.contains("why after a FAIL at most 5 min"), "{said}");
+    assert!(
+        said.contains("follow-up at most 5 min 00 s more") && said.contains("why after a FAIL at most 5 min"),
+        "{said}"
+    );
     let said = plan(&["--budget", "70s"]);
     assert!(said.contains("follow-up at most 1 min 10 s more"), "{said}");
     let said = plan(&["--no-follow-up"]);
@@ -159,13 +166,17 @@ fn a_share_of_time_needs_a_promise() {
 fn why_on_a_file_says_which_experiments_it_cannot_do() {
     let bench = Bench::new();
     bench.file("f.dat", 8);
-    let line = ["run", "f.dat", "--rw", "randread", "--runtime", "1s", "--ramp", "0s", "--why", "--budget", "1s"];
+    let line =
+        ["run", "f.dat", "--rw", "randread", "--runtime", "1s", "--ramp", "0s", "--why", "--budget", "1s"];
     let ran = bench.run(&[&line[..], &["--json", "r.json"], &PROMISE[..5]].concat());
     let record = bench.record();
     let rows = &record.causes.as_ref().unwrap().rows;
     let why = |cause: Cause| rows.iter().find(|row| row.cause == cause).unwrap().not_tried;
     assert!(matches!(why(Cause::KernelSettings), Some(NotTried::AFile | NotTried::NotValid)), "{rows:?}");
-    assert!(matches!(why(Cause::VolumeOrInstance), Some(NotTried::OneTarget | NotTried::NotValid)), "{rows:?}");
+    assert!(
+        matches!(why(Cause::VolumeOrInstance), Some(NotTried::OneTarget | NotTried::NotValid)),
+        "{rows:?}"
+    );
     assert!(rows.iter().all(|row| row.not_tried.is_some() == (row.finding == CauseFinding::NotTried)));
     assert!(flat(&ran).contains("not tried: "), "{}", ran.out);
 }
