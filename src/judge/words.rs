@@ -7,7 +7,7 @@ use super::subject::Fault;
 use super::terms::ClaimTerms;
 use super::test_command::command;
 use crate::plan::Step;
-use crate::record::{Claim, ClaimStep, JudgedPromise, Metric, Record};
+use crate::record::{Claim, ClaimStep, JudgedPromise, Metric, Record, State};
 use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 
 /// A figure of a metric for people.
@@ -238,6 +238,15 @@ pub fn by_itself(claim: &Claim, sum: &Claim) -> String {
 /// A fault of the measurement as a reason.
 pub fn of_fault(fault: &Fault) -> String {
     format!("{}; {}", fault.message.trim_end_matches('.'), fault.advice)
+}
+
+/// What kept a run from the step that decides: the time that its user gave it. Empty where that is not the reason.
+pub fn beyond_the_budget(record: &Record, answer: &Answer) -> String {
+    let budget = record.plan.follow_up.as_ref().and_then(|follow_up| follow_up.budget);
+    match budget.filter(|_| answer.missing.is_some() && record.state == State::Complete) {
+        Some(budget) => format!("; --budget {} has no time for that step", budget.clock()),
+        None => String::new(),
+    }
 }
 
 /// The command that can decide what is open.
