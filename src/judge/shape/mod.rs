@@ -9,7 +9,7 @@ mod slow_seconds;
 mod stall;
 mod throttle_comb;
 
-use crate::record::{Diagnosis, Finding, Record, StepRecord, bins};
+use crate::record::{Diagnosis, Finding, Intervention, Record, StepRecord, bins};
 use crate::stats::burst::BurstSeen;
 use crate::stats::lapses::LoadGrid;
 use crate::stats::rate::per_second;
@@ -47,10 +47,11 @@ type Detector = fn(&StepSamples) -> Option<Finding>;
 const DETECTORS: [Detector; 5] =
     [stall::detect, slow_seconds::detect, burst::detect, drift::detect, throttle_comb::detect];
 
-/// What is seen in the samples of a step; nothing of a report, which has none, nor of a precondition.
+/// What is seen in the samples of a step; nothing of a report, which has none, nor of a precondition, nor where the program itself stood still.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Finding> {
     let is_part = record.plan.is_precondition(&step.name) || record.plan.is_touch(&step.name);
-    if step.reported.is_some() || is_part {
+    let stood_still = step.interventions.iter().any(|i| matches!(i, Intervention::Suspended { .. }));
+    if step.reported.is_some() || is_part || stood_still {
         return Vec::new();
     }
     let samples = StepSamples::of(step);
