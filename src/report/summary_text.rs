@@ -213,12 +213,13 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
         wrap(&label(doubt.severity.word()), &text)
     };
-    let of_severity = |severity| groups.iter().filter(move |group| group.of.severity == severity).map(line);
-    let void: Vec<String> = of_severity(Severity::Blocker).collect();
+    let of_severity = |severity| groups.iter().filter(move |group| group.of.severity == severity);
+    let void: Vec<String> = of_severity(Severity::Blocker).map(line).collect();
     let claim = verdict.and_then(gravest);
     let next = next_steps(record, verdict, claim);
     // A doubt that voids the figures is the reason itself, and tells its code beside.
-    let mut all = match claim.is_some_and(|claim| groups.iter().any(|group| is_reason(claim, group.of))) {
+    let is_told = |group: &&Remark<'_, Doubt>| claim.is_some_and(|claim| is_reason(claim, group.of));
+    let mut all = match of_severity(Severity::Blocker).any(|group| is_told(&group)) {
         true => [void, next].concat(),
         false => [reason(verdict), next, void].concat(),
     };
@@ -229,15 +230,14 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         wrap(&label("seen"), &text)
     });
     all.extend(seen.next());
-    all.extend(of_severity(Severity::Warning));
+    all.extend(of_severity(Severity::Warning).filter(|group| !is_told(group)).map(line));
     all.extend(seen);
     all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
 }
 
 /// Whether a doubt is what the reason of a claim says.
 fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
-    doubt.severity == Severity::Blocker
-        && claim.blocker.as_deref() == Some(doubt.code.as_str())
+    claim.blocker.as_deref() == Some(doubt.code.as_str())
         && claim.reason.starts_with(doubt.message.trim_end_matches('.'))
 }
 
