@@ -22,6 +22,7 @@ mod fio_installed;
 mod fio_interim;
 mod fio_offsets;
 mod fio_setups;
+mod follow_up;
 mod hostile;
 mod inputs;
 mod left_outputs;
