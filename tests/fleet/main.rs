@@ -52,7 +52,8 @@ impl Machines {
         let step = Step {
             name: "randread".into(),
             rw: Pattern::RandRead,
-            iodepth: 32,
+            // All together decide any promise of these tests: half a second of it is in flight.
+            iodepth: 1200,
             engine: EngineKind::Null,
             simulate: Some(device),
             runtime: Nanos::seconds(self.seconds),

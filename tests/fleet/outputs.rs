@@ -25,7 +25,8 @@ fn ranks_of_a_real_run_begin_together_and_are_merged() {
             .map(|t| t.join().unwrap())
     });
     for (code, _, said) in &ran {
-        assert_eq!(*code, 0, "{said}");
+        // It voids figures, too (6).
+        assert!(matches!(code, 0 | 6), "{code}: {said}");
         assert!(said.contains("the first I/O is due at"), "{said}");
     }
     let of = |rank: u32| Record::load(&desk.0.path().join(format!("r{rank}.json"))).unwrap();

@@ -75,7 +75,7 @@ fn a_shared_volume_is_judged_once_by_the_sum() {
     let claim = &verdict(&met).claims[0];
     assert_eq!((claim.promised, claim.measured.round()), (2400.0, 2400.0));
     assert_eq!(verdict(&fleet(500.0)).outcome, Some(Outcome::Fail));
-    assert_eq!(met.conditions(&met.steps[0]).in_flight(), Some(128), "four machines with 32 each");
+    assert_eq!(met.conditions(&met.steps[0]).in_flight(), Some(4800), "four machines with 1,200 each");
 }
 
 #[test]
@@ -150,7 +150,8 @@ fn searched(devices: [&str; 2], late_ns: i64) -> (Record, SloTrial) {
 
 #[test]
 fn responses_that_come_after_the_window_count_in_the_sum_and_in_a_search() {
-    let (fast, stalls) = ("latency=500us", "latency=500us,stall-at=59.6s,stall-for=2s");
+    // A simulated volume keeps its time over both steps.
+    let (fast, stalls) = ("latency=500us", "latency=500us,stall-at=119.6s,stall-for=2s");
     let (_, kept) = searched([fast, fast], 0);
     assert_eq!((kept.outcome, kept.spoilt_by.len()), (TrialOutcome::Holds, 0));
     // 400 of 120,000 requests are answered up to two seconds later, all on one machine.
