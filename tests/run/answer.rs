@@ -54,9 +54,9 @@ fn shown(bench: &Bench, columns: &str, more: &[&str]) -> String {
 fn the_answer_comes_first_and_fits_the_screen() {
     let bench = standard();
     let ran = measured(&bench, &PL1).ended(1);
-    // With the lines that name the Record.
+    // With the table of causes and the lines that name the Record.
     let named = ran.err.lines().skip_while(|l| !l.is_empty()).count();
-    assert!(ran.out.lines().count() + named <= 25, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("FAIL") && ran.out.lines().count() + named <= 45, "{}\n{}", ran.out, ran.err);
     for columns in ["60", "80", "120"] {
         let text = shown(&bench, columns, &[]);
         assert!(text.lines().all(|l| l.chars().count() <= columns.parse().unwrap()), "{columns}:\n{text}");
@@ -80,7 +80,7 @@ fn quiet_is_one_line() {
     let ran = measured(&bench, &[&PL1[..], &["--quiet"]].concat()).ended(1);
     assert_eq!(
         ran.out,
-        "FAIL  SIMULATED  The volume falls short of its promise: 2,817 IOPS, 74.1 % of 3,800. \
+        "FAIL  SIMULATED  The volume falls short of its promise: 2,822 IOPS, 74.3 % of 3,800. \
          (against alibaba:cloud_essd.PL1, 40 GiB, tolerance 2 %)\n"
     );
     assert_eq!(ran.err, "");
@@ -216,7 +216,7 @@ fn a_recommended_command_runs() {
         "--simulate latency=1ms --rw randrw --rwmix 70 --runtime 2s --judge-simulated --offline",
     ] {
         let words: Vec<&str> = ["run", "--json", "r.json"].into_iter().chain(load.split(' ')).collect();
-        bench.run(&[&words[..], &PL1[..4]].concat());
+        bench.run(&[&words[..], &PL1[..4], &["--no-follow-up"]].concat());
         let text = bench.run(&["show", "r.json", "--details"]).ended(0).out;
         let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let command = joined.split("-> volproof run ").find(|command| command.contains("--rw randwrite"));
@@ -278,7 +278,7 @@ fn a_suspended_run_finds_no_stall() {
     let mut record = bench.record();
     let stalls = |record: &Record| {
         let found = record.findings.iter().flatten();
-        found.filter(|f| ["stall", "brown-out", "on-off"].contains(&f.code.as_str())).count()
+        found.filter(|f| f.code == "stall").count()
     };
     assert_eq!(stalls(&record), 1);
     let stopped = volproof::record::Intervention::Suspended {

@@ -20,7 +20,7 @@ const PLAN: &str = "[[step]]\nname = 'first'\nrw = 'randrw'\nengine = 'null'\nru
 fn bench() -> Bench {
     let bench = Bench::new();
     std::fs::write(bench.path().join("p.toml"), PLAN).unwrap();
-    let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB"];
+    let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB", "--no-follow-up"];
     let arguments = [&["run", "--plan", "p.toml", "-q", "--json", "r.json"], &promise[..]].concat();
     let code = bench.run(&arguments).code;
     assert!(matches!(code, Some(0 | 1 | 5 | 6)), "any verdict will do, not {code:?}");
