@@ -291,10 +291,10 @@ pub struct FollowUpArgs {
     #[arg(long, conflicts_with_all = ["why", "budget"], help_heading = "Verdict")]
     pub no_follow_up: bool,
     /// Look for what holds the volume back, also where it keeps its promise
-    #[arg(long, requires = "kind", help_heading = "Verdict")]
+    #[arg(long, help_heading = "Verdict")]
     pub why: bool,
     /// All added steps together take at most this time
-    #[arg(long, value_name = "TIME", requires = "kind", help_heading = "Verdict")]
+    #[arg(long, value_name = "TIME", help_heading = "Verdict")]
     pub budget: Option<Nanos>,
 }
 
@@ -303,6 +303,11 @@ impl FollowUpArgs {
     pub fn follow_up(&self) -> Option<FollowUp> {
         let causes = if self.why { CausesWanted::Always } else { CausesWanted::AfterFail };
         (!self.no_follow_up).then_some(FollowUp { causes, budget: self.budget })
+    }
+
+    /// The option that asks for steps which only a promise brings about.
+    pub fn needs_promise(&self) -> Option<&'static str> {
+        if self.why { Some("--why") } else { self.budget.map(|_| "--budget") }
     }
 }
 

@@ -244,7 +244,7 @@ pub fn of_fault(fault: &Fault) -> String {
 pub fn beyond_the_budget(record: &Record, answer: &Answer) -> String {
     let budget = record.plan.follow_up.as_ref().and_then(|follow_up| follow_up.budget);
     match budget.filter(|_| answer.missing.is_some() && record.state == State::Complete) {
-        Some(budget) => format!("; --budget {budget} has no time for that step"),
+        Some(budget) => format!("; --budget {} has no time for that step", budget.clock()),
         None => String::new(),
     }
 }

@@ -8,8 +8,11 @@ use crate::record::{
 };
 use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
 
-/// Widths of the columns before the last, with the blanks behind them: together with the result they fill 80 columns.
-const WIDTHS: [usize; 3] = [8, 18, 32];
+/// Widths of the columns, with the blanks behind them; the result has what is left of the screen, and no less than this.
+const MARK: usize = 8;
+const CAUSE: usize = 18;
+const TRIED: usize = 32;
+const RESULT: usize = 22;
 /// Wider tables are no easier to read.
 const WIDEST: usize = 100;
 /// The volume is the one that limits from this many times the headroom on; more digits say nothing.
@@ -36,7 +39,7 @@ pub fn lines(table: &CauseTable) -> Vec<CauseLine> {
     table.rows.iter().map(|row| line(table, row)).chain(asked).collect()
 }
 
-/// The table as text, in 80 columns. Causes that were not tried share a line at the end.
+/// The table as text, as wide as the screen. Causes that were not tried share a line at the end.
 pub fn text(table: &CauseTable) -> String {
     let mut out = cells(["why", "cause", "tried", "result"]);
     let all = lines(table);
@@ -70,22 +73,26 @@ pub fn sentence(table: &CauseTable) -> String {
     told.join("; ")
 }
 
+/// Widths of all columns on this screen. On a narrow one, what was tried is broken first.
+fn widths() -> [usize; 4] {
+    let rest = screen::width().min(WIDEST).saturating_sub(MARK + CAUSE);
+    let tried = rest.saturating_sub(RESULT).clamp(RESULT / 2, TRIED);
+    [MARK, CAUSE, tried, rest.saturating_sub(tried).max(RESULT)]
+}
+
 /// Cells side by side, each broken to the width of its column.
 fn cells(texts: [&str; 4]) -> String {
-    let taken: usize = WIDTHS.iter().sum();
-    let last = screen::width().clamp(screen::WIDTH, WIDEST).saturating_sub(taken);
-    let broken: Vec<Vec<String>> = texts
-        .iter()
-        .enumerate()
-        .map(|(i, text)| broken(text, WIDTHS.get(i).map_or(last, |width| width - 1)))
-        .collect();
+    let widths = widths();
+    // The last column has no blank behind it.
+    let room = [MARK - 1, CAUSE - 1, widths[2] - 1, widths[3]];
+    let broken: Vec<Vec<String>> = texts.iter().zip(room).map(|(text, width)| broken(text, width)).collect();
     let height = broken.iter().map(Vec::len).max().unwrap_or(0);
     let mut out = String::new();
     for n in 0..height {
         let mut line = String::new();
-        for (i, column) in broken.iter().enumerate() {
+        for (column, width) in broken.iter().zip(widths) {
             let cell = column.get(n).map_or("", String::as_str);
-            line += &format!("{cell:0$}", WIDTHS.get(i).copied().unwrap_or(0));
+            line += &format!("{cell:width$}");
         }
         out += line.trim_end();
         out.push('\n');

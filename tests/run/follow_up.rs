@@ -109,7 +109,7 @@ fn a_budget_that_is_too_small_is_named_as_the_reason() {
     let ran = bench.run(&words(&capped(300), &["--budget", "30s"])).ended(5);
     assert_eq!(names(&bench.record()), ["randread"]);
     let said = flat(&ran);
-    assert!(said.contains("1,500 in flight decide") && said.contains("--budget 30s has no time"), "{said}");
+    assert!(said.contains("1,500 in flight decide") && said.contains("--budget 30 s has no time"), "{said}");
     bench.run(&["run", "--resume", "r.json", "--json", "s.json", CONFIRM_ALONE]).ended(1);
 }
 

@@ -122,8 +122,8 @@ fn a_stall_under_an_open_loop() {
     randread-rate  1,000   982 .. 1,018   3.91  60,000
 
     Service latency, from submission to completion
-                    mean    p50    p90    p95     p99   p99.9  p99.99    max
-    randread-rate  775us  252us  291us  299us  ~299us  ~303us       -  1.00s
+                    mean    p50    p90    p95    p99   p99.9  p99.99    max
+    randread-rate  775us  252us  291us  299us  299us  ~303us       -  1.00s
       ~ differs too much from second to second to be quoted, or a stall is in it
 
     Response time, from the intended start (what a client would wait)
@@ -148,7 +148,7 @@ fn a_failing_device() {
          iodepth = 4
          runtime = '10s'
          simulate = { latency = '1ms', error_every = 1000 }",
-        1,
+        7,
     );
     insta::assert_snapshot!(text::record(&record), @r"
     volproof 1.2.3
@@ -166,7 +166,7 @@ fn a_failing_device() {
       1.48 us system per I/O
 
     Doubts
-    !! sequential-reads: 1 I/O failed, the first one a read of 4 KiB at offset
+     ! sequential-reads: 1 I/O failed, the first one a read of 4 KiB at offset
        4,091,904 of null: Input/output error (os error 5): the device reports a
        fault [io-errors]
          -> look at the kernel log (dmesg); rates of a failing device mean nothing

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::course_question::inputs;
+use super::run_command::refuse_idle;
 use crate::cli::{RunArgs, TuneMode};
 use crate::course;
 use crate::crosscheck;
@@ -38,6 +39,7 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     let mut record = Record::load(path).map_err(Failure::input)?;
     refuse_other_kinds(&record, path)?;
     refuse_contradiction(args, &record, path)?;
+    refuse_idle(&args.follow_up, record.judged_promise.is_some())?;
     // What follows a verdict is asked for anew: the run may have ended before it, or left it out.
     record.plan.follow_up = args.follow_up.follow_up().filter(|_| record.judged_promise.is_some());
     let plan = Plan {
