@@ -163,6 +163,11 @@ fn with_its_end(window: &[f64]) -> f64 {
     mean(window).min(last((window.len() / 5).max(20 * BINS))).min(last(60 * BINS))
 }
 
+/// How far the rate of a volume is from its limit, as a share.
+pub fn distance(volume: &Volume) -> f64 {
+    (mean(&Played::of(volume).deep) / LIMIT - 1.0).abs()
+}
+
 /// The fair answers; none where the volume is too near a limit for one.
 pub fn fair(volume: &Volume) -> Option<Fair> {
     let d = &volume.device;
