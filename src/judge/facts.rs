@@ -25,7 +25,7 @@ const PART: usize = 5 * PER_SECOND as usize;
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct RateInterval {
     /// The mean.
     pub mean: f64,
     /// Lower end.
@@ -34,30 +34,30 @@ pub struct Interval {
     pub high: f64,
 }
 
-impl Interval {
+impl RateInterval {
     /// As wide as the slowest and the fastest part of the series allow: a mean lies between them, however slowly they vary.
-    fn within(self, bins: &[u64]) -> Interval {
+    fn within(self, bins: &[u64]) -> RateInterval {
         let (mut slowest, mut fastest) = (self.mean, self.mean);
         for part in bins.chunks_exact(PART).map(mean_rate) {
             slowest = slowest.min(part);
             fastest = fastest.max(part);
         }
-        Interval { low: self.low.max(slowest), high: self.high.min(fastest), ..self }
+        RateInterval { low: self.low.max(slowest), high: self.high.min(fastest), ..self }
     }
 }
 
 /// The load of a step, as far as it decides how much a volume can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Load {
+pub struct TriedLoad {
     /// Requests that were to be in flight, over all targets.
     pub depth: u64,
     /// I/Os a second that were offered; absent in a closed loop, which offers as many as the volume takes.
     pub offered: Option<f64>,
 }
 
-impl Load {
+impl TriedLoad {
     /// No less load than another one.
-    pub fn is_at_least(&self, other: &Load) -> bool {
+    pub fn is_at_least(&self, other: &TriedLoad) -> bool {
         match (self.offered, other.offered) {
             (Some(_), None) => false,
             (Some(own), Some(other)) if own < other => false,
@@ -72,7 +72,7 @@ pub struct StepFacts {
     /// Name of the step.
     pub step: String,
     /// Its load.
-    pub load: Load,
+    pub load: TriedLoad,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// Mean latency of its I/Os, in nanoseconds.
@@ -82,9 +82,9 @@ pub struct StepFacts {
     /// The rate of the whole window. Its interval is absent below ten seconds.
     pub mean: f64,
     /// The rate with its interval, between its slowest and its fastest five seconds.
-    pub rate: Option<Interval>,
+    pub rate: Option<RateInterval>,
     /// The lower of the intervals of the last fifth and of the last minute.
-    pub last: Option<Interval>,
+    pub last: Option<RateInterval>,
     /// Mean rate of the last minute; of the whole window where that is shorter.
     pub last_minute: f64,
     /// Whether each whole second delivered 90 % of the promise less its tolerance.
@@ -127,7 +127,7 @@ impl StepFacts {
         saturating: u64,
     ) -> StepFacts {
         let plan = record.plan_step(&step.name);
-        let load = Load {
+        let load = TriedLoad {
             depth: step.in_flight_asked.get().unwrap_or(step.in_flight_mean).round() as u64,
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         };
@@ -150,7 +150,13 @@ impl StepFacts {
     }
 
     /// The facts that samples show, of a step of the plan that ran to its end.
-    pub fn of_samples(step: &str, load: Load, samples: &Samples, limit: f64, saturating: u64) -> StepFacts {
+    pub fn of_samples(
+        step: &str,
+        load: TriedLoad,
+        samples: &Samples,
+        limit: f64,
+        saturating: u64,
+    ) -> StepFacts {
         let counts = &samples.counts[..];
         let seconds = seconds_of(counts);
         StepFacts {
@@ -219,20 +225,20 @@ fn seconds_of(bins: &[u64]) -> Vec<f64> {
 
 /// The rate of counts of 100 ms with its interval. Where the series varies too slowly for the usual interval, the one of its lowest
 /// frequencies, which is wide then. `None` below ten seconds.
-pub fn interval_of(bins: &[u64]) -> Option<Interval> {
+pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
     let found = Estimate::of(bins)?;
     if let Some(bounds) = &found.interval {
         let (low, high) = (bounds.low_per_second, bounds.high_per_second);
-        return Some(Interval { mean: found.mean_per_second, low, high });
+        return Some(RateInterval { mean: found.mean_per_second, low, high });
     }
     let spread = Spread::of(&seconds_of(bins))?;
     let half = quantile(0.975) * spread.standard_error;
     let mean = found.mean_per_second;
-    Some(Interval { mean, low: (mean - half).max(0.0), high: mean + half })
+    Some(RateInterval { mean, low: (mean - half).max(0.0), high: mean + half })
 }
 
 /// The lower of the last fifth and the last minute. Where they are the whole window, that.
-fn last_part(bins: &[u64]) -> Option<Interval> {
+fn last_part(bins: &[u64]) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
     let fifth = ((seconds as f64 * LAST_PART) as usize).max(SHORTEST_LAST_PART).min(seconds);
     let of_last = |n: usize| interval_of(&bins[bins.len() - n * PER_SECOND as usize..]);
@@ -296,8 +302,18 @@ pub fn dead_share<'a>(series: impl Iterator<Item = &'a Series>, window: Nanos) -
     dead_time(&idle_bins(series, bins)) / window.as_seconds().max(1.0)
 }
 
+/// Share of the values that are true.
+pub fn share(values: &[bool]) -> f64 {
+    values.iter().filter(|v| **v).count() as f64 / values.len().max(1) as f64
+}
+
+/// Share of so much time in which requests waited and none completed, by tenths of a second.
+pub fn idle_share<'a>(series: impl Iterator<Item = &'a Series>, window: Nanos) -> f64 {
+    share(&idle_bins(series, (window.as_seconds() * PER_SECOND as f64) as usize))
+}
+
 /// Time that a rate needs in all to be told from a limit, in seconds: the interval shrinks with the square root of time.
-pub fn seconds_to_tell(rate: &Interval, limit: f64, seconds: f64) -> f64 {
+pub fn seconds_to_tell(rate: &RateInterval, limit: f64, seconds: f64) -> f64 {
     let distance = (rate.mean - limit).abs();
     let half = (rate.high - rate.low) / 2.0;
     if distance > 0.0 { seconds * (half / distance).powi(2) } else { f64::INFINITY }

@@ -4,7 +4,7 @@
 
 use super::fluid::{Device, Dip, Fluid, Load as FluidLoad, Noise, Random, Stall};
 use super::{PROMISED, Plan, SATURATING, closed, plain};
-use crate::judge::facts::Load;
+use crate::judge::facts::TriedLoad;
 use crate::judge::outcome::MOST_DEAD;
 use crate::record::Outcome;
 
@@ -134,7 +134,7 @@ fn rates_in_proportion_change_nothing() {
         let (device, plan) = (disturbed(random), plan(random));
         let found = [1.0, 2.0, 4.0, 8.0].map(|factor| {
             let depth = |depth: u64| (depth as f64 * factor) as u64;
-            let loads: Vec<Load> = plan.loads.iter().map(|load| closed(depth(load.depth))).collect();
+            let loads: Vec<TriedLoad> = plan.loads.iter().map(|load| closed(depth(load.depth))).collect();
             let terms = plain(PROMISED * factor);
             let scaled = Plan { terms, loads, saturating: depth(SATURATING), ..Plan::of(&[], plan.seconds) };
             outcome(&scaled, Device { cap: device.cap * factor, ..device }, 0)

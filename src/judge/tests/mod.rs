@@ -4,7 +4,7 @@ mod fluid;
 mod metamorphic;
 mod sequences;
 
-use super::facts::{Load, Samples, StepFacts};
+use super::facts::{Samples, StepFacts, TriedLoad};
 use super::outcome::{Answer, Case, Missing};
 use super::terms::ClaimTerms;
 use fluid::{Device, Fluid};
@@ -20,12 +20,12 @@ fn plain(promised: f64) -> ClaimTerms {
     ClaimTerms { tolerance: 0.02, ..ClaimTerms::at_least(promised) }
 }
 
-fn closed(depth: u64) -> Load {
-    Load { depth, offered: None }
+fn closed(depth: u64) -> TriedLoad {
+    TriedLoad { depth, offered: None }
 }
 
 /// The load of the step that is missing.
-fn load_of(missing: Missing) -> Load {
+fn load_of(missing: Missing) -> TriedLoad {
     match missing {
         Missing::Confirm => closed(SATURATING),
         Missing::Repeat(load) => load,
@@ -35,7 +35,7 @@ fn load_of(missing: Missing) -> Load {
 
 /// The planned steps of a run, and their promise.
 struct Plan {
-    loads: Vec<Load>,
+    loads: Vec<TriedLoad>,
     seconds: f64,
     ramp: f64,
     terms: ClaimTerms,
@@ -43,7 +43,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(loads: &[Load], seconds: f64) -> Plan {
+    fn of(loads: &[TriedLoad], seconds: f64) -> Plan {
         let terms = plain(PROMISED);
         Plan { loads: loads.to_vec(), seconds, ramp: 0.0, terms, saturating: SATURATING }
     }
@@ -69,8 +69,8 @@ impl Plan {
         }
     }
 
-    fn step(&self, volume: &mut Fluid, load: Load) -> StepFacts {
-        let offered = fluid::Load { depth: load.depth, offered: load.offered };
+    fn step(&self, volume: &mut Fluid, load: TriedLoad) -> StepFacts {
+        let offered = fluid::TriedLoad { depth: load.depth, offered: load.offered };
         let seen = volume.play(offered, self.ramp + self.seconds.max(60.0));
         let cut = (self.ramp * 10.0) as usize;
         let samples = Samples {

@@ -2,7 +2,7 @@
 
 use super::{PROMISED, SATURATING, closed, plain};
 use crate::judge::excess::SoldBurst;
-use crate::judge::facts::{Load, Samples, StepFacts};
+use crate::judge::facts::{Samples, StepFacts, TriedLoad};
 use crate::judge::outcome::{Answer, Basis, Case, Missing, Open};
 use crate::judge::terms::ClaimTerms;
 use crate::record::Outcome;
@@ -12,12 +12,12 @@ const MISSES: f64 = 0.5;
 const MINUTE: usize = 60;
 
 /// A step at the same share of the promise all the time.
-fn step(load: Load, share: f64, seconds: usize) -> StepFacts {
+fn step(load: TriedLoad, share: f64, seconds: usize) -> StepFacts {
     of_seconds(load, &vec![share; seconds])
 }
 
 /// A step of seconds at these shares of the promise.
-fn of_seconds(load: Load, shares: &[f64]) -> StepFacts {
+fn of_seconds(load: TriedLoad, shares: &[f64]) -> StepFacts {
     let bin = |share: f64| (share * PROMISED / 10.0).round() as u64;
     let counts: Vec<u64> = shares.iter().flat_map(|share| [bin(*share); 10]).collect();
     let samples = Samples {
