@@ -58,8 +58,8 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
         let other = if name == SMALLER { pairs[0].0 } else { pairs[1].0 };
         other.as_ref().map(|other| is_same(figure(other), figure(&base)))
     };
-    let (ios, bytes): (fn(&CauseTrial) -> f64, fn(&CauseTrial) -> f64) =
-        (|t| t.ios_per_second, |t| t.bytes_per_second);
+    let ios: fn(&CauseTrial) -> f64 = |trial| trial.ios_per_second;
+    let bytes: fn(&CauseTrial) -> f64 = |trial| trial.bytes_per_second;
     if smaller.is_none() && larger.is_none() {
         return None;
     }
