@@ -95,7 +95,6 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             notes: Vec::new(),
             judge_burst: false,
             judge_simulated: false,
-            min_share: None,
         }),
         verdict: None,
         compared: None,

@@ -27,7 +27,8 @@ fn record(plan: &str, targets: &[&str]) -> Record {
         .current_dir(dir.path())
         .output()
         .unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    // A busy machine voids figures (6), whose keys and types are the same.
+    assert!(matches!(run.status.code(), Some(0 | 6)), "{}", String::from_utf8_lossy(&run.stderr));
     Record::load(&dir.path().join("r.json")).unwrap()
 }
 

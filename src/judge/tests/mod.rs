@@ -70,7 +70,7 @@ impl Plan {
     }
 
     fn step(&self, volume: &mut Fluid, load: TriedLoad) -> StepFacts {
-        let offered = fluid::TriedLoad { depth: load.depth, offered: load.offered };
+        let offered = fluid::Load { depth: load.depth, offered: load.offered };
         let seen = volume.play(offered, self.ramp + self.seconds.max(60.0));
         let cut = (self.ramp * 10.0) as usize;
         let samples = Samples {
