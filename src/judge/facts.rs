@@ -22,7 +22,7 @@ const MINUTE: usize = 60;
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct RateInterval {
     /// The mean.
     pub mean: f64,
     /// Lower end.
@@ -33,16 +33,16 @@ pub struct Interval {
 
 /// The load of a step, as far as it decides how much a volume can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Load {
+pub struct TriedLoad {
     /// Requests that were to be in flight, over all targets.
     pub depth: u64,
     /// I/Os a second that were offered; absent in a closed loop, which offers as many as the volume takes.
     pub offered: Option<f64>,
 }
 
-impl Load {
+impl TriedLoad {
     /// No less load than another one.
-    pub fn is_at_least(&self, other: &Load) -> bool {
+    pub fn is_at_least(&self, other: &TriedLoad) -> bool {
         match (self.offered, other.offered) {
             (Some(_), None) => false,
             (Some(own), Some(other)) if own < other => false,
@@ -57,7 +57,7 @@ pub struct StepFacts {
     /// Name of the step.
     pub step: String,
     /// Its load.
-    pub load: Load,
+    pub load: TriedLoad,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// Mean latency of its I/Os, in nanoseconds.
@@ -67,9 +67,9 @@ pub struct StepFacts {
     /// The rate of the whole window. Its interval is absent below ten seconds.
     pub mean: f64,
     /// The rate with its interval.
-    pub rate: Option<Interval>,
+    pub rate: Option<RateInterval>,
     /// The lower of the intervals of the last fifth and of the last minute.
-    pub last: Option<Interval>,
+    pub last: Option<RateInterval>,
     /// Mean rate of the last minute; of the whole window where that is shorter.
     pub last_minute: f64,
     /// Whether each whole second delivered 90 % of the promise less its tolerance.
@@ -93,7 +93,7 @@ impl StepFacts {
     pub fn of(record: &Record, step: &StepRecord, bins: &[u64], limit: f64, saturating: u64) -> StepFacts {
         let counts = seconds_of(bins);
         let plan = record.plan_step(&step.name);
-        let load = Load {
+        let load = TriedLoad {
             depth: step.in_flight_asked.get().unwrap_or(step.in_flight_mean).round() as u64,
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         };
@@ -170,20 +170,20 @@ fn seconds_of(bins: &[u64]) -> Vec<f64> {
 
 /// The rate of counts of 100 ms with its interval. Where the series varies too slowly for the usual interval, the one of its lowest
 /// frequencies, which is wide then. `None` below ten seconds.
-pub fn interval_of(bins: &[u64]) -> Option<Interval> {
+pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
     let found = Estimate::of(bins)?;
     if let Some(bounds) = &found.interval {
         let (low, high) = (bounds.low_per_second, bounds.high_per_second);
-        return Some(Interval { mean: found.mean_per_second, low, high });
+        return Some(RateInterval { mean: found.mean_per_second, low, high });
     }
     let spread = Spread::of(&seconds_of(bins))?;
     let half = quantile(0.975) * spread.standard_error;
     let mean = found.mean_per_second;
-    Some(Interval { mean, low: (mean - half).max(0.0), high: mean + half })
+    Some(RateInterval { mean, low: (mean - half).max(0.0), high: mean + half })
 }
 
 /// The lower of the last fifth and the last minute. Where they are the whole window, that.
-fn last_part(bins: &[u64]) -> Option<Interval> {
+fn last_part(bins: &[u64]) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
     let fifth = ((seconds as f64 * LAST_PART) as usize).max(SHORTEST_LAST_PART).min(seconds);
     let of_last = |n: usize| interval_of(&bins[bins.len() - n * PER_SECOND as usize..]);
@@ -206,26 +206,34 @@ fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
 
 /// Whether in each second requests waited and none completed, on all targets together.
 pub fn dead_seconds<'a>(series: impl Iterator<Item = &'a Series>, seconds: usize) -> Vec<bool> {
-    let bins = PER_SECOND as usize;
-    let mut done = vec![0u64; seconds];
-    let mut waited = vec![0u64; seconds];
+    dead_units(series, seconds, PER_SECOND as usize)
+}
+
+/// The same of each sample of a series.
+pub fn dead_samples<'a>(series: impl Iterator<Item = &'a Series>, samples: usize) -> Vec<bool> {
+    dead_units(series, samples, 1)
+}
+
+fn dead_units<'a>(series: impl Iterator<Item = &'a Series>, units: usize, bins: usize) -> Vec<bool> {
+    let mut done = vec![0u64; units];
+    let mut waited = vec![0u64; units];
     for s in series {
         for track in Direction::ALL.into_iter().filter_map(|d| s.stream(d)).map(|stream| &stream.track) {
-            add_seconds(&mut done, &track.ios, bins);
+            add_units(&mut done, &track.ios, bins);
         }
-        add_seconds(&mut waited, &s.in_flight_ns, bins);
+        add_units(&mut waited, &s.in_flight_ns, bins);
     }
     done.iter().zip(&waited).map(|(done, waited)| *done == 0 && *waited > 0).collect()
 }
 
-fn add_seconds(sums: &mut [u64], column: &[u64], bins: usize) {
-    for (sum, second) in sums.iter_mut().zip(column.chunks(bins)) {
-        *sum = second.iter().fold(*sum, |sum, n| sum.saturating_add(*n));
+fn add_units(sums: &mut [u64], column: &[u64], bins: usize) {
+    for (sum, unit) in sums.iter_mut().zip(column.chunks(bins)) {
+        *sum = unit.iter().fold(*sum, |sum, n| sum.saturating_add(*n));
     }
 }
 
 /// Time that a rate needs in all to be told from a limit, in seconds: the interval shrinks with the square root of time.
-pub fn seconds_to_tell(rate: &Interval, limit: f64, seconds: f64) -> f64 {
+pub fn seconds_to_tell(rate: &RateInterval, limit: f64, seconds: f64) -> f64 {
     let distance = (rate.mean - limit).abs();
     let half = (rate.high - rate.low) / 2.0;
     if distance > 0.0 { seconds * (half / distance).powi(2) } else { f64::INFINITY }

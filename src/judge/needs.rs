@@ -3,8 +3,8 @@
 //! A need has no tolerance: what was published is the limit. The load is the one that was published, so that it is enough. Needs of higher
 //! grades than the one asked for are answered beside it.
 
-use super::facts::{StepFacts, dead_seconds, share};
-use super::outcome::{Open, Reading, read};
+use super::facts::{StepFacts, dead_samples, dead_seconds, share};
+use super::outcome::{Open, StepAnswer, read};
 use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
 use super::volume_class;
@@ -12,10 +12,11 @@ use super::words::{self, ENDED_EARLY, figure};
 use crate::doubt::DoubtCode;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
+use crate::plan::ResponseFigure;
 use crate::record::{
     BasisCode, Claim, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
 };
-use crate::sample::{Direction, Stream};
+use crate::sample::{Direction, GRID, PER_SECOND, Stream};
 use crate::shell_word::shell;
 use crate::stats::limit_answer::{self, ClaimAnswer, LimitAnswer};
 use crate::stats::mean_latency::MeanLatency;
@@ -24,6 +25,9 @@ use crate::unit::{Nanos, significant, total};
 
 /// Seconds of an hour.
 const HOUR: usize = 3600;
+/// The end of a window is looked at by itself: one part of so many, of at least so many seconds.
+const LAST_PART: usize = 5;
+const SHORTEST_LAST_PART: usize = 20;
 
 /// A figure with its answer, and the reason of that.
 type Figure = (Metric, ClaimAnswer, String);
@@ -143,12 +147,28 @@ impl NeedCase<'_> {
             FigureKind::Iops => self.rate(Metric::Iops, limit),
             FigureKind::Throughput => self.rate(Metric::Throughput, limit),
             FigureKind::Over(latency) => self.slow_share(&self.seconds(), latency, limit),
-            FigureKind::Latency(figure) => match figure.share() {
-                None => self.mean(&self.seconds(), limit),
-                Some(share) => {
-                    self.percentile(&self.seconds(), &figure.to_string(), share, Nanos(limit as u64))
-                }
-            },
+            FigureKind::Latency(figure) => self.latency(figure, limit),
+        }
+    }
+
+    /// The latency over the whole window; that of its end alone, where this misses the need: faster I/Os of a burst hide those after it.
+    fn latency(&self, figure: ResponseFigure, limit: f64) -> Option<Figure> {
+        let of = |seconds: &[StoredHistogram]| match figure.share() {
+            None => self.mean(seconds, limit),
+            Some(share) => self.percentile(seconds, &figure.to_string(), share, Nanos(limit as u64)),
+        };
+        let seconds = self.seconds();
+        let whole = of(&seconds);
+        let last = (seconds.len() / LAST_PART).max(SHORTEST_LAST_PART).min(seconds.len());
+        let fails = |found: &Figure| found.1.answer == LimitAnswer::Fail;
+        if whole.as_ref().is_some_and(fails) {
+            return whole;
+        }
+        match of(&seconds[seconds.len() - last..]).filter(fails) {
+            Some((metric, end, _)) => {
+                Some((metric, end, format!("this is the figure of the last {last} s: it was lower before")))
+            }
+            None => whole,
         }
     }
 
@@ -239,10 +259,17 @@ impl NeedCase<'_> {
             FigureKind::Iops | FigureKind::Throughput => super::outcome::MOST_DEAD,
         };
         let series = self.step.targets.iter().map(|t| &t.series);
-        let dead = share(&dead_seconds(series, self.step.window_ns.as_seconds() as usize));
+        let length = self.step.window_ns.as_seconds();
+        // Where the limit is a latency, a tenth of a second without a completion is dead; a longer latency that is kept leaves such tenths.
+        let is_short = matches!(self.need.figure.kind, FigureKind::Latency(_)) && claim.limit < GRID.0 as f64;
+        let dead = if is_short {
+            share(&dead_samples(series, (length * PER_SECOND as f64) as usize))
+        } else {
+            share(&dead_seconds(series, length as usize))
+        };
         (dead > left).then(|| {
             format!(
-                "in {} % of the seconds nothing completed, and a load that waits sends nothing meanwhile: the figure hides them",
+                "for {} % of the time nothing completed, and a load that waits sends nothing meanwhile: the figure hides it",
                 significant(dead * 100.0)
             )
         })
@@ -293,12 +320,13 @@ impl NeedCase<'_> {
         }
         let facts = StepFacts::of(self.record, self.step, &bins, limit, 0);
         let (answer, more_seconds, reason) = match read(&facts, &ClaimTerms::at_least(limit)) {
-            Reading::Keeps => (LimitAnswer::Pass, None, String::new()),
-            Reading::Misses => (LimitAnswer::Fail, None, String::new()),
-            Reading::Open(Open::Spans { more_seconds }) => {
+            StepAnswer::Keeps => (LimitAnswer::Pass, None, String::new()),
+            StepAnswer::Misses => (LimitAnswer::Fail, None, String::new()),
+            StepAnswer::Open(Open::Spans { more_seconds }) => {
                 (LimitAnswer::Inconclusive, more_seconds, words::longer(more_seconds))
             }
-            Reading::Open(_) => {
+            StepAnswer::Open(Open::EndedEarly) => (LimitAnswer::Inconclusive, None, ENDED_EARLY.into()),
+            StepAnswer::Open(_) => {
                 (LimitAnswer::Inconclusive, Some(60), "less than a minute was measured".into())
             }
         };

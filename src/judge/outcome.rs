@@ -10,7 +10,7 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{Interval, Load, StepFacts, seconds_to_tell, share};
+use super::facts::{RateInterval, StepFacts, TriedLoad, seconds_to_tell, share};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
 use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
@@ -24,7 +24,7 @@ const DEPTH_FACTOR: u64 = 4;
 
 /// What one step says of the promise by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reading {
+pub enum StepAnswer {
     /// It keeps the promise.
     Keeps,
     /// It misses the promise.
@@ -67,7 +67,7 @@ pub enum Missing {
     /// The load at the saturating depth.
     Confirm,
     /// The same load once more, for a minute at least.
-    Repeat(Load),
+    Repeat(TriedLoad),
     /// A depth between.
     Depth(u64),
 }
@@ -213,15 +213,15 @@ impl Case<'_> {
 
     /// The answer by the rates alone.
     fn by_rate(&self) -> Answer {
-        let readings: Vec<Reading> = self.steps.iter().map(|s| read(s, self.terms)).collect();
-        match readings.iter().rposition(|r| *r == Reading::Keeps) {
+        let readings: Vec<StepAnswer> = self.steps.iter().map(|s| read(s, self.terms)).collect();
+        match readings.iter().rposition(|r| *r == StepAnswer::Keeps) {
             Some(kept) => self.with_a_kept_step(&readings, kept),
             None => self.without_a_kept_step(&readings),
         }
     }
 
-    fn without_a_kept_step(&self, readings: &[Reading]) -> Answer {
-        let misses = |i: &usize| readings[*i] == Reading::Misses;
+    fn without_a_kept_step(&self, readings: &[StepAnswer]) -> Answer {
+        let misses = |i: &usize| readings[*i] == StepAnswer::Misses;
         let all = || 0..readings.len();
         if let Some(deep) = all().rev().filter(misses).find(|i| self.steps[*i].is_saturating) {
             return self.ends(Outcome::Fail, Basis::Missed, deep);
@@ -235,7 +235,7 @@ impl Case<'_> {
             return self.without_saturation(readings, missed);
         }
         // Without a firm miss the first step decides, and a short one is repeated.
-        if let Reading::Open(Open::Short { is_below: true }) = readings[0] {
+        if let StepAnswer::Open(Open::Short { is_below: true }) = readings[0] {
             return self.wants(Basis::LoadNotShown, 0, Missing::Confirm);
         }
         self.is_open(readings, last)
@@ -243,19 +243,19 @@ impl Case<'_> {
 
     /// A miss, and no step at the saturating depth: that step is missing. Where it is not possible, a rate that does not grow from half of the
     /// deepest load to the deepest one shows that load is not what is missing.
-    fn without_saturation(&self, readings: &[Reading], missed: usize) -> Answer {
+    fn without_saturation(&self, readings: &[StepAnswer], missed: usize) -> Answer {
         let Some(deepest) = self.deepest else {
             return self.wants(Basis::LoadNotShown, missed, Missing::Confirm);
         };
         let at = |depth: u64| {
-            (0..readings.len()).rev().find(|i| self.steps[*i].load == Load { depth, offered: None })
+            (0..readings.len()).rev().find(|i| self.steps[*i].load == TriedLoad { depth, offered: None })
         };
         match (at(deepest / 2), at(deepest)) {
             (None, _) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest / 2)),
             (_, None) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest)),
             (Some(half), Some(full)) => {
                 let flat = self.steps[full].mean <= (1.0 + super::SAME_RATE) * self.steps[half].mean;
-                if flat && readings[full] == Reading::Misses {
+                if flat && readings[full] == StepAnswer::Misses {
                     self.ends(Outcome::Fail, Basis::Missed, full)
                 } else {
                     self.ends(Outcome::Inconclusive, Basis::DepthNotPossible, full)
@@ -265,26 +265,26 @@ impl Case<'_> {
     }
 
     /// The answer of a step that says neither yes nor no.
-    fn is_open(&self, readings: &[Reading], by: usize) -> Answer {
+    fn is_open(&self, readings: &[StepAnswer], by: usize) -> Answer {
         let load = self.steps[by].load;
         match readings[by] {
-            Reading::Open(open @ Open::Short { .. }) => {
+            StepAnswer::Open(open @ Open::Short { .. }) => {
                 self.wants(Basis::Open(open), by, Missing::Repeat(load))
             }
-            Reading::Open(open) => self.ends(Outcome::Inconclusive, Basis::Open(open), by),
-            Reading::Keeps | Reading::Misses => self.wants(Basis::LoadNotShown, by, Missing::Confirm),
+            StepAnswer::Open(open) => self.ends(Outcome::Inconclusive, Basis::Open(open), by),
+            StepAnswer::Keeps | StepAnswer::Misses => self.wants(Basis::LoadNotShown, by, Missing::Confirm),
         }
     }
 
-    fn with_a_kept_step(&self, readings: &[Reading], kept: usize) -> Answer {
+    fn with_a_kept_step(&self, readings: &[StepAnswer], kept: usize) -> Answer {
         let load = self.steps[kept].load;
         let later_miss = (kept + 1..readings.len())
-            .find(|i| readings[*i] == Reading::Misses && self.steps[*i].load.is_at_least(&load));
+            .find(|i| readings[*i] == StepAnswer::Misses && self.steps[*i].load.is_at_least(&load));
         if let Some(missed) = later_miss {
             return self.after_a_later_miss(readings, kept, missed);
         }
         let is_miss = |i: &usize| {
-            matches!(readings[*i], Reading::Misses | Reading::Open(Open::Short { is_below: true }))
+            matches!(readings[*i], StepAnswer::Misses | StepAnswer::Open(Open::Short { is_below: true }))
         };
         let Some(first) = (0..kept).find(is_miss) else {
             return self.ends(Outcome::Pass, Basis::Kept, kept);
@@ -293,7 +293,7 @@ impl Case<'_> {
     }
 
     /// A load kept the promise, and then no less load missed it: any depth that keeps the promise keeps it, unless the volume changed.
-    fn after_a_later_miss(&self, readings: &[Reading], kept: usize, missed: usize) -> Answer {
+    fn after_a_later_miss(&self, readings: &[StepAnswer], kept: usize, missed: usize) -> Answer {
         let load = self.steps[kept].load;
         let repeated = (missed..readings.len()).any(|i| self.steps[i].load == load);
         if !repeated {
@@ -302,7 +302,7 @@ impl Case<'_> {
         let rest: Vec<usize> = (missed..readings.len()).collect();
         let deep = rest.iter().rev().find(|i| self.steps[**i].is_saturating);
         match deep {
-            Some(deep) if readings[*deep] == Reading::Misses => {
+            Some(deep) if readings[*deep] == StepAnswer::Misses => {
                 self.ends(Outcome::Fail, Basis::Missed, *deep)
             }
             Some(deep) => self.is_open(readings, *deep),
@@ -311,15 +311,15 @@ impl Case<'_> {
     }
 
     /// A load missed the promise, and then a greater one kept it. The first load once more tells whether the load was the reason.
-    fn after_an_earlier_miss(&self, readings: &[Reading], first: usize) -> Answer {
+    fn after_an_earlier_miss(&self, readings: &[StepAnswer], first: usize) -> Answer {
         let load = self.steps[first].load;
         let more = (first + 1..readings.len())
-            .find(|i| readings[*i] == Reading::Keeps && self.steps[*i].load != load);
+            .find(|i| readings[*i] == StepAnswer::Keeps && self.steps[*i].load != load);
         let Some(more) = more else {
-            let kept = (first + 1..readings.len()).rev().find(|i| readings[*i] == Reading::Keeps);
+            let kept = (first + 1..readings.len()).rev().find(|i| readings[*i] == StepAnswer::Keeps);
             let again = kept.unwrap_or(first);
             // A short first step says nothing that its longer repetition does not.
-            if matches!(readings[first], Reading::Open(_)) {
+            if matches!(readings[first], StepAnswer::Open(_)) {
                 return self.ends(Outcome::Pass, Basis::Kept, again);
             }
             return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
@@ -327,23 +327,23 @@ impl Case<'_> {
         let again = (more + 1..readings.len()).rev().find(|i| self.steps[*i].load == load);
         match again.map(|i| (i, readings[i])) {
             None => self.wants(Basis::LoadNotShown, more, Missing::Repeat(load)),
-            Some((_, Reading::Misses)) => self.kept_with_more_load(readings, first),
-            Some((again, Reading::Keeps)) if matches!(readings[first], Reading::Open(_)) => {
+            Some((_, StepAnswer::Misses)) => self.kept_with_more_load(readings, first),
+            Some((again, StepAnswer::Keeps)) if matches!(readings[first], StepAnswer::Open(_)) => {
                 self.ends(Outcome::Pass, Basis::Kept, again)
             }
-            Some((again, Reading::Keeps)) => {
+            Some((again, StepAnswer::Keeps)) => {
                 self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again)
             }
-            Some((again, Reading::Open(_))) => self.is_open(readings, again),
+            Some((again, StepAnswer::Open(_))) => self.is_open(readings, again),
         }
     }
 
     /// PASS with the least load that kept it. Depths between are tried, each four times the one below.
-    fn kept_with_more_load(&self, readings: &[Reading], first: usize) -> Answer {
+    fn kept_with_more_load(&self, readings: &[StepAnswer], first: usize) -> Answer {
         let depth = |i: &usize| self.steps[*i].load.depth;
-        let of = |reading: Reading| (0..readings.len()).filter(move |i| readings[*i] == reading);
-        let by = of(Reading::Keeps).min_by_key(depth).unwrap_or(first);
-        let below = of(Reading::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
+        let of = |reading: StepAnswer| (0..readings.len()).filter(move |i| readings[*i] == reading);
+        let by = of(StepAnswer::Keeps).min_by_key(depth).unwrap_or(first);
+        let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
         let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
         let missing = (next < depth(&by)).then_some(Missing::Depth(next));
         Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing }
@@ -355,33 +355,43 @@ impl Case<'_> {
 }
 
 /// What a step says of the promise by itself.
-pub fn read(s: &StepFacts, terms: &ClaimTerms) -> Reading {
+pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
     let (least, most) = terms.limits();
     if s.was_ended_early {
-        return Reading::Open(Open::EndedEarly);
+        return StepAnswer::Open(Open::EndedEarly);
     }
     let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {
-        return Reading::Open(Open::Short { is_below: s.mean < least });
+        return StepAnswer::Open(Open::Short { is_below: s.mean < least });
     };
-    if s.last_minute > BEYOND_THE_TYPE * terms.ceiling() {
-        return Reading::Open(Open::BeyondTheType);
+    if terms.is_beyond_the_type(s.last_minute) {
+        return StepAnswer::Open(Open::BeyondTheType);
     }
     if rate.high < least || last.high < least {
-        return if terms.few_credits(rate.mean) { Reading::Open(Open::FewCredits) } else { Reading::Misses };
+        return if terms.few_credits(rate.mean) {
+            StepAnswer::Open(Open::FewCredits)
+        } else {
+            StepAnswer::Misses
+        };
     }
     let baseline = terms.burst_is_over(s);
     let kept = if baseline { last.low >= most } else { rate.low >= most && last.high >= most };
     if !kept {
-        return Reading::Open(unkept(s, &rate, &last, baseline, terms));
+        return StepAnswer::Open(unkept(s, &rate, &last, baseline, terms));
     }
     match terms.credits_open(s, baseline) {
-        Some(open) => Reading::Open(open),
-        None => Reading::Keeps,
+        Some(open) => StepAnswer::Open(open),
+        None => StepAnswer::Keeps,
     }
 }
 
 /// Why a step that does not miss the promise does not keep it.
-fn unkept(s: &StepFacts, rate: &Interval, last: &Interval, baseline: bool, terms: &ClaimTerms) -> Open {
+fn unkept(
+    s: &StepFacts,
+    rate: &RateInterval,
+    last: &RateInterval,
+    baseline: bool,
+    terms: &ClaimTerms,
+) -> Open {
     let (least, most) = terms.limits();
     let judged = if baseline { last } else { rate };
     if least < most && judged.low >= least && judged.high < most {

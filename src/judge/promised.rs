@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::facts::StepFacts;
 use super::load::{Deepest, saturating_depth};
-use super::outcome::{Answer, Basis, Case, Open, Reading, read};
+use super::outcome::{Answer, Basis, Case, Open, StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::{subject, words};
 use crate::catalogue::promised_level::PromiseDirection;
@@ -228,7 +228,7 @@ impl<'a> RateCase<'a> {
                 continue;
             }
             let found = StepFacts::of(record, step, &counts, terms.limits().0, saturating);
-            let keeps = read(&found, &terms) == Reading::Keeps;
+            let keeps = read(&found, &terms) == StepAnswer::Keeps;
             let fault = subject::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
                 Some(fault) => faults.push((fault, found)),
@@ -312,9 +312,9 @@ impl<'a> RateCase<'a> {
             latency_ns: f.latency_ns,
             dead_share: f.dead_share(),
             keeps: match read(f, &self.terms) {
-                Reading::Keeps => Some(true),
-                Reading::Misses => Some(false),
-                Reading::Open(_) => None,
+                StepAnswer::Keeps => Some(true),
+                StepAnswer::Misses => Some(false),
+                StepAnswer::Open(_) => None,
             },
         }
     }

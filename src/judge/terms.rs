@@ -30,6 +30,8 @@ pub struct ClaimTerms {
     pub time: Option<f64>,
     /// The burst is judged instead of the baseline.
     pub judge_burst: bool,
+    /// A type of volume promises it, and gives no more than its figures say.
+    pub is_of_a_type: bool,
 }
 
 impl ClaimTerms {
@@ -48,6 +50,7 @@ impl ClaimTerms {
             sold: SoldRange::of(judged_promise, most.binding),
             time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
             judge_burst: judged_promise.judge_burst,
+            is_of_a_type: true,
         }
     }
 
@@ -61,6 +64,7 @@ impl ClaimTerms {
             sold: None,
             time: None,
             judge_burst: false,
+            is_of_a_type: false,
         }
     }
 
@@ -118,7 +122,7 @@ impl ClaimTerms {
 
     /// A rate that nothing of the type explains, what is sold beyond the promise included.
     pub fn is_beyond_the_type(&self, rate: f64) -> bool {
-        rate > BEYOND_THE_TYPE * self.ceiling()
+        self.is_of_a_type && rate > BEYOND_THE_TYPE * self.ceiling()
     }
 }
 
