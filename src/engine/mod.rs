@@ -56,6 +56,8 @@ pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
 pub use passes::begin_file;
 use simulated_device::SimulatedDevice;
 pub use simulated_run::{SharedVolume, SimulatedRun};
+#[cfg(test)]
+pub use simulated_volume::SimulatedVolume;
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
 

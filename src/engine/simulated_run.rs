@@ -39,7 +39,7 @@ impl Default for SharedVolume {
 struct RunState {
     /// Time of the run before the present step.
     before: u64,
-    places: Vec<Place>,
+    places: Vec<VolumesOfTarget>,
     /// The limits of the machine, one for each set of them that steps had.
     machines: Vec<Machine>,
     /// The limits in the present step.
@@ -48,7 +48,7 @@ struct RunState {
 
 /// The volumes that one target has had.
 #[derive(Default)]
-struct Place {
+struct VolumesOfTarget {
     volumes: Vec<SimulatedVolume>,
     /// The volume of the present step.
     present: usize,
@@ -97,7 +97,7 @@ impl SimulatedRun {
     /// The place of one more target.
     pub fn volume(&self) -> SharedVolume {
         let mut state = self.lock();
-        state.places.push(Place::default());
+        state.places.push(VolumesOfTarget::default());
         SharedVolume { run: self.clone(), number: state.places.len() - 1 }
     }
 

@@ -18,6 +18,8 @@ use super::token_bucket::Bucket;
 use crate::observe::DiskTrack;
 use crate::plan::{OTHERS_BLOCK, Simulated, Step};
 use crate::sample::Direction;
+#[cfg(test)]
+use crate::unit::Bytes;
 use crate::unit::Nanos;
 
 /// How long the page cache takes for a write.
@@ -28,7 +30,7 @@ const MERGED: u32 = 256 << 10;
 const MOST_SECONDS: usize = 1 << 20;
 
 /// A volume in virtual time.
-pub(super) struct SimulatedVolume {
+pub struct SimulatedVolume {
     plan: Simulated,
     ios: Option<Bucket>,
     bytes: Option<Bucket>,
@@ -52,7 +54,7 @@ pub(super) struct SimulatedVolume {
 }
 
 /// What reaches the volume as one request.
-struct Arrival {
+struct VolumeRequest {
     direction: Direction,
     length: u32,
     /// Where it goes; none for those of others, to which no block is new.
@@ -123,6 +125,12 @@ impl SimulatedVolume {
         (end, if failed { -i64::from(libc::EIO) } else { i64::from(request.length) })
     }
 
+    /// Reads one block without an engine; the time at which the read completes.
+    #[cfg(test)]
+    pub fn read(&mut self, now: Nanos, offset: Bytes, length: Bytes) -> Nanos {
+        Nanos(self.carry_out(now.0, Direction::Read, offset.0, length.0 as u32).0)
+    }
+
     /// Keeps a write in the page cache.
     fn keep(&mut self, request: &IoRequest) {
         match self.waiting.last_mut() {
@@ -138,7 +146,7 @@ impl SimulatedVolume {
     /// The time at which the volume has done a request that reaches it now, and whether the request failed.
     fn carry_out(&mut self, now: u64, direction: Direction, offset: u64, length: u32) -> (u64, bool) {
         self.serve_others(now);
-        let end = self.serve(now, &Arrival { direction, length, offset: Some(offset) });
+        let end = self.serve(now, &VolumeRequest { direction, length, offset: Some(offset) });
         self.submitted += 1;
         (end, self.plan.error_every > 0 && self.submitted.is_multiple_of(self.plan.error_every))
     }
@@ -152,12 +160,12 @@ impl SimulatedVolume {
             }
             let direction = if self.others.is_multiple_of(2) { Direction::Read } else { Direction::Write };
             self.others += 1;
-            self.serve(at, &Arrival { direction, length: OTHERS_BLOCK.0 as u32, offset: None });
+            self.serve(at, &VolumeRequest { direction, length: OTHERS_BLOCK.0 as u32, offset: None });
         }
     }
 
     /// The time at which the volume has served a request that reaches it now.
-    fn serve(&mut self, now: u64, arrival: &Arrival) -> u64 {
+    fn serve(&mut self, now: u64, arrival: &VolumeRequest) -> u64 {
         let (length, speed) = (u64::from(arrival.length), &mut self.speed);
         let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1, speed));
         let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, length, speed));
@@ -216,7 +224,7 @@ struct SecondCounts {
 }
 
 impl VolumeCounters {
-    fn count(&mut self, arrival: &Arrival, end: u64, took: u64) {
+    fn count(&mut self, arrival: &VolumeRequest, end: u64, took: u64) {
         let Some(since) = end.checked_sub(self.from) else { return };
         let second = (since / 1_000_000_000) as usize;
         if second >= MOST_SECONDS {

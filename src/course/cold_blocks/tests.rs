@@ -1,48 +1,43 @@
 //! Volumes in virtual time: healthy ones, whatever disturbs them, and ones that are still being loaded.
 
-use std::path::Path;
-
 use super::*;
 use crate::course::{Course, suites};
-use crate::engine::{self, Load, Target, Timer, Watch};
-use crate::plan::{EngineKind, Suite, SuiteName};
+use crate::engine::SimulatedVolume;
+use crate::plan::{EngineKind, Simulated, Suite, SuiteName};
 use crate::record::CourseAnswer;
-use crate::stats::percentile::pooled;
 
-/// Plays `cold` on a simulated volume.
+/// Time between two groups of blocks.
+const BETWEEN: Nanos = Nanos::millis(3);
+
+/// Plays `cold` on a simulated volume, of which blocks are read one after the other.
 fn played(device: &str, seed: u64) -> (Outcome, String) {
-    let base = Step { engine: EngineKind::Null, simulate: Some(device.parse().unwrap()), ..Step::default() };
-    let part = Bytes::gib(64);
-    let range = suites::SuiteRange { part, whole: true, smallest: Bytes(512), queues: 1, seed };
+    let device: Simulated = device.parse().unwrap();
+    let mut volume = SimulatedVolume::new(&device, seed);
+    let mut now = Nanos(0);
+    let base = Step { engine: EngineKind::Null, simulate: Some(device), ..Step::default() };
+    let range =
+        suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues: 1, seed };
     let suite = suites::of(&SuiteName::Cold, &base, false, &range).unwrap();
-    let targets = [Target::new(None, part)];
-    let timer = Timer::choose(Path::new("/"));
     let mut finished = Vec::new();
     for phase in &suite.phases {
         if !is_within(phase, looks_needed(&Finished::new(&finished))) {
             break;
         }
         finished
-            .extend((0..phase.steps.len()).map(|i| played_step(&phase.step(i, 1), &targets, &timer, seed)));
+            .extend((0..phase.steps.len()).map(|i| played_step(&phase.step(i, 1), &mut volume, &mut now)));
     }
     outcome(&Finished::new(&finished))
 }
 
-fn played_step(step: &Step, targets: &[Target], timer: &Timer, seed: u64) -> FinishedStep {
-    // Each step draws anew.
-    let of_step = total(step.name.bytes().map(u64::from)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ step.offset.0;
-    let load = Load {
-        step,
-        engine: EngineKind::Null,
-        targets,
-        seed: seed ^ of_step,
-        continue_on_error: false,
-        cpus: &[],
-        gate: None,
-    };
-    let outcome = engine::run(&load, timer, &mut |_: Watch<'_>| true).unwrap();
-    let service = pooled(&outcome.series[0].read.as_ref().unwrap().service);
-    assert_eq!(service.count(), BLOCKS);
+fn played_step(step: &Step, volume: &mut SimulatedVolume, now: &mut Nanos) -> FinishedStep {
+    let mut service = Histogram::new();
+    now.0 += BETWEEN.0;
+    for block in 0..step.io_size.unwrap().0 / BLOCK.0 {
+        let offset = Bytes(step.offset.0 + block * (BLOCK.0 + step.stride.0 as u64));
+        let end = volume.read(*now, offset, BLOCK);
+        service.record(end.0 - now.0);
+        *now = end;
+    }
     FinishedStep::played(step, 1000.0, service)
 }
 
@@ -52,13 +47,13 @@ fn disturbed(i: u64) -> String {
     let device = match i % 10 {
         0 => format!("jitter={}us", latency * (i % 7)),
         1 => format!("jitter=100us,noise=0.3,noise-memory=0.{}", i % 9),
-        2 => format!("dip-at={}ms,dip-for=20ms,dip-to=0.1,jitter=50us", i % 17),
+        2 => format!("dip-at={}ms,dip-for=20ms,dip-to=0.1,dip-every=300ms,jitter=50us", i % 17),
         3 => format!("stall-at={}ms,stall-for={}ms,stall-every=30ms", i % 11, 1 + i % 20),
         4 => format!("slow-share=0.{:02},slow-latency=20ms", 1 + i % 60),
         5 => format!("slow-share=0.0{},slow-latency=300ms,jitter=200us", 1 + i % 9),
         6 => format!("iops-cap={},cap-period={}ms", 100 + 31 * i, 1 + i % 100),
         7 => format!("iops-cap=300,burst-iops=3000,burst-ios={},jitter=90us", 20 * i),
-        8 => format!("rise-from=0.1,rise-for={}ms,jitter=300us", 1 + i % 40),
+        8 => format!("rise-from=0.1,rise-for={}ms,jitter=300us", 1 + 40 * (i % 40)),
         _ => format!("slow-share=0.2,slow-latency=2ms,jitter=1ms,iops-cap={}", 200 + 10 * i),
     };
     format!("latency={latency}us,{device}")
