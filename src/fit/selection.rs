@@ -415,15 +415,17 @@ mod tests {
     #[test]
     fn nobody_is_told_to_raise_the_load_of_an_application() {
         let (asked, _) = select("etcd").unwrap();
-        for code in ["load-limited", "one-at-a-time", "headroom"] {
+        for code in ["depth-not-reached", "generator-limited", "headroom"] {
             assert!(
                 asked.advice("etcd-wal", code, "").is_some_and(|text| text.contains("the application's own"))
             );
         }
-        assert_eq!(asked.advice("etcd-wal", "throttled", "measure for longer (--runtime 5m)"), None);
-        assert!(asked.advice("etcd-wal", "stops", "run it at a lower rate (--rate-iops 9)").is_some());
+        assert_eq!(asked.advice("etcd-wal", "short-run", "measure for longer (--runtime 5m)"), None);
+        assert!(
+            asked.advice("etcd-wal", "generator-lag", "run it at a lower rate (--rate-iops 9)").is_some()
+        );
         assert_eq!(
-            asked.advice("beside-etcd-wal", "load-limited", ""),
+            asked.advice("beside-etcd-wal", "depth-not-reached", ""),
             None,
             "the load beside it is the user's"
         );
