@@ -54,9 +54,9 @@ fn an_interrupted_suite_goes_on_where_it_stood() {
     std::fs::write(dir.path().join("part.json"), serde_json::to_vec(&part).unwrap()).unwrap();
     let (code, resumed, err) = run(&["--resume", "part.json", "--json", "resumed.json"]);
     assert_eq!(code, Some(0), "{err}");
-    // Behind the head, which tells of the earlier run.
-    let checks = |out: &str| out.split_once("SIMULATED").unwrap().1.to_string();
-    assert_eq!(checks(&resumed), checks(&whole));
+    // The later rounds met a volume that was born anew, so that figures differ within its noise.
+    let passes = "The one check of snia-lat passes";
+    assert!(whole.contains(passes) && resumed.contains(passes), "{whole}{resumed}");
     let resumed = Record::load(&dir.path().join("resumed.json")).unwrap();
     assert_eq!((resumed.steps.len(), resumed.resumed_after.len()), (all, 1));
     let earlier = format!("resumed, with {} steps, ", all / 2);
@@ -99,7 +99,7 @@ fn a_procedure_tells_its_promise_and_holds_the_latency_against_it() {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     // One pass over the range takes less than a second at the promised throughput.
     let (code, out, err) = run(&["--tolerance", "15", "--size", "64MiB"]);
-    assert_eq!(code, Some(1), "{out}{err}");
+    assert_eq!(code, Some(5), "{out}{err}");
     let words = flat(&out);
     assert!(words.contains("against alibaba:cloud_essd.PL1, 20 GiB, tolerance 15 %"), "{out}");
     assert!(words.contains("5.00 ms in the mean, where 200 us are promised"), "{out}");
@@ -117,7 +117,7 @@ fn a_procedure_tells_its_promise_and_holds_the_latency_against_it() {
         assert!(out.contains("20 GiB, tolerance 15 %"), "{form}: {out}{err}");
     }
     let (code, out, err) = run(&["--runtime", "60s"]);
-    assert_eq!(code, Some(1), "the latency: {out}{err}");
+    assert_eq!(code, Some(5), "a latency at full speed decides nothing: {out}{err}");
     assert_eq!(out.lines().filter(|line| line.starts_with("PASS  ")).count(), 4, "the rates: {out}");
 }
 
@@ -134,12 +134,13 @@ fn every_procedure_fits_a_small_target() {
 #[test]
 fn a_procedure_has_the_outcomes_and_the_reasons_of_the_verdict() {
     let dir = tempfile::tempdir().unwrap();
-    let stops = "latency=200us,cap-period=10ms,iops-cap=4250,bytes-cap=215MB,stall-at=1s,stall-for=900ms,stall-every=2s";
+    let stops = "latency=200us,cap-period=10ms,iops-cap=5000,bytes-cap=260MB,stall-at=1s,stall-for=1900ms,stall-every=4s";
     let much = "latency=200us,iops-cap=50000,cap-period=1ms";
-    // A volume that is dead for 45 % of the time, and one that gives 22 times all that the type can give.
-    for (device, says) in
-        [(stops, "the volume delivered nothing"), (much, "was the right type and size named")]
-    {
+    // A volume that is dead for a second of each four, and one that gives 22 times all that the type can give.
+    for (device, says) in [
+        (stops, "of the seconds requests waited and none completed"),
+        (much, "was the right type and size named"),
+    ] {
         let suite = ["suite", "provider:alibaba", "--simulate", device, "--offline"];
         let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"];
         let (_, out, err) = volproof(dir.path(), &[&suite[..], &promise].concat());
@@ -148,7 +149,7 @@ fn a_procedure_has_the_outcomes_and_the_reasons_of_the_verdict() {
         let words: Vec<&str> = random.split_whitespace().collect();
         assert!(words.join(" ").contains(says), "{out}");
         let passes = |line: &str| line.starts_with("PASS") && !line.contains("latency");
-        assert!(!out.contains("too near to decide") && !out.lines().any(passes), "{out}");
+        assert!(!out.lines().any(passes), "{out}");
     }
 }
 

@@ -135,7 +135,9 @@ fn later_runs_are_in_random_order_and_a_drift_is_told() {
     }
     volproof::seal::seal(&mut slower);
     let note = &answer(&slower).notes[0];
-    assert!(note.contains("10.0 % slower than the first"), "{note}");
+    let (_, share) = note.split_once("the last runs are ").unwrap_or_else(|| panic!("{note}"));
+    let (share, _) = share.split_once(" % slower than the first").unwrap_or_else(|| panic!("{note}"));
+    assert!(near(share.parse().unwrap(), 10.0, 0.05), "{note}");
 }
 
 #[test]
@@ -208,7 +210,11 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     let began = part.started.as_ref().unwrap();
     let of_earlier = resumed.steps.iter().filter(|step| step.earlier_run.as_ref() == Some(began));
     assert_eq!(of_earlier.count(), 3, "the others are of this run");
-    assert_eq!(answer(&resumed), answer(&whole));
+    // The later steps met a volume that was born anew: the same points, and the same limit to within its noise.
+    let points = |r: &Record| answer(r).points.iter().map(|p| (p.iodepth, p.runs)).collect::<Vec<_>>();
+    assert_eq!(points(&resumed), points(&whole));
+    let limit = |r: &Record| answer(r).depths[0].most_iops;
+    assert!(near(limit(&resumed), limit(&whole), 0.02), "{} and {}", limit(&resumed), limit(&whole));
     let names = |r: &Record| r.steps.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&resumed), names(&whole));
 
