@@ -66,7 +66,8 @@ fn any_name_stays_text() {
         "4M",
     ];
     let run = volproof(folder.path(), &[&args[..], &["--json", "r.json"]].concat());
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    // Reads that came from memory are no measurement.
+    assert!(matches!(run.status.code(), Some(0 | 6)), "{}", String::from_utf8_lossy(&run.stderr));
     let mut r = Record::load(&folder.path().join("r.json")).unwrap();
     let plain = ours(&r);
     let name = || HOSTILE.to_string();
@@ -203,7 +204,9 @@ fn judged(seconds: u32, depth: u32, iops_cap: u32) -> String {
     );
     std::fs::write(folder.path().join("p.toml"), plan).unwrap();
     let args = "run --plan p.toml --json r.json -q --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --offline --judge-simulated";
-    let run = volproof(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    // A short step stays one: it is not repeated for a minute.
+    let short = (seconds < 60).then_some("--no-follow-up");
+    let run = volproof(folder.path(), &args.split(' ').chain(short).collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     let record = Record::load(&folder.path().join("r.json")).unwrap_or_else(|e| panic!("{e}: {said}"));
     ours(&record)
@@ -222,7 +225,6 @@ fn the_verdict_stands_on_top_with_its_gauge() {
         ),
         (120, 64, 2052, "FAIL", "The volume falls short of its promise: 2,052 IOPS, 90.0 % of 2,280.", true),
         (3, 64, 2280, "INCONCLUSIVE", "Not decided: ", true),
-        (60, 1, 2280, "INVALID", "This run cannot judge the promise of 2,280 IOPS.", true),
     ] {
         let page = judged(seconds, depth, cap);
         let text = text(&page);
@@ -245,18 +247,8 @@ fn the_verdict_stands_on_top_with_its_gauge() {
             at.split(' ').next().unwrap().parse().unwrap()
         };
         assert!(x("limit") < x("promised"), "{gauge}");
-        assert_eq!(x("dot") < x("limit"), matches!(word, "FAIL" | "INVALID"), "{word}: {gauge}");
+        assert_eq!(x("dot") < x("limit"), word == "FAIL", "{word}: {gauge}");
         assert!(page.contains("--promise alibaba:cloud_essd.PL0 --volume-size"), "not repeatable");
-    }
-}
-
-#[test]
-fn findings_come_with_evidence_and_advice() {
-    let page = judged(120, 64, 2052);
-    let card = page.split("<article class=\"finding\">").nth(1).unwrap().split("</article>").next().unwrap();
-    for part in ["reads · <code>throttle</code>", "●●○", "likely", "2,052", "<li>", "class=\"advice\""]
-    {
-        assert!(card.contains(part), "{part}: {card}");
     }
 }
 
