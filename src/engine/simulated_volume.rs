@@ -62,6 +62,7 @@ struct VolumeRequest {
 }
 
 impl SimulatedVolume {
+    /// A volume as it is before its first request.
     pub fn new(plan: &Simulated, seed: u64) -> SimulatedVolume {
         let period = plan.period().0;
         SimulatedVolume {
