@@ -62,6 +62,7 @@ struct VolumeRequest {
 }
 
 impl SimulatedVolume {
+    /// A volume with these properties, at the begin of its life.
     pub fn new(plan: &Simulated, seed: u64) -> SimulatedVolume {
         let period = plan.period().0;
         SimulatedVolume {
