@@ -4,6 +4,7 @@
 //! grades than the one asked for are answered beside it.
 
 use super::facts::{StepFacts, dead_share, idle_share};
+use super::flattered;
 use super::outcome::{Open, StepAnswer, read};
 use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
@@ -224,10 +225,13 @@ impl NeedCase<'_> {
         }
         // A log is written to a few blocks by the application itself, and each flush reaches the volume.
         let of_data = self.need.figure.direction != Some(Direction::Sync);
+        let conditions = self.record.conditions(self.step);
         let of_part = || volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data);
         let why = volume_class::why_disk_is_hidden(self.record, self.step)
             .or_else(of_part)
-            .or_else(|| self.only_together());
+            .or_else(|| self.only_together())
+            .or_else(|| flattered::by_data(&conditions))
+            .or_else(|| flattered::by_places(&conditions).filter(|_| of_data));
         match why {
             Some(reason) => open(claim, BasisCode::NeedOpen, reason),
             None => claim,
