@@ -106,7 +106,7 @@ pub struct StepFacts {
 }
 
 /// What a step counted, on the grid of 100 ms.
-pub struct Samples {
+pub struct BinSamples {
     /// I/Os or bytes, by the unit of the promise.
     pub counts: Vec<u64>,
     /// Whether requests waited and none completed.
@@ -131,7 +131,7 @@ impl StepFacts {
             depth: step.in_flight_asked.get().unwrap_or(step.in_flight_mean).round() as u64,
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         };
-        let samples = Samples {
+        let samples = BinSamples {
             idle: idle_bins(step.targets.iter().map(|t| &t.series), counts.len()),
             counts,
             in_flight: step.in_flight_mean,
@@ -153,7 +153,7 @@ impl StepFacts {
     pub fn of_samples(
         step: &str,
         load: TriedLoad,
-        samples: &Samples,
+        samples: &BinSamples,
         limit: f64,
         saturating: u64,
     ) -> StepFacts {

@@ -28,7 +28,8 @@ pub fn latency_promised(judged_promise: &JudgedPromise) -> Option<Nanos> {
     Some(Nanos((high * 1e6) as u64)).filter(|promised| promised.0 > 0)
 }
 
-/// Whether a promised latency covers a step: one request in flight, small blocks; writes at random where the provider says so.
+/// Whether a promised latency covers a step: one request in flight, small blocks; writes at random where the provider says so. The latency of a
+/// request to the page cache is that of memory, also where a flush follows it.
 pub fn fits_latency(judged_promise: &JudgedPromise, c: &Conditions, depth_per_target: Option<u64>) -> bool {
     let basis = |words: &str| {
         let of = |basis: &String| basis.contains(words);
@@ -36,7 +37,8 @@ pub fn fits_latency(judged_promise: &JudgedPromise, c: &Conditions, depth_per_ta
     };
     let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
     let Some(pattern) = c.pattern() else { return false };
-    depth_per_target == Some(1)
+    c.direct.get() != Some(false)
+        && depth_per_target == Some(1)
         && c.single_block().is_some_and(|b| b <= block)
         && (!basis("random write") || pattern == Pattern::RandWrite)
         && pattern.directions().len() == 1
@@ -69,6 +71,7 @@ pub fn latency_step(judged_promise: &JudgedPromise, base: &Step) -> Step {
         rw,
         iodepth: 1,
         numjobs: 1,
+        direct: true,
         bs: BlockSizes::one(block),
         bs_write: None,
         rate_bw: None,

@@ -28,7 +28,8 @@ fn ran(folder: &Path, options: &str) -> (Option<i32>, String) {
 fn own_runs_through_the_page_cache_pass_nothing_either() {
     let dir = tempfile::tempdir().unwrap();
     let (code, told) = ran(dir.path(), "--rw randwrite --fsync 1 --iodepth 1");
-    assert!(code == Some(5) && told.contains("not in its latency"), "{told}");
+    // Each write waits for its flush, so that the rate is the volume's; the latency of the write is not.
+    assert!(code == Some(0) && told.contains("throughput and latency were not tested"), "{told}");
     for options in [
         "--rw randwrite --fsync 64 --iodepth 32",
         "--rw randrw --fsync 1 --iodepth 32",
@@ -38,13 +39,8 @@ fn own_runs_through_the_page_cache_pass_nothing_either() {
         assert!(code == Some(6) && !told.contains("PASS"), "{options}: {told}");
     }
     // What decides is measured without the page cache.
-    for options in ["--rw randwrite --fsync 1 --iodepth 1", "--rw randread --iodepth 32"] {
-        let (_, told) = ran(dir.path(), options);
-        let commands: Vec<&str> = told.split("volproof run --rw").skip(1).collect();
-        assert!(!commands.is_empty(), "{told}");
-        assert!(
-            commands.iter().all(|c| !c.split("--promise").next().unwrap().contains("--buffered")),
-            "{told}"
-        );
-    }
+    let (_, told) = ran(dir.path(), "--rw randread --iodepth 32");
+    let commands: Vec<&str> = told.split("volproof run --rw").skip(1).collect();
+    assert!(!commands.is_empty(), "{told}");
+    assert!(commands.iter().all(|c| !c.split("--promise").next().unwrap().contains("--buffered")), "{told}");
 }

@@ -23,31 +23,7 @@ fn the_published_report_with_the_promise_of_that_time() {
       Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
                  holds, the queue was full all the time
 
-      What limited it
-        A token bucket of about 100 ms sets the rate, 20,126/s; without it the
-        volume takes 1.37 ms. [throttle, likely]
-          - 6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.53 % lay in between, and
-            the others took 1.37 ms (median)
-          - 128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each
-            100 ms, a period that throttles use
-          - each quota is used up in about 19.0 ms, at about 106,213/s
-          - 20,126/s are 101 % of the promised 20,000 (volume, published)
-          -> the rate is set by a throttle outside this machine, so more depth only
-             adds waiting: buy a higher cap, or offer less than 20,126/s to keep the
-             short latencies
-        A full bucket at the start explains the 126/s above the cap.
-        [full-bucket-at-start, possible]
-          - (20,126 - 20,000) x 13.0 s = 1,644 I/Os, 0.82 of one quota
-          -> a longer run, or a ramp, leaves it out
-
       What is wrong with the test
-        13.0 s are too short to quote a figure from. [too-short, proven]
-          - 13.0 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 1 GiB were moved within 1 GiB
-          -> use a larger file, or the whole device
         The run ended after 13.0 s, when 1 GiB had been gone over: it says nothing
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
@@ -56,6 +32,12 @@ fn the_published_report_with_the_promise_of_that_time() {
         not tell how much of it is waiting for the others. [queue-latency, doubt]
           -> quote the latency of the volume from one request at a time (iodepth=1,
              numjobs=1)
+        13.0 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 1 GiB within only 1 GiB: a cache on the way may hold part of
+        it. [small-range, note]
+          -> use a larger file, or the whole device
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -83,9 +65,6 @@ fn the_published_report_with_the_promise_of_that_time() {
     ");
     for fact in [
         "20,126 IOPS",
-        "A token bucket of about 100 ms sets the rate",
-        "token bucket of about 100 ms",
-        "without it the volume takes 1.37 ms",
         "95 % within 79.4 ms",
         "the 13.0 s of the run contain its first seconds",
         "min(1200 + 30 x 800, 20000) = 20,000",
@@ -97,21 +76,7 @@ fn the_published_report_with_the_promise_of_that_time() {
 }
 
 #[test]
-fn a_users_catalogue_tells_the_caps_too() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("ours.toml");
-    let entry = "[[volume]]\nprovider = \"aws\"\ntype = \"gold\"\nname = \"Gold\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
-                 capacity_gib = [1, 100]\niops = 20100\nthroughput = 100\nthroughput_unit = \"MiB/s\"\nunit_bytes = 1048576\n\
-                 unit_certain = true\nsource = \"our contract\"\nas_of = \"2016-11\"\nconfidence = \"high\"\n";
-    std::fs::write(&file, entry).unwrap();
-    let ours = PromiseOptions { catalog: Some(file), ..PromiseOptions::default() };
-    let text = told(&["2.2.8-published.txt"], ours);
-    assert!(text.contains("aws:gold of 1.00 GiB or more: 20,100 IOPS"), "{text}");
-    assert!(!told(&["2.2.8-published.txt"], PromiseOptions::default()).contains("aws:gold"));
-}
-
-#[test]
-fn the_published_report_alone_names_caps_of_its_time() {
+fn the_published_report_without_a_promise() {
     insta::assert_snapshot!(told(&["2.2.8-published.txt"], PromiseOptions::default()), @r"
     tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
       note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
@@ -128,28 +93,7 @@ fn the_published_report_alone_names_caps_of_its_time() {
       Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
                  holds, the queue was full all the time
 
-      What limited it
-        A token bucket of about 100 ms may set the rate, 20,126/s; without it the
-        volume takes 1.37 ms. [throttle, possible]
-          - 6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.53 % lay in between, and
-            the others took 1.37 ms (median)
-          - 128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each
-            100 ms, a period that throttles use
-          - each quota is used up in about 19.0 ms, at about 106,213/s
-          -> run it with four times as many requests in flight: a throttle gives no
-             more then
-        Types with such a cap:
-          - alibaba:cloud_ssd@2017 of 667 GiB or more: 20,000 IOPS (2017)
-          -> name the volume with --promise TYPE --volume-size SIZE for the verdict
-
       What is wrong with the test
-        13.0 s are too short to quote a figure from. [too-short, proven]
-          - 13.0 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 1 GiB were moved within 1 GiB
-          -> use a larger file, or the whole device
         The run ended after 13.0 s, when 1 GiB had been gone over: it says nothing
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
@@ -158,6 +102,12 @@ fn the_published_report_alone_names_caps_of_its_time() {
         not tell how much of it is waiting for the others. [queue-latency, doubt]
           -> quote the latency of the volume from one request at a time (iodepth=1,
              numjobs=1)
+        13.0 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 1 GiB within only 1 GiB: a cache on the way may hold part of
+        it. [small-range, note]
+          -> use a larger file, or the whole device
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -183,16 +133,12 @@ fn jobs_in_groups() {
       Little     16,448/s x 182 us = 2.99 in flight, and 3 were asked for: the law
                  holds, the queue was full all the time
 
-      What limited it
-        These figures do not show what limited it.
-
       What is wrong with the test
-        2.00 s are too short to quote a figure from. [too-short, proven]
-          - 2.00 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 129 MiB were moved within 64 MiB
+        2.00 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 129 MiB within only 64 MiB: a cache on the way may hold part
+        of it. [small-range, note]
           -> use a larger file, or the whole device
         The first seconds are among the figures: credits, cold caches and empty
         queues weigh most in a short run. [no-ramp, note]
@@ -221,30 +167,20 @@ fn jobs_in_groups() {
                  heavy load); here 99 % within 3.85 ms, 1,349 a second: `volproof
                  verdict --fit etcd` on the result judges it
 
-      What limited it
-        Flushes take 97.3 % of the time: the rate is that of flushes, 719 us each.
-        [flushes, proven]
-          - 255 flushes x 719 us = 0.18 s of 0.19 s
-          - an I/O itself takes 5.04 us; there is one flush for each 4.02 I/Os
-          -> compare it with what the volume promises for durable writes, or leave
-             fsync and fdatasync out to see its rate; fewer flushes, each for more
-             writes, give more
-
       What is wrong with the test
         I/O went through the page cache (direct=1 was not given): memory takes the
         writes, and only the flush after each 4 waits for the disk. [buffered, void]
           -> add direct=1; for the cache on purpose, say so and use fsync
-        0.19 s are too short to quote a figure from. [too-short, proven]
-          - 0.19 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 16 MiB were moved within 16 MiB
-          -> use a larger file, or the whole device
         The run ended after 0.19 s, when 16 MiB had been gone over: it says nothing
         of the time after. [ended-by-size, doubt]
           -> add time_based=1 and runtime=300, over the whole device or a far larger
              file
+        0.19 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 16 MiB within only 16 MiB: a cache on the way may hold part
+        of it. [small-range, note]
+          -> use a larger file, or the whole device
         The first seconds are among the figures: credits, cold caches and empty
         queues weigh most in a short run. [no-ramp, note]
           -> add ramp_time=10
@@ -268,24 +204,15 @@ fn jobs_in_groups() {
       Little     3,276,800/s x 185 ns = 0.61 in flight, and 1 were asked for: no
                  device was driven, the tool's own time is the rest
 
-      What limited it
-        See what is wrong with the test.
-
       What is wrong with the test
         The null engine drives no device: only fio's own speed shows. [null-engine,
         void]
           -> use ioengine=io_uring or libaio for a volume
-        A load thread was busy all the time: the machine was measured, not the
-        volume. [generator-limited, proven]
-          - the busiest load thread was on a CPU for 100 % of the window
-          -> spread the load over more threads (--numjobs), use larger blocks, or a
-             machine with faster CPUs
-        0.01 s are too short to quote a figure from. [too-short, proven]
-          - 0.01 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 2 GiB were moved within 1 GiB
+        0.01 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 2 GiB within only 1 GiB: a cache on the way may hold part of
+        it. [small-range, note]
           -> use a larger file, or the whole device
 
     Side by side
@@ -310,20 +237,10 @@ fn sequential_clones_through_the_page_cache() {
       Little     13,128/s x 148 us = 1.95 in flight, and 2 were asked for: the law
                  holds, the queue was full all the time
 
-      What limited it
-        See what is wrong with the test.
-
       What is wrong with the test
         I/O went through the page cache (direct=1 was not given): reads that memory
         holds never reach the disk. [buffered, void]
           -> add direct=1; for the cache on purpose, say so and use fsync
-        0.08 s are too short to quote a figure from. [too-short, proven]
-          - 0.08 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 64 MiB were moved within 32 MiB
-          -> use a larger file, or the whole device
         iodepth=32 was given, but the engine psync does one I/O at a time.
         [depth-ignored, doubt]
           -> use ioengine=io_uring or libaio, or more jobs
@@ -337,6 +254,12 @@ fn sequential_clones_through_the_page_cache() {
         2 sequential jobs went over the same range: all but the first may find their
         blocks in caches. [same-range, doubt]
           -> add offset_increment=10% (or a file per job), or test random I/O
+        0.08 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 64 MiB within only 32 MiB: a cache on the way may hold part
+        of it. [small-range, note]
+          -> use a larger file, or the whole device
         The first seconds are among the figures: credits, cold caches and empty
         queues weigh most in a short run. [no-ramp, note]
           -> add ramp_time=10
@@ -367,24 +290,20 @@ fn a_queue_that_the_page_cache_empties() {
                  holds for what fio counts as in flight: the threads mostly waited
                  to submit, one I/O after the other, as through the page cache
 
-      What limited it
-        See what is wrong with the test.
-
       What is wrong with the test
         I/O went through the page cache (direct=1 was not given): reads that memory
         holds never reach the disk. [buffered, void]
           -> add direct=1; for the cache on purpose, say so and use fsync
-        2.00 s are too short to quote a figure from. [too-short, proven]
-          - 2.00 s were measured; bursts and cycles longer than that are not seen
-          -> measure 300 s or more
-        The load went over a small range: a cache on the way may hold part of it.
-        [small-range, possible]
-          - 108 MiB were moved within 32 MiB
-          -> use a larger file, or the whole device
         1.15 ms is the response time among 16.0 in flight (13,831/s): one depth does
         not tell how much of it is waiting for the others. [queue-latency, doubt]
           -> quote the latency of the volume from one request at a time (iodepth=1,
              numjobs=1)
+        2.00 s were measured: bursts and cycles longer than that are not seen.
+        [short-run, note]
+          -> to quote a figure, measure 300 s or more
+        The load moved 108 MiB within only 32 MiB: a cache on the way may hold part
+        of it. [small-range, note]
+          -> use a larger file, or the whole device
         The first seconds are among the figures: credits, cold caches and empty
         queues weigh most in a short run. [no-ramp, note]
           -> add ramp_time=10

@@ -38,7 +38,7 @@ pub struct Rise {
 
 /// More than the cap while credits last, which time without load earns back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Burst {
+pub struct BurstOfFluid {
     pub rate: f64,
     pub ios: f64,
 }
@@ -65,7 +65,7 @@ pub struct Device {
     pub rise: Option<Rise>,
     /// Change of the speed each minute, as a share of the full speed.
     pub drift: f64,
-    pub burst: Option<Burst>,
+    pub burst: Option<BurstOfFluid>,
     pub noise: Option<Noise>,
 }
 
@@ -104,7 +104,7 @@ impl Device {
 
 /// What is asked of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Load {
+pub struct FluidLoad {
     pub depth: u64,
     /// I/Os a second that are offered; absent in a closed loop.
     pub offered: Option<f64>,
@@ -112,7 +112,7 @@ pub struct Load {
 
 /// What was seen, on the grid of 100 ms.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct SeenOfFluid {
     pub counts: Vec<u64>,
     /// Whether requests waited and none completed.
     pub idle: Vec<bool>,
@@ -126,7 +126,7 @@ pub struct Fluid {
     device: Device,
     /// Slots since the start of the run.
     slot: usize,
-    bucket: Bucket,
+    bucket: CreditsLeft,
     random: Random,
     /// The noise of the present second, in standard deviations.
     noise: f64,
@@ -134,14 +134,14 @@ pub struct Fluid {
 
 /// Tokens of the present period of the cap.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
+struct CreditsLeft {
     base: f64,
     high: f64,
     used: f64,
     credits: f64,
 }
 
-impl Bucket {
+impl CreditsLeft {
     fn refill(&mut self, device: &Device, speed: f64, length: f64) {
         let most = device.burst.map_or(0.0, |burst| burst.ios);
         self.credits = (self.credits + self.base - self.used).clamp(0.0, most);
@@ -161,20 +161,20 @@ impl Bucket {
 impl Fluid {
     pub fn new(device: Device, seed: u64) -> Fluid {
         let credits = device.burst.map_or(0.0, |burst| burst.ios);
-        let bucket = Bucket { credits, ..Bucket::default() };
+        let bucket = CreditsLeft { credits, ..CreditsLeft::default() };
         let mut random = Random::new(seed);
         let noise = random.normal();
         Fluid { device, slot: 0, bucket, random, noise }
     }
 
     /// Lets a load run for some time.
-    pub fn play(&mut self, load: Load, seconds: f64) -> Seen {
+    pub fn play(&mut self, load: FluidLoad, seconds: f64) -> SeenOfFluid {
         let slots = (seconds / SLOT).round() as usize;
         // Requests shorter than a slot come round several times in it.
         let rounds = (SLOT / self.device.latency).max(1.0);
         let mut free = load.depth as f64;
         let (mut due, mut backlog) = (VecDeque::<f64>::new(), 0.0);
-        let mut seen = Seen::default();
+        let mut seen = SeenOfFluid::default();
         let (mut bin, mut sum, mut waited) = (0.0, 0.0, false);
         for slot in 0..slots {
             let time = self.slot as f64 * SLOT;

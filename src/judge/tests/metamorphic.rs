@@ -2,8 +2,8 @@
 //!
 //! Volumes within 3 % of their limit are left out, where noise, edges of seconds or half a stall more decide.
 
-use super::fluid::{Device, Dip, Fluid, Load as FluidLoad, Noise, Random, Stall};
-use super::{PROMISED, Plan, SATURATING, closed, plain};
+use super::fluid::{Device, Dip, Fluid, FluidLoad, Noise, Random, Stall};
+use super::{LoadSequence, PROMISED, SATURATING, closed, plain};
 use crate::judge::facts::TriedLoad;
 use crate::judge::outcome::MOST_DEAD;
 use crate::record::Outcome;
@@ -56,13 +56,13 @@ fn disturbed(random: &mut Random) -> Device {
     }
 }
 
-fn plan(random: &mut Random) -> Plan {
+fn plan(random: &mut Random) -> LoadSequence {
     let first = closed(random.one_of(&DEPTHS));
     let ramp = random.one_of(&[0.0, 5.0]);
-    Plan { ramp, ..Plan::of(&[first], random.one_of(&LENGTHS)) }
+    LoadSequence { ramp, ..LoadSequence::of(&[first], random.one_of(&LENGTHS)) }
 }
 
-fn outcome(plan: &Plan, device: Device, seed: u64) -> Outcome {
+fn outcome(plan: &LoadSequence, device: Device, seed: u64) -> Outcome {
     plan.run(device, seed).0.outcome
 }
 
@@ -122,7 +122,7 @@ fn the_order_of_the_steps_changes_nothing() {
             return Ok(());
         }
         let loads = [4, 32, 256].map(closed);
-        let order = |order: [usize; 3]| Plan::of(&order.map(|i| loads[i]), 60.0);
+        let order = |order: [usize; 3]| LoadSequence::of(&order.map(|i| loads[i]), 60.0);
         let all = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]];
         same(&all.map(|o| outcome(&order(o), device, 0)), device)
     });
@@ -136,7 +136,12 @@ fn rates_in_proportion_change_nothing() {
             let depth = |depth: u64| (depth as f64 * factor) as u64;
             let loads: Vec<TriedLoad> = plan.loads.iter().map(|load| closed(depth(load.depth))).collect();
             let terms = plain(PROMISED * factor);
-            let scaled = Plan { terms, loads, saturating: depth(SATURATING), ..Plan::of(&[], plan.seconds) };
+            let scaled = LoadSequence {
+                terms,
+                loads,
+                saturating: depth(SATURATING),
+                ..LoadSequence::of(&[], plan.seconds)
+            };
             outcome(&scaled, Device { cap: device.cap * factor, ..device }, 0)
         });
         same(&found, (device, &plan.loads, plan.seconds))
@@ -178,7 +183,7 @@ fn the_depth_of_the_first_step_changes_nothing() {
     hold(|random| {
         let (device, plan) = (disturbed(random), plan(random));
         let found = DEPTHS.map(|depth| {
-            let first = Plan { ramp: plan.ramp, ..Plan::of(&[closed(depth)], plan.seconds) };
+            let first = LoadSequence { ramp: plan.ramp, ..LoadSequence::of(&[closed(depth)], plan.seconds) };
             outcome(&first, device, 0)
         });
         same(&found, (device, plan.seconds))

@@ -4,7 +4,7 @@ mod fluid;
 mod metamorphic;
 mod sequences;
 
-use super::facts::{Samples, StepFacts, TriedLoad};
+use super::facts::{BinSamples, StepFacts, TriedLoad};
 use super::outcome::{Answer, Case, Missing};
 use super::terms::ClaimTerms;
 use fluid::{Device, Fluid};
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 9;
 
 /// A promise of I/Os without burst and without a share of time.
 fn plain(promised: f64) -> ClaimTerms {
-    ClaimTerms { tolerance: 0.02, ..ClaimTerms::at_least(promised) }
+    ClaimTerms { tolerance: 0.02, is_of_a_type: true, ..ClaimTerms::at_least(promised) }
 }
 
 fn closed(depth: u64) -> TriedLoad {
@@ -34,7 +34,7 @@ fn load_of(missing: Missing) -> TriedLoad {
 }
 
 /// The planned steps of a run, and their promise.
-struct Plan {
+struct LoadSequence {
     loads: Vec<TriedLoad>,
     seconds: f64,
     ramp: f64,
@@ -42,10 +42,10 @@ struct Plan {
     saturating: u64,
 }
 
-impl Plan {
-    fn of(loads: &[TriedLoad], seconds: f64) -> Plan {
+impl LoadSequence {
+    fn of(loads: &[TriedLoad], seconds: f64) -> LoadSequence {
         let terms = plain(PROMISED);
-        Plan { loads: loads.to_vec(), seconds, ramp: 0.0, terms, saturating: SATURATING }
+        LoadSequence { loads: loads.to_vec(), seconds, ramp: 0.0, terms, saturating: SATURATING }
     }
 
     /// Runs the plan and whatever is missing after it; the answer, and the steps.
@@ -70,10 +70,10 @@ impl Plan {
     }
 
     fn step(&self, volume: &mut Fluid, load: TriedLoad) -> StepFacts {
-        let offered = fluid::Load { depth: load.depth, offered: load.offered };
+        let offered = fluid::FluidLoad { depth: load.depth, offered: load.offered };
         let seen = volume.play(offered, self.ramp + self.seconds.max(60.0));
         let cut = (self.ramp * 10.0) as usize;
-        let samples = Samples {
+        let samples = BinSamples {
             counts: seen.counts[cut..].to_vec(),
             idle: seen.idle[cut..].to_vec(),
             in_flight: seen.in_flight,

@@ -2,7 +2,7 @@
 
 use super::{PROMISED, SATURATING, closed, plain};
 use crate::judge::excess::SoldBurst;
-use crate::judge::facts::{Samples, StepFacts, TriedLoad};
+use crate::judge::facts::{BinSamples, StepFacts, TriedLoad};
 use crate::judge::outcome::{Answer, Basis, Case, Missing, Open};
 use crate::judge::terms::ClaimTerms;
 use crate::record::Outcome;
@@ -20,7 +20,7 @@ fn step(load: TriedLoad, share: f64, seconds: usize) -> StepFacts {
 fn of_seconds(load: TriedLoad, shares: &[f64]) -> StepFacts {
     let bin = |share: f64| (share * PROMISED / 10.0).round() as u64;
     let counts: Vec<u64> = shares.iter().flat_map(|share| [bin(*share); 10]).collect();
-    let samples = Samples {
+    let samples = BinSamples {
         idle: counts.iter().map(|n| *n == 0).collect(),
         counts,
         in_flight: load.depth as f64,
@@ -160,7 +160,8 @@ fn a_quota_on_the_edges_of_seconds_makes_no_second_slow() {
             if here || from_before { (0.95 * PROMISED / 2.0) as u64 } else { 0 }
         })
         .collect();
-    let samples = Samples { idle: vec![false; 600], counts, in_flight: SATURATING as f64, latency_ns: 1e6 };
+    let samples =
+        BinSamples { idle: vec![false; 600], counts, in_flight: SATURATING as f64, latency_ns: 1e6 };
     let load = closed(SATURATING);
     let found = StepFacts::of_samples("step", load, &samples, plain(PROMISED).limits().0, SATURATING);
     assert!(found.delivered.iter().all(|delivered| *delivered), "{:?}", found.delivered);
