@@ -10,6 +10,7 @@ use super::DoubtCase;
 use super::disk_counters::missing_reads;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::plan::EngineKind;
+use crate::record::Conditions;
 use crate::unit::{Bytes, total};
 
 /// Fewer reads than this share may be missing by the edges of the counters.
@@ -22,7 +23,10 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     }
     let (plan, step) = (case.plan?, case.step);
     let read = step.read.as_ref()?;
-    if case.ran_on(EngineKind::Null) || case.evidence.disks.is_empty() {
+    if case.evidence.disks.is_empty() {
+        return without_counters(&Conditions::of_step(plan, 1));
+    }
+    if case.ran_on(EngineKind::Null) {
         return None;
     }
     // Where other steps go through the page cache, their reads are the missing ones.
@@ -44,6 +48,18 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
             DoubtCode::ReadsFromMemory,
             format!("{:.0} % of the bytes read never reached the disk's own counters", missing * 100.0),
             why,
+        )
+    })
+}
+
+/// Without counters of the disk nothing shows that reads through the page cache reached the volume.
+fn without_counters(conditions: &Conditions) -> Option<Doubt> {
+    conditions.memory_answers().then(|| {
+        Doubt::new(
+            Severity::Blocker,
+            DoubtCode::ReadsFromMemory,
+            "the reads went through the page cache, and no counter shows how many reached the volume",
+            "use direct I/O (the default) to measure the volume",
         )
     })
 }
