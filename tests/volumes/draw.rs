@@ -1,6 +1,6 @@
 //! Seeded volumes of every class.
 
-use super::fluid::{Burst, Device, Dip, Noise, Random, Rise, Stall};
+use super::fluid::{BurstOfFluid, Device, Dip, Noise, Random, Rise, Stall};
 use super::truth::{self, Fair};
 use super::volume::{BURST, Kind, Test, Volume};
 
@@ -153,7 +153,7 @@ fn slow_shares(random: &mut Random, v: Volume) -> Volume {
 fn bursts(random: &mut Random, v: Volume) -> Volume {
     let rate = BURST * v.promised();
     let lasts = if random.share() < 0.3 { 3000.0 } else { random.between(5.0, 150.0) };
-    let burst = Burst { rate, ios: (rate - v.device.cap) * lasts };
+    let burst = BurstOfFluid { rate, ios: (rate - v.device.cap) * lasts };
     let device = Device { burst: Some(burst), latency: v.device.latency.min(0.002), ..v.device };
     let kind = random.one_of(&[Kind::Plain, Kind::Bursty, Kind::Bursty]);
     let test = Test {

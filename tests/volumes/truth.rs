@@ -16,7 +16,7 @@
 
 use std::fmt::{Display, Formatter};
 
-use super::fluid::{Fluid, Seen};
+use super::fluid::{Fluid, SeenOfFluid};
 use super::volume::{BURST, Kind, Volume};
 
 /// The promise less its tolerance, as a share of the promise.
@@ -102,7 +102,7 @@ impl Played<'_> {
         let play =
             |load, seconds: f64| Fluid::new(volume.fluid(), volume.test.seed).play(load, ramp + seconds);
         let cut = volume.test.ramp as usize * BINS;
-        let shares = |seen: &Seen| -> Vec<f64> {
+        let shares = |seen: &SeenOfFluid| -> Vec<f64> {
             let whole = volume.promised() / BINS as f64;
             seen.counts[cut..].iter().map(|n| *n as f64 / whole).collect()
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter};
 
-use super::fluid::{Device, Load};
+use super::fluid::{Device, FluidLoad};
 
 /// Types of a made-up provider's catalogue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,15 +90,15 @@ impl Volume {
     }
 
     /// The load of the planned step on one volume.
-    pub fn first(&self) -> Load {
+    pub fn first(&self) -> FluidLoad {
         let depth = u64::from(self.test.depth * self.test.jobs);
-        Load { depth, offered: self.test.offered.map(|share| share * self.promised()) }
+        FluidLoad { depth, offered: self.test.offered.map(|share| share * self.promised()) }
     }
 
     /// The load that shows all that one volume can do.
-    pub fn deepest(&self) -> Load {
+    pub fn deepest(&self) -> FluidLoad {
         let first = if self.test.offered.is_some() { 0 } else { self.first().depth };
-        Load { depth: self.saturating().max(first), offered: None }
+        FluidLoad { depth: self.saturating().max(first), offered: None }
     }
 
     /// Its limits with the mean of all latencies.

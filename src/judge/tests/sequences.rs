@@ -152,7 +152,7 @@ fn a_promised_share_of_time_allows_a_tenth_less() {
 #[test]
 fn a_quota_on_the_edges_of_seconds_makes_no_second_slow() {
     // Half a second's quota at a time; chance puts it before or after the edge.
-    let late = |i: usize| i.wrapping_mul(2_654_435_761) % 3 == 0;
+    let late = |i: usize| i.wrapping_mul(2_654_435_761).is_multiple_of(3);
     let counts: Vec<u64> = (0..600)
         .map(|bin: usize| {
             let here = bin % 5 == 4 && !late(bin);
