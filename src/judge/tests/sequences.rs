@@ -156,7 +156,7 @@ fn a_quota_on_the_edges_of_seconds_makes_no_second_slow() {
     let counts: Vec<u64> = (0..600)
         .map(|bin: usize| {
             let here = bin % 5 == 4 && !late(bin);
-            let from_before = bin % 5 == 0 && bin > 0 && late(bin - 1);
+            let from_before = bin.is_multiple_of(5) && bin > 0 && late(bin - 1);
             if here || from_before { (0.95 * PROMISED / 2.0) as u64 } else { 0 }
         })
         .collect();
