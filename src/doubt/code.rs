@@ -230,11 +230,6 @@ impl DoubtCode {
     pub fn only_slows(&self) -> bool {
         self.effect() == DoubtEffect::OnlySlows
     }
-
-    /// It is about what the volume did wrong.
-    pub fn of_the_volume(&self) -> bool {
-        self.effect() == DoubtEffect::OfTheVolume
-    }
 }
 
 impl From<String> for DoubtCode {

@@ -319,11 +319,6 @@ pub fn seconds_to_tell(rate: &RateInterval, limit: f64, seconds: f64) -> f64 {
     if distance > 0.0 { seconds * (half / distance).powi(2) } else { f64::INFINITY }
 }
 
-/// A length in whole seconds as a time.
-pub fn as_time(seconds: f64) -> Nanos {
-    Nanos((seconds * 1e9) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

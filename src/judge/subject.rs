@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::flattered;
 use crate::catalogue::volume_promise::VolumePromise;
-use crate::doubt::{Doubt, DoubtCode, DoubtEffect};
+use crate::doubt::{Doubt, DoubtCode};
 use crate::record::StepFigures;
 use crate::record::{BasisCode, Claim, JudgedPromise, OpenLoopRecord, Outcome, Record, StepRecord};
 use crate::unit::Bytes;
@@ -35,7 +35,7 @@ impl Fault {
 
     /// It can only make figures worse: a figure that keeps its limit keeps it in spite of the fault.
     pub fn only_slows(&self) -> bool {
-        self.code.effect() == DoubtEffect::OnlySlows
+        self.code.only_slows()
     }
 }
 

@@ -29,16 +29,6 @@ impl Record {
         places.into_iter().map(|place| &self.targets[place]).collect()
     }
 
-    /// Two steps drove the same volumes with I/Os of the same pattern and size, whatever the depth and the rate.
-    pub fn same_load(&self, one: &StepRecord, other: &StepRecord) -> bool {
-        let volumes = |step: &StepRecord| {
-            let paths: Vec<_> = self.targets_of(step).iter().map(|t| &t.path).collect();
-            (paths, self.plan_step(&step.name).map(|plan| &plan.simulate))
-        };
-        let (a, b) = (self.conditions(one), self.conditions(other));
-        a.rw == b.rw && a.block == b.block && volumes(one) == volumes(other)
-    }
-
     /// The stage of several steps that a step was part of.
     pub fn stage_of(&self, step: &StepRecord) -> Option<&Together> {
         self.lookup().stage(&step.name).and_then(|stage| self.together.get(stage))

@@ -151,11 +151,6 @@ impl BurstSeen {
         let after = seconds - self.seconds;
         after >= BASELINE || after >= LEAST_SEEN.as_seconds().max(BASELINE_SHARE * seconds)
     }
-
-    /// I/Os a second that the burst adds to the mean rate of a run of `seconds`.
-    pub fn adds_per_second(&self, seconds: f64) -> f64 {
-        self.surplus / seconds.max(1e-9)
-    }
 }
 
 /// Events a second of bins.
@@ -251,7 +246,7 @@ mod tests {
         let mut few = vec![1; 600];
         few[0] += 1;
         assert_eq!(BurstSeen::of(&few), None);
-        assert!((20_000.0 + b.adds_per_second(13.0) - 20_126.5).abs() < 0.1);
+        assert!((20_000.0 + b.surplus / 13.0 - 20_126.5).abs() < 0.1);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Little's law, N = X W: requests in flight are the completion rate times the mean latency, whatever the order, the
-//! distribution or the device. It ties three figures that the engine takes in three places, so it finds accounting errors,
-//! and it tells whether a depth could ever reach a promised rate.
+//! distribution or the device. It ties three figures that the engine takes in three places, so it finds accounting errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,17 +63,6 @@ pub fn in_flight(per_second: f64, mean_ns: f64) -> f64 {
     per_second * mean_ns / 1e9
 }
 
-/// Requests that must be in flight for a rate at a latency: 1,000,000 per second at 640 us need 640.
-pub fn depth_needed(per_second: f64, latency: Nanos) -> u64 {
-    // A rounding error just above a whole number must not ask for one more request.
-    (per_second * latency.as_seconds() - 1e-9).ceil().max(1.0) as u64
-}
-
-/// The highest rate per second that a depth can reach at a latency; `None` for a latency of 0.
-pub fn rate_reachable(depth: u64, latency: Nanos) -> Option<f64> {
-    (latency.0 > 0).then(|| depth as f64 * 1e9 / latency.0 as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,13 +104,5 @@ mod tests {
         // With the edges counted nothing else excuses a deviation.
         let slow = ten_seconds(100, 1_000_000, 9.0);
         assert!(!Little::of(MeasuredWindow { outside: Some(0), ..slow }).unwrap().holds);
-    }
-
-    #[test]
-    fn depth_and_rate_are_two_sides_of_it() {
-        assert_eq!(depth_needed(1e6, Nanos::micros(640)), 640);
-        assert_eq!(depth_needed(1.0, Nanos::micros(1)), 1);
-        assert_eq!(rate_reachable(640, Nanos::micros(640)), Some(1e6));
-        assert_eq!(rate_reachable(1, Nanos(0)), None);
     }
 }
