@@ -34,11 +34,11 @@ pub enum Conclusion {
 impl Conclusion {
     /// The conclusion of a Record.
     pub fn of(record: &Record) -> Conclusion {
+        if let Some(comparison) = &record.compared {
+            return Conclusion::Compared(!comparison.rows.is_empty());
+        }
         let has_verdict = record.verdict.is_some();
         match &record.state {
-            _ if record.compared.is_some() => {
-                Conclusion::Compared(record.compared.as_ref().is_some_and(|c| !c.rows.is_empty()))
-            }
             // A machine that was lost makes the verdict on its fleet INVALID.
             State::Failed(_) if has_verdict && record.fleet.is_some() => Conclusion::of_whole(record),
             State::Failed(why) => Conclusion::Failed(why.clone()),

@@ -63,8 +63,7 @@ fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
     let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
     let tests_it = |f: &Follows| f.step == of && f.purpose.tests_promise();
     let for_it = added().filter(|s| s.follows.as_ref().is_some_and(tests_it)).count();
-    let time = |s: &Step| total([s.delay.0, s.ramp.0, s.runtime.0]);
-    let taken = total(added().map(time)).saturating_add(time(step));
+    let taken = total(added().map(|s| s.whole_time().0)).saturating_add(step.whole_time().0);
     for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)
 }
 

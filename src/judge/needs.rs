@@ -127,7 +127,7 @@ impl NeedCase<'_> {
     fn claim(&self) -> Option<Claim> {
         let limit = self.need.bound.value();
         let (metric, finding, reason) = self.measured(limit)?;
-        let outcome = outcome_of(finding.answer);
+        let outcome = Outcome::from(finding.answer);
         let mut claim = Claim::new(&self.step.name, metric, outcome, limit, finding, reason);
         claim.binding = self.application.title();
         claim.need = Some(JudgedNeed {
@@ -450,12 +450,4 @@ fn is_at_limit(finding: &ClaimAnswer, limit: Nanos) -> bool {
 /// The claim without an answer, for a reason.
 fn open(claim: Claim, basis: BasisCode, reason: String) -> Claim {
     Claim { outcome: Outcome::Inconclusive, basis, reason, more_seconds: None, ..claim }
-}
-
-fn outcome_of(answer: LimitAnswer) -> Outcome {
-    match answer {
-        LimitAnswer::Pass => Outcome::Pass,
-        LimitAnswer::Fail => Outcome::Fail,
-        LimitAnswer::Inconclusive => Outcome::Inconclusive,
-    }
 }

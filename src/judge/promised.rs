@@ -373,11 +373,7 @@ impl<'a> RateCase<'a> {
 
     fn delivered(&self, by: &StepFacts) -> Delivered {
         let share = TimeShare::of_units(&by.delivered, 1.0);
-        let answer = self.terms.time.map(|time| match share.answer(time) {
-            LimitAnswer::Pass => Outcome::Pass,
-            LimitAnswer::Fail => Outcome::Fail,
-            LimitAnswer::Inconclusive => Outcome::Inconclusive,
-        });
+        let answer = self.terms.time.map(|time| Outcome::from(share.answer(time)));
         Delivered {
             share: share.share(),
             low: share.low,

@@ -11,7 +11,7 @@ use super::{
     Pattern, Plan, Simulated, Start, Stride, SyncWrites,
 };
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 declare! {
     "Workload" {
@@ -215,6 +215,11 @@ impl Step {
     /// Which series of samples a worker belongs to: there is one for each target, or one in all with `round_robin`.
     pub fn series_of(&self, worker: u32) -> usize {
         if self.round_robin { 0 } else { (worker / self.numjobs) as usize }
+    }
+
+    /// The time that it takes as planned: its delay, its ramp and its measured time.
+    pub fn whole_time(&self) -> Nanos {
+        Nanos(total([self.delay.0, self.ramp.0, self.runtime.0]))
     }
 
     /// Requests in flight on one target, or on all together with `round_robin`, when all jobs are busy.

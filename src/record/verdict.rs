@@ -9,7 +9,7 @@ use super::StepRecord;
 use crate::catalogue::SourceQuality;
 use crate::fit::Grade;
 use crate::sample::Direction;
-use crate::stats::limit_answer::ClaimAnswer;
+use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 
 /// The four answers to a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,16 @@ pub enum Outcome {
     Invalid,
     /// The promise was not kept.
     Fail,
+}
+
+impl From<LimitAnswer> for Outcome {
+    fn from(answer: LimitAnswer) -> Outcome {
+        match answer {
+            LimitAnswer::Pass => Outcome::Pass,
+            LimitAnswer::Fail => Outcome::Fail,
+            LimitAnswer::Inconclusive => Outcome::Inconclusive,
+        }
+    }
 }
 
 impl Outcome {

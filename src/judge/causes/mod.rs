@@ -67,7 +67,7 @@ pub fn next(record: &Record) -> Option<Step> {
     let case = CauseCase::of(record, record.verdict.as_ref()?)?;
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
     let steps = open.filter_map(|e| (e.next)(&case));
-    steps.filter(|step| case.has_time_for(step)).min_by_key(time_of)
+    steps.filter(|step| case.has_time_for(step)).min_by_key(Step::whole_time)
 }
 
 /// The table of a Record: none where its run looked for no cause.
@@ -93,11 +93,6 @@ pub fn at_most(plan: &Plan) -> (Nanos, Bytes) {
 /// The step of this purpose is no measurement: the run compares the kernel's settings in its place.
 pub fn compares_settings(purpose: &Purpose) -> bool {
     matches!(purpose, Purpose::Cause { cause, .. } if *cause == Cause::KernelSettings.code())
-}
-
-/// The time that a step takes, its rest and its ramp included.
-fn time_of(step: &Step) -> Nanos {
-    Nanos(total([step.delay.0, step.ramp.0, step.runtime.0]))
 }
 
 /// An experiment's step of the plan, and its result where it has one.
@@ -147,8 +142,8 @@ impl<'a> CauseCase<'a> {
             Some(follows) => self.follow_up.budget.is_some() || !follows.purpose.tests_promise(),
             None => false,
         };
-        let taken = total(self.record.plan.steps.iter().filter(added).map(|s| time_of(s).0));
-        taken.saturating_add(kernel_settings::time_taken(self.record).0).saturating_add(time_of(step).0)
+        let taken = total(self.record.plan.steps.iter().filter(added).map(|s| s.whole_time().0));
+        taken.saturating_add(kernel_settings::time_taken(self.record).0).saturating_add(step.whole_time().0)
             <= self.budget().0
     }
 
