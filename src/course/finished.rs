@@ -3,11 +3,10 @@
 use super::suites::{self, SuiteFamily};
 use crate::doubt::{Doubt, DoubtCode};
 use crate::hist::{Histogram, StoredHistogram};
-use crate::judge;
+use crate::judge::{self, facts::dead_share};
 use crate::plan::{Question, Step};
 use crate::record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
 use crate::sample::{Direction, Stream};
-use crate::stats::lapses::LoadGrid;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
 use crate::stats::spread::quantile;
@@ -122,7 +121,7 @@ impl FinishedStep {
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
         }
-        let dead_share = LoadGrid::of(done.targets.iter().map(|t| &t.series)).dead_share();
+        let dead_share = dead_share(done.targets.iter().map(|t| &t.series), done.window_ns);
         let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.

@@ -347,7 +347,7 @@ impl Sweep {
         }
         if let Some((_, dead)) = most_dead(points).filter(|(_, dead)| dead.share >= DEAD_TIME_SHARE) {
             let percent = significant(100.0 * dead.share);
-            text += &format!("; the volume delivered nothing or little for up to {percent} % of the time");
+            text += &format!("; the volume delivered nothing for up to {percent} % of the time");
         }
         if let Some(before) = before {
             let iops = grouped(before.most.iops.round() as u64);
@@ -434,8 +434,8 @@ impl Sweep {
             let with = points.iter().filter(|(_, p)| p.dead_time.is_some()).count();
             let axes = self.axes.iter().map(|axis| &axis.option);
             notes.push(format!(
-                "points marked ~ ({with} of {}) had times in which requests waited and the volume delivered nothing, or about half of its \
-                 rate or less, at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
+                "points marked ~ ({with} of {}) had times of a second or longer in which requests waited and none completed, \
+                 at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
                 points.len(),
                 point.place(axes),
                 significant(100.0 * dead.share),

@@ -132,11 +132,11 @@ pub struct UnmeasuredPoint {
     pub reason: String,
 }
 
-/// The part of a step in which requests waited and the volume did nothing, or about half of its usual rate or less.
+/// The part of a step in which requests waited for a second or longer and none completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadTime {
-    /// Code of the finding: `stall`, `on-off`, `brown-out` or `slow-start`.
+    /// Code of the description: `stall`.
     pub finding: String,
     /// Share of the step, 0 to 1.
     pub share: f64,

@@ -121,14 +121,6 @@ impl LoadGrid {
             requests: waiting.iter().sum::<f64>() / waiting.len() as f64,
         })
     }
-
-    /// Share of the whole seconds in which requests waited all the time and none completed.
-    pub fn dead_share(&self) -> f64 {
-        let second = PER_SECOND as usize;
-        let count = self.ios.len() / second;
-        let dead = (0..count).filter(|s| (s * second..(s + 1) * second).all(|bin| self.is_dead(bin))).count();
-        dead as f64 / count.max(1) as f64
-    }
 }
 
 #[cfg(test)]
@@ -147,16 +139,15 @@ mod tests {
             (told.len(), told[0].start_ns, told[0].length_ns),
             (1, Nanos::millis(10_100), Nanos::millis(1_700))
         );
-        assert_eq!(stall.dead_share(), 0.0, "no whole second is dead");
         let quota = load((0..600).map(|i| if i % 10 < 3 { 500 } else { 0 }).collect());
-        assert_eq!((quota.stalls(), quota.dead_share()), (vec![], 0.0));
+        assert_eq!(quota.stalls(), []);
     }
 
     #[test]
     fn an_idle_time_is_no_stall() {
         let ios = vec![0; 100];
         let idle = LoadGrid { in_flight: vec![0.0; 100], ios, silent_after: Nanos(0) };
-        assert_eq!((idle.stalls(), idle.dead_share()), (vec![], 0.0));
+        assert_eq!(idle.stalls(), []);
     }
 
     #[test]
@@ -167,11 +158,5 @@ mod tests {
         let told = ended.stalls();
         assert_eq!((told.len(), told[0].length_ns), (1, Nanos::millis(3_500)));
         assert_eq!(told[0].length_within(Nanos::seconds(30)), Nanos::millis(500));
-    }
-
-    #[test]
-    fn dead_seconds_are_a_share_of_the_time() {
-        let dead = load((0..100).map(|i| if i < 20 { 0 } else { 5 }).collect());
-        assert_eq!(dead.dead_share(), 0.2);
     }
 }
