@@ -36,7 +36,7 @@ fn machine() -> Record {
         name: "randread".into(),
         iodepth: 32,
         engine: EngineKind::Null,
-        simulate: Some(device.parse().unwrap()),
+        simulate: Some(Box::new(device.parse().unwrap())),
         runtime: Nanos::seconds(300),
         ..Step::default()
     };

@@ -155,7 +155,8 @@ fn everything_to_read_is_in_the_markup() {
 fn virtual_time_has_no_kernel_counters_and_no_fio_command() {
     let mut r = record(20, 1);
     r.steps[0].engine = volproof::plan::EngineKind::Null.into();
-    r.plan.steps[0].simulate = Some(Simulated { latency: Nanos::micros(80), ..Simulated::default() });
+    r.plan.steps[0].simulate =
+        Some(Box::new(Simulated { latency: Nanos::micros(80), ..Simulated::default() }));
     let page = ours(&r);
     assert!(!page.contains("What the kernel counted") && page.contains("\"evidence\":null"));
     assert!(page.contains("fio has no simulated device"));

@@ -170,7 +170,6 @@ pub(super) fn attend(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Simulated;
 
     #[test]
     fn time_in_which_the_program_stood_still_is_no_wait_for_the_load() {
@@ -192,7 +191,7 @@ mod tests {
     #[test]
     fn a_simulated_device_never_hangs_however_busy_the_machine_is() {
         let real = Step { runtime: Nanos::seconds(1), ..Step::default() };
-        let played = Step { simulate: Some(Simulated::default()), ..real.clone() };
+        let played = Step { simulate: Some(Box::default()), ..real.clone() };
         let began = Instant::now();
         assert!(may_hang(&real) && !may_hang(&played));
         assert_eq!(end_on_the_wall(&real, began), Some(began + Duration::from_secs(1)));

@@ -208,9 +208,9 @@ mod tests {
         all.of(&Step { iodepth: 16, ..step.clone() }, 1, &|| true);
         assert_eq!(all.0.len(), 2);
         let null = Step { engine: EngineKind::Null, ..step.clone() };
-        let played = Step { simulate: Some(Simulated::default()), ..null.clone() };
+        let played = Step { simulate: Some(Box::default()), ..null.clone() };
         let slow = Simulated { cpu_per_io: Nanos::micros(100), ..Simulated::default() };
-        let slow = Step { simulate: Some(slow), numjobs: 3, ..null.clone() };
+        let slow = Step { simulate: Some(Box::new(slow)), numjobs: 3, ..null.clone() };
         let drives = all.of(&slow, 2, &|| true).map(|h| (h.ios_per_second.round(), h.threads));
         assert_eq!(drives, Some((60_000.0, 6)), "six threads, 10,000 I/Os a second each");
         let by_fio = Step { fio: true, ..step };

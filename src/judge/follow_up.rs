@@ -62,7 +62,7 @@ fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up
 fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
     let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
     let tests_it = |f: &Follows| f.step == of && f.purpose.tests_promise();
-    let for_it = added().filter(|s| s.follows.as_ref().is_some_and(tests_it)).count();
+    let for_it = added().filter(|s| s.follows.as_deref().is_some_and(tests_it)).count();
     let taken = total(added().map(|s| s.whole_time().0)).saturating_add(step.whole_time().0);
     for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)
 }
@@ -107,7 +107,7 @@ pub(super) fn added(record: &Record, first: &Step, step: Step, purpose: Purpose,
     let plain = format!("{}-{word}", first.name);
     let numbered = (2..).map(|n| format!("{plain}-{n}"));
     let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(plain);
-    let follows = Some(Follows { step: first.name.clone(), purpose });
+    let follows = Some(Box::new(Follows { step: first.name.clone(), purpose }));
     Step { name, follows, ..step }
 }
 

@@ -239,6 +239,27 @@ text_words! {
     SyncWrites, "KIND", ToString::to_string, vec!["dsync", "sync"];
 }
 
+/// A rare option lies in a box, so that each of a million steps does not carry its room.
+impl<W: Word> Word for Box<W> {
+    const VALUE: &'static str = W::VALUE;
+
+    fn values() -> Vec<&'static str> {
+        W::values()
+    }
+
+    fn read(value: &Value) -> Result<Box<W>, WordError> {
+        W::read(value).map(Box::new)
+    }
+
+    fn show(&self) -> Option<Value> {
+        W::show(self)
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        W::schema(generator)
+    }
+}
+
 /// [`Word`] for types of which serde knows the form, such as tables in a plan file.
 macro_rules! table_words {
     ($($type:ty, $value:literal, $values:expr;)*) => {$(

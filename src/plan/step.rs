@@ -77,7 +77,7 @@ declare! {
         /// Pause before the step, counted from the moment that start names
         File delay: Nanos = Nanos(0), "'5s'";
         /// The step of the plan that this one follows, and what for: the run added it
-        Record follows: Option<Follows> = None, "";
+        Record follows: Option<Box<Follows>> = None, "";
     }
     "Time and rate" {
         /// Measured time, such as 30s or 5m; a number alone is seconds
@@ -129,7 +129,7 @@ declare! {
         /// Keep every I/O for the logs of `volproof fio` (write_lat_log and the like)
         Record trace: bool = false, "";
         /// Try volproof without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
-        Both simulate: Option<Simulated> = None, "{ latency = '200us' }";
+        Both simulate: Option<Box<Simulated>> = None, "{ latency = '200us' }";
     }
 }
 

@@ -41,7 +41,7 @@ pub fn select(
 pub fn change(step: &mut Step, runtime: Option<Nanos>, simulate: Option<&Simulated>) {
     step.runtime = runtime.unwrap_or(step.runtime);
     if let Some(device) = simulate {
-        (step.simulate, step.engine) = (Some(device.clone()), EngineKind::Null);
+        (step.simulate, step.engine) = (Some(Box::new(device.clone())), EngineKind::Null);
         // Only writes that are flushed have a page cache in front of a simulated volume.
         step.direct |= step.fsync == 0;
     }

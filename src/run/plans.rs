@@ -74,7 +74,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         args.step.apply(&mut given);
         let runtime = args.step.has("runtime").then_some(given.runtime);
         let request = applications.parse().map_err(Failure::input)?;
-        let change = |step: &mut Step| fit_steps::change(step, runtime, given.simulate.as_ref());
+        let change = |step: &mut Step| fit_steps::change(step, runtime, given.simulate.as_deref());
         let (fits, steps) = fit_steps::select(&request, None, args.beside, &change)?;
         if alone {
             plan.name = format!("fit {request}");

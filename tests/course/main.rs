@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicUsize;
 use volproof::course;
 use volproof::device::Root;
 use volproof::engine::Timer;
-use volproof::plan::{EngineKind, Plan, Preset, Question, Simulated, Step};
+use volproof::plan::{EngineKind, Plan, Preset, Question, Step};
 use volproof::record::{Record, State};
 use volproof::run::pipeline::{CheckedRun, Front, RunOptions};
 use volproof::ui::Ui;
@@ -41,7 +41,7 @@ impl Front for Quiet {
 fn on(device: &str) -> Step {
     Step {
         engine: EngineKind::Null,
-        simulate: Some(device.parse::<Simulated>().unwrap()),
+        simulate: Some(Box::new(device.parse().unwrap())),
         runtime: Nanos::seconds(10),
         ..Step::default()
     }

@@ -17,7 +17,7 @@ use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
 
 fn simulated(step: Step, device: Simulated) -> StepOutcome {
-    let step = Step { engine: EngineKind::Null, simulate: Some(device), ..step };
+    let step = Step { engine: EngineKind::Null, simulate: Some(Box::new(device)), ..step };
     let targets = [Target::new(None, Bytes::gib(1))];
     run(&step, EngineKind::Null, &targets, false)
 }

@@ -6,7 +6,7 @@ use volproof::engine::SimulatedRun;
 
 /// Runs a step on targets of a run that goes on.
 fn on(targets: &[Target], step: &Step, device: &Simulated) -> StepOutcome {
-    let step = Step { engine: EngineKind::Null, simulate: Some(device.clone()), ..step.clone() };
+    let step = Step { engine: EngineKind::Null, simulate: Some(Box::new(device.clone())), ..step.clone() };
     run(&step, EngineKind::Null, targets, false)
 }
 

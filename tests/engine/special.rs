@@ -63,7 +63,7 @@ fn targets_are_taken_in_turn() {
         trace: true,
         io_size: Some(Bytes::kib(36)),
         runtime: Nanos(0),
-        simulate: Some(device(Nanos::millis(1))),
+        simulate: Some(Box::new(device(Nanos::millis(1)))),
         ..Step::default()
     };
     let o = run(&step, EngineKind::Null, &targets, false);
@@ -83,7 +83,7 @@ fn targets_are_taken_in_turn() {
         assert!(first.iter().copied().eq(0..256), "each block of the first target once a pass");
     }
     let failing = Simulated { error_every: 5, ..device(Nanos::millis(1)) };
-    let step = Step { simulate: Some(failing), numjobs: 1, iodepth: 1, ..random };
+    let step = Step { simulate: Some(Box::new(failing)), numjobs: 1, iodepth: 1, ..random };
     let o = run(&step, EngineKind::Null, &targets, true);
     let failed: Vec<u16> = o.ends[0].failures.iter().take(4).map(|f| f.target).collect();
     assert_eq!(failed, [0, 1, 2, 0], "the fifth I/O of each target fails");

@@ -23,7 +23,7 @@ fn loads_share_a_timer_and_a_start() {
     let timer = Timer::choose(std::path::Path::new("/"));
     let gate = Gate::new(3);
     let step = Step { engine: EngineKind::Null, runtime: Nanos::millis(300), ..Step::default() };
-    let played = Step { simulate: Some(device(Nanos::millis(1))), iodepth: 2, ..step.clone() };
+    let played = Step { simulate: Some(Box::new(device(Nanos::millis(1)))), iodepth: 2, ..step.clone() };
     std::thread::scope(|s| {
         let real: Vec<_> = (0..2).map(|_| s.spawn(|| null(&step, &timer, &gate).unwrap())).collect();
         let virtual_time = s.spawn(|| null(&played, &timer, &gate).unwrap());

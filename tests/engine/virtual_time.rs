@@ -97,7 +97,7 @@ fn littles_law_is_exact_whatever_is_in_flight_at_the_edges() {
         assert!(off.abs() < 32 * 1_000_000, "{outside} instead of {request_seconds} request-seconds");
     }
     let failing = Simulated { error_every: 7, ..stall(58, 5) };
-    let failing_step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
+    let failing_step = Step { engine: EngineKind::Null, simulate: Some(Box::new(failing)), ..step };
     let targets = [Target::new(None, Bytes::gib(1))];
     let (latency, outside, in_flight) = law(&run(&failing_step, EngineKind::Null, &targets, true));
     assert_eq!(latency + outside, in_flight);
@@ -213,7 +213,7 @@ fn jobs_of_a_target_share_its_simulated_volume() {
     let rate = ios(&simulated(open, capped.clone())).iter().sum::<u64>() as f64 / 10.0;
     assert!((rate / 20_000.0 - 1.0).abs() < 0.005, "{rate}");
     // Two targets are two volumes.
-    let step = Step { engine: EngineKind::Null, simulate: Some(capped), ..step };
+    let step = Step { engine: EngineKind::Null, simulate: Some(Box::new(capped)), ..step };
     let targets = [Target::new(None, Bytes::gib(1)), Target::new(None, Bytes::gib(1))];
     let o = run(&step, EngineKind::Null, &targets, false);
     for series in &o.series {
@@ -234,7 +234,7 @@ fn a_simulated_volume_is_as_the_step_before_left_it() {
     let step = Step { engine: EngineKind::Null, iodepth: 64, runtime: Nanos::seconds(10), ..Step::default() };
     let targets = [Target::new(None, Bytes::mib(64))];
     let rate = |delay: Nanos, device: &Simulated| {
-        let step = Step { simulate: Some(device.clone()), delay, ..step.clone() };
+        let step = Step { simulate: Some(Box::new(device.clone())), delay, ..step.clone() };
         let o = run(&step, EngineKind::Null, &targets, false);
         (o.series[0].read.as_ref().unwrap().track.total().ios / 10, all(&o, false).max().unwrap())
     };
@@ -250,7 +250,7 @@ fn a_simulated_volume_is_as_the_step_before_left_it() {
     let touch = Step { iodepth: 1, ..step.clone() };
     let cold = Simulated { first_touch: Nanos::millis(5), ..device(Nanos::micros(500)) };
     let [first, second] = [0, 1].map(|_| {
-        let step = Step { simulate: Some(cold.clone()), ..touch.clone() };
+        let step = Step { simulate: Some(Box::new(cold.clone())), ..touch.clone() };
         all(&run(&step, EngineKind::Null, &targets, false), false).max().unwrap()
     });
     assert!(first > Nanos::millis(5) && second < Nanos::millis(1), "{first} {second}");
@@ -268,7 +268,7 @@ fn an_error_ends_the_load_and_is_named() {
     assert!(end.window < Nanos::seconds(1), "ended early: {}", end.window);
     assert_eq!(o.series[0].read.as_ref().unwrap().track.total().ios, 999, "what came before is kept");
 
-    let step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
+    let step = Step { engine: EngineKind::Null, simulate: Some(Box::new(failing)), ..step };
     let targets = [Target::new(None, Bytes::gib(1))];
     let o = run(&step, EngineKind::Null, &targets, true);
     assert_eq!(o.ends[0].window, Nanos::seconds(5));

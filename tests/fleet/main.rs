@@ -55,7 +55,7 @@ impl Machines {
             // All together decide any promise of these tests: half a second of it is in flight.
             iodepth: 1200,
             engine: EngineKind::Null,
-            simulate: Some(device),
+            simulate: Some(Box::new(device)),
             runtime: Nanos::seconds(self.seconds),
             ..Step::default()
         };
@@ -72,7 +72,11 @@ impl Machines {
         let mut record =
             checked.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut Silent(Ui::silent())).record;
         // All machines have one plan, whatever their devices do.
-        record.plan.steps.iter_mut().for_each(|s| s.simulate = Some("latency=500us".parse().unwrap()));
+        record
+            .plan
+            .steps
+            .iter_mut()
+            .for_each(|s| s.simulate = Some(Box::new("latency=500us".parse().unwrap())));
         record.environment.hostname = format!("node{rank}");
         record.environment.boot_id = Some(format!("boot{rank}"));
         record.started = "2026-11-21T21:59:58Z".to_string().into();

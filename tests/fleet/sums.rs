@@ -120,7 +120,7 @@ fn trial(rank: u32, device: &str) -> Record {
         name: name.into(),
         rw: Pattern::RandRead,
         engine: EngineKind::Null,
-        simulate: Some(device.parse().unwrap()),
+        simulate: Some(Box::new(device.parse().unwrap())),
         runtime: Nanos::seconds(60),
         ..Step::default()
     };

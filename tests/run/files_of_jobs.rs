@@ -213,11 +213,11 @@ fn a_step_that_fails_leaves_the_others_alone_where_that_is_asked_for() {
     let failing = Step {
         name: "failing".into(),
         engine: EngineKind::Null,
-        simulate: Some(volproof::plan::Simulated {
+        simulate: Some(Box::new(volproof::plan::Simulated {
             latency: Nanos::millis(1),
             error_every: 5,
             ..Default::default()
-        }),
+        })),
         ..step("", Pattern::RandRead)
     };
     let beside = Step { start: Start::WithPrevious, ..step("beside", Pattern::RandRead) };

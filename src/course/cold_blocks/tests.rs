@@ -14,7 +14,7 @@ fn played(device: &str, seed: u64) -> (Outcome, String) {
     let device: Simulated = device.parse().unwrap();
     let mut volume = SimulatedVolume::new(&device, seed);
     let mut now = Nanos(0);
-    let base = Step { engine: EngineKind::Null, simulate: Some(device), ..Step::default() };
+    let base = Step { engine: EngineKind::Null, simulate: Some(Box::new(device)), ..Step::default() };
     let range =
         suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues: 1, seed };
     let suite = suites::of(&SuiteName::Cold, &base, false, &range).unwrap();

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use super::facts::{interval_of, mean_latency, mean_rate};
 use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
-use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Follows, Plan, Purpose, Step};
+use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Plan, Purpose, Step};
 use crate::record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
     NotTried, Outcome, Record, StepRecord, StepTarget, Verdict, bins,
@@ -239,10 +239,11 @@ fn base_of<'a>(record: &'a Record, claim: &Claim) -> Option<&'a StepRecord> {
 }
 
 fn tried<'a>(record: &'a Record, first: &Step, plan: &'a Step) -> Option<Tried<'a>> {
-    let Some(Follows { step, purpose: Purpose::Cause { cause, case } }) = &plan.follows else { return None };
+    let follows = plan.follows.as_ref()?;
+    let Purpose::Cause { cause, case } = &follows.purpose else { return None };
     let is_whole = |s: &&StepRecord| s.name == plan.name && s.window_ns.0 >= plan.runtime.0 / 10 * 9;
     let done = record.steps.iter().find(is_whole);
-    (*step == first.name).then_some(Tried { cause, case, plan, done })
+    (follows.step == first.name).then_some(Tried { cause, case, plan, done })
 }
 
 /// A row without evidence.

@@ -138,7 +138,7 @@ mod tests {
             norandommap: true,
             compressible: 30,
             cpus: Some("0-1,5".parse().unwrap()),
-            simulate: Some(Simulated {
+            simulate: Some(Box::new(Simulated {
                 latency: Nanos::micros(80),
                 jitter: Nanos::micros(5),
                 iops_cap: Some(900.0),
@@ -164,7 +164,7 @@ mod tests {
                     noise: 0.05,
                     ..Uneven::default()
                 },
-            }),
+            })),
             ..Step::default()
         };
         let polled = Step {

@@ -169,7 +169,7 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
         numjobs: jobs,
         size: words.size,
         engine: if args.simulate.is_some() { EngineKind::Null } else { words.engine },
-        simulate: args.simulate.clone(),
+        simulate: args.simulate.clone().map(Box::new),
         direct: words.direct,
         runtime: args.runtime.unwrap_or(Nanos::seconds(30)),
         ramp: SETTLE,

@@ -184,7 +184,7 @@ fn simulated(native: Native, device: &Simulated) -> Result<Native, String> {
     let mut plan = native.plan;
     plan.targets.clear();
     for step in &mut plan.steps {
-        (step.engine, step.fio, step.simulate) = (EngineKind::Null, false, Some(device.clone()));
+        (step.engine, step.fio, step.simulate) = (EngineKind::Null, false, Some(Box::new(device.clone())));
         step.targets.clear();
     }
     if let Some(problem) = plan.problem() {
