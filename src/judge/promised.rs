@@ -20,6 +20,7 @@ use crate::record::{
 };
 use crate::record::{bins, load_without_promise, promise_direction as direction};
 use crate::sample::PER_SECOND;
+use crate::stats::LEAST_QUOTABLE;
 use crate::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use crate::unit::Bytes;
 
@@ -317,7 +318,7 @@ impl<'a> RateCase<'a> {
             limit: promised * (1.0 - self.terms.tolerance),
             ratio: by.mean / promised,
             bounds: by.rate.map(|rate| (rate.low, rate.high)),
-            more_seconds: more_seconds(&answer.basis),
+            more_seconds: more_seconds(&answer.basis, by),
         };
         let mut claim = Claim::new(
             &self.tested.first.name,
@@ -408,9 +409,11 @@ fn judged_part(mut bins: Vec<u64>, terms: &ClaimTerms) -> Vec<u64> {
 }
 
 /// How much longer the deciding step should be; absent where time does not decide.
-fn more_seconds(basis: &Basis) -> Option<u64> {
+fn more_seconds(basis: &Basis, by: &StepFacts) -> Option<u64> {
     match basis {
-        Basis::Open(Open::Short { .. }) => Some(60),
+        Basis::Open(Open::Short { .. }) => {
+            Some((LEAST_QUOTABLE.as_seconds() - by.seconds).ceil().max(1.0) as u64)
+        }
         Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds }) => *more_seconds,
         Basis::ShareOpen { more_seconds } => *more_seconds,
         _ => None,
