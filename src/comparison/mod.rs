@@ -1,8 +1,8 @@
 //! A report of another tool held against a promise, or against what applications need: `kept`, `missed` or `close`.
 //!
 //! A report cannot be measured again, so that there is no verdict. The word follows from two things alone: the interval of the figure and the
-//! limit. What else may lie behind the figure stands beside it, as facts ([`unshown`]), with the command that decides
-//! ([`deciding_command`]).
+//! limit. What else may lie behind the figure stands beside it, as facts (`unshown`), with the command that decides
+//! (`deciding_command`).
 
 mod compared_needs;
 mod deciding_command;
