@@ -12,7 +12,8 @@ use super::volproof;
 fn ran(folder: &Path, plan: &str) -> Record {
     std::fs::write(folder.join("p.toml"), plan).unwrap();
     let (code, out, err) = volproof(folder, &["run", ".", "--plan", "p.toml", "--json", "r.json"]);
-    assert_eq!(code, Some(0), "{out}\n{err}");
+    // A busy machine voids figures, which are not looked at here.
+    assert!(matches!(code, Some(0 | 6)), "{out}\n{err}");
     let mut left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["p.toml", "r.json"], "test files go with the run");

@@ -55,7 +55,8 @@ fn traced(folder: &Path, program: &str, arguments: &[&str]) -> Option<Vec<PathBu
         .current_dir(folder)
         .output()
         .ok()?;
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // A busy machine voids figures, which are not looked at here.
+    assert!(matches!(ran.status.code(), Some(0 | 6)), "{}", String::from_utf8_lossy(&ran.stderr));
     let files = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let mut files: Vec<PathBuf> =
         files.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("calls.")).collect();

@@ -369,7 +369,8 @@ fn plain(
     let mut command = bench.command(&[&always, arguments].concat());
     command.envs(variable);
     let mut run = InTerminal::start(command, columns, rows);
-    assert!(run.child.wait().unwrap().success(), "{}", run.seen());
+    // A busy machine voids figures, which are not looked at here.
+    assert!(matches!(run.child.wait().unwrap().code(), Some(0 | 6)), "{}", run.seen());
     assert_eq!(run.modes(), run.before);
     let seen = run.output();
     // The result below has colours; what moves the cursor or clears lines would be a screen.
