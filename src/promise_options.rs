@@ -191,7 +191,7 @@ pub fn judged_promise(
         match Promise::of(&catalogue, &request) {
             Ok(on_instance) => {
                 promise = on_instance;
-                notes.push(format!("the instance {name} was told by the metadata service"));
+                notes.push(format!("the instance {name} is what the metadata service says"));
             }
             Err(e) => notes.push(format!("the limits of this instance, {name}, are not known: {e}")),
         }

@@ -448,7 +448,7 @@ impl Record {
         self.plan.steps.iter().any(|s| s.simulate.is_some()) || self.steps.iter().any(told)
     }
 
-    /// Whoever ran or judged it asked to judge a simulated device as a volume.
+    /// The user who ran or judged it asked to judge a simulated device as a volume.
     pub fn judges_simulated(&self) -> bool {
         let by_question = self.plan.question.as_ref().is_some_and(|question| match question {
             Question::Sweep(_) => false,

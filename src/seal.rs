@@ -1,4 +1,4 @@
-//! Descriptions, verdict, answer and outcome of a Record, and the comparison of a report: whoever writes one, or changes a step, a doubt or the
+//! Descriptions, verdict, answer and outcome of a Record, and the comparison of a report: code that writes one, or changes a step, a doubt or the
 //! promise of one, has them made here.
 //!
 //! The rules are those of [`judge`], [`comparison`] and [`course`]. The answer of a course follows from the doubts and the verdict, so

@@ -45,7 +45,7 @@ pub struct VerdictArgs {
 /// for.
 ///
 /// # Errors
-/// When nobody said what is promised, or the promise cannot be told.
+/// When nobody said what is promised, or the promise is not known.
 pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String, Exit)> {
     promise_options::hold_against(&args.promise, record)?;
     promise_options::ask(args.needs.fit.as_deref(), args.promise.judge_simulated, record)?;

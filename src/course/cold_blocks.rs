@@ -36,7 +36,7 @@ const LOWEST: f64 = 0.25;
 const SHOWN: f64 = 1e-4;
 /// A result that chance explains less often than this is open.
 const DOUBTFUL: f64 = 0.005;
-/// A volume of which at most this share is cold is loaded.
+/// A volume is loaded when at most this share of its blocks is cold.
 const LOADED: f64 = 0.05;
 /// Size of a block.
 const BLOCK: Bytes = Bytes::kib(4);

@@ -38,7 +38,7 @@ pub struct FinishedStep {
     pub sustained: bool,
     /// Service latencies of all I/Os.
     pub service: Histogram,
-    /// Codes of doubts because of which the step does not show what the volume can do.
+    /// Codes of the doubts why the step does not show what the volume can do.
     pub spoilt_by: Vec<String>,
     /// Its dead time, seconds in which requests waited and nothing completed; absent where it had none.
     pub dead_time: Option<DeadTime>,

@@ -31,7 +31,7 @@ use crate::result_file::{
 use crate::stored_verdict;
 use crate::unit::counted;
 
-/// Runs of one file that are told in full, whatever its form; more are counted.
+/// Runs of one file that are explained in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
 
 /// The arguments of `explain`.
@@ -153,7 +153,7 @@ pub struct Explanation {
 /// Explains all files that can be.
 ///
 /// # Errors
-/// Of input: no file can be read or none is a result, a promise that cannot be told.
+/// Of input: no file can be read or none is a result, a promise that is not known.
 pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     if args.files.iter().filter(|f| f.as_os_str() == "-").count() > 1 {
         bail!("standard input can be named once only");
@@ -192,7 +192,7 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 /// Explains what is in a file.
 ///
 /// # Errors
-/// When it is no result, or the promise cannot be told.
+/// When it is no result, or the promise is not known.
 pub fn explained(file: &Path, bytes: &[u8], promise: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
     explained_for(file, bytes, promise, None, false)
 }
@@ -222,7 +222,7 @@ fn explained_for(
     let mut room = MOST_RUNS;
     let (mut more_reports, mut more_runs) = (0, 0);
     for report in reports {
-        // One report among several that was cut off does not hide the others: it is told without a run.
+        // One report among several that was cut off does not hide the others: it is explained without a run.
         if let Some(why) = report.cut_off().filter(|_| !several) {
             let advice =
                 if why.contains("breaks off") { ": no row is whole, copy the report to its end" } else { "" };
@@ -245,14 +245,14 @@ fn explained_for(
             counted(more_runs as u64, "run")
         ));
         if last.compared.is_some() {
-            // What is not read decides nothing.
+            // What is not read does not count.
             last.exit = Exit::gravest([last.exit, Exit::Inconclusive]);
         }
     }
     Ok(all)
 }
 
-/// The message without the file's name, which whoever asks puts before it.
+/// The message without the file's name, which the caller puts before it.
 fn without_path(e: ResultFileError) -> anyhow::Error {
     match e {
         ResultFileError::Report { source, .. } => source.into(),

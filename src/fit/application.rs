@@ -85,7 +85,7 @@ pub struct FitNeed {
     /// Every hour has to meet the limit, and not the whole time alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hourly: bool,
-    /// A shorter run is no PASS.
+    /// A shorter run gives no PASS.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub least_runtime: Option<Nanos>,
@@ -185,7 +185,7 @@ pub struct Application {
     least_runtime: Option<Nanos>,
     /// The source demands solid state drives.
     pub ssd: Option<SsdDemand>,
-    /// Remarks for whoever reads the answer.
+    /// Remarks for the reader of the answer.
     #[serde(default)]
     pub notes: Vec<String>,
     #[serde(default, rename = "need")]

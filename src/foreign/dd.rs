@@ -150,7 +150,7 @@ impl DdReader {
             };
             report.partial = Some(why.into());
         } else if totals.is_none() {
-            report.notes.push("it has no time, so no rate can be told: this dd prints none".into());
+            report.notes.push("it has no time, so there is no rate: this dd prints none".into());
         }
         let totals = totals.or(seen.progress.map(|p| p.totals));
         let reads = seen.call.as_ref().and_then(DdCall::reads) == Some(true);

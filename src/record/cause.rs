@@ -260,7 +260,7 @@ pub struct SoldAs {
 }
 
 impl CauseTable {
-    /// The cause that was shown or proven, which is told first: a proven one.
+    /// The cause that was shown or proven, which stands first: a proven one.
     pub fn found(&self) -> Vec<&CauseRow> {
         let of = |finding| self.rows.iter().filter(move |row| row.finding == finding);
         of(CauseFinding::Proven).chain(of(CauseFinding::Shown)).collect()

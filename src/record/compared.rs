@@ -146,7 +146,7 @@ impl Compared {
 }
 
 impl ReportComparison {
-    /// The row that is told first: the gravest word, and of those the one with the least room.
+    /// The row that stands first: the gravest word, and of those the one with the least room.
     pub fn first(&self) -> Option<&Compared> {
         self.rows.iter().max_by(|a, b| a.word.cmp(&b.word).then_with(|| b.room().total_cmp(&a.room())))
     }

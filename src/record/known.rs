@@ -1,4 +1,4 @@
-//! A fact of a result, and how it is known: said by whoever measured, inferred by the reader, or not known at all.
+//! A fact of a result, and how it is known: said by the tool that measured, inferred by the reader, or not known at all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ pub fn against(c: &ReportComparison) -> String {
     format!("against {}{tolerance}", c.against)
 }
 
-/// The row that is told first, in a sentence; empty where nothing could be compared.
+/// The row that stands first, in a sentence; empty where nothing could be compared.
 pub fn sentence(c: &ReportComparison) -> String {
     let Some(row) = c.first() else { return String::new() };
     let several = if c.rows.len() > 1 { format!("{}: ", row.step) } else { String::new() };

@@ -63,7 +63,7 @@ pub fn application(catalogue: &FitCatalogue, id: &str) -> Result<String, Selecti
         out += "\n";
         out += &wrap("  ", "Nothing numeric was published: `fit` prints figures, and no PASS.");
     } else if let Some(least) = needs.iter().filter_map(|n| n.least_runtime).max() {
-        out += &wrap(&" ".repeat(15), &format!("a run shorter than {} is no PASS", least.clock()));
+        out += &wrap(&" ".repeat(15), &format!("a run shorter than {} gives no PASS", least.clock()));
     }
     if let Some(ssd) = &a.ssd {
         out += "\n";
@@ -133,7 +133,7 @@ pub(super) struct NeedLine<'a> {
     pub(super) bounds: String,
     /// The answer.
     pub(super) answer: &'static str,
-    /// Of a higher grade than was asked for: it decides nothing.
+    /// Of a higher grade than was asked for: it does not count.
     beyond: bool,
 }
 
@@ -163,7 +163,7 @@ impl NeedLine<'_> {
 
     /// The application and the grade of the need.
     pub(super) fn whose(&self) -> String {
-        self.need.whose() + if self.beyond { ", not asked for: it decides nothing" } else { "" }
+        self.need.whose() + if self.beyond { ", not asked for: it does not count" } else { "" }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::unit::{Nanos, grouped, percent, significant, throughput};
 pub struct Headline {
     /// The verdict, where a promise was judged.
     pub outcome: Option<Outcome>,
-    /// The word in front: PASS, FAIL, ..., INTERRUPTED; empty for a run that went well and of which nothing was judged.
+    /// The word in front: PASS, FAIL, ..., INTERRUPTED; empty for a run that went well without a promise.
     pub word: &'static str,
     /// The answer.
     pub sentence: String,
@@ -152,7 +152,7 @@ pub fn against(v: &Verdict) -> String {
     held_against(&v.against, tolerates.then_some(v.tolerance)) + &rest
 }
 
-/// Why a verdict is what it is: the reason of the claim that is told first, with its step, or what was not tested; empty where nothing is to be said.
+/// Why a verdict is what it is: the reason of the claim that stands first, with its step, or what was not tested; empty where nothing is to be said.
 pub fn why(v: &Verdict) -> String {
     match gravest(v) {
         Some(c) if c.reason.is_empty() => String::new(),
@@ -235,7 +235,7 @@ fn load_needed(c: &Claim) -> String {
     })
 }
 
-/// The reason of the claim that is told first, with its step where there are several claims.
+/// The reason of the claim that stands first, with its step where there are several claims.
 fn reason(v: &Verdict, c: &Claim) -> String {
     if c.reason.is_empty() || v.claims.len() == 1 {
         c.reason.clone()
@@ -333,7 +333,7 @@ pub fn measured(record: &Record) -> String {
         [] if tests().count() < record.steps.len() => {
             "Nothing was measured: the run ended with its preconditioning.".into()
         }
-        [] if tests().any(StepRecord::moved) => "No rate can be told: the report has no time.".into(),
+        [] if tests().any(StepRecord::moved) => "The report has no time, so there is no rate.".into(),
         [] => "Nothing was measured.".into(),
         // In a cross-check the steps are repeats, and the best of them is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),

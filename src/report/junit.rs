@@ -236,7 +236,7 @@ fn of_machines(fleet: &Fleet) -> Vec<TestCase> {
     (0..fleet.ranks).map(case).collect()
 }
 
-/// A case for each figure of a report. It is skipped, since a report decides nothing; the message has the word.
+/// A case for each figure of a report. It is skipped, since a report has no verdict; the message has the word.
 fn of_comparison(compared: &ReportComparison, seconds: &dyn Fn(&str) -> f64) -> Vec<TestCase> {
     let skipped = |name: String, seconds: f64, message: String| TestCase {
         name,

@@ -239,7 +239,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     let beyond = v.beyond.iter().map(|c| ClaimCard {
         word: "not asked for",
         class: "plain",
-        reason: format!("A higher grade, which decides nothing: {}.", c.outcome.name()),
+        reason: format!("A higher grade, which does not count: {}.", c.outcome.name()),
         ..card(record, c)
     });
     Judged {
@@ -270,7 +270,7 @@ fn finding_card(f: &Finding) -> FindingCard {
     }
 }
 
-/// The findings of a course: those of one kind and one advice have one card, which names the steps of which its sentence is true.
+/// The findings of a course: those of one kind and one advice have one card, which names the steps that its sentence is true for.
 fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
     let kind = |card: &FindingCard| (card.code.clone(), card.confidence, form(&card.advice));
     let groups = remarks(all.iter(), kind, |card| &card.headline, |card| &card.step);

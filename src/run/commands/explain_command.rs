@@ -7,7 +7,7 @@ use crate::run::{Failure, chain, code_after_outputs, print, show_text};
 /// `explain`.
 ///
 /// # Errors
-/// Files that cannot be read or are no result, and a promise that cannot be told.
+/// Files that cannot be read or are no result, and a promise that is not known.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let told = explain::answer(args).map_err(|e| Failure::input(chain(&e)))?;
     let printed = if args.json { print(&told.text) } else { show_text(&told.text) };
