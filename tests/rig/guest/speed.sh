@@ -36,12 +36,13 @@ fio_rate fio_uring --ioengine=io_uring
 fio_rate fio_uring_batch --ioengine=io_uring --registerfiles --fixedbufs --nonvectored=1 $batches
 fio_rate fio_aio_batch --ioengine=libaio $batches
 
-# our_rate NAME OPTION...
+# our_rate NAME OPTION...: the CPU is the limit here on purpose. As a figure of the volume the rate is void for that reason, and it is said.
 our_rate() {
   name=$1; shift
-  volproof run /dev/nullb0 --rw randread --bs 4k --iodepth 128 --numjobs 1 --runtime $seconds \
-    --norandommap --tune off --json "out/$name.json" "$@" || return 1
+  wants 6 "NOT VALID.*generator-limited" volproof run /dev/nullb0 --rw randread --bs 4k --iodepth 128 --numjobs 1 \
+    --runtime $seconds --norandommap --tune off --json "out/$name.json" "$@"
   told "$name" "$(jq -e '.steps[0].read.iops' "out/$name.json" || echo 1)"
+  conclude "speed/the load thread is the limit of $name"
 }
 
 # at_least NAME OURS THEIRS MUST
@@ -54,8 +55,8 @@ at_least() {
 # The same boot again differs by 0.01 %, another build by 0.1 %. The limits lie 2 % below what was
 # measured (2.56, 1.59, 1.35), which leaves room for another kernel and for nothing else.
 # libaio: nearly all of our instructions are the kernel's, so about 1.46 is all there is against fio 3.33.
-our_rate ours_uring --engine io_uring || fail "speed/io_uring" "the run ended with $?"
-our_rate ours_aio --engine libaio || fail "speed/libaio" "the run ended with $?"
+our_rate ours_uring --engine io_uring
+our_rate ours_aio --engine libaio
 at_least "io_uring against fio's default" ours_uring fio_uring 2.5
 at_least "io_uring against fio's best" ours_uring fio_uring_batch 1.55
 at_least "libaio against fio's best" ours_aio fio_aio_batch 1.33
