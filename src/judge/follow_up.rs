@@ -4,7 +4,8 @@
 //! between find the one that is enough. A mean latency that was missed at full speed is offered at half of the promised rate. A pure
 //! function of the finished steps, so that an interrupted run goes on where it stood.
 
-use super::latency::{self, offered_rate, promised_latency};
+use super::facts::TriedLoad;
+use super::latency::{self, OFFERED, TestedLatency, offered_rate, promised_latency};
 use super::load::{Deepest, at_depth, for_a_minute};
 use super::outcome::Missing;
 use super::promised::{self, PromisedRates};
@@ -15,7 +16,7 @@ use crate::record::{JudgedPromise, Record};
 use crate::unit::{Bytes, Nanos, total};
 
 /// At most so many steps are added for one promise: a run ends, whatever a volume does.
-const MOST_STEPS: usize = 8;
+const MOST_STEPS: usize = 9;
 /// Depths between that are tried at most: each four times the one before, from a depth of 16 to one of 4,096.
 const MOST_DEPTHS: u64 = 3;
 
@@ -50,7 +51,7 @@ fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up
         if tested.missing(record, judged_promise).is_none() {
             continue;
         }
-        let step = offered(record, judged_promise, tested.first)?;
+        let Some(step) = offered(record, judged_promise, &tested) else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
             return Some(step);
         }
@@ -76,27 +77,33 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
         }
         Missing::Depth(depth) => (at_depth(first, targets, depth), Purpose::Depth, format!("depth-{depth}")),
         Missing::Repeat(load) => {
-            let planned = step_of_load(record, first, load.depth).unwrap_or(first);
+            let planned = step_of_load(record, first, load).unwrap_or(first);
             (for_a_minute(planned), Purpose::Repeat, "again".to_string())
         }
     };
     Some(added(record, first, step, purpose, &word))
 }
 
-/// The step whose load is repeated: the planned one of that depth.
-fn step_of_load<'a>(record: &'a Record, first: &Step, depth: u64) -> Option<&'a Step> {
+/// The step whose load is repeated: the first one of that depth that was offered its I/Os, or was not, as that load.
+fn step_of_load<'a>(record: &'a Record, first: &Step, load: TriedLoad) -> Option<&'a Step> {
     let like = |step: &&Step| step.rw == first.rw && step.bs == first.bs && step.targets == first.targets;
     let asked = |step: &Step| {
         let done = record.steps.iter().find(|s| s.name == step.name)?;
-        Some(done.in_flight_asked.get()?.round() as u64)
+        Some((done.in_flight_asked.get()?.round() as u64, done.open_loop.is_some()))
     };
-    record.plan.steps.iter().filter(like).find(|step| asked(step) == Some(depth))
+    let wanted = Some((load.depth, load.offered.is_some()));
+    record.plan.steps.iter().filter(like).find(|step| asked(step) == wanted)
 }
 
-/// One request at a time, offered.
-fn offered(record: &Record, judged_promise: &JudgedPromise, first: &Step) -> Option<Step> {
+/// One request at a time, offered: at half of what the volume completed, where it completed fewer than were offered.
+fn offered(record: &Record, judged_promise: &JudgedPromise, tested: &TestedLatency<'_>) -> Option<Step> {
+    let first = tested.first;
     let targets = record.plan.targets_of(first).len();
-    let rate_iops = Some(offered_rate(judged_promise, first, targets)?);
+    let mut rate = offered_rate(judged_promise, first, targets)?;
+    if let Some(completed) = tested.completed_below_the_offer() {
+        rate = rate.min((OFFERED * completed / targets.max(1) as f64).floor().max(1.0));
+    }
+    let rate_iops = Some(rate);
     let step = Step { rate_iops, rate_bw: None, ..for_a_minute(first) };
     Some(added(record, first, step, Purpose::Offered, "offered"))
 }
@@ -128,12 +135,13 @@ pub fn at_most(plan: &Plan, judged_promise: &JudgedPromise) -> (Nanos, Bytes) {
     (Nanos(time.min(limit)), Bytes(written as u64))
 }
 
-/// How many steps a planned step may be followed by: the confirming one, its repetition and the depths between; one for a latency.
+/// How many steps a planned step may be followed by: the confirming one, the first load again, the depths between and the confirming one
+/// again; two for a latency.
 fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
     if promised_latency(judged_promise, step).is_some() {
-        return 1;
+        return 2;
     }
     let promised = direction(step.rw).zip(step.single_block());
     let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
-    if promised.is_some() { 2 + MOST_DEPTHS } else { 0 }
+    if promised.is_some() { 3 + MOST_DEPTHS } else { 0 }
 }

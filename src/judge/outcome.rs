@@ -196,7 +196,7 @@ impl Case<'_> {
             return if is_missed { answer } else { self.ends(Outcome::Fail, Basis::TooFewSeconds, by) };
         }
         if answer.outcome == Outcome::Pass {
-            if self.dead_share() <= MOST_DEAD {
+            if self.dead_share() <= MOST_DEAD || delivered.answer(time) == LimitAnswer::Pass {
                 return self.with_slow_seconds(answer, time);
             }
             let more_seconds = delivered.more_seconds(time);
@@ -207,7 +207,7 @@ impl Case<'_> {
             return answer;
         }
         // On both sides of the nominal rate the guarantee is kept.
-        if seconds.iter().all(|delivered| *delivered) {
+        if seconds.iter().all(|delivered| *delivered) || delivered.answer(time) == LimitAnswer::Pass {
             return self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
         }
         if spans {
@@ -335,9 +335,10 @@ impl Case<'_> {
             StepAnswer::Open(Open::Short { .. } | Open::Spans { .. }) => self.steps[*i].mean < least,
             _ => false,
         };
-        // A load that kept the promise before a miss and after it keeps it.
+        // Another load may miss between two steps of the one that keeps the promise. The same load never does, unless the volume changed.
         let keeps_around = |i: &usize| {
-            (0..*i).any(|before| readings[before] == StepAnswer::Keeps && self.steps[before].load == load)
+            let kept_before = (0..*i).any(|b| readings[b] == StepAnswer::Keeps && self.steps[b].load == load);
+            kept_before && self.steps[*i].load != load
         };
         let Some(first) = (0..kept).filter(is_miss).find(|i| !keeps_around(i)) else {
             return self.ends(Outcome::Pass, Basis::Kept, kept);
@@ -380,7 +381,7 @@ impl Case<'_> {
         let again = (more + 1..readings.len()).rev().find(|i| self.steps[*i].load == load);
         match again.map(|i| (i, readings[i])) {
             None => self.wants(Basis::LoadNotShown, more, Missing::Repeat(load)),
-            Some((_, StepAnswer::Misses)) => self.kept_with_more_load(readings, first),
+            Some((again, StepAnswer::Misses)) => self.kept_with_more_load(readings, first, again),
             Some((again, StepAnswer::Keeps)) if is_short(readings[first]) => {
                 self.ends(Outcome::Pass, Basis::Kept, again)
             }
@@ -391,11 +392,18 @@ impl Case<'_> {
         }
     }
 
-    /// PASS with the least load that kept it. Depths between are tried, each four times the one below.
-    fn kept_with_more_load(&self, readings: &[StepAnswer], first: usize) -> Answer {
+    /// PASS with the least load that kept it after the first load had missed it again: before, credits that were saved under the first load
+    /// may have kept it. Depths between are tried, each four times the one below.
+    fn kept_with_more_load(&self, readings: &[StepAnswer], first: usize, again: usize) -> Answer {
         let depth = |i: &usize| self.steps[*i].load.depth;
         let of = |reading: StepAnswer| (0..readings.len()).filter(move |i| readings[*i] == reading);
-        let by = of(StepAnswer::Keeps).min_by_key(depth).unwrap_or(first);
+        let load = self.steps[first].load;
+        let is_more = |i: &usize| self.steps[*i].load != load && self.steps[*i].load.is_at_least(&load);
+        let more = || of(StepAnswer::Keeps).filter(is_more);
+        let Some(by) = more().filter(|i| *i > again).min_by_key(depth) else {
+            let before = more().min_by_key(depth).unwrap_or(first);
+            return self.wants(Basis::LoadNotShown, before, Missing::Repeat(self.steps[before].load));
+        };
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
         let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
         let missing = (next < depth(&by)).then_some(Missing::Depth(next));

@@ -72,10 +72,17 @@ fn the_first_load_once_more_tells_whether_load_was_the_reason() {
     assert_eq!(answer(&steps).missing, Some(Missing::Repeat(closed(16))));
     steps.push(at(16, MISSES));
     let found = answer(&steps);
+    assert_eq!(
+        (found.outcome, found.missing),
+        (Outcome::Inconclusive, Some(Missing::Repeat(closed(SATURATING))))
+    );
+    steps.push(at(SATURATING, KEEPS));
+    let found = answer(&steps);
     let more_load = Basis::KeptWithMoreLoad { first: 0 };
-    assert_eq!((found.outcome, found.basis, found.by), (Outcome::Pass, more_load, 1));
+    assert_eq!((found.outcome, found.basis, found.by), (Outcome::Pass, more_load, 3));
     assert_eq!(found.missing, Some(Missing::Depth(64)), "four times as many in flight");
-    steps[2] = at(16, KEEPS);
+    steps.truncate(2);
+    steps.push(at(16, KEEPS));
     let found = answer(&steps);
     let changed = Basis::Changed { first: 0, again: 2 };
     assert_eq!((found.outcome, found.basis, found.missing), (Outcome::Inconclusive, changed, None));
@@ -91,8 +98,23 @@ fn a_rate_on_both_sides_of_the_limit_is_tried_with_more_load() {
     // Its mean is below the limit: the first load once more, as after a miss.
     let mut steps = vec![spans, at(SATURATING, KEEPS)];
     assert_eq!(answer(&steps).missing, Some(Missing::Repeat(closed(16))));
-    steps.push(at(16, MISSES));
+    steps.extend([at(16, MISSES), at(SATURATING, KEEPS)]);
     assert_eq!(answer(&steps).outcome, Outcome::Pass);
+}
+
+#[test]
+fn credits_that_were_saved_under_the_first_load_do_not_keep_a_promise() {
+    let steps = [at(16, MISSES), at(SATURATING, KEEPS), at(16, MISSES)];
+    let with = |last: f64| answer(&[&steps[..], &[at(SATURATING, last)]].concat());
+    assert_eq!((with(KEEPS).outcome, with(KEEPS).by), (Outcome::Pass, 3));
+    assert_eq!(with(MISSES).outcome, Outcome::Fail);
+}
+
+#[test]
+fn a_load_that_misses_between_two_steps_that_keep_it_shows_a_change() {
+    let found = answer(&[at(16, KEEPS), at(16, MISSES), at(16, KEEPS)]);
+    assert_eq!(found.outcome, Outcome::Inconclusive);
+    assert_eq!(found.basis, Basis::Changed { first: 1, again: 2 });
 }
 
 #[test]
@@ -106,14 +128,15 @@ fn a_rate_that_no_second_reached_is_missed_however_slowly_it_varies() {
 
 #[test]
 fn depths_between_end_with_the_least_that_keeps_the_promise() {
-    let mut steps = vec![at(16, MISSES), at(SATURATING, KEEPS), at(16, MISSES), at(64, MISSES)];
+    let mut steps = vec![at(16, MISSES), at(SATURATING, KEEPS), at(16, MISSES), at(SATURATING, KEEPS)];
+    steps.push(at(64, MISSES));
     assert_eq!(answer(&steps).missing, Some(Missing::Depth(256)));
     steps.push(at(256, KEEPS));
     let found = answer(&steps);
+    assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 5, None));
+    steps[4] = at(64, KEEPS);
+    let found = answer(&steps[..5]);
     assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 4, None));
-    steps[3] = at(64, KEEPS);
-    let found = answer(&steps[..4]);
-    assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 3, None));
 }
 
 #[test]
