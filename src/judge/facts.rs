@@ -134,7 +134,7 @@ impl StepFacts {
         let samples = BinSamples {
             idle: idle_bins(step.targets.iter().map(|t| &t.series), counts.len()),
             counts,
-            in_flight: step.in_flight_mean,
+            in_flight: in_flight(step),
             latency_ns: mean_latency(step),
         };
         let is_of_medium = step.errors.first.iter().any(|e| is_of_medium(&e.error));
@@ -209,14 +209,20 @@ pub fn mean_latency(step: &StepRecord) -> f64 {
     if ios > 0.0 { sum / ios } else { 0.0 }
 }
 
+/// Requests in flight of all targets, averaged over time, by the samples.
+fn in_flight(step: &StepRecord) -> f64 {
+    let series = step.targets.iter().map(|t| &t.series);
+    let waited: f64 = series.flat_map(|s| &s.in_flight_ns).map(|ns| *ns as f64).sum();
+    if waited > 0.0 { waited / (step.window_ns.0 as f64).max(1.0) } else { step.in_flight_mean }
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The rate of counts of 100 ms.
 pub fn mean_rate(bins: &[u64]) -> f64 {
-    let sum: f64 = bins.iter().map(|n| *n as f64).sum();
-    sum * PER_SECOND as f64 / bins.len().max(1) as f64
+    sum(bins) * PER_SECOND as f64 / bins.len().max(1) as f64
 }
 
 fn seconds_of(bins: &[u64]) -> Vec<f64> {
@@ -252,18 +258,38 @@ fn last_part(bins: &[u64]) -> Option<RateInterval> {
 
 /// Whether each second reached a rate. Under a limiter that lets its quota through once or several times a second, the edges of seconds
 /// say nothing: a unit is then as long as whole periods need, less than two seconds. A quota on an edge makes one unit slow and the next one
-/// fast, and half a slow second on either side of an edge makes none slow: of all edges those with the median of slow units count.
+/// fast, and half a slow second on either side of an edge makes none slow: of all edges those with the median of slow units count. Where
+/// quotas have no period on the grid of 100 ms, a unit that lacks no more than one of them counts together with a neighbour.
 fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
     let wanted = per_second * length as f64 / PER_SECOND as f64;
-    let reached = |unit: &[u64]| unit.iter().map(|n| *n as f64).sum::<f64>() >= wanted;
-    let units_from = |edge: usize| bins[edge..].chunks_exact(length).map(reached).collect::<Vec<bool>>();
+    let units_from = |edge: usize| reached_from(bins, edge, length, wanted);
     let by_edge: Vec<Vec<bool>> = (0..length.min(bins.len())).map(units_from).collect();
     let slow = |units: &Vec<bool>| units.iter().filter(|reached| !**reached).count();
     let mut counts: Vec<usize> = by_edge.iter().map(slow).collect();
     counts.sort_unstable();
     let Some(median) = counts.get(counts.len() / 2).copied() else { return Vec::new() };
     by_edge.into_iter().find(|units| slow(units) == median).unwrap_or_default()
+}
+
+/// Whether each unit from an edge on reached a count, by itself or where it lacks one quota and has it with a neighbour.
+fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bool> {
+    let sums: Vec<f64> = bins[edge..].chunks_exact(length).map(sum).collect();
+    let reached = |i: usize| {
+        let start = edge + i * length;
+        let around = &bins[start.saturating_sub(1)..(start + length + 1).min(bins.len())];
+        let largest = around.iter().max().copied().unwrap_or(0) as f64;
+        let quota = largest - sums[i] / length as f64;
+        let with = |neighbour: Option<&f64>| neighbour.is_some_and(|n| sums[i] + n >= 2.0 * wanted);
+        let lacks_a_quota = sums[i] + quota >= wanted;
+        let before = i.checked_sub(1).and_then(|i| sums.get(i));
+        sums[i] >= wanted || (lacks_a_quota && (with(before) || with(sums.get(i + 1))))
+    };
+    (0..sums.len()).map(reached).collect()
+}
+
+fn sum(bins: &[u64]) -> f64 {
+    bins.iter().map(|n| *n as f64).sum()
 }
 
 /// Whether in each 100 ms requests waited and none completed, on all targets together.
@@ -328,6 +354,19 @@ mod tests {
         let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
         let good = |rate| delivered_seconds(&bins, rate).iter().filter(|good| **good).count();
         assert_eq!((delivered_seconds(&bins, 950.0).len(), good(950.0), good(900.0)), (190, 130, 190));
+    }
+
+    #[test]
+    fn quotas_without_a_period_on_the_grid_make_no_second_slow() {
+        // A quota each 130 ms: seven or eight of them fall into a second.
+        let of_rate = |rate: f64| {
+            let mut bins = vec![0; 1300];
+            (0..1000).for_each(|i| bins[i * 13 / 10] += (rate * 0.13) as u64);
+            let seconds = delivered_seconds(&bins, 2_646.0);
+            seconds.iter().filter(|good| **good).count() as f64 / seconds.len() as f64
+        };
+        assert_eq!(of_rate(2_900.0), 1.0);
+        assert_eq!(of_rate(2_450.0), 0.0);
     }
 
     #[test]
