@@ -17,8 +17,8 @@ use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Share of the promised rate, and of the rate that the promised latency allows one at a time, that a test of the latency offers at most.
-const OFFERED: f64 = 0.5;
-/// An offered rate up to this multiple of [`OFFERED`] is one that no limit holds back.
+pub(super) const OFFERED: f64 = 0.5;
+/// An offered rate up to this multiple of [`OFFERED`] is one that no limit holds back, and a completed one this much below it was offered too much.
 const ROUNDING: f64 = 1.01;
 
 /// The largest mean latency that is promised for any of the volumes.
@@ -130,7 +130,12 @@ impl TestedLatency<'_> {
     /// The step that is missing: the same load, offered.
     pub fn missing(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Missing> {
         let claim = self.claim(record, judged_promise)?;
-        (claim.basis == BasisCode::LoadNotShown && self.steps.len() == 1).then_some(Missing::Confirm)
+        (claim.basis == BasisCode::LoadNotShown && self.steps.len() <= 2).then_some(Missing::Confirm)
+    }
+
+    /// I/Os a second of the last step, where the volume completed fewer than were offered.
+    pub fn completed_below_the_offer(&self) -> Option<f64> {
+        self.steps.last().filter(|step| is_overloaded(step)).map(|step| step.iops())
     }
 
     fn of_step(&self, record: &Record, judged_promise: &JudgedPromise, step: &StepRecord) -> Option<Claim> {
@@ -181,7 +186,7 @@ impl TestedLatency<'_> {
             LimitAnswer::Fail => (
                 Outcome::Inconclusive,
                 BasisCode::LoadNotShown,
-                "one request at a time at full speed may wait for the volume's limit on I/Os: offered at half of the promised rate it does not"
+                "one request at a time may wait here for the volume's limit on I/Os: offered at half of what the volume is promised, or completes, it does not"
                     .to_string(),
             ),
             LimitAnswer::Inconclusive => {
@@ -212,11 +217,16 @@ impl TestedLatency<'_> {
         judged_promise: &JudgedPromise,
         step: &StepRecord,
     ) -> bool {
-        let Some(open) = &step.open_loop else { return false };
+        let Some(open) = step.open_loop.as_ref().filter(|_| !is_overloaded(step)) else { return false };
         let targets = record.plan.targets_of(self.first).len().max(1);
         let most = offered_rate(judged_promise, self.first, targets).map(|rate| rate * targets as f64);
         most.is_some_and(|most| open.offered_per_second <= ROUNDING * most)
     }
+}
+
+/// The volume completed fewer I/Os than were offered, so that a limit of it takes part in their latency.
+fn is_overloaded(step: &StepRecord) -> bool {
+    step.open_loop.as_ref().is_some_and(|open| ROUNDING * step.iops() < open.offered_per_second)
 }
 
 /// I/Os and the sum of their latencies by 100 ms, of all targets and both directions.
