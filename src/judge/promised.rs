@@ -14,7 +14,7 @@ use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
 use crate::catalogue::{Promise, promised_level};
 use crate::doubt::DoubtCode;
-use crate::plan::{Purpose, Step};
+use crate::plan::{Purpose, Step, SyncWrites};
 use crate::record::{
     BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
 };
@@ -91,6 +91,8 @@ struct Tested {
     direction: Option<PromiseDirection>,
     is_mix: bool,
     is_random: bool,
+    is_direct: bool,
+    flushes: (u32, Option<SyncWrites>),
     block: Bytes,
     targets: Vec<PathBuf>,
 }
@@ -101,6 +103,8 @@ impl Tested {
             direction: direction(step.rw),
             is_mix: step.rw.directions().len() > 1,
             is_random: step.rw.is_random(),
+            is_direct: step.direct,
+            flushes: (step.fsync, step.sync),
             block: step.single_block()?,
             targets: record.plan.targets_of(step).to_vec(),
         })
