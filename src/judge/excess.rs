@@ -54,26 +54,33 @@ impl SoldBurst {
 /// A figure of a type that is bought by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoldRange {
-    /// The most that is sold at this size, in the unit of the claim.
+    /// The most that is sold at this size, in I/Os of the claim's block size or bytes a second.
     pub most: f64,
     /// The figure.
     pub metric: Metric,
 }
 
 impl SoldRange {
-    /// The figure of a binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
-    pub(super) fn of(judged_promise: &JudgedPromise, binding: Binding) -> Option<SoldRange> {
-        let metric = match binding {
+    /// The figure of the binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
+    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldRange> {
+        let metric = match at.binding {
             Binding::VolumeIops => Metric::Iops,
             Binding::VolumeThroughput => Metric::Throughput,
             _ => return None,
         };
         let most = |v: &VolumePromise| match metric {
             Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
-            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|r| r.hi * v.unit.bytes as f64),
+            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
         };
-        let most = judged_promise.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
-        Some(SoldRange { most, metric })
+        let base = |v: &VolumePromise| match metric {
+            Metric::Iops => v.level.iops.read,
+            _ => v.level.throughput.read,
+        };
+        let volumes = &judged_promise.promise.volumes;
+        let (most, base) =
+            (volumes.iter().map(most).sum::<Option<f64>>()?, volumes.iter().map(base).sum::<Option<f64>>()?);
+        // The provider's figures are in units of its own (MiB/s, or I/Os of at most 256 KiB): as the promise is to its figure, so is the most.
+        (base > 0.0).then_some(SoldRange { most: most / base * promised, metric })
     }
 }
 

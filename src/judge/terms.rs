@@ -47,7 +47,7 @@ impl ClaimTerms {
             most: pick(most),
             tolerance: judged_promise.tolerance,
             burst: SoldBurst::of(judged_promise, least, pick(least)),
-            sold: SoldRange::of(judged_promise, most.binding),
+            sold: SoldRange::of(judged_promise, most, pick(most)),
             time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
             judge_burst: judged_promise.judge_burst,
             is_of_a_type: true,
@@ -84,9 +84,14 @@ impl ClaimTerms {
         (least * (1.0 - self.tolerance), most * (1.0 - self.tolerance))
     }
 
-    /// All that the type gives: its burst included, and what is sold beyond the promise.
+    /// All that a volume of this promise gives, its burst included.
     pub fn ceiling(&self) -> f64 {
         self.burst.map_or(self.most, |b| b.per_second.max(self.most))
+    }
+
+    /// All that a volume of this type and size gives, whatever was bought.
+    pub fn most_sold(&self) -> f64 {
+        self.sold.map_or(self.ceiling(), |sold| sold.most.max(self.ceiling()))
     }
 
     /// The rate at the end of a step is the baseline: no burst is left in its last minute.
@@ -109,9 +114,10 @@ impl ClaimTerms {
         Some(Open::Credits { more_seconds })
     }
 
-    /// A rate below the burst that a bucket that was not full explains: no less than the baseline.
+    /// A rate below the burst that an empty bucket explains: the baseline.
     pub fn few_credits(&self, rate: f64) -> bool {
-        self.judged_burst().is_some() && rate >= self.least * (1.0 - self.tolerance)
+        let baseline = self.least * (1.0 - self.tolerance)..NO_BURST_LEFT * self.least;
+        self.judged_burst().is_some() && baseline.contains(&rate)
     }
 
     /// Seconds of the window that are judged: all, or as long as a full bucket lasts at a rate.
@@ -120,7 +126,7 @@ impl ClaimTerms {
         lasts.map_or(seconds, |lasts| lasts.min(seconds))
     }
 
-    /// A rate that nothing of the type explains, what is sold beyond the promise included.
+    /// A rate that the promise does not explain: its burst gives less.
     pub fn is_beyond_the_type(&self, rate: f64) -> bool {
         self.is_of_a_type && rate > BEYOND_THE_TYPE * self.ceiling()
     }

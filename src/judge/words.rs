@@ -221,8 +221,8 @@ pub fn beyond_the_type(terms: &ClaimTerms, per_second: f64) -> String {
         );
     }
     format!(
-        "{} of all that this type can give at this size: name the right type and size, and check that the I/O reaches the volume",
-        percent(per_second / terms.ceiling())
+        "{} of the most that the type gives at this size, or the instance allows: name the right ones, and check that the I/O reaches the volume",
+        percent(per_second / terms.most_sold())
     )
 }
 

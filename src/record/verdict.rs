@@ -78,11 +78,11 @@ impl Metric {
     /// The metrics that providers promise, in the order in which they are told.
     pub const PROMISED: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
 
-    /// The bounds of a figure in words: a verdict holds each of the two at 95 % by itself, where percentiles and shares have an interval.
+    /// The bounds of a figure in words: a mean latency is held against a bound of each side, all other figures by an interval.
     pub fn bounds_name(self) -> &'static str {
         match self {
-            Metric::Iops | Metric::Throughput | Metric::Latency => "one-sided 95 % bounds",
-            Metric::Percentile | Metric::SlowShare => "95 % bounds",
+            Metric::Latency => "one-sided 95 % bounds",
+            Metric::Iops | Metric::Throughput | Metric::Percentile | Metric::SlowShare => "95 % bounds",
         }
     }
 

@@ -199,7 +199,7 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     match c.outcome {
         Outcome::Pass if c.basis == BasisCode::WithinGuarantee => format!(
             "{who} {deliver} what is guaranteed{only}, {} % below the nominal rate: {measured} of {promised}.",
-            significant(100.0 * (1.0 - c.ratio))
+            significant(100.0 * (1.0 - c.ratio).max(0.0))
         ),
         Outcome::Pass if v.claims.len() == 1 => {
             format!("{who} {deliver} {what}{only}: {measured} of {promised}{}.", load_needed(c))
