@@ -1,8 +1,8 @@
 //! The steps that a run adds after those of its plan: which one is missing for an answer, and how long all of them may take.
 //!
-//! A promise that was missed is tried at the saturating depth; the first load comes once more where that kept the promise (A B A); depths
-//! between find the one that is enough. A mean latency that was missed at full speed is offered at half of the promised rate. A pure
-//! function of the finished steps, so that an interrupted run goes on where it stood.
+//! A promise that was missed is tried at the saturating depth; the first load comes once more where that kept the promise (A B A), and the
+//! greater one too where that missed it again; depths between find the one that is enough. A mean latency that was missed at full speed is
+//! offered at half of the promised rate. A pure function of the finished steps, so that an interrupted run goes on where it stood.
 
 use super::facts::TriedLoad;
 use super::latency::{self, OFFERED, TestedLatency, offered_rate, promised_latency};

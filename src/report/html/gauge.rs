@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(g.ends.len(), 2);
         assert_eq!(
             g.label,
-            "IOPS in s: measured 900, one-sided 95 % bounds 890 and 910; promised 1,000; the limit is 980"
+            "IOPS in s: measured 900, 95 % bounds 890 and 910; promised 1,000; the limit is 980"
         );
     }
 
