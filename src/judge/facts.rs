@@ -278,7 +278,8 @@ fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bo
     let reached = |i: usize| {
         let start = edge + i * length;
         let around = &bins[start.saturating_sub(1)..(start + length + 1).min(bins.len())];
-        let quota = (around.iter().max().unwrap_or(&0) - around.iter().min().unwrap_or(&0)) as f64;
+        let largest = around.iter().max().copied().unwrap_or(0) as f64;
+        let quota = largest - sums[i] / length as f64;
         let with = |neighbour: Option<&f64>| neighbour.is_some_and(|n| sums[i] + n >= 2.0 * wanted);
         let lacks_a_quota = sums[i] + quota >= wanted;
         let before = i.checked_sub(1).and_then(|i| sums.get(i));
