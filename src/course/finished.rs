@@ -121,7 +121,7 @@ impl FinishedStep {
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
         }
-        let dead_share = dead_share(done.targets.iter().map(|t| &t.series), done.window_ns);
+        let dead_share = dead_share(done);
         let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.

@@ -9,7 +9,6 @@ use crate::sample::{Direction, PER_SECOND, Series};
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::rate::{Estimate, per_second, period, unit};
 use crate::stats::spread::{Spread, quantile};
-use crate::unit::Nanos;
 
 /// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
 /// (AWS: "at least 90 percent of provisioned IOPS performance").
@@ -322,10 +321,9 @@ fn dead_time(idle: &[bool]) -> f64 {
     stretches.map(<[bool]>::len).sum::<usize>() as f64 / PER_SECOND as f64
 }
 
-/// Share of so much time in which requests waited for a second or longer and none completed, on all targets together.
-pub fn dead_share<'a>(series: impl Iterator<Item = &'a Series>, window: Nanos) -> f64 {
-    let bins = (window.as_seconds() * PER_SECOND as f64) as usize;
-    dead_time(&idle_bins(series, bins)) / window.as_seconds().max(1.0)
+/// Share of the time of a step in which requests waited for a second or longer and none completed, on all targets together.
+pub fn dead_share(step: &StepRecord) -> f64 {
+    dead_time(&idle_bins_of(step)) / step.window_ns.as_seconds().max(1.0)
 }
 
 /// Share of the values that are true.
@@ -333,9 +331,14 @@ pub fn share(values: &[bool]) -> f64 {
     values.iter().filter(|v| **v).count() as f64 / values.len().max(1) as f64
 }
 
-/// Share of so much time in which requests waited and none completed, by tenths of a second.
-pub fn idle_share<'a>(series: impl Iterator<Item = &'a Series>, window: Nanos) -> f64 {
-    share(&idle_bins(series, (window.as_seconds() * PER_SECOND as f64) as usize))
+/// Share of the time of a step in which requests waited and none completed, by tenths of a second.
+pub fn idle_share(step: &StepRecord) -> f64 {
+    share(&idle_bins_of(step))
+}
+
+fn idle_bins_of(step: &StepRecord) -> Vec<bool> {
+    let bins = (step.window_ns.as_seconds() * PER_SECOND as f64) as usize;
+    idle_bins(step.targets.iter().map(|t| &t.series), bins)
 }
 
 /// Time that a rate needs in all to be told from a limit, in seconds: the interval shrinks with the square root of time.

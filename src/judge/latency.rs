@@ -165,7 +165,7 @@ impl TestedLatency<'_> {
         step: &StepRecord,
         found: ClaimAnswer,
     ) -> Claim {
-        let dead = dead_share(step.targets.iter().map(|t| &t.series), step.window_ns);
+        let dead = dead_share(step);
         let offered = step.open_loop.as_ref().map(|o| o.offered_per_second);
         let (outcome, basis, reason) = match found.answer {
             _ if step.was_ended_early() => {

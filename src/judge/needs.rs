@@ -262,14 +262,9 @@ impl NeedCase<'_> {
             }
             FigureKind::Iops | FigureKind::Throughput => super::outcome::MOST_DEAD,
         };
-        let series = self.step.targets.iter().map(|t| &t.series);
         // Where the limit is a latency, a tenth of a second without a completion is dead; a longer latency that is kept leaves such tenths.
         let is_short = matches!(self.need.figure.kind, FigureKind::Latency(_)) && claim.limit < GRID.0 as f64;
-        let dead = if is_short {
-            idle_share(series, self.step.window_ns)
-        } else {
-            dead_share(series, self.step.window_ns)
-        };
+        let dead = if is_short { idle_share(self.step) } else { dead_share(self.step) };
         (dead > left).then(|| {
             format!(
                 "for {} % of the time nothing completed, and a load that waits sends nothing meanwhile: the figure hides it",

@@ -190,13 +190,14 @@ impl Case<'_> {
         let delivered = TimeShare::of_units(&seconds, 1.0);
         let deepest = self.last_saturating();
         let by = deepest.unwrap_or(answer.by);
-        if delivered.answer(time) == LimitAnswer::Fail && self.steps.iter().any(StepFacts::is_quotable) {
+        let share = delivered.answer(time);
+        if share == LimitAnswer::Fail && self.steps.iter().any(StepFacts::is_quotable) {
             // A mean that misses the promise says more than its seconds.
             let is_missed = answer.outcome == Outcome::Fail;
             return if is_missed { answer } else { self.ends(Outcome::Fail, Basis::TooFewSeconds, by) };
         }
         if answer.outcome == Outcome::Pass {
-            if self.dead_share() <= MOST_DEAD || delivered.answer(time) == LimitAnswer::Pass {
+            if self.dead_share() <= MOST_DEAD || share == LimitAnswer::Pass {
                 return self.with_slow_seconds(answer, time);
             }
             let more_seconds = delivered.more_seconds(time);
@@ -207,7 +208,7 @@ impl Case<'_> {
             return answer;
         }
         // On both sides of the nominal rate the guarantee is kept.
-        if seconds.iter().all(|delivered| *delivered) || delivered.answer(time) == LimitAnswer::Pass {
+        if seconds.iter().all(|delivered| *delivered) || share == LimitAnswer::Pass {
             return self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
         }
         if spans {

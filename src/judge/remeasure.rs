@@ -21,7 +21,7 @@ pub fn runtime_to_decide(record: &Record, done: &StepRecord, doubts: &[Doubt], m
     judge_steps(&mut with, first);
     let claims = with.verdict?.claims;
     // A step with a stall in it stays in the Record: measured anew, it would be forgotten.
-    if dead_share(done.targets.iter().map(|t| &t.series), done.window_ns) > MOST_DEAD {
+    if dead_share(done) > MOST_DEAD {
         return None;
     }
     let more = claims.iter().filter(|c| decides(c, &done.name)).filter_map(|c| c.more_seconds).max()?;
