@@ -57,6 +57,13 @@ pub struct Clearance {
     hold: Hold,
 }
 
+/// What the content of a block device may have become between the check and the first write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    AsChecked,
+    MayChange,
+}
+
 /// The I/O that the descriptor allows.
 #[derive(Debug)]
 enum Hold {
@@ -68,6 +75,8 @@ enum Hold {
     },
     Destroy {
         digest: Option<u64>,
+        /// The filesystems and other known formats that the consent covers.
+        formats: Vec<String>,
         confirmed: bool,
     },
     /// The I/O that the first Clearance allows, which stays open for as long.
@@ -236,10 +245,10 @@ fn destroy(
         Some(given) => Consent::Given { equal: given == wanted, given, wanted: &wanted },
         None => Consent::Missing { wanted: &wanted },
     };
-    let digest = seen.digest;
+    let (digest, formats) = (seen.digest, seen.formats());
     let check = refuse_unless_ready(check_block(root, target, seen, &consent, None))?;
     let file = open(root, check.facts.path(), true, None, libc::O_EXCL, direct)?;
-    let hold = Hold::Destroy { digest, confirmed: false };
+    let hold = Hold::Destroy { digest, formats, confirmed: false };
     let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
     // Nothing held the device between the look and the open. So `confirm` looks again before the first write, while this descriptor holds
     // the device.
@@ -315,7 +324,20 @@ impl Clearance {
     /// # Errors
     /// The target changed, or came into use.
     pub fn confirm(&mut self) -> Result<(), GuardError> {
-        self.look_again()?;
+        self.confirm_as(Content::AsChecked)
+    }
+
+    /// Looks again as [`Clearance::confirm`] does, at a volume that other machines of the same fleet fill at the same time: its content may
+    /// have changed, but a filesystem, a partition table or another known format that was not there before refuses it.
+    ///
+    /// # Errors
+    /// The target changed in anything but its content, came into use, or bears another format now.
+    pub fn confirm_while_others_write(&mut self) -> Result<(), GuardError> {
+        self.confirm_as(Content::MayChange)
+    }
+
+    fn confirm_as(&mut self, content: Content) -> Result<(), GuardError> {
+        self.look_again(content)?;
         if let Hold::Overwrite { confirmed, .. } | Hold::Destroy { confirmed, .. } = &mut self.hold {
             *confirmed = true;
         }
@@ -345,11 +367,11 @@ impl Clearance {
         refuse_unless_ready(outcome(self.path(), self.facts.clone(), findings)).map(drop)
     }
 
-    fn look_again(&mut self) -> Result<(), GuardError> {
+    fn look_again(&mut self, content: Content) -> Result<(), GuardError> {
         self.root = self.root.anew();
         self.same_target()?;
         match (&self.hold, &self.facts) {
-            (Hold::Destroy { digest, confirmed }, Facts::Block(before)) => {
+            (Hold::Destroy { digest, formats, confirmed }, Facts::Block(before)) => {
                 let now = match device::facts(&self.root, &before.path)? {
                     Facts::Block(now) => now,
                     other => {
@@ -359,8 +381,13 @@ impl Clearance {
                 let mut changes = device::changes(&before.device, &now.device);
                 let wanted = consent::consent(&before.device, &before.usage);
                 let mut seen = Examined::look(&self.root, *now, Some(&self.file));
-                if !confirmed && (seen.digest != *digest || digest.is_none()) {
+                if !confirmed && content == Content::AsChecked && (seen.digest != *digest || digest.is_none())
+                {
                     changes.push("the data in its first or last MiB is not what it was".to_string());
+                }
+                if !confirmed && content == Content::MayChange {
+                    let new = seen.formats().into_iter().filter(|format| !formats.contains(format));
+                    changes.extend(new.map(|format| format!("it bears {format} now, and did not before")));
                 }
                 if *confirmed {
                     // The data on the device is now what this run wrote.

@@ -199,6 +199,11 @@ struct Examined {
 }
 
 impl Examined {
+    /// The names of the known formats in the data, empty where the data could not be read.
+    fn formats(&self) -> Vec<String> {
+        self.scan.iter().flat_map(|scan| &scan.signatures).map(|signature| signature.name.clone()).collect()
+    }
+
     /// Looks at a device; `held` is a descriptor that claims it already.
     fn look(root: &Root, facts: BlockFacts, held: Option<&File>) -> Examined {
         let node = root.path(&facts.path);

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use rustix::io::Errno;
 
+use super::pipeline::RunOptions;
 use super::targets::{Surveyed, Uses, driving};
 use super::{Failure, leftover, room};
 use crate::device::{self, Facts, Root};
@@ -40,10 +41,8 @@ pub struct ReadySetting<'a> {
     pub root: &'a Root,
     /// The plan that drives the targets.
     pub plan: &'a Plan,
-    /// Consents to destroy block devices.
-    pub destroy: &'a [String],
-    /// Files may be overwritten that others use too.
-    pub overwrite_shared: bool,
+    /// The consents, and the place in a fleet.
+    pub options: &'a RunOptions,
     /// The clock.
     pub timer: &'a Timer,
     /// Number of signals that ask the run to end (Ctrl-C, SIGTERM): above 0 it ends.
@@ -131,7 +130,7 @@ impl Ready {
             self.make_own(setting, &target.named)?;
             return self.make(setting, clearance, target, size, uses, ui);
         }
-        let clearance = existing(setting.root, &target, uses, setting.destroy, setting.overwrite_shared)?;
+        let clearance = existing(setting.root, &target, uses, setting.options)?;
         self.hold(clearance, target, TargetEnd::Stays)?;
         self.open_cached(uses)?;
         Ok(true)
@@ -217,7 +216,8 @@ impl Ready {
         }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
             (Facts::File(_), _) if uses.writes || grows || file.unlink => {
-                let mut clearance = cleared(&named, Access::Overwrite { shared: setting.overwrite_shared })?;
+                let mut clearance =
+                    cleared(&named, Access::Overwrite { shared: setting.options.overwrite_shared })?;
                 clearance.confirm()?;
                 clearance
             }
@@ -415,20 +415,17 @@ impl Drop for Ready {
 }
 
 /// Opens a file or device that is there, for what a plan does with it.
-fn existing(
-    root: &Root,
-    target: &Surveyed,
-    uses: Uses,
-    destroy: &[String],
-    shared: bool,
-) -> Result<Clearance, Failure> {
+fn existing(root: &Root, target: &Surveyed, uses: Uses, options: &RunOptions) -> Result<Clearance, Failure> {
     let access = match &target.facts {
         _ if !uses.writes => Access::Read,
-        Facts::File(_) => Access::Overwrite { shared },
-        _ => Access::Destroy(consent(target, destroy)),
+        Facts::File(_) => Access::Overwrite { shared: options.overwrite_shared },
+        _ => Access::Destroy(consent(target, &options.destroy)),
     };
     let mut clearance = guard::clear(root, &target.named, access, uses.direct)?;
-    if uses.writes {
+    let others_write = options.rank.as_ref().is_some_and(|rank| rank.ranks > 1 && rank.volumes.is_shared());
+    if uses.writes && others_write {
+        clearance.confirm_while_others_write()?;
+    } else if uses.writes {
         clearance.confirm()?;
     }
     Ok(clearance)
@@ -438,17 +435,11 @@ fn existing(
 ///
 /// # Errors
 /// The target is in use or holds data, as the guard found; or it cannot be opened.
-pub fn try_open(
-    root: &Root,
-    plan: &Plan,
-    target: &Surveyed,
-    destroy: &[String],
-    shared: bool,
-) -> Result<(), Failure> {
+pub fn try_open(root: &Root, plan: &Plan, target: &Surveyed, options: &RunOptions) -> Result<(), Failure> {
     if target.make.is_some() || target.is_only_simulated() {
         return Ok(()); // A new file in a folder, which the survey has looked at.
     }
-    existing(root, target, Uses::of(plan, &target.named), destroy, shared).map(drop)
+    existing(root, target, Uses::of(plan, &target.named), options).map(drop)
 }
 
 /// The consent that was given for this device; where none is for this device, any of the given ones, for the guard to name.

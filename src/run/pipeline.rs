@@ -183,10 +183,9 @@ impl CheckedRun {
     /// # Errors
     /// A target is in use or holds data, as the guard found; or it cannot be opened.
     pub(super) fn try_targets(&self) -> Result<(), Failure> {
-        let RunOptions { destroy, overwrite_shared, .. } = &self.options;
-        self.surveyed.iter().try_for_each(|target| {
-            open_targets::try_open(&self.root, &self.plan, target, destroy, *overwrite_shared)
-        })
+        self.surveyed
+            .iter()
+            .try_for_each(|target| open_targets::try_open(&self.root, &self.plan, target, &self.options))
     }
 
     /// The volumes under the targets, by their sizes.

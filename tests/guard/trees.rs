@@ -288,6 +288,37 @@ fn a_disk_changed_between_clearance_and_first_write_is_refused() {
 }
 
 #[test]
+fn other_machines_may_fill_a_shared_disk_meanwhile_but_a_filesystem_on_it_is_refused() {
+    let tree = Tree::unpack("lvm");
+    let clearance =
+        || clear(&tree.root(), Path::new("/dev/vdd"), Access::Destroy(Some("data-d")), false).unwrap();
+    let node = tree.0.path().join("dev/vdd");
+    let write = |at: u64, bytes: &[u8]| {
+        let file = fs::OpenOptions::new().write(true).open(&node).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, bytes, at).unwrap();
+    };
+
+    let mut alone = clearance();
+    write(4096, b"filled");
+    assert!(alone.confirm().is_err_and(|e| e.to_string().contains("is not what it was")));
+    assert!(!alone.may_write());
+    drop(alone);
+
+    let mut beside_others = clearance();
+    write(4096, b"filled again");
+    beside_others.confirm_while_others_write().unwrap();
+    assert!(beside_others.may_write());
+    drop(beside_others);
+
+    let mut beside_others = clearance();
+    // The first bytes of a swap area.
+    write(4096 - 10, b"SWAPSPACE2");
+    let refused = beside_others.confirm_while_others_write().unwrap_err().to_string();
+    assert!(refused.contains("and did not before"), "{refused}");
+    assert!(!beside_others.may_write());
+}
+
+#[test]
 fn the_answer_says_ready_for_all_targets_or_not() {
     let tree = Tree::unpack("lvm");
     let ask = |targets: &[&str], destroy: Option<&str>, json: bool| {

@@ -63,8 +63,7 @@ impl Running<'_> {
             let setting = open_targets::ReadySetting {
                 root: &self.root,
                 plan: &self.record.plan,
-                destroy: &self.options.destroy,
-                overwrite_shared: self.options.overwrite_shared,
+                options: &self.options,
                 timer: self.timer,
                 interrupts: self.interrupts,
             };
