@@ -57,9 +57,9 @@ pub struct Clearance {
     hold: Hold,
 }
 
-/// What the content of a block device may have become between the check and the first write.
+/// Whether the data of a block device may differ at the first write from those that were checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum DataNow {
     AsChecked,
     MayChange,
 }
@@ -324,7 +324,7 @@ impl Clearance {
     /// # Errors
     /// The target changed, or came into use.
     pub fn confirm(&mut self) -> Result<(), GuardError> {
-        self.confirm_as(Content::AsChecked)
+        self.confirm_as(DataNow::AsChecked)
     }
 
     /// Looks again as [`Clearance::confirm`] does, at a volume that other machines of the same fleet fill at the same time: its content may
@@ -333,11 +333,11 @@ impl Clearance {
     /// # Errors
     /// The target changed in anything but its content, came into use, or bears another format now.
     pub fn confirm_while_others_write(&mut self) -> Result<(), GuardError> {
-        self.confirm_as(Content::MayChange)
+        self.confirm_as(DataNow::MayChange)
     }
 
-    fn confirm_as(&mut self, content: Content) -> Result<(), GuardError> {
-        self.look_again(content)?;
+    fn confirm_as(&mut self, data: DataNow) -> Result<(), GuardError> {
+        self.look_again(data)?;
         if let Hold::Overwrite { confirmed, .. } | Hold::Destroy { confirmed, .. } = &mut self.hold {
             *confirmed = true;
         }
@@ -367,7 +367,7 @@ impl Clearance {
         refuse_unless_ready(outcome(self.path(), self.facts.clone(), findings)).map(drop)
     }
 
-    fn look_again(&mut self, content: Content) -> Result<(), GuardError> {
+    fn look_again(&mut self, data: DataNow) -> Result<(), GuardError> {
         self.root = self.root.anew();
         self.same_target()?;
         match (&self.hold, &self.facts) {
@@ -381,11 +381,10 @@ impl Clearance {
                 let mut changes = device::changes(&before.device, &now.device);
                 let wanted = consent::consent(&before.device, &before.usage);
                 let mut seen = Examined::look(&self.root, *now, Some(&self.file));
-                if !confirmed && content == Content::AsChecked && (seen.digest != *digest || digest.is_none())
-                {
+                if !confirmed && data == DataNow::AsChecked && (seen.digest != *digest || digest.is_none()) {
                     changes.push("the data in its first or last MiB is not what it was".to_string());
                 }
-                if !confirmed && content == Content::MayChange {
+                if !confirmed && data == DataNow::MayChange {
                     let new = seen.formats().into_iter().filter(|format| !formats.contains(format));
                     changes.extend(new.map(|format| format!("it bears {format} now, and did not before")));
                 }
