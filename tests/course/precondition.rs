@@ -215,7 +215,7 @@ fn blocks_that_were_discarded_since_are_written_again() {
     let again = |name: &str| {
         let more = ["--precondition", "fill", "--json", name];
         let (code, out, err) = volproof(dir.path(), &[&run[..], &more].concat());
-        assert_eq!(code, Some(0), "{out}\n{err}");
+        assert!(matches!(code, Some(0 | 6)), "{out}\n{err}");
         Record::load(&dir.path().join(name)).unwrap()
     };
     let first = again("a.json");
