@@ -215,8 +215,6 @@ codes! {
     QueueLatency = "queue-latency", Remark;
     /// Runs of one report were under way at the same time.
     RanTogether = "ran-together", OnlySlows;
-    /// A rate was asked for and not kept.
-    RateNotReached = "rate-not-reached", Remark;
     /// Sequential jobs went over the same blocks.
     SameRange = "same-range", Remark;
     /// The report does not show whether the blocks had been written.

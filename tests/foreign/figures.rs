@@ -179,7 +179,6 @@ fn a_rate_of_sysbench_is_what_held_the_load_back() {
     use volproof::promise_options::PromiseOptions;
     let text = super::bytes("sysbench-rate.txt");
     let run = explained("x".as_ref(), &text, &PromiseOptions::default()).unwrap().remove(0).runs.remove(0);
-    assert!(run.doubts.iter().all(|d| d.code != "rate-not-reached"), "the queue had room: {:?}", run.doubts);
     assert!(run.tested.contains("range 64 MiB together"), "its threads share the files: {}", run.tested);
 }
 

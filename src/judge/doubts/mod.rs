@@ -1,34 +1,47 @@
 //! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
 //!
-//! All rules stand in one list. A rule looks at what it needs: the plan and the samples of what volproof measured, or what the report of another tool
-//! says (`doubts_of_reports`). Each other rule has a file with the name of its code. A fact that is not known raises no doubt, except doubts that say that it is not
-//! known.
+//! All rules stand in one list, for runs of volproof and for reports of other tools. Each rule has a file with the name of its code. A rule looks
+//! at what it needs: the plan and the samples, or the report. A fact that is not known raises no doubt. The exceptions are doubts that say what
+//! is not known.
 
+mod buffered;
 mod buffered_writes;
+mod cache_unknown;
 mod clock_wrong;
 mod cpu_quota;
 mod cpu_steal;
+mod depth_ignored;
 mod depth_not_reached;
 mod device_hangs;
 pub mod disk_counters;
-mod doubts_of_reports;
+mod ended_by_size;
 mod ended_early;
+mod errors;
 mod figures_disagree;
 mod generator_lag;
 mod generator_limited;
 mod headroom;
+mod impossible_figures;
+mod in_memory;
 mod io_errors;
 mod io_wq;
+mod jobs_ended_apart;
 mod littles_law;
 mod log_incomplete;
 mod merges;
 mod network_filesystem;
+mod no_ramp;
+mod null_engine;
 pub(in crate::judge) mod other_traffic;
 mod overload;
 pub(in crate::judge) mod own_cgroup_limit;
+mod part_missing;
 mod paused_before;
+mod percentiles_saturated;
+mod queue_latency;
 mod ran_together;
 mod reads_from_memory;
+mod same_range;
 mod shared_disk;
 mod short_ios;
 mod short_run;
@@ -36,6 +49,8 @@ mod slow_at_the_end;
 mod small_range;
 mod splits;
 mod suspended;
+mod unwritten;
+mod zero_buffers;
 
 use std::collections::HashSet;
 
@@ -84,8 +99,6 @@ struct ReportOfStep<'a> {
     report: &'a ReportedStep,
     /// The load.
     conditions: &'a Conditions,
-    /// The figures.
-    summary: StepFigures,
 }
 
 impl DoubtCase<'_> {
@@ -97,6 +110,11 @@ impl DoubtCase<'_> {
     /// The step ran on that engine.
     fn ran_on(&self, engine: EngineKind) -> bool {
         self.step.engine.get() == Some(engine)
+    }
+
+    /// The report of a load that drove a device.
+    fn on_a_device(&self) -> Option<&ReportOfStep<'_>> {
+        self.reported.as_ref().filter(|reported| !reported.conditions.is_null())
     }
 
     /// The sum of the times of what the user did to the step.
@@ -118,7 +136,7 @@ impl DoubtCase<'_> {
 
 type DoubtRule = fn(&DoubtCase<'_>) -> Option<Doubt>;
 
-/// In the order in which doubts are told.
+/// In the order in which doubts are printed.
 const RULES: &[DoubtRule] = &[
     io_errors::rule,
     short_ios::rule,
@@ -148,23 +166,22 @@ const RULES: &[DoubtRule] = &[
     cpu_quota::rule,
     slow_at_the_end::rule,
     log_incomplete::rule,
-    doubts_of_reports::failed,
-    doubts_of_reports::impossible,
-    doubts_of_reports::in_memory,
-    doubts_of_reports::part_missing,
-    doubts_of_reports::null_engine,
-    doubts_of_reports::buffered,
-    doubts_of_reports::cache_unknown,
-    doubts_of_reports::depth_ignored,
-    doubts_of_reports::saturated,
-    doubts_of_reports::ended_by_size,
-    doubts_of_reports::jobs_ended_apart,
-    doubts_of_reports::queue_latency,
-    doubts_of_reports::no_ramp,
-    doubts_of_reports::same_range,
-    doubts_of_reports::unwritten,
-    doubts_of_reports::zero_buffers,
-    doubts_of_reports::rate_not_reached,
+    errors::rule,
+    impossible_figures::rule,
+    in_memory::rule,
+    part_missing::rule,
+    null_engine::rule,
+    buffered::rule,
+    cache_unknown::rule,
+    depth_ignored::rule,
+    percentiles_saturated::rule,
+    ended_by_size::rule,
+    jobs_ended_apart::rule,
+    queue_latency::rule,
+    no_ramp::rule,
+    same_range::rule,
+    unwritten::rule,
+    zero_buffers::rule,
 ];
 
 /// Rules about a small group of blocks that is held against the group beside it: what disturbs one disturbs the other, so that these regard
@@ -195,8 +212,7 @@ pub fn edits(record: &Record) -> Vec<Doubt> {
 }
 
 /// Rules about figures of a stored Record that contradict each other.
-const RULES_OF_STORED: &[DoubtRule] =
-    &[figures_disagree::rule, short_ios::rule, doubts_of_reports::impossible];
+const RULES_OF_STORED: &[DoubtRule] = &[figures_disagree::rule, short_ios::rule, impossible_figures::rule];
 
 /// Rules whose doubts earlier versions told as findings, which their Records hold elsewhere or not at all.
 const RULES_SINCE_STORED: &[DoubtRule] =
@@ -218,7 +234,6 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
     let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();
     let steps = record.steps.iter().filter(|_| !names.is_empty());
     let others = steps.filter(|s| s.name != step.name && names.contains(s.name.as_str()));
-    let figures = StepFigures::of(record, step);
     let case = DoubtCase {
         plan: record.plan_step(&step.name),
         published: record.asked.as_ref().is_some_and(|asked| asked.publishes(&step.name)),
@@ -227,9 +242,8 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
             program: record.report.as_ref().map(|r| r.program).unwrap_or_default(),
             report,
             conditions: &report.conditions,
-            summary: figures.clone(),
         }),
-        figures,
+        figures: StepFigures::of(record, step),
         partial: record.report.as_ref().is_some_and(|r| r.partial.is_some()),
         targets: record.targets_of(step),
         evidence: record.evidence(step),

@@ -44,7 +44,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// Some I/Os moved less than their block.
 fn of_report(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let t = super::doubts_of_reports::on_a_device(case)?;
+    let t = case.on_a_device()?;
     let reported = t.report;
     let short = total(reported.parts().iter().map(|(_, f)| f.short_ios));
     let share = short as f64 / reported.ios();
