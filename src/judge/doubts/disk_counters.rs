@@ -12,8 +12,8 @@ pub fn missing_reads(s: &StepFigures) -> Option<(f64, String)> {
     missing_from_disk(s, s.read_counts, "reads").filter(|_| s.reads == Some(true))
 }
 
-/// The share of the requests that the disk's counters of a report may lack: tools read them a moment before the end.
-fn uncounted(s: &StepFigures) -> f64 {
+/// The share by which the disk's counters of a report may be wrong: tools read them a moment before the end.
+pub(super) fn counter_error(s: &StepFigures) -> f64 {
     match s.window.map(Nanos::as_seconds) {
         Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
         _ => 0.05,
@@ -47,7 +47,7 @@ fn missing_from_disk(
         ),
     };
     let missing = (1.0 - seen).min(1.0);
-    (missing > uncounted(s)).then(|| {
+    (missing > counter_error(s)).then(|| {
         let share = significant(missing * 100.0);
         (missing, format!("{evidence}: {share} % are not among its counters"))
     })
