@@ -105,7 +105,7 @@ codes! {
     GeneratorLag = "generator-lag", Remark;
     /// A load thread was busy all the time: the machine was measured.
     GeneratorLimited = "generator-limited", OnlySlows;
-    /// The step came near what this machine can drive: the machine may have set the rate, or is in the latencies.
+    /// The step came near what this machine can drive: the machine may have set the rate.
     Headroom = "headroom", OnlySlows;
     /// I/Os failed.
     IoErrors = "io-errors", OfTheVolume;

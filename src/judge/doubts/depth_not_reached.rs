@@ -27,31 +27,20 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
-    // A test with more jobs is no test of a single request.
-    let why = match (plan.direct, asked > 1.0) {
-        (true, true) if case.cpu_was_stolen() => {
-            "the host took CPU time from the load threads: repeat at another time or on dedicated CPUs"
-        }
-        // A thread with time to spare waited for the CPU, or in the call that submits: more threads wait alike.
-        (true, true) if step.cpu.busiest_worker < super::headroom::BUSY.start => {
-            "the load threads were late with their requests, and not for want of CPU time: look at what else ran, and at calls that block (a \
-             filesystem, a full device queue)"
-        }
-        (true, true) => "the load threads were too slow to refill it: use more --numjobs, or faster CPUs",
-        (true, false) => {
-            "the load thread was late with its next request: look at CPU use, stop other programs, and run it again"
-        }
-        (false, true) => {
-            "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
-        }
-        (false, false) => {
-            "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"
-        }
+    let advice = if !plan.direct {
+        "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"
+    } else if case.cpu_was_stolen() {
+        "the host took CPU time from the load threads: repeat at another time or on dedicated CPUs"
+    } else if asked > 1.0 {
+        "the load threads were late with their requests: use more --numjobs or faster CPUs, and look at what else ran and at calls that block \
+         (a filesystem, a full device queue)"
+    } else {
+        "the load thread was late with its next request: look at CPU use, stop other programs, and run it again"
     };
     Some(Doubt::new(
         Severity::Blocker,
         DoubtCode::DepthNotReached,
         format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
-        why,
+        advice,
     ))
 }
