@@ -8,7 +8,7 @@
 
 use super::{DoubtCase, ReportOfStep};
 use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::record::{Known, ReportProgram};
+use crate::record::Known;
 
 /// The load went through the page cache.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -19,46 +19,27 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         _ => format!("I/O went through the page cache ({option} was not given)"),
     };
     let severity = if t.conditions.memory_answers() { Severity::Blocker } else { Severity::Note };
-    let advice = match one_flush_at_the_end(case, t) {
-        true => format!("add {option} for the rate of the disk alone"),
-        false => {
-            format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option())
-        }
-    };
+    let advice =
+        format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option());
     Some(Doubt::new(severity, DoubtCode::Buffered, through + &what_memory_did(case, t), advice))
-}
-
-/// A single flush after the last write, whose time is part of the run, as dd has it.
-fn one_flush_at_the_end(case: &DoubtCase<'_>, t: &ReportOfStep<'_>) -> bool {
-    let flush = t.conditions.fsync.get().filter(|n| *n > 1);
-    t.program == ReportProgram::Dd
-        && flush.is_some_and(|n| f64::from(n) >= t.report.ios())
-        && case.figures.reads == Some(false)
 }
 
 /// What the page cache did with the I/Os of a load.
 fn what_memory_did(case: &DoubtCase<'_>, t: &ReportOfStep<'_>) -> String {
     let c = t.conditions;
-    let flush = c.fsync.get().filter(|n| *n > 0);
     if c.each_write_waits() {
         return ", and each write was flushed: the time is that of both".into();
-    }
-    if one_flush_at_the_end(case, t) {
-        return ": writes ended in memory first, and the time contains one flush at the end, so that the rate is that of memory and disk together".into();
     }
     if c.rw.is_unknown() {
         return ": memory takes writes and holds reads, and the rate is not that of the disk alone".into();
     }
     let reads = case.figures.reads == Some(true);
-    match flush {
+    match c.fsync.get().filter(|every| *every > 0) {
         _ if c.only_reads() => ": reads that memory holds never reach the disk".into(),
-        Some(1) if reads => ": each write was flushed, but reads that memory holds never reach the disk".into(),
-        Some(n) if !reads => {
-            format!(": memory takes the writes, and only the flush after each {n} waits for the disk")
+        Some(every) if !reads => {
+            format!(": memory takes the writes, and only the flush after each {every} waits for the disk")
         }
-        _ if reads => {
-            ": reads that memory holds never reach the disk, and writes end in memory, and reach it when the kernel likes".into()
-        }
+        _ if reads => ": reads that memory holds never reach the disk, and writes end in memory".into(),
         _ => ": writes end in memory, and reach the disk when the kernel likes".into(),
     }
 }

@@ -7,6 +7,7 @@
 //! **Source:** the plan, and the bytes that the disk's counters show at the end of the step.
 
 use super::DoubtCase;
+use super::reads_from_memory::MISSING;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::Conditions;
 use crate::unit::{Bytes, total};
@@ -21,24 +22,22 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let missing = 1.0 - written as f64 / write.bytes.0.max(1) as f64;
     // The counters of a stage are those of all its steps.
     let seen = !case.evidence.disks.is_empty() && case.others.is_empty() && write.bytes.0 > Bytes::MIB.0;
-    let told = match missing {
-        _ if waits => {
-            "each write waited for its flush, but the reads went through the page cache, and those that memory holds never reach the disk".into()
-        }
-        m if seen && m > 0.01 => format!(
+    let message = if waits {
+        "each write waited for its flush, but the reads went through the page cache, and those that memory holds never reach the disk".into()
+    } else if seen && missing > MISSING {
+        format!(
             "{:.0} % of the bytes written had not reached the disk when the step ended: they were in the page cache",
-            m * 100.0
-        ),
-        _ => {
-            "writes went through the page cache, and a write ends in memory: the rate is not that of the disk"
-                .into()
-        }
+            missing * 100.0
+        )
+    } else {
+        "writes went through the page cache, and a write ends in memory: the rate is not that of the disk"
+            .into()
     };
     Some(Doubt::new(
         // The application whose load it is has its needs of the flushes.
         if plan.fsync > 0 && case.published { Severity::Warning } else { Severity::Blocker },
         DoubtCode::BufferedWrites,
-        told,
+        message,
         "use direct I/O (the default, without --buffered) to measure the volume",
     ))
 }

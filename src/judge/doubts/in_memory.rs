@@ -6,7 +6,7 @@
 //!
 //! **Source:** the filesystem of the target, or the path that a report names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::DoubtCase;
 use crate::doubt::{Doubt, DoubtCode, Severity};
@@ -21,33 +21,41 @@ const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
 const NO_VOLUME: [&str; 7] =
     ["/dev/zram", "/dev/nullb", "/dev/zero", "/dev/null", "/dev/full", "/proc/", "/sys/"];
 
-/// The file or device is memory: by its filesystem where volproof measured, by its path where a report names no more.
+/// A target is memory.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
-    // A folder is named without the slash at its end.
-    let begins = |path: &Path, with: &[&str]| {
-        let path = format!("{}/", path.to_string_lossy());
-        with.iter().any(|m| path.starts_with(m))
-    };
-    let by_path = |path: &Path| begins(path, &MEMORY) && !begins(path, &ON_DISK);
     let path = match &case.reported {
-        Some(reported) if reported.conditions.is_null() => None,
-        Some(reported) => {
-            let mut named = reported.conditions.targets.as_ref()?.iter();
-            named.find(|path| by_path(path) || begins(path, &NO_VOLUME))
-        }
-        None if case.step.engine.get() == Some(EngineKind::Null) => None,
-        None => {
-            let in_memory = |t: &&&TargetRecord| match t.facts.place() {
-                Some(place) => place.is_memory(),
-                None => by_path(&t.path),
-            };
-            case.targets.iter().find(in_memory).map(|t| &t.path)
-        }
-    }?;
+        Some(_) => named_by_report(case)?,
+        None if case.ran_on(EngineKind::Null) => return None,
+        None => &case.targets.iter().find(|target| is_in_memory(target))?.path,
+    };
     Some(Doubt::new(
         Severity::Blocker,
         DoubtCode::InMemory,
         format!("{} is memory, not a disk", path.display()),
         "name a file on the volume, or its block device",
     ))
+}
+
+/// The target of a run lies in memory, by its filesystem. A block device has none and is known by its path.
+fn is_in_memory(target: &TargetRecord) -> bool {
+    match target.facts.place() {
+        Some(place) => place.is_memory(),
+        None => is_memory_path(&target.path),
+    }
+}
+
+/// The first path of a report that is no volume.
+fn named_by_report<'a>(case: &'a DoubtCase<'_>) -> Option<&'a PathBuf> {
+    let mut named = case.on_a_device()?.conditions.targets.as_ref()?.iter();
+    named.find(|path| is_memory_path(path) || begins(path, &NO_VOLUME))
+}
+
+fn is_memory_path(path: &Path) -> bool {
+    begins(path, &MEMORY) && !begins(path, &ON_DISK)
+}
+
+/// A folder is named without the slash at its end.
+fn begins(path: &Path, with: &[&str]) -> bool {
+    let path = format!("{}/", path.to_string_lossy());
+    with.iter().any(|beginning| path.starts_with(beginning))
 }

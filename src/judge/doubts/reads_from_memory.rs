@@ -13,8 +13,8 @@ use crate::plan::EngineKind;
 use crate::record::Conditions;
 use crate::unit::{Bytes, total};
 
-/// Fewer reads than this share may be missing by the edges of the counters.
-const MISSING: f64 = 0.01;
+/// Fewer bytes than this share may be missing by the edges of the counters.
+pub(super) const MISSING: f64 = 0.01;
 
 /// Reads were answered by memory above the disk's own counters.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
