@@ -1,7 +1,7 @@
 //! Doubts about a result as data: what was seen, and what to do about it.
 //!
-//! A doubt never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
-//! label claims, and no verdict may rest on it. Text only; whoever finds the doubt states the evidence.
+//! A doubt never stops a run and never hides a number. A [`Severity::Blocker`] means that the number does not say what its label claims, and no
+//! verdict may rest on it. A doubt holds text only: the rule that finds it puts the evidence into words.
 
 mod code;
 

@@ -10,18 +10,18 @@ use super::DoubtCase;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 
 /// The number of misfits that are named; further ones are only counted.
-const MISFITS_TOLD: usize = 3;
+const MISFITS_NAMED: usize = 3;
 
 /// The figures of the step do not fit its samples, from which they are made.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let all = case.step.misfits();
-    let (told, more) = all.split_at(all.len().min(MISFITS_TOLD));
+    let (named, more) = all.split_at(all.len().min(MISFITS_NAMED));
     let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
-    (!told.is_empty()).then(|| {
+    (!named.is_empty()).then(|| {
         Doubt::new(
             Severity::Blocker,
             DoubtCode::FiguresDisagree,
-            format!("figures of the Record contradict each other: {}{more}", told.join("; ")),
+            format!("figures of the Record contradict each other: {}{more}", named.join("; ")),
             "take the Record as the program wrote it: this copy was changed or damaged",
         )
     })

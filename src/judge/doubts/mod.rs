@@ -195,8 +195,8 @@ const RULES_OF_TOUCHES: &[DoubtRule] = &[
     ended_early::rule,
 ];
 
-/// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: whoever edits a figure can remove a
-/// doubt as well.
+/// Gives a stored Record the doubts about figures that contradict each other. The Record may lack them: an edit of a figure can remove
+/// its doubt as well.
 pub fn look_for_edits(record: &mut Record) {
     let steps = record.steps.iter().filter(|step| step.reported.is_none());
     let since = steps.flat_map(|step| by_rules(record, step, RULES_SINCE_STORED)).collect::<Vec<_>>();
@@ -214,7 +214,7 @@ pub fn edits(record: &Record) -> Vec<Doubt> {
 /// Rules about figures of a stored Record that contradict each other.
 const RULES_OF_STORED: &[DoubtRule] = &[figures_disagree::rule, short_ios::rule, impossible_figures::rule];
 
-/// Rules whose doubts earlier versions told as findings, which their Records hold elsewhere or not at all.
+/// Rules whose doubts earlier versions stored as findings. Their Records hold them elsewhere or not at all.
 const RULES_SINCE_STORED: &[DoubtRule] =
     &[generator_limited::rule, own_cgroup_limit::rule, other_traffic::rule];
 

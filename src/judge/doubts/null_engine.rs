@@ -12,14 +12,14 @@ use crate::doubt::{Doubt, DoubtCode, Severity};
 /// No device was driven.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let conditions = case.reported.as_ref().filter(|t| t.conditions.is_null())?.conditions;
-    let told = match conditions.engine.as_ref().filter(|engine| *engine != "null") {
+    let message = match conditions.engine.as_ref().filter(|engine| *engine != "null") {
         Some(engine) => format!("ioengine={engine} is none of the engines that read and write a volume"),
         None => "the null engine drives no device: only fio's own speed shows".into(),
     };
     Some(Doubt::new(
         Severity::Blocker,
         DoubtCode::NullEngine,
-        told,
+        message,
         "use ioengine=io_uring or libaio for a volume",
     ))
 }

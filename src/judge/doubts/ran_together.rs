@@ -1,4 +1,10 @@
-//! Doubts about runs of a report that were under way at the same time, one doubt for each set of such runs.
+//! `ran-together`: runs of one report were under way at the same time.
+//!
+//! **Why it matters:** each run shows only its part of what the volume did.
+//!
+//! **What to do:** add `stonewall` to each job that is to be measured alone.
+//!
+//! **Source:** the start and end of the runs. Each set of runs gets one doubt.
 
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::record::{Record, ReportedStep, StepRecord, TimedRun};
