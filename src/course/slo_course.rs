@@ -215,9 +215,9 @@ impl SloSearch {
             .collect();
         let found = MeanLatency::of(&bins);
         let limit = self.limit.0 as f64;
-        let outcome = match found.as_ref().and_then(|m| m.interval) {
-            Some(i) if i.high_ns <= limit => TrialOutcome::Holds,
-            Some(i) if i.low_ns > limit => TrialOutcome::Fails,
+        let outcome = match found.as_ref().and_then(MeanLatency::interval) {
+            Some((_, high)) if high <= limit => TrialOutcome::Holds,
+            Some((low, _)) if low > limit => TrialOutcome::Fails,
             Some(_) => TrialOutcome::Unsure,
             // A mean that drifts has no interval. Where every second is on one side of the limit, the trial shows the side all the same.
             None => {

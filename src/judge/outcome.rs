@@ -187,7 +187,7 @@ impl Case<'_> {
     /// A promised share of time is broken by too few good seconds, and kept by the rate or by good seconds alone.
     fn with_time(&self, answer: Answer, time: f64) -> Answer {
         let seconds = self.seconds_of_the_volume();
-        let delivered = TimeShare::of_units(&seconds, 1.0);
+        let delivered = TimeShare::of_seconds(&seconds);
         let deepest = self.last_saturating();
         let by = deepest.unwrap_or(answer.by);
         let share = delivered.answer(time);
@@ -224,7 +224,7 @@ impl Case<'_> {
         let is_tried = self.last_saturating().is_some();
         let counted = self.steps.iter().filter(|s| s.is_saturating || !is_tried);
         let delivered: Vec<bool> = counted.flat_map(|s| s.delivered.iter().copied()).collect();
-        let delivered = TimeShare::of_units(&delivered, 1.0);
+        let delivered = TimeShare::of_seconds(&delivered);
         if delivered.share() >= time {
             return answer;
         }

@@ -377,7 +377,7 @@ impl<'a> RateCase<'a> {
     }
 
     fn delivered(&self, by: &StepFacts) -> Delivered {
-        let share = TimeShare::of_units(&by.delivered, 1.0);
+        let share = TimeShare::of_seconds(&by.delivered);
         let answer = self.terms.time.map(|time| Outcome::from(share.answer(time)));
         Delivered {
             share: share.share(),

@@ -71,14 +71,8 @@ impl ClaimAnswer {
 /// less than the percentile where all samples lie on one side of the limit. A run that is too short to quote keeps no limit.
 pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: f64) -> ClaimAnswer {
     let value = found.value_ns.0 as f64;
-    let finding = ClaimAnswer {
-        answer: LimitAnswer::Inconclusive,
-        value,
-        limit: limit.0 as f64,
-        ratio: value / limit.0 as f64,
-        bounds: found.interval.map(|b| (b.low_ns.0 as f64, b.high_ns.0 as f64)),
-        more_seconds: None,
-    };
+    let bounds = found.interval.map(|b| (b.low_ns.0 as f64, b.high_ns.0 as f64));
+    let finding = ClaimAnswer::open(value, limit.0 as f64, bounds, None);
     let allowed = 1.0 - found.share;
     let carried = printable(found.effective_samples, found.share) || above.0 > allowed || above.1 < allowed;
     match finding.bounds {
@@ -100,20 +94,15 @@ pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: 
 /// "On average at most `promised`", plus the tolerance (a share).
 pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> ClaimAnswer {
     let limit = promised.0 as f64 * (1.0 + tolerance);
-    let finding = ClaimAnswer {
-        answer: LimitAnswer::Inconclusive,
-        value: found.mean_ns,
-        limit,
-        ratio: found.mean_ns / promised.0 as f64,
-        bounds: found.one_sided(ONE_SIDED),
-        more_seconds: None,
-    };
+    let ratio = found.mean_ns / promised.0 as f64;
+    let open = ClaimAnswer::open(found.mean_ns, limit, found.one_sided(ONE_SIDED), None);
+    let finding = ClaimAnswer { ratio, ..open };
     match finding.bounds {
-        Some(bounds) if found.seconds >= super::rate::MINUTE => {
+        Some(bounds) if found.seconds >= LEAST_QUOTABLE.as_seconds() => {
             decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds)
         }
         _ => {
-            let total = (2.0 * found.seconds).max(super::rate::MINUTE);
+            let total = (2.0 * found.seconds).max(LEAST_QUOTABLE.as_seconds());
             ClaimAnswer { more_seconds: patience(total - found.seconds), ..finding }
         }
     }
@@ -142,19 +131,16 @@ fn patience(seconds: f64) -> Option<u64> {
 
 /// The share of the time in which a level was reached, with its bounds (Clopper and Pearson 1934, each one-sided at 95 %).
 ///
-/// Units below the level that follow each other are one event, which a second longer or shorter tells nothing new about: as many units count as
-/// one as such an event has on average.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Seconds below the level that follow each other are one event. A second longer or shorter says nothing new about it: as many seconds count
+/// as one as such an event has on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeShare {
-    /// Units that reached the level.
-    pub good: u64,
-    /// Whole units measured.
-    pub units: u64,
-    /// Length of a unit: a second, or whole periods where the rate is periodic.
-    pub unit_seconds: f64,
-    /// Units that count as one; at least 1.
-    pub event_units: f64,
+    /// Seconds that reached the level.
+    good: u64,
+    /// Whole seconds measured.
+    units: u64,
+    /// Seconds that count as one; at least 1.
+    event_units: f64,
     /// Lower bound of the share.
     pub low: f64,
     /// Upper bound; 1 where a single event says nothing of how often it comes.
@@ -162,21 +148,20 @@ pub struct TimeShare {
 }
 
 impl TimeShare {
-    /// Share of units that reached the level, each so many seconds long.
-    pub fn of_units(units: &[bool], unit_seconds: f64) -> TimeShare {
+    /// Share of the seconds that reached the level.
+    pub fn of_seconds(units: &[bool]) -> TimeShare {
         let good = units.iter().filter(|good| **good).count() as u64;
         let events = units.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
-        TimeShare::counted(good, units.len() as u64, events as u64, unit_seconds)
+        TimeShare::counted(good, units.len() as u64, events as u64)
     }
 
-    fn counted(good: u64, units: u64, events: u64, unit_seconds: f64) -> TimeShare {
+    fn counted(good: u64, units: u64, events: u64) -> TimeShare {
         let event_units = (units - good) as f64 / events.max(1) as f64;
         let event_units = event_units.max(1.0);
         let lower = |k: u64| lower(k as f64 / event_units, units as f64 / event_units);
         TimeShare {
             good,
             units,
-            unit_seconds,
             event_units,
             low: lower(good),
             // How often a single event comes, and how long it usually lasts, nobody knows; one that fills most of the run is its usual state.
@@ -200,7 +185,7 @@ impl TimeShare {
         }
     }
 
-    /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million units.
+    /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million.
     pub fn more_seconds(&self, promised: f64) -> Option<u64> {
         let in_events = |units: u64| units as f64 / self.event_units;
         let enough = |more: u64| lower(in_events(self.good + more), in_events(self.units + more)) >= promised;
@@ -216,7 +201,7 @@ impl TimeShare {
             let middle = low + (high - low) / 2;
             if enough(middle) { high = middle } else { low = middle }
         }
-        Some((high as f64 * self.unit_seconds).ceil() as u64)
+        Some(high)
     }
 }
 
@@ -357,14 +342,14 @@ mod tests {
     }
 
     fn share(good: u64, units: u64) -> TimeShare {
-        TimeShare::counted(good, units, units - good, 1.0)
+        TimeShare::counted(good, units, units - good)
     }
 
     #[test]
     fn seconds_of_one_event_are_one_piece_of_evidence() {
         // Five of 120 seconds at once, and far from each other.
         let of = |bad: fn(usize) -> bool| {
-            TimeShare::of_units(&(0..120).map(|second| !bad(second)).collect::<Vec<bool>>(), 1.0)
+            TimeShare::of_seconds(&(0..120).map(|second| !bad(second)).collect::<Vec<bool>>())
         };
         let once = of(|s| (20..25).contains(&s));
         let apart = of(|s| s % 24 == 7);

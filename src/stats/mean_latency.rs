@@ -4,39 +4,21 @@
 //! error comes from the residuals latency - mean x I/Os of single seconds (ratio estimator, Cochran 1977, 6.3), whose
 //! spread is that of [`super::spread`]. Input is on the 100 ms grid; nanoseconds throughout.
 
-use serde::{Deserialize, Serialize};
-
 use super::CONFIDENCE;
 use super::spread::{FEWEST, Spread, quantile};
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
 /// Mean latency of one run, with its error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MeanLatency {
     /// Mean over I/Os.
     pub mean_ns: f64,
     /// Length of the window.
     pub seconds: f64,
-    /// The 95 % interval; absent below ten seconds, when fewer than ten I/Os completed, and when the latency varies too
+    /// Standard error of the mean; absent below ten seconds, when fewer than ten I/Os completed, and when the latency varies too
     /// slowly for a run of this length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<MeanBounds>,
-}
-
-/// Interval of a mean latency.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MeanBounds {
-    /// Share of such intervals that hold the true mean: 0.95.
-    pub confidence: f64,
-    /// Lower end.
-    pub low_ns: f64,
-    /// Upper end.
-    pub high_ns: f64,
-    /// Standard error of the mean.
-    pub standard_error_ns: f64,
+    pub standard_error_ns: Option<f64>,
 }
 
 impl MeanLatency {
@@ -48,7 +30,7 @@ impl MeanLatency {
         }
         let mean_ns = bins.iter().map(|b| b.1.0 as f64).sum::<f64>() / ios;
         let mut found =
-            MeanLatency { mean_ns, seconds: bins.len() as f64 / PER_SECOND as f64, interval: None };
+            MeanLatency { mean_ns, seconds: bins.len() as f64 / PER_SECOND as f64, standard_error_ns: None };
         let second = PER_SECOND as usize;
         let used = &bins[bins.len() % second..];
         let used_ios: f64 = used.iter().map(|b| b.0 as f64).sum();
@@ -60,21 +42,19 @@ impl MeanLatency {
             .map(|c| c.iter().map(|b| b.1.0 as f64 - mean_ns * b.0 as f64).sum())
             .collect();
         if let Some(spread) = Spread::of(&residuals).filter(|s| s.holds) {
-            let error = spread.standard_error / (used_ios / residuals.len() as f64);
-            let half = quantile((1.0 + CONFIDENCE) / 2.0) * error;
-            found.interval = Some(MeanBounds {
-                confidence: CONFIDENCE,
-                low_ns: (mean_ns - half).max(0.0),
-                high_ns: mean_ns + half,
-                standard_error_ns: error,
-            });
+            found.standard_error_ns = Some(spread.standard_error / (used_ios / residuals.len() as f64));
         }
         Some(found)
     }
 
+    /// The 95 % interval in nanoseconds.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.one_sided((1.0 + CONFIDENCE) / 2.0)
+    }
+
     /// Lower and upper bound in nanoseconds, each alone held with the given confidence.
     pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
-        let half = quantile(confidence) * self.interval?.standard_error_ns;
+        let half = quantile(confidence) * self.standard_error_ns?;
         Some(((self.mean_ns - half).max(0.0), self.mean_ns + half))
     }
 }
@@ -92,19 +72,19 @@ mod tests {
         let m = MeanLatency::of(&bins).unwrap();
         let ios = 588.0 * 1000.0 + 12.0;
         assert!((m.mean_ns - 600.0 * 1e8 / ios).abs() < 1e-6);
-        let b = m.interval.unwrap();
-        assert!(b.low_ns < m.mean_ns && m.mean_ns < b.high_ns && b.high_ns < 1.2 * m.mean_ns);
+        let (lowest, highest) = m.interval().unwrap();
+        assert!(lowest < m.mean_ns && m.mean_ns < highest && highest < 1.2 * m.mean_ns);
         let (low, high) = m.one_sided(0.95).unwrap();
-        assert!(b.low_ns < low && high < b.high_ns);
+        assert!(lowest < low && high < highest);
     }
 
     #[test]
     fn short_and_empty_runs_have_no_interval() {
         assert_eq!(MeanLatency::of(&[(0, Nanos(0)); 600]), None);
-        assert_eq!(MeanLatency::of(&[(10, Nanos(1000)); 99]).unwrap().interval, None);
+        assert_eq!(MeanLatency::of(&[(10, Nanos(1000)); 99]).unwrap().interval(), None);
         let mut stalled = vec![(0, Nanos(0)); 105];
         stalled[0] = (50, Nanos(50_000));
         let m = MeanLatency::of(&stalled).unwrap();
-        assert_eq!((m.mean_ns, m.interval), (1000.0, None));
+        assert_eq!((m.mean_ns, m.interval()), (1000.0, None));
     }
 }
