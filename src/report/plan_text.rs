@@ -7,7 +7,7 @@ use crate::judge::{self, PromisedRates, causes, figure, follow_up};
 use crate::plan::{CausesWanted, Plan, Start, Step};
 use crate::record::promise_direction;
 use crate::record::{Headroom, JudgedPromise, Metric};
-use crate::stats::rate::MINUTE;
+use crate::stats::LEAST_QUOTABLE;
 use crate::unit::{Bytes, Nanos, significant};
 
 /// When a step begins, in few characters: `with`, `after log +2s`.
@@ -153,7 +153,7 @@ pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
         }
     }
     let rates = if rates.is_empty() { "nothing for these steps".into() } else { rates.join(", ") };
-    let short = steps.iter().any(|s| s.runtime.as_seconds() < MINUTE && !s.ends_by_amount());
+    let short = steps.iter().any(|s| s.runtime < LEAST_QUOTABLE && !s.ends_by_amount());
     let note = if short { "; steps of less than a minute decide nothing" } else { "" };
     wrap("promise  ", &format!("{}: {rates}{note}", judge::against(judged_promise)))
 }

@@ -12,7 +12,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::moments::student;
 use super::percentile::pooled;
-use super::{BATCHES, CONFIDENCE};
+use super::{BATCHES, CONFIDENCE, SEED};
 use crate::hist::{StoredHistogram, bucket_high, bucket_low};
 use crate::unit::{Nanos, total};
 
@@ -20,9 +20,6 @@ use crate::unit::{Nanos, total};
 const REPLICATES: usize = 1000;
 /// Blocks are put together from at most this many units; longer runs use units of several seconds.
 const UNITS: usize = 600;
-/// An arbitrary number that must not change.
-const SEED: u64 = 0x766f_6c70_726f_6f66;
-
 /// 95 % intervals of the given percentiles (shares in `0..1`), in their order. `None` below ten seconds or without samples.
 pub fn intervals(seconds: &[StoredHistogram], shares: &[f64]) -> Option<Vec<(Nanos, Nanos)>> {
     if seconds.len() < BATCHES {

@@ -13,8 +13,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CONFIDENCE;
 use super::moments::{mean, student, variance};
+use super::{CONFIDENCE, SEED};
 
 /// Fewest pairs that can reach p < 0.05.
 pub const FEWEST_PAIRS: usize = 6;
@@ -26,7 +26,6 @@ const ENUMERATED: usize = 16;
 const MOST_PAIRS: usize = 1000;
 /// Probability with which the smallest detectable difference would be found.
 const POWER: f64 = 0.80;
-const SEED: u64 = 0x7061_6972_7321;
 
 /// The conclusion of a comparison of A with B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

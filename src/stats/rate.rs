@@ -10,12 +10,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CONFIDENCE;
 use super::moments::{autocorrelation, mean, variance};
 use super::spread::{FEWEST, FREQUENCIES, Spread, quantile};
+use super::{CONFIDENCE, LEAST_QUOTABLE};
 use crate::sample::PER_SECOND;
 
-/// Grid bins in a second.
 const BINS: usize = PER_SECOND as usize;
 /// The longest period looked for, in bins: 5 s.
 const LONGEST_PERIOD: usize = 5 * BINS;
@@ -23,8 +22,6 @@ const LONGEST_PERIOD: usize = 5 * BINS;
 const PERIOD_CORRELATION: f64 = 0.3;
 /// A period stands out by this much from the trough before it; drifts and slow noise have no trough.
 const PERIOD_PROMINENCE: f64 = 0.15;
-/// A run shorter than this has no interval that should be quoted.
-pub const MINUTE: f64 = 60.0;
 /// A run of this many correlation times has a useful interval.
 const ENOUGH_CORRELATION_TIMES: f64 = 16.0;
 
@@ -129,7 +126,7 @@ impl Estimate {
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
         found.bound(bins, unit(period));
         let counted = !found.too_short.contains(&TooShort::NoInterval);
-        if counted && found.seconds < MINUTE {
+        if counted && found.seconds < LEAST_QUOTABLE.as_seconds() {
             found.ask(TooShort::BelowAMinute, 2.0 * found.seconds);
         }
         Some(found)
@@ -151,7 +148,7 @@ impl Estimate {
         if !self.too_short.contains(&reason) {
             self.too_short.push(reason);
         }
-        let wanted = seconds.max(MINUTE).ceil() as u64;
+        let wanted = seconds.max(LEAST_QUOTABLE.as_seconds()).ceil() as u64;
         self.extend_to_seconds = Some(self.extend_to_seconds.map_or(wanted, |s| s.max(wanted)));
     }
 

@@ -9,8 +9,9 @@ use super::paint::{Paint, foreign};
 use crate::judge::figure;
 use crate::record::{Claim, DirectionSummary, Metric};
 use crate::sample::Direction;
+use crate::stats::LEAST_QUOTABLE;
 use crate::stats::percentile::printable;
-use crate::stats::rate::{Estimate, MINUTE};
+use crate::stats::rate::Estimate;
 use crate::unit::{self, Nanos, grouped, significant, throughput};
 
 /// Without a completion for so long, a load that runs stands still.
@@ -109,7 +110,7 @@ fn sureness(
 
 /// How much longer a step must be for an interval to quote.
 fn more_seconds(rate: &Estimate) -> Option<u64> {
-    let until = rate.extend_to_seconds?.max(MINUTE as u64);
+    let until = rate.extend_to_seconds?.max(LEAST_QUOTABLE.as_seconds() as u64);
     Some(until.saturating_sub(rate.seconds as u64)).filter(|more| *more > 0)
 }
 
