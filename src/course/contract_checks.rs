@@ -10,8 +10,9 @@ use crate::catalogue::Promise;
 use crate::plan::{Pattern, Suite, SuiteName};
 use crate::record::promise_direction;
 use crate::record::{JudgedPromise, Outcome, SuiteCheck};
-use crate::stats::burst::BurstSeen;
-use crate::stats::change::{self, Rule};
+use crate::stats::LEAST_QUOTABLE;
+use crate::stats::burst::{BurstSeen, FALL};
+use crate::stats::change;
 use crate::stats::moments::mean;
 use crate::stats::rate::{Estimate, per_second};
 use crate::stats::spread::quantile;
@@ -19,8 +20,6 @@ use crate::unit::{self, Bytes, Nanos, significant, throughput, total};
 
 /// Ratios that differ by at most this share count as equal.
 const EQUAL: f64 = 0.05;
-/// A fall of the rate by less than this share is no clean-up (C2).
-const FALL: f64 = 0.10;
 /// In the published observation no elastic volume fell before this many times its capacity was written (C2).
 const NO_FALL_BEFORE: f64 = 2.55;
 const PAPER: &str = "Wang and Yang, DAC 2025, arXiv 2508.17372";
@@ -196,8 +195,7 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
             format!("{} s are too short to see a change of the rate", seconds.len()),
         ));
     }
-    let rule = Rule { shortest: 3, p_value: 0.001, magnitude: FALL };
-    let fall = change::points(&series, &rule).into_iter().find(|p| p.after < p.before * (1.0 - FALL));
+    let fall = change::points(&series, 3, FALL).into_iter().find(|p| p.after < p.before * (1.0 - FALL));
     let whole = suite.notes.iter().all(|note| !note.starts_with("C2"));
     Ok(match fall {
         Some(p) => {
@@ -326,14 +324,17 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
     }
     let length = step.step.runtime.clock();
     let has_burst = promise.map(|p| p.volumes.iter().any(|v| v.level.burst.is_some()));
-    Ok(match BurstSeen::of(&step.bins).filter(BurstSeen::fell) {
-        Some(burst) if !burst.has_baseline(step.step.runtime.as_seconds()) => (
+    let rest =
+        |burst: &BurstSeen| Nanos(step.step.runtime.0.saturating_sub(Nanos::seconds(burst.seconds as u64).0));
+    Ok(match BurstSeen::of(&step.bins) {
+        // The end of a dip that comes back may look like a baseline.
+        Some(burst) if rest(&burst) < LEAST_QUOTABLE => (
             Outcome::Inconclusive,
             format!(
                 "{} IOPS, and {} IOPS in the last {}: a dip, or credits that ended; load it for longer",
                 significant(burst.level_per_second),
                 significant(burst.baseline_per_second),
-                burst.rest(step.step.runtime.as_seconds())
+                rest(&burst).length()
             ),
         ),
         Some(burst) => {

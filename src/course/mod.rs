@@ -19,6 +19,7 @@ mod slo_conclusion;
 mod slo_course;
 pub mod slo_options;
 mod snia;
+pub mod steady;
 pub mod suite_course;
 pub mod suite_options;
 pub mod suites;

@@ -4,11 +4,11 @@
 //! and its fitted line rises or falls by at most 10 %. After 25 rounds a test ends without a steady state.
 
 use super::essd_contract::fill;
+use super::steady::{DRIFT_PCT, MAX_ROUNDS, RANGE_PCT, ROUNDS};
 use super::suite_course::Finished;
 use crate::plan::{BlockSizes, Pattern, Phase, SniaTest, Step, Suite, SuiteName, Tracked, TrackedFigure};
 use crate::record::{Outcome, SuiteCheck, SuiteRounds};
 use crate::stats::moments::mean;
-use crate::stats::steady::{DRIFT_PCT, MAX_ROUNDS, RANGE_PCT, ROUNDS};
 use crate::unit::{Bytes, Nanos, counted, significant};
 
 /// The specification.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::steady::{self, ROUNDS, SteadyWindow};
 use super::suites::SHORTEST_STEP;
 use super::{
     Course, FinishedStep, Forecast, changed_volume, cold_blocks, contract_checks, point, procedures,
@@ -11,7 +12,6 @@ use crate::plan::{Phase, Plan, Step, Suite, SuiteName, TrackedFigure};
 use crate::record::{CourseAnswer, JudgedPromise, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::stats::moments::mean;
 use crate::stats::percentile::printable;
-use crate::stats::steady::{self, ROUNDS, SteadyWindow};
 use crate::unit::{Nanos, significant, total};
 
 /// Samples a minute, on the grid of 100 ms.

@@ -7,6 +7,7 @@ use crate::plan::Purpose;
 use crate::record::{Record, StepRecord};
 use crate::sample::{Direction, PER_SECOND, Series};
 use crate::stats::LEAST_QUOTABLE;
+use crate::stats::load_grid::LoadGrid;
 use crate::stats::rate::{Estimate, per_second, period, unit};
 use crate::stats::spread::{Spread, quantile};
 
@@ -293,21 +294,9 @@ fn sum(bins: &[u64]) -> f64 {
 
 /// Whether in each 100 ms requests waited and none completed, on all targets together.
 fn idle_bins<'a>(series: impl Iterator<Item = &'a Series>, bins: usize) -> Vec<bool> {
-    let mut done = vec![0u64; bins];
-    let mut waited = vec![0u64; bins];
-    for s in series {
-        for track in Direction::ALL.into_iter().filter_map(|d| s.stream(d)).map(|stream| &stream.track) {
-            add_column(&mut done, &track.ios);
-        }
-        add_column(&mut waited, &s.in_flight_ns);
-    }
-    done.iter().zip(&waited).map(|(done, waited)| *done == 0 && *waited > 0).collect()
-}
-
-fn add_column(sums: &mut [u64], column: &[u64]) {
-    for (sum, n) in sums.iter_mut().zip(column) {
-        *sum = sum.saturating_add(*n);
-    }
+    let mut idle: Vec<bool> = LoadGrid::of(series).idle().collect();
+    idle.resize(bins, false);
+    idle
 }
 
 /// Whether each whole second is idle from its start to its end.

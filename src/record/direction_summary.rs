@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::lapses::LoadGrid;
+use crate::stats::load_grid::LoadGrid;
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::{Estimate, RateBounds};
 use crate::unit::{Bytes, Nanos, total};
@@ -314,7 +314,7 @@ impl DirectionSummary {
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
         let load = LoadGrid::of(series.iter().copied());
-        let stalled: f64 = load.stalls().iter().map(|stall| stall.length_ns.as_seconds()).sum();
+        let stalled: f64 = load.stalls().iter().map(|stall| stall.length.as_seconds()).sum();
         service.mark_stalls(stalled / window);
         Some(DirectionSummary {
             ios,

@@ -12,15 +12,14 @@ pub mod bootstrap;
 pub mod burst;
 pub mod change;
 pub mod compare;
-pub mod lapses;
 pub mod limit_answer;
 pub mod little;
+pub mod load_grid;
 pub mod mean_latency;
 pub mod moments;
 pub mod percentile;
 pub mod rate;
 pub mod spread;
-pub mod steady;
 
 use crate::unit::Nanos;
 
@@ -37,6 +36,6 @@ pub const LEAST_SEEN: Nanos = Nanos::seconds(20);
 pub const SAME_RATE: f64 = 0.03;
 
 /// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
+pub const BATCHES: usize = 10;
 /// Where random numbers start. The number is arbitrary and must not change: the same samples give the same figures again.
 const SEED: u64 = 0x766f_6c70_726f_6f66;
-pub const BATCHES: usize = 10;

@@ -44,6 +44,15 @@ pub fn autocorrelation(x: &[f64], longest: usize) -> Option<Vec<f64>> {
     Some((0..=longest.min(x.len() - 1)).map(|lag| product(lag) / square).collect())
 }
 
+/// What a straight line leaves of a series.
+pub fn beside_line(x: &[f64]) -> Vec<f64> {
+    let (level, middle) = (mean(x), (x.len() as f64 - 1.0) / 2.0);
+    let from_middle = |i: usize| i as f64 - middle;
+    let square: f64 = (0..x.len()).map(|i| from_middle(i).powi(2)).sum();
+    let slope = x.iter().enumerate().map(|(i, v)| from_middle(i) * v).sum::<f64>() / square;
+    x.iter().enumerate().map(|(i, v)| v - level - slope * from_middle(i)).collect()
+}
+
 /// Quantile of Student's distribution: `student(0.975, 9.0)` is 2.262.
 pub fn student(probability: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(probability))

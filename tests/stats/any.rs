@@ -4,12 +4,11 @@ use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use volproof::hist::{Histogram, StoredHistogram};
 use volproof::judge::facts::interval_of;
-use volproof::stats::change::{Rule, points};
+use volproof::stats::change::points;
 use volproof::stats::limit_answer;
 use volproof::stats::mean_latency::MeanLatency;
 use volproof::stats::percentile::{STANDARD, measure, table};
 use volproof::stats::rate::Estimate;
-use volproof::stats::steady::Steadiness;
 use volproof::unit::Nanos;
 
 /// JSON has no NaN: serde_json writes `null`, which an absent figure never is.
@@ -35,7 +34,6 @@ proptest! {
 
     #[test]
     fn any_counts_have_a_judgement(bins in series()) {
-        stored(&Steadiness::of(&bins));
         let Some(estimate) = Estimate::of(&bins) else {
             prop_assert!(bins.is_empty());
             return Ok(());
@@ -84,7 +82,7 @@ proptest! {
 
     #[test]
     fn any_history_has_its_points_in_order(series in prop::collection::vec(-1e3f64..1e3, 0..150)) {
-        let found = points(&series, &Rule { shortest: 3, p_value: 0.001, magnitude: 0.01 });
+        let found = points(&series, 3, 0.01);
         prop_assert!(found.windows(2).all(|w| w[0].index < w[1].index));
         prop_assert!(found.iter().all(|p| p.index > 0 && p.index < series.len() && p.p_value <= 0.001));
     }

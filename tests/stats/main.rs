@@ -1,8 +1,8 @@
 //! How often the statistics are right: simulations with fixed seeds, and any series at all.
 
 mod any;
+mod change;
 mod compare;
 mod noise;
 mod percentile;
 mod rate;
-mod steady;

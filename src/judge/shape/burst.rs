@@ -2,7 +2,7 @@
 
 use super::StepSamples;
 use crate::record::{Confidence, Finding};
-use crate::unit::significant;
+use crate::unit::{Nanos, significant};
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let burst = samples.burst.filter(|_| !samples.paced)?;
@@ -19,10 +19,10 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
         Finding::new("burst", Confidence::Likely, headline, advice)
             .because(format!(
                 "{} I/Os were done beyond the later level, which held for {}",
-                significant(burst.surplus),
-                burst.rest(samples.bins.len() as f64 / 10.0)
+                significant((level - baseline) * burst.seconds as f64),
+                Nanos::seconds((samples.seconds.len() - burst.seconds) as u64).length()
             ))
-            .number("burst_seconds", burst.seconds)
+            .number("burst_seconds", burst.seconds as f64)
             .number("level_per_second", level)
             .number("baseline_per_second", baseline),
     )

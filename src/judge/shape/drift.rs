@@ -2,13 +2,14 @@
 
 use super::StepSamples;
 use crate::record::{Confidence, Finding};
-use crate::stats::moments::{autocorrelation, mean, variance};
-use crate::stats::steady::ROUNDS;
+use crate::stats::moments::{autocorrelation, beside_line, mean, variance};
 use crate::unit::significant;
 
+/// The parts of a run that are compared.
+const PARTS: usize = 5;
 /// Fifths that differ by less than this from the first to the last are one level: rates that differ by less are held by one limit.
 const MOVED: f64 = crate::stats::SAME_RATE;
-/// A difference of so many standard errors is no chance, of which a fifth of a short run does not show all.
+/// A difference of so many standard errors is no chance. The fifth of a short run does not show all of its error.
 const UNLIKELY: f64 = 4.0;
 /// Neighbouring seconds are taken as alike up to this correlation: beyond it a fifth tells no error.
 const MOST_ALIKE: f64 = 0.9;
@@ -16,18 +17,18 @@ const MOST_ALIKE: f64 = 0.9;
 const SHORTEST_FIFTH: usize = 10;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
-    let fifth = samples.seconds.len() / ROUNDS;
+    let fifth = samples.seconds.len() / PARTS;
     if fifth < SHORTEST_FIFTH || samples.paced || samples.burst.is_some() {
         return None;
     }
     let fifths: Vec<Vec<f64>> = samples
         .seconds
         .chunks_exact(fifth)
-        .take(ROUNDS)
+        .take(PARTS)
         .map(|fifth| fifth.iter().map(|&n| n as f64).collect())
         .collect();
     let rates: Vec<f64> = fifths.iter().map(|fifth| mean(fifth)).collect();
-    let (first, last) = (rates[0], rates[ROUNDS - 1]);
+    let (first, last) = (rates[0], rates[PARTS - 1]);
     let way = (last - first).abs();
     // Half of the whole way in one step is a change of level.
     let largest = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
@@ -61,13 +62,4 @@ fn error_of_fifth(fifths: &[Vec<f64>]) -> f64 {
     let beside: Vec<f64> = fifths.iter().flat_map(|fifth| beside_line(fifth)).collect();
     let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, MOST_ALIKE));
     (variance(&beside) * (1.0 + alike) / (1.0 - alike) / fifths[0].len() as f64).sqrt()
-}
-
-/// What a straight line leaves of a series.
-fn beside_line(x: &[f64]) -> Vec<f64> {
-    let (level, middle) = (mean(x), (x.len() as f64 - 1.0) / 2.0);
-    let from_middle = |i: usize| i as f64 - middle;
-    let square: f64 = (0..x.len()).map(|i| from_middle(i).powi(2)).sum();
-    let slope = x.iter().enumerate().map(|(i, v)| from_middle(i) * v).sum::<f64>() / square;
-    x.iter().enumerate().map(|(i, v)| v - level - slope * from_middle(i)).collect()
 }

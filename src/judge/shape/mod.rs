@@ -11,7 +11,7 @@ mod throttle_comb;
 
 use crate::record::{Diagnosis, Finding, Intervention, Record, StepRecord, bins};
 use crate::stats::burst::BurstSeen;
-use crate::stats::lapses::LoadGrid;
+use crate::stats::load_grid::LoadGrid;
 use crate::stats::rate::per_second;
 
 /// The samples of a step as the detectors see them.
@@ -34,7 +34,7 @@ impl StepSamples {
         StepSamples {
             seconds: per_second(&bins),
             load: LoadGrid::of(step.targets.iter().map(|t| &t.series)),
-            burst: BurstSeen::of(&bins).filter(BurstSeen::fell),
+            burst: BurstSeen::of(&bins),
             paced: step.open_loop.is_some(),
             bins,
         }
@@ -75,14 +75,13 @@ mod tests {
 
     /// The codes that are told of counts of 100 ms with 32 requests in flight.
     fn told(bins: Vec<u64>) -> Vec<String> {
-        let load = LoadGrid { in_flight: vec![32.0; bins.len()], ios: bins.clone(), ..LoadGrid::default() };
-        let samples = StepSamples {
-            seconds: per_second(&bins),
-            burst: BurstSeen::of(&bins).filter(BurstSeen::fell),
-            load,
-            paced: false,
-            bins,
+        let load = LoadGrid {
+            waiting_ns: vec![3_200_000_000; bins.len()],
+            ios: bins.clone(),
+            ..LoadGrid::default()
         };
+        let samples =
+            StepSamples { seconds: per_second(&bins), burst: BurstSeen::of(&bins), load, paced: false, bins };
         DETECTORS.iter().filter_map(|detect| detect(&samples)).map(|f| f.code).collect()
     }
 

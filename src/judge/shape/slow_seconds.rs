@@ -14,7 +14,7 @@ const EXCEPTIONS: f64 = 0.25;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     // Before a fall there is another level.
-    let from = samples.burst.map_or(0, |burst| burst.baseline_from_second());
+    let from = samples.burst.map_or(0, |burst| burst.seconds);
     let seconds = samples.seconds.get(from..)?;
     if samples.paced || (seconds.len() as f64) < LEAST_SEEN.as_seconds() {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let usual = median(&seconds.iter().map(|&n| n as f64).collect::<Vec<_>>())?;
     let waited = |second: usize| {
         let bins = second * PER_SECOND as usize..(second + 1) * PER_SECOND as usize;
-        samples.load.in_flight.get(bins).is_some_and(|bins| bins.iter().all(|n| *n > 0.0))
+        samples.load.waiting_ns.get(bins).is_some_and(|bins| bins.iter().all(|ns| *ns > 0))
     };
     // A second with an empty half belongs to a stall.
     let stalled = |second: usize| {

@@ -2,7 +2,7 @@
 
 use super::StepSamples;
 use crate::record::{Confidence, Finding};
-use crate::stats::lapses::Event;
+use crate::sample::GRID;
 use crate::unit::{Nanos, counted, significant};
 
 /// The number of stalls that are named; further ones are only counted.
@@ -10,21 +10,21 @@ const TOLD: usize = 5;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let stalls = samples.load.stalls();
-    let longest = stalls.iter().max_by_key(|stall| stall.length_ns)?;
-    let window = Nanos::seconds(1).0 as f64 * samples.bins.len() as f64 / 10.0;
-    let lost = Event::seconds_within(&stalls, Nanos(window as u64));
-    let share = lost / (window / 1e9).max(1e-9);
+    let longest = stalls.iter().max_by_key(|stall| stall.length)?;
+    let window = Nanos(samples.bins.len() as u64 * GRID.0);
+    let lost: f64 = stalls.iter().map(|stall| stall.length_within(window).as_seconds()).sum();
+    let share = lost / window.as_seconds().max(1e-9);
     let named = stalls
         .iter()
         .take(TOLD)
-        .map(|stall| format!("{} from {} s on", stall.length_ns, significant(stall.start_ns.as_seconds())));
+        .map(|stall| format!("{} from {} s on", stall.length, significant(stall.start.as_seconds())));
     let more = stalls.len().saturating_sub(TOLD);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let headline = format!(
         "Nothing completed for {} % of the time although requests waited: {}, the longest of {}.",
         significant(100.0 * share),
         counted(stalls.len() as u64, "stall"),
-        longest.length_ns
+        longest.length
     );
     let advice = "look at the provider's status and the kernel log (dmesg), and run it again to see whether it returns";
     Some(

@@ -5,11 +5,13 @@
 use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
+use crate::course::steady::{SteadyWindow, of_fifths};
 use crate::hist::{Histogram, StoredHistogram};
 use crate::record::{Record, ReportedStep, StepRecord};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::lapses::{Event, LoadGrid};
-use crate::stats::steady;
+use crate::stats::change;
+use crate::stats::load_grid::{LoadGrid, Stall};
+use crate::stats::rate::per_second;
 use crate::unit::{Bytes, Nanos};
 
 /// All charts of a step.
@@ -27,9 +29,9 @@ pub struct StepCharts {
     pub changes: Vec<LevelChange>,
     /// Times that are shaded: stalls.
     pub bands: Vec<TimeBand>,
-    /// Whether that rate satisfied the steady-state rule; absent when the run is too short for it.
+    /// SNIA's steady-state rule over the fifths of the run; absent without counts, and inside where the run is too short for it.
     #[serde(skip)]
-    pub steady: Option<steady::Steadiness>,
+    pub steady: Option<Option<SteadyWindow>>,
     /// Latency over time, each direction.
     pub latency: Vec<NamedCurve<Latencies>>,
     /// Percentile curves.
@@ -189,17 +191,16 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
     let mut total = sum(counted.map(|s| &s.track.ios));
     total.truncate((window * 10.0 + 1e-6) as usize);
     if !total.is_empty() {
-        let steadiness = steady::Steadiness::of(&total);
-        charts.changes = steadiness
-            .changes
+        let seconds = per_second(&total);
+        charts.changes = change::of_seconds(&seconds)
             .iter()
             .map(|c| LevelChange {
-                at: bins::rounded(c.at_seconds),
-                before: bins::rounded(c.before_per_second),
-                after: bins::rounded(c.after_per_second),
+                at: bins::rounded(c.index as f64),
+                before: bins::rounded(c.before),
+                after: bins::rounded(c.after),
             })
             .collect();
-        charts.steady = Some(steadiness);
+        charts.steady = Some(of_fifths(&seconds));
     }
     charts
 }
@@ -239,12 +240,12 @@ fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
 /// Stalls.
 fn bands(series: &[&Series]) -> Vec<TimeBand> {
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
-    let lapse = |e: Event| {
-        let from = e.start_ns.as_seconds();
-        let to = from + e.length_within(window).as_seconds();
+    let band = |stall: Stall| {
+        let from = stall.start.as_seconds();
+        let to = from + stall.length_within(window).as_seconds();
         TimeBand { kind: "stall", from: bins::rounded(from), to: bins::rounded(to) }
     };
-    LoadGrid::of(series.iter().copied()).stalls().into_iter().map(lapse).take(MOST_BANDS).collect()
+    LoadGrid::of(series.iter().copied()).stalls().into_iter().map(band).take(MOST_BANDS).collect()
 }
 
 fn tail(all: &Histogram) -> TailCurve {

@@ -7,12 +7,12 @@ use super::svg_chart::{
     ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, keep_words_apart, latency, points,
     rate, rows,
 };
+use crate::course::steady::ROUNDS;
 use crate::plan::{AxisOption, TrackedFigure};
 use crate::record::promise_direction;
 use crate::record::{DepthKnee, Record, SloAnswer, SuiteRounds, SweepAnswer, SweepPoint, TrialOutcome};
 use crate::report::course_text;
 use crate::report::suite_text::tracked;
-use crate::stats::steady::ROUNDS;
 use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 
 /// Classes of measured series.

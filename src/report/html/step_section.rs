@@ -275,12 +275,12 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
 }
 
 fn steadiness(charts: &StepCharts) -> String {
-    let Some(s) = &charts.steady else { return String::new() };
-    let Some(window) = &s.window else {
+    let Some(window) = &charts.steady else { return String::new() };
+    let Some(window) = window else {
         return "Too short to say whether the rate was steady.".into();
     };
-    let verdict = if s.steady() { "Steady" } else { "Not steady" };
-    let changes = match s.changes.len() {
+    let verdict = if window.snia_pass && charts.changes.is_empty() { "Steady" } else { "Not steady" };
+    let changes = match charts.changes.len() {
         0 => "no change of level".into(),
         1 => "one change of level".into(),
         n => format!("{n} changes of level"),

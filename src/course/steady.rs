@@ -2,16 +2,14 @@
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
 //! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run its fifths are taken as rounds, and change points are sought as well.
+//! run its fifths are taken as rounds.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
 //! limit is per check interval) and is not used here.
 
 use serde::{Deserialize, Serialize};
 
-use super::change::{self, Rule};
-use super::moments::mean;
-use super::rate::per_second;
+use crate::stats::moments::mean;
 
 /// Rounds in the window.
 pub const ROUNDS: usize = 5;
@@ -21,11 +19,6 @@ pub const MAX_ROUNDS: usize = 25;
 pub const RANGE_PCT: f64 = 20.0;
 /// Largest excursion of the fitted line over the window, in percent of the mean.
 pub const DRIFT_PCT: f64 = 10.0;
-/// Smallest change of level that is called a change point, in percent: the default tolerance of a promise.
-const CHANGE_PCT: f64 = 2.0;
-/// A level holds for at least this many seconds; anything shorter is an event, not a level.
-const LEVEL_SECONDS: usize = 10;
-
 /// SNIA's two figures for five rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,72 +62,17 @@ pub fn reached(rounds: &[f64]) -> Option<(usize, SteadyWindow)> {
     })
 }
 
-/// A change of level within a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// Time of the change, after the start of the window.
-    pub at_seconds: f64,
-    /// Level before, back to the previous change.
-    pub before_per_second: f64,
-    /// Level after, up to the next change.
-    pub after_per_second: f64,
-    /// Chance of such a difference without a change.
-    pub p_value: f64,
-}
-
-/// How steady one run was.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Steadiness {
-    /// SNIA's rule over the fifths of the run; absent below five seconds and when nothing was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<SteadyWindow>,
-    /// Length of a fifth. SNIA's rounds last 60 s.
-    pub round_seconds: f64,
-    /// Changes of level.
-    pub changes: Vec<Change>,
-}
-
-impl Steadiness {
-    /// Judges a run from its counts on the 100 ms grid.
-    pub fn of(bins: &[u64]) -> Steadiness {
-        let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
-        let round = seconds.len() / ROUNDS;
-        let mut rounds = [0.0; ROUNDS];
-        if round > 0 {
-            let used = &seconds[seconds.len() - round * ROUNDS..];
-            for (value, part) in rounds.iter_mut().zip(used.chunks_exact(round)) {
-                *value = mean(part);
-            }
-        }
-        Steadiness {
-            window: SteadyWindow::of(&rounds),
-            round_seconds: round as f64,
-            changes: changes(&seconds),
-        }
+/// The rule over the fifths of one run, of its one-second counts. `None` below five seconds and when
+/// nothing was counted.
+pub fn of_fifths(seconds: &[u64]) -> Option<SteadyWindow> {
+    let seconds: Vec<f64> = seconds.iter().map(|&n| n as f64).collect();
+    let round = seconds.len() / ROUNDS;
+    if round == 0 {
+        return None;
     }
-
-    /// True when the run satisfies SNIA's rule and kept its level.
-    pub fn steady(&self) -> bool {
-        self.window.is_some_and(|w| w.snia_pass) && self.changes.is_empty()
-    }
-}
-
-/// Changes of level in one-second counts.
-fn changes(seconds: &[f64]) -> Vec<Change> {
-    let (unit, series) = change::series(seconds);
-    let rule =
-        Rule { shortest: LEVEL_SECONDS.div_ceil(unit).max(2), p_value: 0.001, magnitude: CHANGE_PCT / 100.0 };
-    change::points(&series, &rule)
-        .into_iter()
-        .map(|p| Change {
-            at_seconds: (p.index * unit) as f64,
-            before_per_second: p.before,
-            after_per_second: p.after,
-            p_value: p.p_value,
-        })
-        .collect()
+    let last = &seconds[seconds.len() - round * ROUNDS..];
+    let rounds: Vec<f64> = last.chunks_exact(round).map(mean).collect();
+    SteadyWindow::of(rounds.as_slice().try_into().ok()?)
 }
 
 #[cfg(test)]
@@ -187,21 +125,23 @@ mod tests {
     }
 
     #[test]
-    fn burst_then_baseline_is_a_change_of_level() {
-        for end in [1200, 1800] {
-            let bins: Vec<u64> = (0..3000).map(|i| if i < end { 3000 } else { 1000 } + i * 7 % 13).collect();
-            let s = Steadiness::of(&bins);
-            let at = end as f64 / 10.0;
-            let found = s.changes.iter().find(|c| c.at_seconds == at).expect("the end of the burst");
-            assert!(!s.steady() && (found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
-        }
+    fn constant_and_empty_runs_are_answered() {
+        assert!(of_fifths(&[500; 60]).is_some_and(|window| window.snia_pass && window.range_pct == 0.0));
+        assert_eq!((of_fifths(&[]), of_fifths(&[0; 60]), of_fifths(&[5; 4])), (None, None, None));
     }
 
     #[test]
-    fn constant_and_empty_runs_are_answered() {
-        let s = Steadiness::of(&[500; 600]);
-        assert!(s.steady() && s.window.unwrap().range_pct == 0.0);
-        assert!(Steadiness::of(&[]).window.is_none() && Steadiness::of(&[0; 600]).window.is_none());
-        assert!(Steadiness::of(&[5; 7]).window.is_none());
+    fn any_five_rounds_keep_the_range_just_inside_and_break_it_just_outside() {
+        for i in 0..1000u64 {
+            let x: [f64; 5] = std::array::from_fn(|k| ((i * 5 + k as u64) * 2_654_435_761 % 1009) as f64);
+            let high = x.iter().copied().fold(f64::MIN, f64::max);
+            let range = high - x.iter().copied().fold(f64::MAX, f64::min);
+            let scaled = |pct: f64| {
+                SteadyWindow::of(&x.map(|v| 1000.0 * (1.0 + (v - mean(&x)) * pct / 100.0 / range))).unwrap()
+            };
+            let (inside, outside) = (scaled(19.9), scaled(20.1));
+            assert_eq!(inside.snia_pass, inside.drift_pct.abs() <= 10.0, "{inside:?}");
+            assert!(!outside.snia_pass, "{outside:?}");
+        }
     }
 }
