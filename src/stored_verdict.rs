@@ -67,7 +67,12 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     let text = if args.quiet {
         Headline::of(record).line()
     } else if args.json {
-        let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
+        let value = json!({
+            "record": args.record,
+            "verdict": verdict,
+            "causes": record.causes,
+            "diagnoses": found,
+        });
         serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
     } else {
         let record = &*record.in_lines();
