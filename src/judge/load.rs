@@ -12,7 +12,7 @@ const FEWEST_REQUESTS: f64 = 256.0;
 const MOST_REQUESTS: f64 = 4096.0;
 /// Bounds of that of a promise of bytes: requests, and bytes in flight.
 const FEWEST_LARGE_REQUESTS: f64 = 32.0;
-const MOST_BYTES: Bytes = Bytes::gib(1);
+pub(super) const MOST_BYTES: Bytes = Bytes::gib(1);
 /// Memory that buffers of a load may take, as a share of what is available.
 const SHARE_OF_MEMORY: f64 = 0.5;
 

@@ -5,61 +5,56 @@
 //! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %. The figure is looked up: which volumes of the
 //! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
-use super::{CauseCase, Experiment, found, is_same, slow_volume, sold_as, this_machine};
+use super::{CauseCase, Change, FACTOR, found, is_same, slow_volume, sold_as, this_machine};
 use crate::device::SECTOR;
+use crate::judge::load::MOST_BYTES;
 use crate::plan::{BlockSizes, Step};
 use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried, Outcome};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Bytes;
 
-pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::Cap, obstacle, next, row };
-
-/// Buckets of a second or less even out within it.
-const TRIAL_OF_A_CAP: Nanos = Nanos::seconds(15);
-/// Blocks are smaller or larger by this factor: no promise changes as much by chance.
-const FACTOR: u64 = 4;
-/// The largest block that is tried, and the most bytes in flight: those of the saturating depth.
+/// The largest block that is tried.
 const LARGEST_BLOCK: Bytes = Bytes::mib(4);
-const MOST_IN_FLIGHT: Bytes = Bytes::gib(1);
 /// An I/O that takes so many times as long as one alone waited for the volume.
 const QUEUED: f64 = 1.5;
-const SMALLER: &str = "quarter-block";
-const LARGER: &str = "four-blocks";
 
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+const SIZES: [Change; 2] = [Change::SmallerBlock, Change::LargerBlock];
+
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     if case.is_of_latency() {
         return Some(NotTried::OneAtATime);
     }
-    [SMALLER, LARGER].iter().all(|name| block(case, name).is_none()).then_some(NotTried::NoOtherSize)
+    SIZES.iter().all(|size| block(case, *size).is_none()).then_some(NotTried::NoOtherSize)
 }
 
-/// The block of a case, where the target and the memory allow it.
-fn block(case: &CauseCase<'_>, name: &str) -> Option<Bytes> {
+/// The block of a trial, where the target and the memory allow it.
+fn block(case: &CauseCase<'_>, size: Change) -> Option<Bytes> {
     let base = case.load.single_block()?;
     let aligned = case.record.targets_of(case.base).into_iter().filter_map(|t| t.facts.direct());
     let sector = aligned.map(|direct| direct.offset_bytes).max().unwrap_or(Bytes(SECTOR));
-    let depth = case.load.depth_per_target() * case.targets() as u64;
-    if name == SMALLER {
+    let depth = case.short_load().depth_per_target() * case.targets() as u64;
+    if size == Change::SmallerBlock {
         let smaller = Bytes(base.0 / FACTOR);
         return (base.0.is_multiple_of(FACTOR * sector.0)).then_some(smaller);
     }
     let larger = Bytes(base.0.saturating_mul(FACTOR));
     let in_flight = larger.0.saturating_mul(depth);
-    (larger <= LARGEST_BLOCK && in_flight <= MOST_IN_FLIGHT.0).then_some(larger)
+    (larger <= LARGEST_BLOCK && in_flight <= MOST_BYTES.0).then_some(larger)
 }
 
-fn next(case: &CauseCase<'_>) -> Option<Step> {
-    let is_open = |name: &&&str| !case.was_begun(Cause::Cap, name) && block(case, name).is_some();
-    let name = [SMALLER, LARGER].iter().find(is_open)?;
-    let bs = BlockSizes::one(block(case, name)?);
-    let load = Step { bs, bs_write: None, runtime: TRIAL_OF_A_CAP, ..case.short_load() };
-    Some(case.step(Cause::Cap, name, load))
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
+    let is_open = |size: &Change| !case.was_begun(Cause::Cap, *size) && block(case, *size).is_some();
+    let size = SIZES.into_iter().find(is_open)?;
+    let bs = BlockSizes::one(block(case, size)?);
+    let load = Step { bs, bs_write: None, ..case.short_load() };
+    Some(case.step(Cause::Cap, size, load))
 }
 
 /// Under a limit on I/Os smaller blocks come as often, under one on bytes larger blocks carry as many. Where one of the sizes is not possible, the
 /// other one tells.
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let base = case.base_trial();
-    let (smaller, larger) = (case.trial(Cause::Cap, SMALLER), case.trial(Cause::Cap, LARGER));
+    let (smaller, larger) =
+        (case.trial(Cause::Cap, Change::SmallerBlock), case.trial(Cause::Cap, Change::LargerBlock));
     let for_ios = smaller.as_ref().or(larger.as_ref())?;
     let for_bytes = larger.as_ref().or(smaller.as_ref())?;
     let counts_ios = is_same(for_ios.ios_per_second, base.ios_per_second);

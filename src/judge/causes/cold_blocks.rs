@@ -2,17 +2,14 @@
 //!
 //! **Experiment:** `volproof cold` makes it: some thousand blocks in pairs of groups, first reads beside second ones.
 
-use super::{CauseCase, Experiment, no_step};
-use crate::record::{Cause, CauseRow, NotTried};
-
-pub(super) const EXPERIMENT: Experiment =
-    Experiment { cause: Cause::ColdBlocks, obstacle, next: no_step, row };
+use super::CauseCase;
+use crate::record::{CauseRow, NotTried};
 
 /// The experiment reads some thousand blocks in pairs of groups, as the suite `cold` does.
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     Some(if case.load.rw.changes_data() { NotTried::Writes } else { NotTried::OwnCommand })
 }
 
-fn row(_: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(_: &CauseCase<'_>) -> Option<CauseRow> {
     None
 }

@@ -6,7 +6,7 @@
 //! **Shown** where a recommended setting makes the volume slower, with an interval that excludes 1. A setting that makes it faster is told, and held
 //! nothing back: the run had it.
 
-use super::{CauseCase, Experiment, found};
+use super::{CauseCase, Change, found};
 use crate::device::Facts;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, Record, SettingEffect, TargetRecord};
@@ -15,12 +15,7 @@ use crate::tune::ab::COMPARED_RUN;
 use crate::tune::{Applied, Attempt};
 use crate::unit::Nanos;
 
-pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::KernelSettings, obstacle, next, row };
-
-/// The one case of the experiment.
-const PAIRS: &str = "pairs";
-
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     let is_device = |t: &&TargetRecord| matches!(t.facts, Facts::Block(_));
     if case.is_simulated() {
         return Some(NotTried::Simulated);
@@ -43,15 +38,15 @@ fn was_written(applied: &Applied) -> bool {
 }
 
 /// One step stands for all pairs of all settings.
-fn next(case: &CauseCase<'_>) -> Option<Step> {
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let tuning = case.record.tuning.as_ref().filter(|t| t.effects.is_empty())?;
-    if case.was_begun(Cause::KernelSettings, PAIRS) {
+    if case.was_begun(Cause::KernelSettings, Change::SettingPairs) {
         return None;
     }
     let settings = tuning.applied.iter().filter(|a| was_written(a)).count();
     let runtime = time_of_pairs(settings);
     let load = Step { runtime, ..case.short_load() };
-    Some(case.step(Cause::KernelSettings, PAIRS, load))
+    Some(case.step(Cause::KernelSettings, Change::SettingPairs, load))
 }
 
 /// The time of the pairs of so many settings.
@@ -65,7 +60,7 @@ pub(super) fn time_taken(record: &Record) -> Nanos {
 }
 
 /// A recommended setting that makes the volume slower held it back. One that makes it faster did not: the run had it.
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let compared = &case.record.tuning.as_ref()?.effects;
     let effects: Vec<SettingEffect> = compared
         .iter()

@@ -25,12 +25,50 @@ use crate::record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
     NotTried, Outcome, Record, StepRecord, StepTarget, Verdict, bins,
 };
+use crate::sample::PER_SECOND;
 use crate::unit::{Bytes, Nanos, total};
 
-/// Measured time of most trials: the shortest that has an interval.
-const TRIAL: Nanos = Nanos::seconds(10);
+/// Measured time of a trial. An interval needs ten seconds, after the requests that filled the queue have come back. Buckets of a second or
+/// less even out.
+const TRIAL: Nanos = Nanos::seconds(15);
 /// A trial of a few seconds needs no longer ramp.
 const LONGEST_RAMP: Nanos = Nanos::seconds(2);
+/// Block sizes and depths that are compared: each is four times the one before. No rate follows such a change by chance.
+const FACTOR: u64 = 4;
+/// Latencies vary by a tenth, and no burst that is sold is less than a tenth above its baseline.
+const TENTH: f64 = 0.1;
+
+/// What a trial changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    SmallerBlock,
+    LargerBlock,
+    Worker,
+    /// All pairs of all settings.
+    SettingPairs,
+    /// A volume alone: the first or the second one.
+    Alone(usize),
+    Rest,
+    /// One request at a time, below the limit.
+    Offered,
+    Depth(u64),
+}
+
+impl Change {
+    /// Its name in plans and Records.
+    fn name(self) -> String {
+        match self {
+            Change::SmallerBlock => "quarter-block".into(),
+            Change::LargerBlock => "four-blocks".into(),
+            Change::Worker => "worker".into(),
+            Change::SettingPairs => "pairs".into(),
+            Change::Alone(place) => format!("alone-{}", place + 1),
+            Change::Rest => "rest".into(),
+            Change::Offered => "offered".into(),
+            Change::Depth(depth) => format!("depth-{depth}"),
+        }
+    }
+}
 
 /// An experiment on a cause.
 struct Experiment {
@@ -45,16 +83,61 @@ struct Experiment {
 
 /// In the order of the table. The provider's counters have their place behind `VolumeOrInstance`.
 const EXPERIMENTS: [Experiment; 10] = [
-    too_little_load::EXPERIMENT,
-    this_machine::EXPERIMENT,
-    other_users::EXPERIMENT,
-    own_limits::EXPERIMENT,
-    kernel_settings::EXPERIMENT,
-    cap::EXPERIMENT,
-    volume_or_instance::EXPERIMENT,
-    burst_credits::EXPERIMENT,
-    cold_blocks::EXPERIMENT,
-    slow_volume::EXPERIMENT,
+    Experiment {
+        cause: Cause::TooLittleLoad,
+        obstacle: too_little_load::obstacle,
+        next: no_step,
+        row: too_little_load::row,
+    },
+    Experiment {
+        cause: Cause::ThisMachine,
+        obstacle: this_machine::obstacle,
+        next: this_machine::next,
+        row: this_machine::row,
+    },
+    Experiment {
+        cause: Cause::OtherUsers,
+        obstacle: other_users::obstacle,
+        next: no_step,
+        row: other_users::row,
+    },
+    Experiment {
+        cause: Cause::OwnLimits,
+        obstacle: own_limits::obstacle,
+        next: no_step,
+        row: own_limits::row,
+    },
+    Experiment {
+        cause: Cause::KernelSettings,
+        obstacle: kernel_settings::obstacle,
+        next: kernel_settings::next,
+        row: kernel_settings::row,
+    },
+    Experiment { cause: Cause::Cap, obstacle: cap::obstacle, next: cap::next, row: cap::row },
+    Experiment {
+        cause: Cause::VolumeOrInstance,
+        obstacle: volume_or_instance::obstacle,
+        next: volume_or_instance::next,
+        row: volume_or_instance::row,
+    },
+    Experiment {
+        cause: Cause::BurstCredits,
+        obstacle: burst_credits::obstacle,
+        next: burst_credits::next,
+        row: burst_credits::row,
+    },
+    Experiment {
+        cause: Cause::ColdBlocks,
+        obstacle: cold_blocks::obstacle,
+        next: no_step,
+        row: cold_blocks::row,
+    },
+    Experiment {
+        cause: Cause::SlowVolume,
+        obstacle: slow_volume::obstacle,
+        next: slow_volume::next,
+        row: slow_volume::row,
+    },
 ];
 
 /// No step is needed.
@@ -166,19 +249,23 @@ impl<'a> CauseCase<'a> {
         }
     }
 
-    /// The step of a case of an experiment was planned, whatever became of it.
-    fn was_begun(&self, cause: Cause, case: &str) -> bool {
-        self.tried.iter().any(|t| t.cause == cause.code() && t.case == case)
+    /// The step of a trial was planned, whatever became of it.
+    fn was_begun(&self, cause: Cause, change: Change) -> bool {
+        self.tried(cause, change).is_some()
     }
 
-    /// The result of a case of an experiment.
-    fn done(&self, cause: Cause, case: &str) -> Option<&'a StepRecord> {
-        self.tried.iter().find(|t| t.cause == cause.code() && t.case == case)?.done
+    fn tried(&self, cause: Cause, change: Change) -> Option<&Tried<'a>> {
+        self.tried.iter().find(|t| t.cause == cause.code() && t.case == change.name())
     }
 
-    /// The same as a trial.
-    fn trial(&self, cause: Cause, case: &str) -> Option<CauseTrial> {
-        let tried = self.tried.iter().find(|t| t.cause == cause.code() && t.case == case)?;
+    /// The result of a trial.
+    fn done(&self, cause: Cause, change: Change) -> Option<&'a StepRecord> {
+        self.tried(cause, change)?.done
+    }
+
+    /// The figures of a trial.
+    fn trial(&self, cause: Cause, change: Change) -> Option<CauseTrial> {
+        let tried = self.tried(cause, change)?;
         Some(trial_of(self.record, tried.plan, tried.done?))
     }
 
@@ -188,7 +275,8 @@ impl<'a> CauseCase<'a> {
     }
 
     /// A step of an experiment: a load like the one that decides, with its name and its place in the run.
-    fn step(&self, cause: Cause, case: &str, load: Step) -> Step {
+    fn step(&self, cause: Cause, change: Change, load: Step) -> Step {
+        let case = change.name();
         let default = Step::default();
         let plain = Step {
             ramp: load.ramp.min(LONGEST_RAMP),
@@ -199,13 +287,20 @@ impl<'a> CauseCase<'a> {
             trace: false,
             ..load
         };
-        let purpose = Purpose::Cause { cause: cause.code().into(), case: case.into() };
-        follow_up::added(self.record, self.first, plain, purpose, &format!("{}-{case}", cause.code()))
+        let word = format!("{}-{case}", cause.code());
+        let purpose = Purpose::Cause { cause: cause.code().into(), case };
+        follow_up::added(self.record, self.first, plain, purpose, &word)
     }
 
-    /// The load that decides, for the time of a trial.
+    /// The load that decides, for the time of a trial. No more requests are in flight than complete in a second. The trial would else show how
+    /// a deep queue fills: a volume serves our first requests before those that others send after them.
     fn short_load(&self) -> Step {
-        Step { runtime: TRIAL, delay: Nanos(0), ..self.load.clone() }
+        let queues =
+            u64::from(self.load.numjobs) * if self.load.round_robin { 1 } else { self.targets() as u64 };
+        let in_a_second = self.base_trial().ios_per_second.ceil() as u64;
+        let depth = in_a_second.div_ceil(queues.max(1)).max(1);
+        let iodepth = u64::from(self.load.iodepth).min(depth) as u32;
+        Step { runtime: TRIAL, delay: Nanos(0), iodepth, ..self.load.clone() }
     }
 
     /// How many targets the deciding step drives.
@@ -265,7 +360,9 @@ fn counted(cause: Cause, is_proven: bool, evidence: CauseEvidence) -> CauseRow {
 
 /// A measured step as a trial.
 fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
+    let latency_ns = mean_latency(done);
     let (ios, bytes) = (bins(done, false), bins(done, true));
+    let (ios, bytes) = (once_filled(&ios, latency_ns), once_filled(&bytes, latency_ns));
     let named = record.plan.targets_of(plan);
     let all = named.len() == record.targets.len();
     let targets: Vec<PathBuf> = if all { Vec::new() } else { named.to_vec() };
@@ -277,11 +374,18 @@ fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
         targets,
         offered_per_second: done.open_loop.as_ref().map(|open| open.offered_per_second),
         rest_ns: plan.delay,
-        ios_per_second: mean_rate(&ios),
-        interval: interval_of(&ios).map(|i| (i.low, i.high)),
-        bytes_per_second: mean_rate(&bytes),
-        latency_ns: mean_latency(done),
+        ios_per_second: mean_rate(ios),
+        interval: interval_of(ios).map(|i| (i.low, i.high)),
+        bytes_per_second: mean_rate(bytes),
+        latency_ns,
     }
+}
+
+/// The counts of 100 ms after the requests that filled the queue have come back, where ten seconds are left.
+fn once_filled(bins: &[u64], latency_ns: f64) -> &[u64] {
+    let filling = (latency_ns * PER_SECOND as f64 / 1e9).ceil() as usize;
+    let left = bins.get(filling..).unwrap_or_default();
+    if left.len() >= 10 * PER_SECOND as usize { left } else { bins }
 }
 
 /// A rate is above another one: by more than the same rate, and their intervals are apart.

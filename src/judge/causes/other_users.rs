@@ -4,19 +4,16 @@
 //!
 //! **Proven** by more than 2 % that is not ours. Users of the volume on other machines are not in these counters.
 
-use super::{CauseCase, Experiment, counted, no_step};
+use super::{CauseCase, counted};
 use crate::judge::doubts::other_traffic;
 use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, StepFigures};
 use crate::unit::Bytes;
 
-pub(super) const EXPERIMENT: Experiment =
-    Experiment { cause: Cause::OtherUsers, obstacle, next: no_step, row };
-
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     bytes(case).is_none().then_some(NotTried::NoCounters)
 }
 
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let (disk, own) = bytes(case)?;
     let is_proven = disk / own - 1.0 > other_traffic::most_beside_ours(case.base);
     let evidence = CauseEvidence::Disk { disk_bytes: Bytes(disk as u64), own_bytes: Bytes(own as u64) };

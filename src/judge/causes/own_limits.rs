@@ -4,15 +4,12 @@
 //!
 //! **Proven** where the rate is at a limit, CPU time was denied, or the host took more than 1 %.
 
-use super::{CauseCase, Experiment, counted, no_step};
+use super::{CauseCase, counted};
 use crate::judge::doubts::STOLEN;
 use crate::judge::doubts::own_cgroup_limit::limit_reached;
 use crate::record::{Cause, CauseEvidence, CauseRow, NotTried};
 
-pub(super) const EXPERIMENT: Experiment =
-    Experiment { cause: Cause::OwnLimits, obstacle, next: no_step, row };
-
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     // A simulated device has a time of its own.
     if case.is_simulated() {
         return Some(NotTried::Simulated);
@@ -20,7 +17,7 @@ fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     case.record.evidence(case.base).at_ns.is_empty().then_some(NotTried::NoCounters)
 }
 
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     if obstacle(case).is_some() {
         return None;
     }

@@ -5,14 +5,12 @@
 //!
 //! **Shown** where the rate grows in proportion from one in flight to four.
 
-use super::{CauseCase, Experiment, TRIAL, found};
+use super::{CauseCase, Change, FACTOR, TENTH, TRIAL, found};
 use crate::judge::latency::latency_promised;
 use crate::judge::load::at_depth;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
 use crate::unit::{Bytes, Nanos};
-
-pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::SlowVolume, obstacle, next, row };
 
 /// One request at a time is offered at this share of the rate that decides, and of the rate that one at a time of the usual latency has: below
 /// the limit, whatever it is.
@@ -23,22 +21,17 @@ const USUAL: Nanos = Nanos::millis(2);
 const USUAL_OF_HARD_DISKS: Nanos = Nanos::millis(20);
 /// A throughput that adds little to the time of a larger block.
 const TRANSFER: Bytes = Bytes::mib(100);
-/// Depths of which each is four times the one before.
-const DEPTHS: [(&str, u64); 4] = [("depth-1", 1), ("depth-4", 4), ("depth-16", 16), ("depth-64", 64)];
-/// From one in flight to four the rate grows in proportion: four times, less what latencies vary.
-const IN_PROPORTION: f64 = 3.6;
-const OFFERED: &str = "offered";
 
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     case.load.single_block().is_none().then_some(NotTried::NoOtherSize)
 }
 
-fn next(case: &CauseCase<'_>) -> Option<Step> {
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     if case.is_of_latency() {
         return None;
     }
     let targets = case.targets();
-    if !case.was_begun(Cause::SlowVolume, OFFERED) {
+    if !case.was_begun(Cause::SlowVolume, Change::Offered) {
         let one_at_a_time = 1e9 / usual(case);
         let rate = BELOW_THE_LIMIT * one_at_a_time.min(case.base_trial().ios_per_second / targets as f64);
         let one = Step {
@@ -46,29 +39,34 @@ fn next(case: &CauseCase<'_>) -> Option<Step> {
             rate_iops: Some(rate.floor().max(1.0)),
             ..at_depth(case.load, targets, 1)
         };
-        return Some(case.step(Cause::SlowVolume, OFFERED, Step { numjobs: 1, iodepth: 1, ..one }));
+        return Some(case.step(Cause::SlowVolume, Change::Offered, Step { numjobs: 1, iodepth: 1, ..one }));
     }
     if !is_slow_alone(case)? {
         return None;
     }
-    let is_open = |(name, _): &&(&str, u64)| !case.was_begun(Cause::SlowVolume, name);
-    let (name, depth) = DEPTHS.iter().find(is_open)?;
+    let is_open = |depth: &u64| !case.was_begun(Cause::SlowVolume, Change::Depth(*depth));
+    let depth = depths().into_iter().find(is_open)?;
     let load = Step { numjobs: 1, ..case.short_load() };
     let load = Step { runtime: TRIAL, ..at_depth(&load, targets, depth * targets as u64) };
-    Some(case.step(Cause::SlowVolume, name, load))
+    Some(case.step(Cause::SlowVolume, Change::Depth(depth), load))
 }
 
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let (latency_ns, usual_ns) = (own_latency(case)?, usual(case));
     let evidence = Some(CauseEvidence::OwnLatency { latency_ns, usual_ns });
     if latency_ns <= usual_ns || case.is_of_latency() {
         return Some(found(Cause::SlowVolume, latency_ns > usual_ns, Vec::new(), evidence));
     }
-    let trials: Option<Vec<CauseTrial>> =
-        DEPTHS.iter().map(|(name, _)| case.trial(Cause::SlowVolume, name)).collect();
-    let trials = trials?;
-    let grows = trials[1].ios_per_second >= IN_PROPORTION * trials[0].ios_per_second;
+    let trial = |depth| case.trial(Cause::SlowVolume, Change::Depth(depth));
+    let trials: Vec<CauseTrial> = depths().into_iter().map(trial).collect::<Option<_>>()?;
+    let in_proportion = FACTOR as f64 * (1.0 - TENTH) * trials[0].ios_per_second;
+    let grows = trials[1].ios_per_second >= in_proportion;
     Some(found(Cause::SlowVolume, grows, trials, evidence))
+}
+
+/// 1, 4, 16 and 64 in flight for each target.
+fn depths() -> [u64; 4] {
+    [0, 1, 2, 3].map(|power| FACTOR.pow(power))
 }
 
 /// The mean latency of one request at a time, offered below the limit; of a latency that is promised its own step tells it.
@@ -76,7 +74,7 @@ pub(super) fn own_latency(case: &CauseCase<'_>) -> Option<f64> {
     if case.is_of_latency() {
         return Some(case.base_trial().latency_ns);
     }
-    case.trial(Cause::SlowVolume, OFFERED).map(|trial| trial.latency_ns)
+    case.trial(Cause::SlowVolume, Change::Offered).map(|trial| trial.latency_ns)
 }
 
 fn is_slow_alone(case: &CauseCase<'_>) -> Option<bool> {

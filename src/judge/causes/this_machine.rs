@@ -4,20 +4,12 @@
 //!
 //! **Shown** where the headroom is below 1.25 times the rate, a load thread is on its CPU for 95 % of the time, or the rate grows with the worker.
 
-use super::{CauseCase, Experiment, found, is_above};
+use super::{CauseCase, Change, found, is_above};
+use crate::judge::doubts::generator_limited::SATURATED;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
 
-pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::ThisMachine, obstacle, next, row };
-
-/// A rate below the headroom by less than this factor may be the machine's: block layer and driver take CPU time that the headroom leaves
-/// out.
-const LEAST_HEADROOM: f64 = 1.25;
-/// A load thread that is on a CPU for this share of the time cannot do more.
-const BUSY: f64 = 0.95;
-const WORKER: &str = "worker";
-
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     // Threads that do one request at a time each are no more load on one CPU.
     if case.load.iodepth < 2 {
         return Some(NotTried::OneAtATime);
@@ -31,24 +23,26 @@ fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 }
 
 /// The same number of requests in flight by one worker more.
-fn next(case: &CauseCase<'_>) -> Option<Step> {
-    if case.was_begun(Cause::ThisMachine, WORKER) {
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
+    if case.was_begun(Cause::ThisMachine, Change::Worker) {
         return None;
     }
-    let numjobs = case.load.numjobs + 1;
+    let load = case.short_load();
+    let numjobs = load.numjobs + 1;
     // No more in flight than before: what a greater depth gives would not be the worker's.
-    let iodepth = (case.load.depth_per_target() / u64::from(numjobs)).max(1) as u32;
-    Some(case.step(Cause::ThisMachine, WORKER, Step { numjobs, iodepth, ..case.short_load() }))
+    let iodepth = (load.depth_per_target() / u64::from(numjobs)).max(1) as u32;
+    Some(case.step(Cause::ThisMachine, Change::Worker, Step { numjobs, iodepth, ..load }))
 }
 
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let trials: Vec<CauseTrial> =
-        std::iter::once(case.base_trial()).chain(case.trial(Cause::ThisMachine, WORKER)).collect();
+        std::iter::once(case.base_trial()).chain(case.trial(Cause::ThisMachine, Change::Worker)).collect();
     let headroom = case.base.headroom.as_ref().map(|h| h.ios_per_second);
     let polls = case.load.iopoll || case.load.sqpoll;
     let busiest = (!polls && !case.is_simulated()).then_some(case.base.cpu.busiest_worker);
-    let near = headroom.is_some_and(|most| most < LEAST_HEADROOM * trials[0].ios_per_second);
-    let is_shown = near || busiest.is_some_and(|share| share >= BUSY) || grows_with_workers(case);
+    // Block layer and driver take CPU time that the headroom leaves out.
+    let near = case.base.headroom.as_ref().is_some_and(|h| h.nearly_used(trials[0].ios_per_second).is_some());
+    let is_shown = near || busiest.is_some_and(|share| share >= SATURATED) || grows_with_workers(case);
     // Without the trial, only the headroom excludes the machine.
     if !is_shown && trials.len() == 1 && (headroom.is_none() || busiest.is_none()) {
         return None;
@@ -59,6 +53,6 @@ fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 
 /// One worker more gives a higher rate.
 pub(super) fn grows_with_workers(case: &CauseCase<'_>) -> bool {
-    let trial = case.trial(Cause::ThisMachine, WORKER);
+    let trial = case.trial(Cause::ThisMachine, Change::Worker);
     trial.is_some_and(|trial| is_above(&trial, &case.base_trial()))
 }

@@ -4,13 +4,10 @@
 //!
 //! **Shown** where the rate grows and keeps the promise. Where the promise is missed there too, load is not what is missing.
 
-use super::{CauseCase, Experiment, found, is_above, no_step, trial_of};
+use super::{CauseCase, found, is_above, trial_of};
 use crate::record::{Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
 
-pub(super) const EXPERIMENT: Experiment =
-    Experiment { cause: Cause::TooLittleLoad, obstacle, next: no_step, row };
-
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     if case.is_of_latency() {
         return Some(NotTried::OneAtATime);
     }
@@ -18,7 +15,7 @@ fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 }
 
 /// The confirming step of the promise is the experiment. Where it misses too, the load is not what is missing.
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let (first, last) = (case.claim.evidence.first()?, case.claim.deciding_step()?);
     let trials: Vec<CauseTrial> = if first.step == last.step {
         vec![case.base_trial()]

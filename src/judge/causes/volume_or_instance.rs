@@ -6,42 +6,38 @@
 
 use std::path::PathBuf;
 
-use super::{CauseCase, Experiment, TRIAL, found, is_above, part_of};
+use super::{CauseCase, Change, found, is_above, part_of};
 use crate::judge::facts::{interval_of, mean_rate};
 use crate::plan::Step;
 use crate::record::{Cause, CauseRow, CauseTrial, NotTried, StepRecord, bins};
-use crate::unit::Nanos;
-
-pub(super) const EXPERIMENT: Experiment = Experiment { cause: Cause::VolumeOrInstance, obstacle, next, row };
 
 /// Volumes that are tried alone: two tell whether they share a limit.
-const ALONE: [&str; 2] = ["alone-1", "alone-2"];
+const ALONE: [Change; 2] = [Change::Alone(0), Change::Alone(1)];
 
-fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
+pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     if case.is_of_latency() {
         return Some(NotTried::OneAtATime);
     }
     (case.targets() < ALONE.len() || case.load.round_robin).then_some(NotTried::OneTarget)
 }
 
-fn target<'a>(case: &CauseCase<'a>, name: &str) -> Option<&'a PathBuf> {
-    let place = ALONE.iter().position(|alone| *alone == name)?;
+fn target<'a>(case: &CauseCase<'a>, alone: Change) -> Option<&'a PathBuf> {
+    let place = ALONE.iter().position(|other| *other == alone)?;
     case.record.plan.targets_of(case.load).get(place)
 }
 
-fn next(case: &CauseCase<'_>) -> Option<Step> {
-    let name = ALONE.iter().find(|name| !case.was_begun(Cause::VolumeOrInstance, name))?;
-    let targets = vec![target(case, name)?.clone()];
-    let load = Step { targets, runtime: Nanos(TRIAL.0 / 2 * 3), ..case.short_load() };
-    Some(case.step(Cause::VolumeOrInstance, name, load))
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
+    let alone = ALONE.into_iter().find(|alone| !case.was_begun(Cause::VolumeOrInstance, *alone))?;
+    let targets = vec![target(case, alone)?.clone()];
+    Some(case.step(Cause::VolumeOrInstance, alone, Step { targets, ..case.short_load() }))
 }
 
 /// A volume that does more alone than beside the others shares a limit with them.
-fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let mut trials = Vec::new();
-    for name in ALONE {
-        trials.push(beside_others(case, target(case, name)?)?);
-        trials.push(case.trial(Cause::VolumeOrInstance, name)?);
+    for alone in ALONE {
+        trials.push(beside_others(case, target(case, alone)?)?);
+        trials.push(case.trial(Cause::VolumeOrInstance, alone)?);
     }
     let is_shared = trials.chunks(2).any(|pair| is_above(&pair[1], &pair[0]));
     trials.insert(0, case.base_trial());

@@ -19,7 +19,7 @@ mod ended_early;
 mod errors;
 mod figures_disagree;
 mod generator_lag;
-mod generator_limited;
+pub(in crate::judge) mod generator_limited;
 mod headroom;
 mod impossible_figures;
 mod in_memory;
