@@ -1,5 +1,7 @@
 //! Planted causes: simulated volumes whose limit is known, and the row of the table that must name it. In virtual time, through the binary.
 
+mod planted;
+
 use std::process::Command;
 
 use volproof::record::{Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, NotTried, Record};
@@ -30,7 +32,12 @@ impl Lab {
 
     /// Runs a load of random reads on a simulated volume, and gives the Record with what was printed.
     fn run(&self, volume: &str, options: &str) -> (Record, String) {
-        let load = "--rw randread --bs 4KiB --iodepth 32 --runtime 60s --ramp 1s";
+        self.run_load("--bs 4KiB --iodepth 32", volume, options)
+    }
+
+    /// The same with other blocks, or with another depth.
+    fn run_load(&self, load: &str, volume: &str, options: &str) -> (Record, String) {
+        let load = format!("--rw randread {load} --runtime 60s --ramp 1s");
         let text = self.volproof(&format!(
             "run {options} {load} --simulate {volume} --judge-simulated --offline --json r.json"
         ));
@@ -174,6 +181,8 @@ fn every_output_has_the_table() {
     for line in ["show r.json", "show r.json --details", "verdict r.json"] {
         assert!(lab.volproof(line).contains(&table), "{line}");
     }
+    let json: serde_json::Value = serde_json::from_str(&lab.volproof("verdict r.json --json")).unwrap();
+    assert_eq!(json["causes"], serde_json::to_value(&record.causes).unwrap());
     let read = |name: &str| std::fs::read_to_string(lab.dir.path().join(name)).unwrap();
     assert!(read("r.html").contains("What held it back") && read("r.html").contains("cap on IOPS"));
     assert!(read("r.md").contains("| YES | cap on IOPS |"));
@@ -186,83 +195,4 @@ fn the_plan_says_what_the_causes_may_take() {
     let line = format!("plan . --preset read-only {GP3}");
     let text = lab.volproof(&line);
     assert!(text.contains("after a FAIL at most 5 min"), "{text}");
-}
-
-/// Numbers that follow from a seed.
-struct Drawn(u64);
-
-impl Drawn {
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        low + (high - low) * ((self.0 >> 33) as f64 / (1u64 << 31) as f64)
-    }
-
-    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.between(0.0, all.len() as f64) as usize]
-    }
-}
-
-/// A volume of which one thing is wrong, and the options of its run.
-fn with_one_cause(cause: Cause, drawn: &mut Drawn) -> (String, String) {
-    let latency =
-        format!("latency={:.0}us,jitter={:.0}us", drawn.between(200.0, 1500.0), drawn.between(0.0, 150.0));
-    let period = drawn.pick(&["50us", "1ms", "10ms", "100ms", "1s"]);
-    let limit = drawn.between(250.0, 2700.0);
-    let alone = GP3.to_string();
-    let why = format!("{GP3} --why");
-    let two = format!("one two --file-size 16GiB {GP3}");
-    match cause {
-        Cause::Cap if drawn.between(0.0, 2.0) < 1.0 => {
-            (format!("{latency},iops-cap={limit:.0},cap-period={period}"), alone)
-        }
-        Cause::Cap => (format!("{latency},bytes-cap={:.0}KiB,cap-period={period}", 4.0 * limit), alone),
-        Cause::SlowVolume => {
-            let servers = drawn.between(4.0, 12.0).floor();
-            (format!("latency={:.0}us,servers={servers}", 1e6 * servers / limit.min(1800.0)), alone)
-        }
-        Cause::VolumeOrInstance => {
-            (format!("{latency},instance-iops-cap={:.0},cap-period={period}", 1.8 * limit), two)
-        }
-        Cause::BurstCredits => {
-            let burst = drawn.between(1.3, 4.0) * limit;
-            (
-                format!("{latency},iops-cap={limit:.0},burst-iops={burst:.0},burst-ios={:.0}", 8.0 * limit),
-                alone,
-            )
-        }
-        Cause::ThisMachine => (format!("{latency},cpu-per-io={:.0}us", 1e6 / limit), why),
-        Cause::OtherUsers => {
-            let others = drawn.between(0.1, 0.5) * limit;
-            (format!("{latency},iops-cap={limit:.0},others-iops={others:.0}"), why)
-        }
-        other => panic!("no volume for {other:?}"),
-    }
-}
-
-#[test]
-fn a_planted_cause_is_named_and_none_is_proven_falsely() {
-    let causes = [
-        Cause::Cap,
-        Cause::SlowVolume,
-        Cause::VolumeOrInstance,
-        Cause::BurstCredits,
-        Cause::ThisMachine,
-        Cause::OtherUsers,
-    ];
-    let each: u64 = std::env::var("PLANTED").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
-    let mut missed = Vec::new();
-    for (n, cause) in (0..each).flat_map(|n| causes.map(|cause| (n, cause))) {
-        let (volume, options) = with_one_cause(cause, &mut Drawn(n * 7919 + cause as u64));
-        let table = planted(&volume, &options);
-        let proven = table.rows.iter().filter(|row| row.finding == CauseFinding::Proven);
-        let proven: Vec<Cause> = proven.map(|row| row.cause).collect();
-        if found(&table) != [cause] {
-            eprintln!("{cause:?} {volume}: {:?}", found(&table));
-        }
-        let is_named = found(&table).contains(&cause);
-        if !is_named || proven.iter().any(|proven| *proven != cause) {
-            missed.push(format!("{cause:?} {volume}: {:?}\n{}", found(&table), cause_words::text(&table)));
-        }
-    }
-    assert!(missed.is_empty(), "{} missed\n{}", missed.len(), missed.join("\n"));
 }
