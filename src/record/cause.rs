@@ -116,6 +116,8 @@ pub enum NotTried {
     Budget,
     /// The run ended before it.
     Ended,
+    /// The promise was answered without it.
+    NotNeeded,
     /// The measurement of the promise is not valid.
     NotValid,
     /// Its step could not be run.

@@ -23,7 +23,7 @@ use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
 use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Plan, Purpose, Step};
 use crate::record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
-    NotTried, Outcome, Record, StepRecord, StepTarget, Verdict, bins,
+    NotTried, Outcome, Record, State, StepRecord, StepTarget, Verdict, bins,
 };
 use crate::sample::PER_SECOND;
 use crate::unit::{Bytes, Nanos, total};
@@ -244,7 +244,19 @@ impl<'a> CauseCase<'a> {
         let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && !has_result(t);
         match (experiment.next)(self) {
             Some(step) if !self.has_time_for(&step) => NotTried::Budget,
+            Some(_) => NotTried::Ended,
             None if self.tried.iter().any(failed) => NotTried::CouldNotRun,
+            None if experiment.cause == Cause::TooLittleLoad => self.why_not_confirmed(),
+            None => NotTried::Ended,
+        }
+    }
+
+    /// Why a promise has no confirming step.
+    fn why_not_confirmed(&self) -> NotTried {
+        let is_whole = self.record.state == State::Complete;
+        match self.claim.outcome {
+            Outcome::Pass | Outcome::Fail => NotTried::NotNeeded,
+            _ if is_whole && self.follow_up.budget.is_some() => NotTried::Budget,
             _ => NotTried::Ended,
         }
     }

@@ -5,7 +5,7 @@
 //! **Shown** where the rate grows and keeps the promise. Where the promise is missed there too, load is not what is missing.
 
 use super::{CauseCase, found, is_above, trial_of};
-use crate::record::{Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
+use crate::record::{BasisCode, Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     if case.is_of_latency() {
@@ -23,7 +23,9 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
         [first, last].into_iter().filter_map(|step| trial(case, step)).collect()
     };
     let is_shown = trials.len() > 1 && trials[1].depth > trials[0].depth && is_above(&trials[1], &trials[0]);
-    let is_tried = is_shown || last.saturating || !case.claim.misses_limit();
+    // A miss at the deepest load that is possible, which half of it equals, needs no deeper one.
+    let is_refuted = last.saturating || case.claim.basis == BasisCode::Missed;
+    let is_tried = is_shown || is_refuted || !case.claim.misses_limit();
     is_tried
         .then(|| found(Cause::TooLittleLoad, is_shown && case.claim.outcome != Outcome::Fail, trials, None))
 }
