@@ -268,8 +268,7 @@ pub struct RunArgs {
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub cross_check: Option<u32>,
     /// Measure a step again for as long as its verdict needs, up to MAX [default MAX: 30m]
-    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", requires = "kind",
-          help_heading = "Verdict")]
+    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", help_heading = "Verdict")]
     pub until_conclusive: Option<Nanos>,
     /// The steps that follow from what was measured
     #[command(flatten)]

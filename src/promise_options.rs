@@ -16,8 +16,10 @@ use crate::catalogue::reverse::WantedRates;
 use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
+use crate::judge;
 use crate::record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
 use crate::seal::seal;
+use crate::shell_word::shell;
 use crate::stats::limit_answer::TOLERANCE;
 use crate::suggested::{Suggested, applications, instances, volume_types};
 use crate::unit::{Bytes, grouped, significant};
@@ -270,14 +272,26 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
 /// # Errors
 /// An unknown type, a size that it does not come in, or targets that do not match.
 pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
+    hold_on(args, None, record)
+}
+
+/// The same for a run that goes on here: the instance of this machine caps the volumes.
+///
+/// # Errors
+/// An unknown type, a size that it does not come in, or targets that do not match.
+pub fn hold_here_against(args: &PromiseOptions, here: &Root, record: &mut Record) -> anyhow::Result<()> {
+    hold_on(args, Some(here), record)
+}
+
+fn hold_on(args: &PromiseOptions, here: Option<&Root>, record: &mut Record) -> anyhow::Result<()> {
     if let Some(fleet) = record.fleet.as_deref_mut().filter(|f| !f.volumes.is_shared()) {
         // Each machine is held against its own promise, and what they come to follows from that.
-        fleet.machines.iter_mut().try_for_each(|m| hold_against(args, &mut m.record))?;
+        fleet.machines.iter_mut().try_for_each(|m| hold_on(args, here, &mut m.record))?;
         record.judged_promise = fleet::judged_promise(fleet);
         seal(record);
         return Ok(());
     }
-    let named = promise_of_stored(args, record)?.or_else(|| {
+    let named = promise_of_stored(args, here, record)?.or_else(|| {
         let mut own = record.judged_promise.clone()?;
         if let Some(share) = args.tolerance {
             own.tolerate(share);
@@ -301,8 +315,20 @@ pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Resul
     if named != record.judged_promise {
         record.judged_promise = named;
         seal(record);
+        name_promise_to_resume(record);
     }
     Ok(())
+}
+
+/// The run of the Record goes on under its own promise, unless the command names the other one.
+fn name_promise_to_resume(record: &mut Record) {
+    let (Some(promise), Some(verdict)) = (&record.judged_promise, &mut record.verdict) else { return };
+    let options: Vec<String> = promise.options.iter().map(|word| shell(word).to_string()).collect();
+    for command in verdict.claims.iter_mut().filter_map(|claim| claim.command.as_mut()) {
+        if command == judge::RESUME {
+            *command = format!("{command} {}", options.join(" "));
+        }
+    }
 }
 
 /// Holds a stored Record or a report against the needs of applications, as `--fit` names them.
@@ -326,12 +352,16 @@ pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Recor
 ///
 /// # Errors
 /// An unknown type, a size that it does not come in, or targets that do not match.
-fn promise_of_stored(args: &PromiseOptions, record: &Record) -> anyhow::Result<Option<JudgedPromise>> {
+fn promise_of_stored(
+    args: &PromiseOptions,
+    here: Option<&Root>,
+    record: &Record,
+) -> anyhow::Result<Option<JudgedPromise>> {
     if record.report.is_none() {
         let size =
             |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);
         let targets = record.targets.iter().map(|t| (&t.facts, size(t)));
-        return judged_promise(args, None, &volumes(targets, record.is_simulated()));
+        return judged_promise(args, here, &volumes(targets, record.is_simulated()));
     }
     let mut args = args.clone();
     let dated = args.kind.as_ref().is_some_and(|k| k.contains('@'));

@@ -198,7 +198,7 @@ impl TestedLatency<'_> {
         claim.binding = "volume latency".into();
         claim.basis = basis;
         if basis == BasisCode::LoadNotShown {
-            claim.command = Some("volproof run --resume RECORD".into());
+            claim.command = Some(words::RESUME.into());
             claim.more_seconds = None;
         }
         claim

@@ -38,6 +38,7 @@ pub use promised::PromisedRates;
 pub use remeasure::runtime_to_decide;
 pub use terms::promised_readings;
 pub use unjudged::reason as why_without_rate;
+pub use words::RESUME;
 pub use words::{depths_and_rates, figure, figures};
 
 use crate::fit::AskedFits;

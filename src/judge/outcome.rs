@@ -275,7 +275,8 @@ impl Case<'_> {
         if let Some(deep) = tried {
             return self.is_open(readings, deep);
         }
-        if let Some(missed) = all().find(misses) {
+        // Of steps of one depth the first.
+        if let Some(missed) = all().rev().filter(misses).max_by_key(|i| self.steps[*i].load.depth) {
             return self.without_saturation(readings, missed);
         }
         // Without a firm miss the first step decides, and a short one is repeated.

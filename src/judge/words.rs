@@ -10,6 +10,9 @@ use crate::plan::Step;
 use crate::record::{Claim, ClaimStep, JudgedPromise, Metric, Record, State};
 use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 
+/// The command that measures the step which is missing.
+pub const RESUME: &str = "volproof run --resume RECORD";
+
 /// A figure of a metric for people.
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric {
@@ -257,7 +260,7 @@ pub fn command_to_decide(
     answer: &Answer,
 ) -> Option<String> {
     if answer.missing.is_some() {
-        return Some("volproof run --resume RECORD".into());
+        return Some(RESUME.into());
     }
     let more = match answer.basis {
         Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds }) => more_seconds?,

@@ -1,7 +1,7 @@
 //! The measurement that a command asks for. After the check of its input it is run and published, or only printed (`plan`, `--dry-run`).
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::pipeline::{CheckedRun, Front, RunOptions};
 use super::results::Results;
@@ -18,7 +18,6 @@ use crate::promise_options::{self, PromiseOptions};
 use crate::record::{JudgedPromise, Record};
 use crate::report::layout;
 use crate::seal::seal;
-use crate::shell_word::shell_path;
 use crate::ui;
 
 /// A plan, the way to run it, and the places of its results.
@@ -29,8 +28,8 @@ pub struct Measurement<'a> {
     pub options: RunOptions,
     /// The promise that the result is held against.
     pub promise: Cow<'a, PromiseOptions>,
-    /// The promise of the run that goes on, which the options may only repeat.
-    pub earlier: Option<EarlierPromise>,
+    /// The promise of a run that goes on, in place of the options.
+    pub earlier: Option<JudgedPromise>,
     /// Where results go.
     pub output: &'a OutputArgs,
     /// Every step is run by the installed fio too.
@@ -39,35 +38,25 @@ pub struct Measurement<'a> {
     pub inputs: UsedFiles,
 }
 
-/// The promise that an interrupted run was held against.
-pub struct EarlierPromise {
-    /// Its Record.
-    pub record: PathBuf,
-    /// The promise; none where nothing was promised.
-    pub promise: Option<JudgedPromise>,
-}
-
-impl EarlierPromise {
-    /// The same promise for the rest of the run.
-    ///
-    /// # Errors
-    /// The options ask for another one.
-    fn agreed(&self, asked: Option<JudgedPromise>) -> Result<Option<JudgedPromise>, Failure> {
-        let Some(asked) = asked else { return Ok(self.promise.clone()) };
-        let judged = |p: &JudgedPromise| (p.promise.clone(), p.tolerance, p.judge_burst, p.judge_simulated);
-        if self.promise.as_ref().is_some_and(|then| judged(then) == judged(&asked)) {
-            return Ok(self.promise.clone());
-        }
-        let had = match &self.promise {
-            Some(then) => format!("its run was held against {}", then.options.join(" ")),
-            None => "its run was held against no promise".to_string(),
-        };
-        let name = shell_path(&self.record);
-        Err(Failure::input(format!(
-            "{0} contradicts {name}: {had}; leave it out, and judge the finished Record: volproof verdict RECORD {0}",
-            asked.options.join(" ")
-        )))
-    }
+/// Refuses options that say how a promise is judged, where none is named.
+///
+/// # Errors
+/// Names the option.
+pub fn refuse_idle(promise: &PromiseOptions, has_criteria: bool) -> Result<(), Failure> {
+    let option = if promise.kind.is_some() {
+        return Ok(());
+    } else if promise.judge_simulated && !has_criteria {
+        "--judge-simulated"
+    } else if promise.min_share.is_some() {
+        "--min-share"
+    } else if promise.tolerance.is_some() {
+        "--tolerance"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::input(format!(
+        "{option} has no effect without --promise TYPE: name the type, or leave it out"
+    )))
 }
 
 /// A cross-check: every step by both tools, in turn.
@@ -117,22 +106,7 @@ impl Measurement<'_> {
         // Applications and searches have criteria of their own. Suites judge simulated devices unasked.
         let has_criteria =
             self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Slo(_)));
-        if promise.kind.is_none()
-            && (promise.tolerance.is_some()
-                || promise.min_share.is_some()
-                || (promise.judge_simulated && !has_criteria))
-        {
-            let option = if promise.judge_simulated {
-                "--judge-simulated"
-            } else if promise.min_share.is_some() {
-                "--min-share"
-            } else {
-                "--tolerance"
-            };
-            return Err(Failure::input(format!(
-                "{option} has no effect without --promise TYPE: name the type, or leave it out"
-            )));
-        }
+        refuse_idle(promise, has_criteria)?;
         let root = Root::system();
         let plan = match &self.cross {
             Some(cross) => crosscheck::alternating(&self.plan, cross.pairs, cross.runtime),
@@ -150,10 +124,7 @@ impl Measurement<'_> {
         let job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let judged_promise = promise_options::judged_promise(promise, Some(&root), &job.volumes())
             .map_err(|e| Failure::input(super::chain(&e)))?;
-        let judged_promise = match &self.earlier {
-            Some(earlier) => earlier.agreed(judged_promise)?,
-            None => judged_promise,
-        };
+        let judged_promise = judged_promise.or_else(|| self.earlier.clone());
         Ok((job, judged_promise, used))
     }
 

@@ -180,3 +180,45 @@ fn why_on_a_file_says_which_experiments_it_cannot_do() {
     assert!(rows.iter().all(|row| row.not_tried.is_some() == (row.finding == CauseFinding::NotTried)));
     assert!(flat(&ran).contains("not tried: "), "{}", ran.out);
 }
+
+/// The command under an open verdict on another promise names that promise, and decides it.
+#[test]
+fn the_command_for_another_promise_decides_it() {
+    let bench = Bench::new();
+    bench.run(&words(&capped(5000), &[CONFIRM_ALONE])).ended(1);
+    assert_eq!(names(&bench.record()).len(), 2);
+    let other = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--iops", "12000", "--tolerance", "1"];
+    let told = bench.run(&[&["verdict", "r.json"][..], &other].concat()).ended(5);
+    let told = flat(&told);
+    assert!(told.contains("in flight gave 5,000 IOPS") && !told.contains("16 in flight gave"), "{told}");
+    let command = "run --resume RECORD --promise aws:gp3 --volume-size 100GiB --iops 12000 --tolerance 1 --judge-simulated";
+    assert!(told.contains(command), "{told}");
+    let command: Vec<&str> =
+        command.split(' ').map(|word| if word == "RECORD" { "r.json" } else { word }).collect();
+    bench.run(&[&command[..], &["--json", "s.json", CONFIRM_ALONE]].concat()).ended(1);
+    let decided = Record::load(&bench.path().join("s.json")).unwrap();
+    assert!(reason(&decided).contains("16 -> 4,096 in flight"), "{}", reason(&decided));
+}
+
+/// The Record has the promise: nobody types it again. Without one there is nothing to conclude.
+#[test]
+fn a_resumed_run_takes_the_promise_from_its_record() {
+    let bench = Bench::new();
+    bench.run(&words(&capped(300), &["--no-follow-up"])).ended(5);
+    let again = ["run", "--resume", "r.json", "--until-conclusive", "--json", "s.json", CONFIRM_ALONE];
+    bench.run(&again).ended(1);
+    let alone = ["run", "--simulate", "latency=1ms", "--rw", "randread", "--until-conclusive"];
+    bench.run(&alone).ended(2).says(&["--until-conclusive has no effect without --promise"]);
+}
+
+#[test]
+fn a_cause_that_needs_no_step_does_not_wait_for_one() {
+    let bench = Bench::new();
+    let device = "latency=600us,iops-cap=300,cap-period=1ms,stall-at=55s,stall-for=10m";
+    let ran = bench.run(&words(device, &["--budget", "2m"]));
+    let record = bench.record();
+    let rows = &record.causes.as_ref().unwrap().rows;
+    let row = rows.iter().find(|row| row.cause == Cause::TooLittleLoad).unwrap();
+    assert_eq!(row.not_tried, Some(NotTried::NotNeeded), "{}", ran.out);
+    assert!(!flat(&ran).contains("the run ended before it"), "{}", ran.out);
+}

@@ -183,7 +183,6 @@ fn options_that_contradict_the_record_are_refused_by_name() {
         &["--fit", "etcd"],
         &["--precondition", "fill"],
         &["--tune", "ab"],
-        &["--promise", "aws:gp3", "--volume-size", "100GiB", "--offline"],
         &["--continue-on-error"],
         &["--cross-check"],
         &["--start-at", "2026-11-21T22:00:00Z"],

@@ -1,4 +1,5 @@
-//! `run --resume RECORD`: plan, targets, needs and promise are those of the Record. Options may repeat them, and may not change them.
+//! `run --resume RECORD`: plan, targets, needs and promise are those of the Record. Options may repeat plan,
+//! targets and needs, and may not change them. Another promise judges the measured steps anew.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,17 +9,19 @@ use super::run_command::refuse_idle;
 use crate::cli::{RunArgs, TuneMode};
 use crate::course;
 use crate::crosscheck;
+use crate::device::Root;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
 use crate::judge;
 use crate::plan::{Plan, Precondition, PreconditionChoice, Question};
+use crate::promise_options::{self, PromiseOptions};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
-use crate::run::measurement::{EarlierPromise, Measurement};
+use crate::run::measurement::{self, Measurement};
 use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::resume::other_plan;
-use crate::run::{Failure, plans, show_text};
+use crate::run::{Failure, chain, plans, show_text};
 use crate::seal::seal;
 use crate::shell_word::shell_path;
 use crate::unit::Bytes;
@@ -39,7 +42,13 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     let mut record = Record::load(path).map_err(Failure::input)?;
     refuse_other_kinds(&record, path)?;
     refuse_contradiction(args, &record, path)?;
-    refuse_idle(&args.follow_up, record.judged_promise.is_some())?;
+    if record.judged_promise.is_none() {
+        measurement::refuse_idle(&args.promise, record.asked.is_some())?;
+    }
+    // Another promise is a new question: the measured steps are judged anew, and those that it lacks follow.
+    promise_options::hold_here_against(&args.promise, &Root::system(), &mut record)
+        .map_err(|e| Failure::input(chain(&e)))?;
+    refuse_idle(args, record.judged_promise.is_some())?;
     // What follows a verdict is asked for anew: the run may have ended before it, or left it out.
     record.plan.follow_up = args.follow_up.follow_up().filter(|_| record.judged_promise.is_some());
     let plan = Plan {
@@ -67,11 +76,15 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     Ok(Resumed::Open(Box::new(Measurement {
         plan,
         options,
-        promise: Cow::Borrowed(&args.promise),
-        earlier: Some(EarlierPromise { record: path.to_path_buf(), promise: record.judged_promise }),
+        promise: Cow::Owned(PromiseOptions::default()),
+        earlier: record.judged_promise,
         output: &args.output,
         cross: None,
-        inputs: inputs([("--resume", Some(path)), ("--plan", args.what.plan.as_deref())]),
+        inputs: inputs([
+            ("--resume", Some(path)),
+            ("--plan", args.what.plan.as_deref()),
+            ("--catalog", args.promise.catalog.as_deref()),
+        ]),
     })))
 }
 

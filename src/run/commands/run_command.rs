@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::course_question::inputs;
 use super::resumed_run::{self, Resumed};
-use crate::cli::{FollowUpArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
@@ -55,7 +55,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         &options,
         &args.output.folders(),
     )?;
-    refuse_idle(&args.follow_up, args.promise.kind.is_some())?;
+    refuse_idle(args, args.promise.kind.is_some())?;
     let is_judged = args.promise.kind.is_some() && args.cross_check.is_none();
     let follow_up = args.follow_up.follow_up().filter(|_| is_judged);
     let plan = Plan { follow_up, ..plan };
@@ -75,8 +75,9 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
 ///
 /// # Errors
 /// Of input.
-pub(super) fn refuse_idle(args: &FollowUpArgs, has_promise: bool) -> Result<(), Failure> {
-    match args.needs_promise().filter(|_| !has_promise) {
+pub(super) fn refuse_idle(args: &RunArgs, has_promise: bool) -> Result<(), Failure> {
+    let until = args.until_conclusive.map(|_| "--until-conclusive");
+    match args.follow_up.needs_promise().or(until).filter(|_| !has_promise) {
         Some(option) => Err(Failure::input(format!(
             "{option} has no effect without --promise TYPE: name the type, or leave it out"
         ))),
