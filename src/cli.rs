@@ -267,9 +267,6 @@ pub struct RunArgs {
     #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub cross_check: Option<u32>,
-    /// Measure a step again for as long as its verdict needs, up to MAX [default MAX: 30m]
-    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", help_heading = "Verdict")]
-    pub until_conclusive: Option<Nanos>,
     /// The steps that follow from what was measured
     #[command(flatten)]
     pub follow_up: FollowUpArgs,
@@ -287,7 +284,7 @@ pub struct RunArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct FollowUpArgs {
     /// End with the last step of the plan: a missed promise is not tried under more load, and no cause is looked for
-    #[arg(long, conflicts_with_all = ["why", "budget"], help_heading = "Verdict")]
+    #[arg(long, conflicts_with_all = ["why", "budget", "until_conclusive"], help_heading = "Verdict")]
     pub no_follow_up: bool,
     /// Look for what holds the volume back, also where it keeps its promise
     #[arg(long, help_heading = "Verdict")]
@@ -295,18 +292,29 @@ pub struct FollowUpArgs {
     /// All added steps together take at most this time
     #[arg(long, value_name = "TIME", help_heading = "Verdict")]
     pub budget: Option<Nanos>,
+    /// Measure a step once more for as long as its verdict needs, up to MAX [default MAX: 30m]
+    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", help_heading = "Verdict")]
+    pub until_conclusive: Option<Nanos>,
 }
 
 impl FollowUpArgs {
     /// How a run goes on that is held against a promise.
     pub fn follow_up(&self) -> Option<FollowUp> {
         let causes = if self.why { CausesWanted::Always } else { CausesWanted::AfterFail };
-        (!self.no_follow_up).then_some(FollowUp { causes, budget: self.budget })
+        (!self.no_follow_up).then_some(FollowUp {
+            causes,
+            budget: self.budget,
+            longest: self.until_conclusive,
+        })
     }
 
     /// The option that asks for steps which only a promise brings about.
     pub fn needs_promise(&self) -> Option<&'static str> {
-        if self.why { Some("--why") } else { self.budget.map(|_| "--budget") }
+        if self.why {
+            return Some("--why");
+        }
+        let until_conclusive = self.until_conclusive.map(|_| "--until-conclusive");
+        self.budget.map(|_| "--budget").or(until_conclusive)
     }
 }
 

@@ -460,7 +460,6 @@ mod tests {
             "run . --rw",
             "run . --bs 4K,8K",
             "run . --quiet --details",
-            "run . --until-conclusive",
             "run . --rw randread --at 2020 --tune off --iops=3000",
             "run . --rw randread --cross-check=0",
             "run . --ranks 0",

@@ -12,7 +12,7 @@ use super::promised::{self, PromisedRates};
 use super::{causes, promise_to_judge};
 use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
 use crate::record::promise_direction as direction;
-use crate::record::{JudgedPromise, Record};
+use crate::record::{Claim, JudgedPromise, Record};
 use crate::unit::{Bytes, Nanos, total};
 
 /// At most so many steps are added for one promise: a run ends, whatever a volume does.
@@ -35,12 +35,17 @@ fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &F
         if tested.steps.iter().any(|step| step.was_ended_early()) {
             continue;
         }
-        let answer = tested.answer(record, judged_promise);
-        let Some(missing) = answer.and_then(|answer| answer.missing) else { continue };
-        let deepest = Deepest::of(record, tested.first, tested.saturating);
-        let step = missing_step(record, tested.first, missing, &deepest);
-        if step.is_some() && fits(record, follow_up, step.as_ref()?, &tested.first.name) {
-            return step;
+        let Some(answer) = tested.answer(record, judged_promise) else { continue };
+        let step = match answer.missing {
+            Some(missing) => {
+                let deepest = Deepest::of(record, tested.first, tested.saturating);
+                Some(missing_step(record, tested.first, missing, &deepest))
+            }
+            None => longer(record, tested.first, tested.claim(record, judged_promise).as_ref(), follow_up),
+        };
+        let Some(step) = step else { continue };
+        if fits(record, follow_up, &step, &tested.first.name) {
+            return Some(step);
         }
     }
     None
@@ -48,10 +53,11 @@ fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &F
 
 fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
     for tested in latency::tested(record, judged_promise) {
-        if tested.missing(record, judged_promise).is_none() {
-            continue;
-        }
-        let Some(step) = offered(record, judged_promise, &tested) else { continue };
+        let step = match tested.missing(record, judged_promise) {
+            Some(_) => offered(record, judged_promise, &tested),
+            None => longer(record, tested.first, tested.claim(record, judged_promise).as_ref(), follow_up),
+        };
+        let Some(step) = step else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
             return Some(step);
         }
@@ -69,7 +75,7 @@ fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
 }
 
 /// The step that is missing for an answer.
-fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepest) -> Option<Step> {
+fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepest) -> Step {
     let targets = record.plan.targets_of(first).len();
     let (step, purpose, word) = match missing {
         Missing::Confirm => {
@@ -81,7 +87,24 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
             (for_a_minute(planned), Purpose::Repeat, "again".to_string())
         }
     };
-    Some(added(record, first, step, purpose, &word))
+    added(record, first, step, purpose, &word)
+}
+
+/// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open. An estimate from a short
+/// step is rough: the new one is at least half as long again. The shorter step stays beside it, with what it shows.
+fn longer(record: &Record, first: &Step, claim: Option<&Claim>, follow_up: &FollowUp) -> Option<Step> {
+    let (claim, longest) = (claim?, follow_up.longest?);
+    let name = claim.deciding_step().map_or(&claim.step, |step| &step.step);
+    let measured = record.steps.iter().find(|done| done.name == *name)?.window_ns;
+    let wanted = measured.0.saturating_add(Nanos::seconds(claim.more_seconds?).0).max(measured.0 / 2 * 3);
+    let runtime = Nanos::seconds(wanted.min(longest.0).div_ceil(1_000_000_000));
+    let planned = record.plan_step(name)?;
+    let purpose = match &planned.follows {
+        Some(follows) if follows.purpose == Purpose::Offered => Purpose::Offered,
+        _ => Purpose::Repeat,
+    };
+    let step = Step { runtime, ..for_a_minute(planned) };
+    (runtime > measured.max(planned.runtime)).then(|| added(record, first, step, purpose, "longer"))
 }
 
 /// The step whose load is repeated: the first one of that depth that was offered its I/Os, or was not, as that load.
@@ -121,18 +144,26 @@ pub(super) fn added(record: &Record, first: &Step, step: Step, purpose: Purpose,
 /// What the added steps of a plan may take at most: time, and bytes written at the rate of forecasts.
 pub fn at_most(plan: &Plan, judged_promise: &JudgedPromise) -> (Nanos, Bytes) {
     let Some(follow_up) = &plan.follow_up else { return (Nanos(0), Bytes(0)) };
+    let limit = follow_up.budget.map_or(u64::MAX, |budget| budget.0);
     let (mut time, mut written) = (0u64, 0f64);
     for step in plan.steps.iter().filter(|step| step.follows.is_none() && !plan.is_precondition(&step.name)) {
         let steps = most_steps(step, judged_promise);
         let each = for_a_minute(step);
-        let seconds = steps * total([each.ramp.0, each.runtime.0]);
+        let planned = steps * total([each.ramp.0, each.runtime.0]);
+        let seconds = planned.saturating_add(longer_at_most(step, judged_promise, follow_up));
         time = time.saturating_add(seconds);
         if step.rw.changes_data() {
-            written += Nanos(seconds).as_seconds() * step.forecast_rate();
+            written += Nanos(seconds.min(limit)).as_seconds() * step.forecast_rate();
         }
     }
-    let limit = follow_up.budget.map_or(u64::MAX, |budget| budget.0);
     (Nanos(time.min(limit)), Bytes(written as u64))
+}
+
+/// How long a planned step may be measured once more: each time at least half as long again, all times together at most three times the
+/// longest.
+fn longer_at_most(step: &Step, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> u64 {
+    let longest = follow_up.longest.filter(|_| most_steps(step, judged_promise) > 0);
+    longest.map_or(0, |longest| longest.0.saturating_mul(3))
 }
 
 /// How many steps a planned step may be followed by: the confirming one, the first load again, the depths between and the confirming one

@@ -21,6 +21,9 @@ pub(super) const OFFERED: f64 = 0.5;
 /// An offered rate up to this multiple of [`OFFERED`] is one that no limit holds back, and a completed one this much below it was offered too much.
 const ROUNDING: f64 = 1.01;
 
+/// Steps with an offered rate: the second one at half of what the volume completed of the first.
+const MOST_OFFERED: usize = 2;
+
 /// The largest mean latency that is promised for any of the volumes.
 pub fn latency_promised(judged_promise: &JudgedPromise) -> Option<Nanos> {
     let high =
@@ -107,7 +110,7 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
         }
         match &planned.follows {
             None => all.push(TestedLatency { promised, first: planned, steps: vec![step] }),
-            Some(follows) if follows.purpose == Purpose::Offered => {
+            Some(follows) if matches!(follows.purpose, Purpose::Offered | Purpose::Repeat) => {
                 let of = all.iter_mut().find(|t| t.first.name == follows.step);
                 of.into_iter().for_each(|tested| tested.steps.push(step));
             }
@@ -130,7 +133,14 @@ impl TestedLatency<'_> {
     /// The step that is missing: the same load, offered.
     pub fn missing(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Missing> {
         let claim = self.claim(record, judged_promise)?;
-        (claim.basis == BasisCode::LoadNotShown && self.steps.len() <= 2).then_some(Missing::Confirm)
+        let is_open = claim.basis == BasisCode::LoadNotShown;
+        (is_open && self.offered_steps(record) < MOST_OFFERED).then_some(Missing::Confirm)
+    }
+
+    fn offered_steps(&self, record: &Record) -> usize {
+        let follows = |step: &StepRecord| record.plan_step_of(step)?.follows.as_deref();
+        let is_offered = |step: &StepRecord| follows(step).is_some_and(|f| f.purpose == Purpose::Offered);
+        self.steps.iter().filter(|step| is_offered(step)).count()
     }
 
     /// I/Os a second of the last step, where the volume completed fewer than were offered.

@@ -374,8 +374,7 @@ impl Case<'_> {
         let Some(more) = more else {
             let kept = (first + 1..readings.len()).rev().find(|i| readings[*i] == StepAnswer::Keeps);
             let again = kept.unwrap_or(first);
-            // A short first step says nothing that its longer repetition does not.
-            if is_short(readings[first]) {
+            if self.is_one_measurement(readings, first, again) {
                 return self.ends(Outcome::Pass, Basis::Kept, again);
             }
             return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
@@ -384,7 +383,7 @@ impl Case<'_> {
         match again.map(|i| (i, readings[i])) {
             None => self.wants(Basis::LoadNotShown, more, Missing::Repeat(load)),
             Some((again, StepAnswer::Misses)) => self.kept_with_more_load(readings, first, again),
-            Some((again, StepAnswer::Keeps)) if is_short(readings[first]) => {
+            Some((again, StepAnswer::Keeps)) if self.is_one_measurement(readings, first, again) => {
                 self.ends(Outcome::Pass, Basis::Kept, again)
             }
             Some((again, StepAnswer::Keeps)) => {
@@ -412,6 +411,14 @@ impl Case<'_> {
         Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing }
     }
 
+    /// A step that left the promise open and its repetition are one measurement with a pause, if both have the same rate. Else the volume
+    /// changed. The rate of less than ten seconds says nothing.
+    fn is_one_measurement(&self, readings: &[StepAnswer], first: usize, again: usize) -> bool {
+        let [before, after] = [first, again].map(|i| &self.steps[i]);
+        let is_same = before.rate.is_none() || before.mean >= (1.0 - super::SAME_RATE) * after.mean;
+        readings[first] != StepAnswer::Misses && is_same
+    }
+
     /// The saturating depth is possible, and was not tried.
     fn may_be_confirmed(&self) -> bool {
         self.deepest.is_none() && self.last_saturating().is_none()
@@ -420,10 +427,6 @@ impl Case<'_> {
     fn last_saturating(&self) -> Option<usize> {
         self.steps.iter().rposition(|s| s.is_saturating)
     }
-}
-
-fn is_short(reading: StepAnswer) -> bool {
-    matches!(reading, StepAnswer::Open(Open::Short { .. }))
 }
 
 /// What a step says of the promise by itself.

@@ -22,6 +22,10 @@ pub struct FollowUp {
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub budget: Option<Nanos>,
+    /// A step whose length leaves its promise open is measured once more, for at most this time; never when absent.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub longest: Option<Nanos>,
 }
 
 /// Which runs look for the cause of their rate.

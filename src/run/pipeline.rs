@@ -50,8 +50,6 @@ pub struct RunOptions {
     pub overwrite_shared: bool,
     /// Whether the kernel's knobs are set; by the kind of the targets when absent.
     pub tune: Option<TuneMode>,
-    /// A step whose verdict is not decided is measured again, each time for at most this long.
-    pub until_conclusive: Option<Nanos>,
     /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
     /// the rules of `run`.
     pub job_files: BTreeMap<PathBuf, JobDataFile>,

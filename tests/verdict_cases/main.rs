@@ -218,6 +218,17 @@ fn until_conclusive_measures_again_for_as_long_as_it_takes() {
     let ran = lab.run("latency=300us,iops-cap=2280", &short, &format!("{PL0} --until-conclusive 5m"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let record = ran.record();
-    assert_eq!(record.steps.len(), 1);
-    assert!(record.plan.steps[0].runtime.as_seconds() >= 60.0, "the plan says what was run");
+    assert_eq!(record.steps.len(), 2, "the short step stays beside the longer one");
+    assert!(record.plan.steps[1].runtime.as_seconds() >= 60.0, "the plan says what was run");
+}
+
+#[test]
+fn until_conclusive_forgets_no_slow_start() {
+    let lab = Lab::new();
+    for volume in
+        ["latency=1ms,rise-from=0.2,rise-for=40s", "latency=300us,iops-cap=3100,rise-from=0.2,rise-for=40s"]
+    {
+        let ran = lab.run(volume, MINUTE, &format!("{PL0} --until-conclusive 10m"));
+        assert_ne!(ran.code, 0, "{volume}: {}", ran.stderr);
+    }
 }

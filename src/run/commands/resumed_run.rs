@@ -67,7 +67,6 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
         destroy: args.what.consent.destroy.clone(),
         overwrite_shared: args.what.consent.shared(),
         tune: args.tune.or(Some(tune_as_then(&earlier))),
-        until_conclusive: args.until_conclusive,
         headrooms: Some(Headrooms::default()),
         asked: record.asked,
         earlier: Some(Box::new(earlier)),

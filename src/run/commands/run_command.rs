@@ -39,7 +39,6 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         destroy: args.what.consent.destroy.clone(),
         overwrite_shared: args.what.consent.shared(),
         tune: args.tune,
-        until_conclusive: args.until_conclusive,
         headrooms: Some(Headrooms::default()),
         ..RunOptions::default()
     };
@@ -76,8 +75,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
 /// # Errors
 /// Of input.
 pub(super) fn refuse_idle(args: &RunArgs, has_promise: bool) -> Result<(), Failure> {
-    let until = args.until_conclusive.map(|_| "--until-conclusive");
-    match args.follow_up.needs_promise().or(until).filter(|_| !has_promise) {
+    match args.follow_up.needs_promise().filter(|_| !has_promise) {
         Some(option) => Err(Failure::input(format!(
             "{option} has no effect without --promise TYPE: name the type, or leave it out"
         ))),

@@ -10,7 +10,7 @@ use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::doubt::{Doubt, DoubtCode, Severity};
 use crate::engine::{self, EngineChoice, Timer};
-use crate::judge::{self, causes, doubts};
+use crate::judge::{causes, doubts};
 use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
@@ -342,17 +342,6 @@ impl Running<'_> {
             Err(failure) if self.is_added(&range) => return Ok(self.leave_out(&range, &failure)),
             done => done?,
         };
-        while let Some(runtime) = self.runtime_to_decide(&done) {
-            let again = &done.steps[0];
-            self.front.ui().say(&format!(
-                "{}: {} did not decide the verdict, measuring again for {}",
-                again.name,
-                again.window_ns.clock(),
-                runtime.clock()
-            ));
-            self.record.plan.steps[range.start].runtime = runtime;
-            done = self.measure(range.clone())?;
-        }
         if done.ended_by == Some(EndOrder::Abort) {
             self.abort(&done);
             return Ok(None);
@@ -437,16 +426,6 @@ impl Running<'_> {
             step.headroom = place.and_then(|place| headrooms[place].clone());
         }
         Ok(done)
-    }
-
-    /// How long a step is to be measured anew when its verdict is not decided; none for steps that run together.
-    fn runtime_to_decide(&self, done: &stage::StageOutcome) -> Option<Nanos> {
-        let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
-        let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
-        if done.ended_by.is_some() {
-            return None;
-        }
-        judge::runtime_to_decide(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
     /// The last step that was begun is an experiment on a cause.
