@@ -289,7 +289,8 @@ fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bo
 }
 
 fn sum(bins: &[u64]) -> f64 {
-    bins.iter().map(|n| *n as f64).sum()
+    // The sum of no floats is -0.
+    bins.iter().map(|n| *n as f64).fold(0.0, |sum, n| sum + n)
 }
 
 /// Whether in each 100 ms requests waited and none completed, on all targets together.

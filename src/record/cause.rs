@@ -104,6 +104,8 @@ pub enum CauseFinding {
     Shown,
     /// An exact counter shows it.
     Proven,
+    /// An exact counter shows that it took part, and that the promise is missed without it too.
+    Part,
     /// It was not tried.
     NotTried,
 }
@@ -118,6 +120,8 @@ pub enum NotTried {
     Ended,
     /// The promise was answered without it.
     NotNeeded,
+    /// The device hangs: no rate after that can be compared with one before.
+    Hangs,
     /// The measurement of the promise is not valid.
     NotValid,
     /// Its step could not be run.
@@ -262,9 +266,9 @@ pub struct SoldAs {
 }
 
 impl CauseTable {
-    /// The cause that was shown or proven, which stands first: a proven one.
+    /// The causes that were shown or proven: a proven one stands first, one that only took part last.
     pub fn found(&self) -> Vec<&CauseRow> {
         let of = |finding| self.rows.iter().filter(move |row| row.finding == finding);
-        of(CauseFinding::Proven).chain(of(CauseFinding::Shown)).collect()
+        of(CauseFinding::Proven).chain(of(CauseFinding::Shown)).chain(of(CauseFinding::Part)).collect()
     }
 }

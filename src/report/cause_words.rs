@@ -122,6 +122,7 @@ fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
     let mark = match row.finding {
         CauseFinding::Excluded => "no",
         CauseFinding::Shown | CauseFinding::Proven => "YES",
+        CauseFinding::Part => "part",
         CauseFinding::NotTried => "-",
     };
     let (tried, result) = match row.not_tried {
@@ -131,6 +132,7 @@ fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
     let result = match row.finding {
         CauseFinding::Proven => format!("proven: {result}"),
         CauseFinding::Shown => format!("shown: {result}"),
+        CauseFinding::Part => format!("proven in part: {result}"),
         _ => result,
     };
     CauseLine { mark, cause: name(row), tried, result, rates: rates(table, row) }
@@ -160,6 +162,7 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
         NotTried::Budget => "no time left in the budget: --budget gives more",
         NotTried::Ended => "the run ended before it",
         NotTried::NotNeeded => "not needed for the answer",
+        NotTried::Hangs => "the device hangs",
         NotTried::NotValid => "the measurement is not valid",
         NotTried::CouldNotRun => "its step could not be run",
         NotTried::NeedsRoot => "needs root",
@@ -203,12 +206,11 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
         }
         (Cause::Cap, None) => (blocks(&row.trials, false), "not at a limit".into()),
         (_, Some(CauseEvidence::AfterRest { first_per_second })) => {
-            let base = row.trials.first().map_or(0.0, |t| t.ios_per_second);
-            let first = rate(table, &row.trials, *first_per_second);
-            (
-                "30 s of rest, then the load".into(),
-                format!("{} -> {first}", significant_of(table, &row.trials, base)),
-            )
+            let load = |i: usize| row.trials.get(i).map(|t| t.ios_per_second);
+            let in_order = [load(0), Some(*first_per_second), load(2)];
+            let rates: Vec<String> =
+                in_order.into_iter().flatten().map(|ios| significant_of(table, &row.trials, ios)).collect();
+            ("30 s of rest, then the load".into(), with_unit(table, rates.join(" -> ")))
         }
         (_, Some(CauseEvidence::OwnLatency { latency_ns, usual_ns })) => {
             let alone = format!("{} with one in flight, usual {}", ns(*latency_ns), ns(*usual_ns));
@@ -244,10 +246,6 @@ fn figure(table: &CauseTable, value: f64) -> String {
 fn significant_of(table: &CauseTable, trials: &[CauseTrial], ios: f64) -> String {
     let block = trials.first().map_or(0, |t| t.block_bytes.0) as f64;
     figure(table, if table.metric == Metric::Throughput { ios * block } else { ios })
-}
-
-fn rate(table: &CauseTable, trials: &[CauseTrial], ios: f64) -> String {
-    with_unit(table, significant_of(table, trials, ios))
 }
 
 fn with_unit(table: &CauseTable, figures: String) -> String {
@@ -309,7 +307,8 @@ fn machine(
     tried.extend(headroom.map(|most| format!("null device {} IOPS", in_millions(most))));
     tried.extend(busiest.map(|share| format!("CPU {:.0} %", 100.0 * share)));
     if row.trials.len() > 1 {
-        tried.push(format!("{} -> {} workers", row.trials[0].workers, row.trials[1].workers));
+        let workers: Vec<String> = row.trials.iter().map(|t| t.workers.to_string()).collect();
+        tried.push(format!("{} workers", workers.join(" -> ")));
     }
     let times = |most: f64| most / row.trials[0].ios_per_second.max(1e-9);
     let mut result = Vec::new();

@@ -111,6 +111,8 @@ fn a_limit_of_the_instance_is_one_that_volumes_share() {
 fn traffic_of_others_is_proven_by_the_disks_counters() {
     let table = planted("latency=500us,iops-cap=3000,others-iops=600", &format!("{GP3} --why"));
     assert_eq!(row(&table, Cause::OtherUsers).finding, CauseFinding::Proven, "{table:#?}");
+    let table = planted("latency=500us,iops-cap=1500,others-iops=150", &format!("{GP3} --why"));
+    assert_eq!(row(&table, Cause::OtherUsers).finding, CauseFinding::Part, "{table:#?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use volproof::record::{Cause, CauseFinding, CauseTable};
+use volproof::record::{Cause, CauseFinding, CauseRow, CauseTable};
 use volproof::report::cause_words;
 
 use crate::{GP3, Lab, found};
@@ -168,7 +168,8 @@ struct Answer {
 }
 
 fn proven(table: &CauseTable) -> Vec<Cause> {
-    let proven = table.rows.iter().filter(|row| row.finding == CauseFinding::Proven);
+    let is_proven = |row: &&CauseRow| matches!(row.finding, CauseFinding::Proven | CauseFinding::Part);
+    let proven = table.rows.iter().filter(is_proven);
     proven.map(|row| row.cause).collect()
 }
 

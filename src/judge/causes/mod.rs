@@ -22,8 +22,8 @@ use super::facts::{interval_of, mean_latency, mean_rate};
 use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
 use crate::plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Plan, Purpose, Step};
 use crate::record::{
-    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise, Metric,
-    NotTried, Outcome, Record, State, StepRecord, StepTarget, Verdict, bins,
+    BasisCode, Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, JudgedPromise,
+    Metric, NotTried, Outcome, Record, State, StepRecord, StepTarget, Verdict, bins,
 };
 use crate::sample::PER_SECOND;
 use crate::unit::{Bytes, Nanos, total};
@@ -49,6 +49,8 @@ enum Change {
     /// A volume alone: the first or the second one.
     Alone(usize),
     Rest,
+    /// The load that decides, after a trial that was faster: a volume that merely changed meanwhile is as fast now.
+    Again,
     /// One request at a time, below the limit.
     Offered,
     Depth(u64),
@@ -64,6 +66,7 @@ impl Change {
             Change::SettingPairs => "pairs".into(),
             Change::Alone(place) => format!("alone-{}", place + 1),
             Change::Rest => "rest".into(),
+            Change::Again => "again".into(),
             Change::Offered => "offered".into(),
             Change::Depth(depth) => format!("depth-{depth}"),
         }
@@ -147,7 +150,7 @@ fn no_step(_: &CauseCase<'_>) -> Option<Step> {
 
 /// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
 pub fn next(record: &Record) -> Option<Step> {
-    let case = CauseCase::of(record, record.verdict.as_ref()?)?;
+    let case = CauseCase::of(record, record.verdict.as_ref()?).filter(|case| !case.hangs())?;
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
     let steps = open.filter_map(|e| (e.next)(&case));
     steps.filter(|step| case.has_time_for(step)).min_by_key(Step::whole_time)
@@ -231,6 +234,12 @@ impl<'a> CauseCase<'a> {
     }
 
     fn row_of(&self, experiment: &Experiment) -> CauseRow {
+        if self.hangs() {
+            return CauseRow {
+                not_tried: Some(NotTried::Hangs),
+                ..row(experiment.cause, CauseFinding::NotTried)
+            };
+        }
         if let Some(row) = (experiment.row)(self) {
             return row;
         }
@@ -281,6 +290,11 @@ impl<'a> CauseCase<'a> {
         Some(trial_of(self.record, tried.plan, tried.done?))
     }
 
+    /// The load that decides once more, after a trial of this cause that was faster.
+    fn again(&self, cause: Cause) -> Option<Step> {
+        (!self.was_begun(cause, Change::Again)).then(|| self.step(cause, Change::Again, self.short_load()))
+    }
+
     /// The load that decides the promise.
     fn base_trial(&self) -> CauseTrial {
         trial_of(self.record, self.load, self.base)
@@ -322,6 +336,11 @@ impl<'a> CauseCase<'a> {
 
     fn is_simulated(&self) -> bool {
         self.load.simulate.is_some()
+    }
+
+    /// Requests of the deciding step never came back.
+    fn hangs(&self) -> bool {
+        self.claim.basis == BasisCode::Hangs
     }
 
     /// The promise is the latency of one request at a time.
@@ -404,7 +423,7 @@ fn once_filled(bins: &[u64], latency_ns: f64) -> &[u64] {
 fn is_above(trial: &CauseTrial, other: &CauseTrial) -> bool {
     let apart = match (trial.interval, other.interval) {
         (Some((low, _)), Some((_, high))) => low > high,
-        _ => true,
+        _ => false,
     };
     apart && trial.ios_per_second > (1.0 + SAME_RATE) * other.ios_per_second
 }

@@ -2,11 +2,12 @@
 //!
 //! **Experiment:** the disk's own counters less the I/Os of the step that decides.
 //!
-//! **Proven** by more than 2 % that is not ours. Users of the volume on other machines are not in these counters.
+//! **Proven** by more than 2 % that is not ours, where the promise would be kept with it; **part** where it would be missed with it too. Users of the
+//! volume on other machines are not in these counters.
 
-use super::{CauseCase, counted};
+use super::{CauseCase, row as plain_row};
 use crate::judge::doubts::other_traffic;
-use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, StepFigures};
+use crate::record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, StepFigures};
 use crate::unit::Bytes;
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
@@ -15,9 +16,16 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let (disk, own) = bytes(case)?;
-    let is_proven = disk / own - 1.0 > other_traffic::most_beside_ours(case.base);
+    let all_of_ours = disk / own;
+    let finding = if all_of_ours - 1.0 <= other_traffic::most_beside_ours(case.base) {
+        CauseFinding::Excluded
+    } else if case.claim.measured * all_of_ours >= case.claim.limit {
+        CauseFinding::Proven
+    } else {
+        CauseFinding::Part
+    };
     let evidence = CauseEvidence::Disk { disk_bytes: Bytes(disk as u64), own_bytes: Bytes(own as u64) };
-    Some(counted(Cause::OtherUsers, is_proven, evidence))
+    Some(CauseRow { evidence: Some(evidence), ..plain_row(Cause::OtherUsers, finding) })
 }
 
 /// Bytes that the disks moved in the window of the deciding step, and ours. A stacked device has several disks, whose counters may tell an

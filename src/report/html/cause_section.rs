@@ -62,6 +62,7 @@ fn drawn(text: &str) -> String {
 fn row(line: CauseLine) -> CauseRowOfPage {
     let ((class, icon), mark) = match line.mark {
         "YES" => (looks(Outcome::Fail), "found"),
+        "part" => (looks(Outcome::Fail), "took part"),
         "no" => (looks(Outcome::Pass), "excluded"),
         _ => (looks(Outcome::Inconclusive), "to be asked"),
     };
