@@ -208,12 +208,6 @@ fn jobs_in_groups() {
         The null engine drives no device: only fio's own speed shows. [null-engine,
         void]
           -> use ioengine=io_uring or libaio for a volume
-        0.01 s were measured: bursts and cycles longer than that are not seen.
-        [short-run, note]
-          -> to quote a figure, measure 300 s or more
-        The load moved 2 GiB within only 1 GiB: a cache on the way may hold part of
-        it. [small-range, note]
-          -> use a larger file, or the whole device
 
     Side by side
                  IOPS    MiB/s    mean     p50     p99  in flight     s

@@ -300,7 +300,7 @@ fn a_small_range_is_noted() {
     bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
     let doubt = bench.record().doubts.into_iter().find(|d| d.code == "small-range").unwrap();
     assert_eq!(doubt.severity, volproof::doubt::Severity::Note);
-    assert_eq!(doubt.advice, "use a larger file (--file-size) or the whole device");
+    assert_eq!(doubt.advice, "use a larger file, or the whole device");
 }
 
 #[test]

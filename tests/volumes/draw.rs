@@ -1,6 +1,6 @@
 //! Seeded volumes of every class.
 
-use super::fluid::{BurstOfFluid, Device, Dip, Noise, Random, Rise, Stall};
+use super::fluid::{BurstOfFluid, Device, Dip, Noise, Random, Rise, StallCycle};
 use super::truth::{self, Fair};
 use super::volume::{BURST, Kind, Test, Volume};
 
@@ -113,7 +113,7 @@ fn noise(random: &mut Random, v: Volume) -> Volume {
 fn stalls(random: &mut Random, v: Volume) -> Volume {
     let every = random.between(0.5, 20.0);
     let length = random.between(0.1, 3.0).min(0.6 * every);
-    let stall = Stall { at: random.between(0.0, every), length, every };
+    let stall = StallCycle { at: random.between(0.0, every), length, every };
     Volume { device: Device { stall: Some(stall), ..v.device }, ..v }
 }
 

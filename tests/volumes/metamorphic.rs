@@ -2,7 +2,7 @@
 //! hundreds of volumes each, on the rules alone.
 
 use super::draw;
-use super::fluid::{Device, Dip, Stall};
+use super::fluid::{Device, Dip, StallCycle};
 use super::lab::judge;
 use super::truth;
 use super::volume::{Test, Volume};
@@ -44,7 +44,7 @@ fn hold(originals: &[Volume], changes: &[&dyn Fn(&Volume) -> Volume]) {
 }
 
 fn moved(v: &Volume, by: f64) -> Volume {
-    let stall = v.device.stall.map(|s| Stall { at: s.at + by, ..s });
+    let stall = v.device.stall.map(|s| StallCycle { at: s.at + by, ..s });
     let dip = v.device.dip.map(|d| Dip { at: d.at + by, ..d });
     Volume { device: Device { stall, dip, ..v.device }, ..v.clone() }
 }

@@ -2,7 +2,7 @@
 //!
 //! **Why it matters:** a cache on the way may hold part of it.
 //!
-//! **What to do:** use a larger file or the whole device.
+//! **What to do:** use a larger file, or the whole device.
 //!
 //! **Source:** the range of the plan or report, and the bytes that were moved.
 
@@ -30,7 +30,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
             Severity::Note,
             DoubtCode::SmallRange,
             format!("the load moved {moved} within only {range}: a cache on the way may hold part of it"),
-            "use a larger file (--file-size) or the whole device",
+            "use a larger file, or the whole device",
         )
     })
 }

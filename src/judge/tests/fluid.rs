@@ -13,7 +13,7 @@ const SLOTS_A_BIN: usize = 10;
 
 /// Dead again and again.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stall {
+pub struct StallCycle {
     pub at: f64,
     pub length: f64,
     pub every: f64,
@@ -60,7 +60,7 @@ pub struct Device {
     pub cap: f64,
     /// Time from one refill of the cap's bucket to the next.
     pub period: f64,
-    pub stall: Option<Stall>,
+    pub stall: Option<StallCycle>,
     pub dip: Option<Dip>,
     pub rise: Option<Rise>,
     /// Change of the speed each minute, as a share of the full speed.

@@ -2,7 +2,7 @@
 //!
 //! Volumes within 3 % of their limit are left out, where noise, edges of seconds or half a stall more decide.
 
-use super::fluid::{Device, Dip, Fluid, FluidLoad, Noise, Random, Stall};
+use super::fluid::{Device, Dip, Fluid, FluidLoad, Noise, Random, StallCycle};
 use super::{LoadSequence, PROMISED, SATURATING, closed, plain};
 use crate::judge::facts::TriedLoad;
 use crate::judge::outcome::MOST_DEAD;
@@ -40,7 +40,7 @@ fn disturbed(random: &mut Random) -> Device {
         let quiet = steady(random);
         let device = if random.share() < 0.5 {
             let length = random.between(0.1, 3.0).min(0.5 * every);
-            Device { stall: Some(Stall { at, length, every }), ..quiet }
+            Device { stall: Some(StallCycle { at, length, every }), ..quiet }
         } else {
             let length = random.between(0.1, 0.8) * every;
             Device { dip: Some(Dip { at, length, every, to: random.between(0.2, 0.9) }), ..quiet }
@@ -86,7 +86,7 @@ fn the_phase_of_a_disturbance_changes_nothing() {
     hold(|random| {
         let (device, plan) = (disturbed(random), plan(random));
         let moved = |by: f64| {
-            let stall = device.stall.map(|s| Stall { at: s.at + by, ..s });
+            let stall = device.stall.map(|s| StallCycle { at: s.at + by, ..s });
             let dip = device.dip.map(|d| Dip { at: d.at + by, ..d });
             Device { stall, dip, ..device }
         };
@@ -163,7 +163,7 @@ fn less_dead_time_never_turns_a_pass_into_a_fail() {
     hold(|random| {
         let (device, plan) = (disturbed(random), plan(random));
         let shorter = |by: f64| Device {
-            stall: device.stall.map(|s| Stall { length: by * s.length, ..s }),
+            stall: device.stall.map(|s| StallCycle { length: by * s.length, ..s }),
             dip: device.dip.map(|d| Dip { length: by * d.length, ..d }),
             ..device
         };
