@@ -1,6 +1,6 @@
 //! Burst: the level from which a run fell, and the lower one at which it settled, as a volume does whose credits run out.
 //!
-//! It describes a run, to the second. A full bucket that lasts less than [`SHORTEST`] is none.
+//! It describes a run, to the second. A full bucket that lasts less than three seconds is none.
 
 use super::change::{sharpest, significance};
 use super::moments::{beside_line, mean};
