@@ -89,7 +89,7 @@ fn made() -> String {
     let effect = |code: &DoubtCode| match code.effect() {
         DoubtEffect::Remark => "a remark",
         DoubtEffect::Voids => "voids",
-        DoubtEffect::OnlySlows => "voids, but no PASS",
+        DoubtEffect::OnlySlows => "voids all but a PASS",
         DoubtEffect::OfTheVolume => "the volume's own",
     };
     let row = |code: &DoubtCode| format!("| `{code}` | {} | {} |\n", effect(code), code.words());
