@@ -73,7 +73,7 @@ pub struct RestoreArgs {
 /// `topo`: the answer and the exit code.
 ///
 /// # Errors
-/// A name that is no block device, or a file of sysfs that cannot be understood. Jobs that cannot be placed are told in the answer.
+/// A name that is no block device, or a file of sysfs that cannot be understood. Where jobs cannot be placed, the answer says why.
 pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, Exit)> {
     let names: Vec<&str> = args.devices.iter().map(String::as_str).collect();
     let topology = Topology::read(&Root::tree(root), &names)?;
@@ -182,7 +182,7 @@ pub fn recover(places: &Places) -> String {
             let others = tune::waiting(places, Which::Stale).filter(|w| w.journals.is_some());
             tune_report::restored(&done) + &others.as_ref().map(tune_report::waiting).unwrap_or_default()
         }
-        // A folder without journals has nothing to put back; a run that wants to keep one there is told.
+        // A folder without journals has nothing to put back. A run that wants to keep one there gets the error itself.
         Err(_) if !tune::holds_journals(places) => String::new(),
         Err(e) => format!("volproof: settings of an earlier run may not be back: {e}\n"),
     }

@@ -1,6 +1,6 @@
-//! The known name of which a typed one is most likely a misspelling.
+//! The known name that a user most likely meant by a misspelt one.
 
-/// The likeness from which on one name is told as a misspelling of another: `--iodpeth` passes, `--force` for `--rw` does not.
+/// From this likeness on, one name counts as a misspelling of another: `--iodpeth` passes, `--force` for `--rw` does not.
 const LIKENESS: f64 = 0.88;
 /// A longer word is no misspelling of any name: to compare it takes a time that grows with its length.
 const LONGEST: usize = 100;
@@ -44,7 +44,7 @@ pub fn none_of(what: &str, typed: &str, names: &[impl AsRef<str>]) -> String {
     format!("there is no {what} '{typed}':{question} {the} {what}s are {list}")
 }
 
-/// Names of which one is meant: `a, b or c`.
+/// A choice of names in words: `a, b or c`.
 pub fn any_of(names: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.split_last() {

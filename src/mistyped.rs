@@ -1,7 +1,7 @@
 //! A mistake in the command line, told with the option or command that its user meant.
 //!
 //! clap suggests whatever name looks alike. The tables here hold the names of other tools and everyday words for our options and
-//! commands, and the likeness that is asked of a suggestion is high. What an option does is told in the words of `--help`.
+//! commands, and the likeness that is asked of a suggestion is high. The messages say in the words of `--help` what an option does.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -302,7 +302,7 @@ fn unknown_option(
     Some(text + &all_options(command))
 }
 
-/// A number below 0 as the value of an option, of which clap names the first digit alone, as an option.
+/// A number below 0 as the value of an option. clap names only its first digit, as an option.
 fn below_zero(name: &str, command: &Command, arguments: &[OsString]) -> Option<String> {
     name.strip_prefix('-').filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))?;
     let of_two = |two: &[OsString]| {

@@ -132,7 +132,7 @@ fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Fills a file from one length to another. `watch` is told the share done, the time, and bytes a second; it ends the filling
+/// Fills a file from one length to another. `watch` gets the share done, the time, and bytes a second; it ends the filling
 /// by returning false.
 ///
 /// Returns the time it took, or `None` when it was ended.

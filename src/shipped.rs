@@ -1,4 +1,4 @@
-//! The data files inside the program, and the texts of the page. They are text, of which a tenth to a third is left when it is compressed.
+//! The data files inside the program, and the texts of the page. They are text: compressed, a tenth to a third of it is left.
 
 /// Catalogue of volume types, `data/volumes.toml`.
 pub fn volumes() -> String {

@@ -11,7 +11,7 @@ use crate::stats::limit_answer::share_bounds;
 use crate::unit::{Nanos, significant};
 
 impl ComparedStep<'_> {
-    /// The needs of which the step has the figure.
+    /// The needs whose figure the step has.
     pub(super) fn needs(&self, asked: &AskedFits) -> Vec<Compared> {
         let all = asked.applications.iter().flat_map(|a| a.needs.iter().map(move |need| (a, need)));
         let asked_for = all.filter(|(a, need)| need.grade <= a.grade);
@@ -117,7 +117,7 @@ fn fit_command(application: &AskedApplication) -> String {
     format!("volproof fit TARGET --for {}", shell(&application.request()))
 }
 
-/// The applications of which the report has no figure, with what it tells instead.
+/// The applications for which the report has no figure, with what it tells instead.
 pub(super) fn unanswered(record: &Record, asked: &AskedFits, rows: &[Compared]) -> Vec<String> {
     let answered = |a: &AskedApplication| {
         rows.iter().any(|row| row.need.as_ref().is_some_and(|need| need.application == a.scaled()))

@@ -25,7 +25,7 @@ fn pooled_rate(runs: &[&FinishedStep]) -> (f64, Option<f64>) {
     (mean(&rates), half)
 }
 
-/// The figures of a point over all its runs, of which there is one at least.
+/// The figures of a point over all its runs. There is at least one run.
 pub(super) fn of_runs(runs: &[&FinishedStep]) -> SweepPoint {
     let step = &runs[0].step;
     let (iops, half) = pooled_rate(runs);

@@ -4,12 +4,12 @@
 //! and open loop"). The search is a bisection. A load holds when the whole confidence interval of its figure keeps the limit, and is
 //! refused when the whole interval breaks it. Trials are short until one of them is undecided. From then on each trial is as long as the
 //! percentile and the confirmation need, and a load that is still undecided is refused. So the load that is found has passed a long trial.
-//! Where nothing has held yet, and two loads are both undecided of which one is about half of the other, still less load cannot help: the trial
+//! Where nothing has held yet, and two loads are undecided, one about half of the other, still less load cannot help: the trial
 //! becomes longer instead, or the search ends undecided and says how long a trial must be.
 //! Where one request after another breaks the limit, a limit of the rate may be what each of them waits for. The first trial then offers
 //! a fifth of that rate: if it breaks the limit too, the search ends.
 //! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
-//! A volume may warm up while the search begins. So where the lowest refusal is older than the last few trials, all of which held, its load is
+//! A volume may warm up while the search begins. So where the lowest refusal is older than the last few trials, and all of these held, its load is
 //! asked again, once and for long. If it holds then, what was refused before counts no more, and the search goes on above it.
 //! Credits may carry a load for a whole confirmation. So where a later step with as much load completes less than the load that holds, that load is
 //! confirmed anew.

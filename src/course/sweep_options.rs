@@ -1,4 +1,4 @@
-//! The options of a sweep on the command line: those of a step, of which four take a range.
+//! The options of a sweep on the command line: those of a step. Four of them take a range.
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, ArgMatches, Command};

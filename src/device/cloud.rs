@@ -4,7 +4,7 @@
 //! Firmware and sysfs are read under a [`Root`]. The metadata service is asked only where the firmware names its
 //! provider, within one second for all requests together, straight (no proxy) and without following a redirect: it is a
 //! link-local address, and what answers from elsewhere is not it. Its answers are foreign text and are checked before
-//! use. What cannot be known inside the guest is told as the command that tells it. EC2 instances of the Xen
+//! use. For facts that cannot be known inside the guest there is the provider's command. EC2 instances of the Xen
 //! generations do not name Amazon in the firmware's vendor field and are not recognised.
 
 use std::io::Read;

@@ -149,7 +149,7 @@ fn alone(root: &Root, path: &Path, file: StackNode) -> Option<bool> {
     (StackNode::of(&opened.metadata().ok()?)? == file).then(|| ioctl::opened_alone(opened.as_fd()).ok())?
 }
 
-/// Opens a file to ask it something. An open that breaks somebody's lease waits for it, unless it is told not to.
+/// Opens a file to ask it something. An open that breaks somebody's lease waits for it, unless it has `O_NONBLOCK`.
 fn quietly(root: &Root, path: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     OpenOptions::new().read(true).custom_flags(flags).open(root.path(path))

@@ -265,7 +265,7 @@ pub(super) fn opened_alone(fd: BorrowedFd<'_>) -> io::Result<bool> {
             _ => Ok(()),
         }
     };
-    // Whoever opens the file in this moment makes the kernel tell the holder, by default with the deadly SIGIO.
+    // If another process opens the file in this moment, the kernel signals the holder, by default with the deadly SIGIO.
     call(F_SETSIG, libc::SIGURG)?;
     match call(libc::F_SETLEASE, libc::F_WRLCK) {
         Ok(()) => call(libc::F_SETLEASE, libc::F_UNLCK).map(|()| true),

@@ -213,7 +213,7 @@ mod tests {
         image
     }
 
-    /// A machine with this mount and these files, of which `/target` is asked.
+    /// What cannot be seen of `/target` on a machine with this mount and these files.
     fn hidden(mountinfo: &str, files: &[(&str, Vec<u8>)]) -> Vec<String> {
         hidden_from(UsedBy::Somebody, mountinfo, files)
     }

@@ -147,7 +147,7 @@ fn told(path: &Path) -> Option<FileStamp> {
 /// How often two files are compared that change meanwhile.
 const LOOKS: u32 = 5;
 
-/// Whether a file at one path may be that at another one, of which one is in an overlay. Of a file that was copied up the overlay tells the inode
+/// Whether the files at two paths may be one file. One of the paths is in an overlay. Of a file that was copied up the overlay tells the inode
 /// number that it had in the lower layer, so that numbers say nothing. None where a file cannot be looked at.
 pub(super) fn may_be_same(one: &Path, other: &Path) -> Option<bool> {
     let mut before = told(one)?;

@@ -1,4 +1,4 @@
-//! Filesystems and caches that spread over several devices, of which a mount names one or none: btrfs and bcache.
+//! Filesystems and caches that spread over several devices: btrfs and bcache. A mount names one of the devices or none.
 
 use std::path::Path;
 

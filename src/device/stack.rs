@@ -181,7 +181,7 @@ pub struct Stack {
     system: BTreeSet<StackNode>,
     /// Files that may be of an overlay whose layers are not visible here.
     overlaid: BTreeSet<StackNode>,
-    /// Files of which a loop device shows a part with a limit of its own (`losetup --sizelimit`).
+    /// Files that a loop device shows in part, with a limit of its own (`losetup --sizelimit`).
     limited: BTreeSet<StackNode>,
     /// The overlays that files are seen through.
     overlays: Overlays,
@@ -280,12 +280,12 @@ impl Stack {
         self.overlays.cover(path) && self.layer_path(file, path).is_none()
     }
 
-    /// The files of which one may hold the bytes of this file of an overlay, by their inode number.
+    /// The files with the inode number of this file of an overlay: one of them may hold its bytes.
     pub(super) fn namesakes(&self, file: FileId) -> impl Iterator<Item = StackNode> {
         self.overlays.namesakes(file).map(StackNode::File)
     }
 
-    /// The mounted images of which a file, which is at a path and in use, may be one although no mount names it.
+    /// The mounted images that may be this file, which is at a path and in use, although no mount names it.
     pub(super) fn hidden_images(
         &self,
         root: &Root,

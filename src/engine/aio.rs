@@ -310,7 +310,7 @@ impl Backend for Aio {
                 Direction::Trim => no_discard(),
                 Direction::Sync => (*flush, *depth),
             };
-            // SAFETY: the request is one of the slot's, of which there are `depth` of either kind, and not in flight.
+            // SAFETY: the request is the slot's own and not in flight. There are `depth` requests of either kind.
             unsafe {
                 let iocb = iocbs.cast::<Iocb>().add(place + r.slot as usize);
                 (*iocb).opcode = opcode;

@@ -68,7 +68,7 @@ impl<'a> Pass<'a> {
         loop {
             if let Some(start) = state.start {
                 drop(state);
-                // Whoever passes begins to count the time of its load.
+                // A load that has passed begins to count its time.
                 let early = start.saturating_duration_since(Instant::now()).saturating_sub(AHEAD);
                 std::thread::sleep(early);
                 return start;

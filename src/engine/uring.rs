@@ -404,7 +404,7 @@ impl Backend for Uring {
 
 impl Drop for Uring {
     /// Gives files and buffers back while this thread waits. The kernel takes a ring apart some 30 ms after its descriptor was closed,
-    /// and would keep the target busy until then: for `umount`, `mkfs` and whoever opens the device for itself alone.
+    /// and would keep the target busy until then: for `umount`, `mkfs` and any program that opens the device for itself alone.
     fn drop(&mut self) {
         let submitter = self.ring.submitter();
         // An error says that nothing was registered.

@@ -1,5 +1,5 @@
 //! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`]), reap everything. One
-//! thread, one backend, one clock, all chosen at compile time; the loop decides nothing that could be decided before it.
+//! thread, one backend, one clock, all chosen at compile time; the loop takes no decision that could be taken before it.
 //!
 //! Stamps. The loop reads the clock once for each call that submits, just before it prepares the requests: that is when all of them were
 //! sent. It reads the clock again when it finds completions in the completion queue, before its own bookkeeping, so that no latency

@@ -163,7 +163,7 @@ fn line(name: &str, iops: f64, bytes: f64, ios: u64, time: Nanos) -> String {
     )
 }
 
-/// Percentiles that are told in words.
+/// Percentiles that are put into words.
 const TOLD: [&str; 4] = ["50", "95", "99", "99.9"];
 
 /// Latencies: of flushes first, since they are what their test is about, then for each direction.
@@ -206,7 +206,7 @@ fn latency_of(name: &str, f: &ReportedFigures) -> Option<String> {
     Some(text)
 }
 
-/// From this share on, the time of submission is told.
+/// From this share of the mean latency on, a line gives the time of submission.
 const SUBMISSION: f64 = 0.1;
 
 /// Mean, percentiles and maximum in words, with the name of their kind where another begins.
@@ -280,7 +280,7 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
     (Some(format!("{product}, and {} were asked for: {words}", grouped(asked))), Some(holds))
 }
 
-/// Why fewer requests were in flight than were asked for, of which only this share was there.
+/// Why only this share of the requests that were asked for was in flight.
 fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
     let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
     let left = s
@@ -352,7 +352,7 @@ pub fn etcd(step: &StepRecord, s: &StepFigures, judged: bool) -> Option<String> 
     Some(format!("asks for {rule}; here 99 % within {p99}, {} a second{advice}", significant(x)))
 }
 
-/// What a mean, and the longest where it is told, say of the share above a limit.
+/// What a mean, and the longest where the report has it, say of the share above a limit.
 fn latency_known(l: &ReportedLatency, limit: Nanos) -> String {
     if l.max.0 > 0 && l.max <= limit {
         return format!("all within {}", l.max);

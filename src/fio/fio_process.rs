@@ -1,6 +1,6 @@
 //! The installed fio as an engine: a step goes in as a job file, intervals come out as from our own workers.
 //!
-//! fio is told to report every 100 ms as `json+`; the reports come through a pipe of their own and become [`crate::sample::Interval`]s at once
+//! fio reports every 100 ms as `json+`. The reports come through a pipe of their own and become [`crate::sample::Interval`]s at once
 //! (see [`super::increments`]). It opens the descriptors that were cleared, through `/proc/PID/fd`, so that what was checked is what it writes.
 //! It runs in a process group of its own, is asked to stop by SIGINT, and does not outlive us.
 

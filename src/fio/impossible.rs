@@ -27,7 +27,7 @@ impl fmt::Display for Impossible {
     }
 }
 
-/// Longer values are cut when they are told.
+/// Characters of a value that are kept; a longer value is cut.
 const SHOWN: usize = 24;
 /// No count reaches this; fio prints an unset 64-bit number as -1 or 2^64-1.
 const LARGEST_COUNT: u64 = 1 << 63;
@@ -77,7 +77,7 @@ impl<'v, 'a> Checked<'v, 'a> {
         self.value
     }
 
-    /// The object of that name. What is there and no object is told.
+    /// The object of that name. A value of another kind is noted as impossible.
     pub fn object(&self, name: &str) -> Option<Checked<'v, 'a>> {
         let value = self.value.get(name).filter(|v| **v != JsonValue::Null)?;
         if !matches!(value, JsonValue::Map(_)) {
@@ -285,7 +285,7 @@ mod tests {
             ..Stats::default()
         };
         assert_eq!(told(stats.clone()), (stats.clone(), vec![]));
-        // A run of a millisecond or two is told in whole ones.
+        // The time of a run is in whole milliseconds, also where the run takes one or two.
         let short = Stats { runtime: Nanos::millis(1), ios: Some(2), iops: 2000.0, ..Stats::default() };
         assert_eq!(told(short).1, Vec::<String>::new());
         // Percentiles that fall go, the mean stays; a mean beyond the longest takes its latency with it.

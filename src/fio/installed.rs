@@ -1,7 +1,7 @@
 //! The fio that is installed on this machine: where it is, never ourselves, and how it is started.
 //!
 //! volproof may be called through a link named `fio`, also from a folder that comes first in `PATH`. Handing a command to such a link would call
-//! volproof again, and again. A file is told from us by device and inode, which no link and no second name can hide.
+//! volproof again, and again. volproof knows its own file by device and inode: no link and no second name hides them.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};

@@ -300,7 +300,7 @@ impl Job {
     }
 }
 
-/// Options of which 0 asks for something, although they have no default; fio's exitall is on as soon as it is named.
+/// Options without a default that ask for something where their value is 0. fio's exitall is on as soon as it is named.
 const ZERO_COUNTS: [&str; 5] = ["sqthread_poll_cpu", "uid", "gid", "exitall", "prio"];
 
 /// Off, or 0 of something that is not there by default: it asks for nothing.

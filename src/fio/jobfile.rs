@@ -116,7 +116,7 @@ fn content(line: &str) -> Option<(usize, &str)> {
 /// The lines of a file that say something, each with its place and column.
 ///
 /// # Errors
-/// A line of which fio would read another text.
+/// A line that fio would read as another text.
 fn lines<'a>(file: &str, text: &'a str) -> Result<Vec<(Origin, usize, &'a str)>, Mistake> {
     let mut lines = Vec::new();
     for (n, line) in text.lines().enumerate() {
@@ -127,7 +127,7 @@ fn lines<'a>(file: &str, text: &'a str) -> Result<Vec<(Origin, usize, &'a str)>,
     Ok(lines)
 }
 
-/// Refuses a line of which fio reads a part only.
+/// Refuses a line that fio reads only in part.
 fn whole(line: &str, origin: &Origin) -> Result<(), Mistake> {
     if line.contains('\0') {
         return Err(Mistake::form(origin, "a NUL byte stands in this line: fio's text ends there"));

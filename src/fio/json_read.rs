@@ -259,7 +259,7 @@ const KNOWN: &[&str] = &[
     "hostname",
 ];
 
-/// The port that `fio --server` listens on unless it is told another (`server.h`, `FIO_NET_PORT`).
+/// The default port of `fio --server` (`server.h`, `FIO_NET_PORT`).
 const DEFAULT_PORT: u64 = 8765;
 /// fio counts flushes into the shares of depths and batches, but not into the whole: `fsync=1` gives 200 %.
 const WITH_FLUSHES: f64 = 5.0;
@@ -436,7 +436,7 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
     }
 }
 
-/// A latency; none where one of its figures cannot be, and without a table of which one cannot.
+/// A latency; none where one of its figures is impossible. A table with an impossible figure is left out.
 fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
     let factor = if era.nanos { 1 } else { 1000 };
     let before = l.impossible_values();

@@ -1,8 +1,8 @@
 //! The text of an option becomes a value, by fio's rules.
 //!
 //! Units are fio's own and some are not what they say: with `kb_base=1024`, its default, `4k` and `4kb` are 4096 bytes and `4kib` is
-//! 4000 (`parse.c`, `__get_mult_bytes`). Such text is read as fio reads it, with a note. Text of which fio silently drops a part, and
-//! then measures something else than was written (`1.5g` is one byte, `30sec` is 30 microseconds), is an error here.
+//! 4000 (`parse.c`, `__get_mult_bytes`). Such text is read as fio reads it, with a note. Where fio silently drops a part of the text, and
+//! then measures something else than was written (`1.5g` is one byte, `30sec` is 30 microseconds), the text is an error here.
 
 use crate::plan::CpuList;
 use crate::unit::Nanos;
@@ -31,7 +31,7 @@ pub enum OptionValue {
     Floats(Vec<f64>),
 }
 
-/// An amount on the target, some of which need the target to be known.
+/// An amount on the target. Some kinds of it need the target to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetAmount {
     /// Bytes.

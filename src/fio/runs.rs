@@ -7,7 +7,7 @@ use crate::record::PrintedRanges;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
-/// Runs of one name in one group that are told apart; more are taken as one.
+/// So many runs of one name in one group are kept apart. The rows of more are added to the first of them.
 const MOST_ALIKE: usize = 64;
 
 /// One run of a report.
@@ -105,7 +105,7 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
         let same = known.entry((job.name.as_str(), job.group)).or_default();
         match same.iter().find(|i| clone(&runs[**i].rows[0])) {
             Some(i) => runs[*i].rows.push(job),
-            // Jobs of one name that differ are told apart, a few of them.
+            // Jobs of one name that differ are runs of their own, a few of them.
             None if same.len() >= MOST_ALIKE => runs[same[0]].rows.push(job),
             None => {
                 same.push(runs.len());

@@ -295,7 +295,7 @@ fn sync(job: &OutputRow) -> Option<ReportedSync> {
     Some(ReportedSync { count, latency: latency(l) })
 }
 
-/// How many requests the table of depths counts beyond the I/Os, of which each depth is a share.
+/// How many requests the table of depths counts beyond the I/Os. Each depth in it is a share of the I/Os.
 fn beyond_the_ios(job: &OutputRow) -> Option<u64> {
     let more = job.depth?.iter().sum::<f64>() - 1.0;
     let ios: u64 = total(parts(job).iter().filter_map(|s| s.ios));

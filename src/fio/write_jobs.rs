@@ -129,7 +129,7 @@ pub fn sections(step: &Step, places: &[JobTarget], seed: u64) -> Result<Vec<JobO
     places.iter().map(one).collect()
 }
 
-/// Everything but the targets, of which a job has `files`. `size` is that of each, where it is known.
+/// Everything but the targets. A job has `files` targets. `size` is that of each, where it is known.
 fn options(step: &Step, size: Option<Bytes>, files: usize, seed: u64) -> Result<JobOptions, Inexpressible> {
     let words = words_of(step, size, files, seed);
     words.map(|words| words.0).map_err(|why| Inexpressible { step: step.name.clone(), why })

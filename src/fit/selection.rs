@@ -53,7 +53,7 @@ pub struct AskedApplication {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// The grade that decides; needs of higher grades are told beside it.
+    /// The grade that decides; needs of higher grades are shown beside it.
     pub grade: Grade,
     /// The parameters that were given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -392,8 +392,8 @@ fn whole_plan(machines: &BTreeMap<u32, FleetMachine>, plan: Plan, rank: &FleetRa
     plan
 }
 
-/// The promise to the whole fleet: to a shared volume once, without the limits of one instance; to own volumes the sum, of which each
-/// machine is held against its own part.
+/// The promise to the whole fleet: to a shared volume once, without the limits of one instance; to own volumes the sum. Each
+/// machine is held against its own part of the sum.
 pub fn judged_promise(fleet: &Fleet) -> Option<JudgedPromise> {
     let mut all = fleet.machines.iter().filter_map(|m| m.record.judged_promise.as_ref());
     let mut judged_promise = all.next()?.clone();

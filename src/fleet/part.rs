@@ -66,7 +66,7 @@ fn range(step: &Step, rank: &FleetRank, size: Bytes) -> Result<(Bytes, Bytes), S
     Ok((Bytes(step.offset.0 + from * block), Bytes((to - from) * block)))
 }
 
-/// The step of which a rank and the next one have parts that do not lie side by side: then they divided other ranges. The first of
+/// The step whose parts at a rank and the next one do not lie side by side: then they divided other ranges. The first of
 /// the pair is that of the lower rank.
 pub fn gap<'a>(lower: &'a Plan, upper: &'a Plan, volumes: FleetVolumes) -> Option<(&'a Step, &'a Step)> {
     let divided = match volumes {

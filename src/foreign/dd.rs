@@ -20,7 +20,7 @@ pub struct DdReader {
     error: Option<i32>,
 }
 
-/// dd's last line without the lines of records before it: of its progress, or of a run of which only that line was kept.
+/// dd's last line without the lines of records before it: a line of its progress, or the only line that was kept of a run.
 #[derive(Clone, Copy)]
 struct DdProgress {
     totals: DdTotals,
@@ -29,7 +29,7 @@ struct DdProgress {
 }
 
 impl DdProgress {
-    /// Whether a later line is of the same run: progress grows, and is told for whole seconds where its carriage returns are lost.
+    /// Whether a later line is of the same run: progress grows, and is of whole seconds where its carriage returns are lost.
     fn goes_on(&self, later: &DdTotals) -> bool {
         let DdTotals { bytes, time, .. } = self.totals;
         let told_so = self.over || time.0.is_multiple_of(1_000_000_000);

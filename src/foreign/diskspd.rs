@@ -76,7 +76,7 @@ fn timespan(text: &str) -> usize {
 }
 
 impl DiskspdReader {
-    /// Results of a timespan that had its results, or of one before it, are of another report, of which the head was left out.
+    /// Results of a timespan that had its results, or of one before it, are of another report whose head was left out.
     fn begins_anew(&self, text: &str) -> bool {
         starts_results(text) && self.results_of.is_some_and(|last| timespan(text) <= last)
     }

@@ -15,7 +15,7 @@ pub(super) struct DiskspdSpan {
     pub duration: Option<u64>,
     pub warm_up: Option<u64>,
     pub targets: Vec<DiskspdTarget>,
-    /// Threads of the timespan (`-F`), each of which drives every target.
+    /// Threads of the timespan (`-F`). Each of them drives every target.
     pub pool: Option<u32>,
     /// I/Os that each of these threads keeps in flight over all targets (`-O`).
     pub pool_outstanding: Option<u32>,

@@ -397,7 +397,7 @@ fn bands(count: &dyn Fn(&str) -> Option<u64>) -> Vec<Band> {
     bands
 }
 
-/// `2010-07-05 13:45:10:123`, of which nobody says in which zone.
+/// `2010-07-05 13:45:10:123`, without its zone.
 fn moment(text: &str) -> Option<String> {
     let seconds = text.rsplit_once(':')?.0;
     seconds.parse::<jiff::civil::DateTime>().ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%S").to_string())

@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
-/// Counts that differ by no more than this share may be the same count, of which three digits are printed.
+/// Counts that differ by no more than this share may be the same count: ioping prints three digits of it.
 const ROUNDED: f64 = 0.01;
 /// A load that spent no more than this share of its time outside of its requests made no pauses.
 const IDLE: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! The JSON of ioping's `-J`: a list with an object for each request and each statistics, of which a text may hold several, whole or broken off.
+//! The JSON of ioping's `-J`: a list with an object for each request and each statistics. A text may hold several lists, whole or broken off.
 
 use serde::Deserialize;
 

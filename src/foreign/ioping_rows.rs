@@ -11,7 +11,7 @@ pub(super) struct IopingRow {
     pub count: u64,
     /// The time in them.
     pub time: u64,
-    /// Their bytes, where they are told.
+    /// Their bytes, where the row has them.
     pub bytes: Option<u64>,
     /// Requests a second of that time.
     pub rate: u64,
@@ -56,7 +56,7 @@ pub(super) enum LastRow {
 }
 
 impl IopingRow {
-    /// The ten columns of plain numbers. Ten numbers of which the rate does not fit are something else.
+    /// The ten columns of plain numbers. Ten numbers whose rate does not fit are something else.
     pub fn of_line(line: &str) -> Option<IopingRow> {
         if !line.starts_with(|c: char| c.is_ascii_digit()) {
             return None;

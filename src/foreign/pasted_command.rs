@@ -212,7 +212,7 @@ fn long_option<'a, 'k>(
     Some((known.iter().find(|option| option.name == name).or(only)?, value))
 }
 
-/// Options of one letter in one word, of which the last may have a value.
+/// Options of one letter in one word. The last of them may have a value.
 fn letters<'a>(
     word: &'a str,
     known: &[PastedOption],

@@ -47,7 +47,7 @@ impl LineReader for PgReader {
             self.end(found);
             self.report = Some(PgReport { seconds: printed::number(n), ..PgReport::default() });
         } else if let Some(section) = section(text) {
-            // A section that was there, or that stands before one that was, is of another report, of which the head was left out.
+            // A section that was there, or that stands before one that was, is of another report whose head was left out.
             if self.report.as_ref().is_some_and(|r| r.section.is_some_and(|last| section <= last)) {
                 self.end(found);
             }

@@ -1,6 +1,6 @@
 //! `sysbench fileio` of versions 0.4, 0.5, 1.0 and 1.1.
 //!
-//! Its latencies are of all requests together, flushes among them since 1.0; they are told of one direction only where that had all of the
+//! Its latencies are of all requests together, flushes among them since 1.0. They count for one direction only where that had all of the
 //! requests. Blocks go through the page cache unless `--file-extra-flags=direct` is given.
 
 use super::{ForeignReport, ForeignReports, LineReader, printed, set};
@@ -345,7 +345,7 @@ impl SysbenchRun {
         }
     }
 
-    /// Flushes, of which there were so many a second.
+    /// The number of flushes at so many a second.
     fn flushes(&self, a_second: f64) -> Known<u64> {
         match (self.counts[2], self.time) {
             (Some(n), _) => n.into(),

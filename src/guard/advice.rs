@@ -18,7 +18,7 @@ struct ProviderAdvice {
     unknown: &'static str,
 }
 
-/// A disk inside the host, of which no provider makes a snapshot.
+/// A disk inside the host: no provider makes a snapshot of it.
 fn is_local(block: &Block) -> bool {
     block.model.as_deref().is_some_and(|model| cloud::is_local(Catalogue::shipped(), model))
 }

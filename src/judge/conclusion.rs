@@ -51,7 +51,7 @@ impl Conclusion {
         }
     }
 
-    /// The conclusion where the end of the run decides nothing: it was complete, or it is a fleet that has a verdict.
+    /// The conclusion where the way the run ended does not matter: it was complete, or it is a fleet that has a verdict.
     fn of_whole(record: &Record) -> Conclusion {
         if let Some(verdict) = judged(record).1 {
             return Conclusion::Judged(verdict.outcome);

@@ -31,7 +31,7 @@ impl JudgedMachine<'_> {
 
 /// Findings of each step and the verdict of the Record of a fleet.
 pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
-    // The findings of a machine are those from its whole Record, of which the fleet keeps less.
+    // The findings of a machine are those from its whole Record. The fleet keeps less of it.
     let machine = |m: &'a FleetMachine| {
         let (found, verdict) = match fleet.volumes.is_shared() {
             true => (m.record.diagnoses().unwrap_or_else(|| shape::of_record(&m.record)), None),
@@ -49,7 +49,7 @@ pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Optio
         let mut verdict = verdict_of(record);
         // Also where nothing was measured.
         verdict.outcome = verdict.outcome.or(record.fleet_blocker().map(|_| Outcome::Invalid));
-        // A command for one machine decides nothing about all of them.
+        // A command for one machine says nothing about all of them.
         verdict.claims.iter_mut().for_each(|c| c.command = None);
         verdict.untested.iter_mut().for_each(|u| u.command = None);
         verdict
@@ -98,7 +98,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
     let judged_promise = promise_to_judge(record);
     let known = judged_promise.map_or(&[][..], |promise| &promise.notes);
     let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), known.to_vec());
-    // An application of which nothing is known keeps its machine from a PASS.
+    // An application without an answer keeps its machine from a PASS.
     let outcomes: Vec<Outcome> = machines.iter().filter_map(|m| m.verdict.as_ref()?.outcome).collect();
     for JudgedMachine { label, verdict, .. } in machines {
         let Some(verdict) = verdict else { continue };

@@ -31,7 +31,7 @@ pub fn next(record: &Record) -> Option<Step> {
 
 fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
     for tested in promised::tested(record, judged_promise) {
-        // Whoever ended a step early wants no more of them.
+        // A user who ended a step early wants no more of them.
         if tested.steps.iter().any(|step| step.was_ended_early()) {
             continue;
         }

@@ -171,7 +171,7 @@ fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Opt
     Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
 }
 
-/// The claim that is told first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
+/// The claim that comes first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
 /// decide, and then the one nearest to its limit.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
     gravest_of(v, |_| true)

@@ -30,7 +30,7 @@ pub enum StepAnswer {
     Keeps,
     /// It misses the promise.
     Misses,
-    /// It decides nothing, and why.
+    /// It leaves the promise open, and why.
     Open(Open),
 }
 

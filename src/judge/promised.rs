@@ -351,7 +351,7 @@ impl<'a> RateCase<'a> {
         subject::if_cache_may_answer(self.record, &self.tested.steps, claim)
     }
 
-    /// The reading of the unit that the answer is told with: of a PASS and of what is open between both the one that asks most.
+    /// The reading of the unit that the answer names: for a PASS, and for what is open between both, the one that asks most.
     fn promised(&self, by: &StepFacts) -> f64 {
         let (least, most) = self.terms.readings();
         if by.mean >= least * (1.0 - self.terms.tolerance) { most } else { least }

@@ -27,7 +27,7 @@ fn is_hard_disk(volume: &VolumePromise) -> bool {
     volume.media.clone().or_else(shipped).is_some_and(|media| media == "hdd")
 }
 
-/// A remark where nothing shows for sure of which class the volume is.
+/// A remark where nothing shows for sure which class the volume has.
 pub(super) fn note(record: &Record, application: &AskedApplication) -> Option<String> {
     let (demand, disk) = (application.ssd.as_ref()?, rotating(record)?);
     record.environment.virtual_machine.then(|| {

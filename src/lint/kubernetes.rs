@@ -1,6 +1,7 @@
 //! The volumes that objects of Kubernetes declare: claims, templates of claims in a StatefulSet, and volumes, each through its StorageClass.
 //!
-//! A class may stand in another file than its claims. A claim whose class is in none of the files is told and skipped.
+//! A class may stand in another file than its claims. A claim whose class is in none of the files has no promise, and the answer
+//! says why.
 
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;

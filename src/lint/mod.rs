@@ -43,7 +43,7 @@ use terraform_plan::{MOST_RESOURCES, PlanDocument};
 use volume_rules::LintedVolume;
 use yaml_node::YamlNode;
 
-/// The longest YAML, of which a tree is made.
+/// The longest YAML that is read: all of it becomes a tree.
 const LONGEST_YAML: Bytes = Bytes::mib(16);
 
 /// Arguments of `lint`.

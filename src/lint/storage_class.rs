@@ -1,6 +1,7 @@
 //! A StorageClass: its parameters as its driver reads them, and findings about those that the driver refuses or ignores.
 //!
-//! The answer of a driver to a parameter is data (`data/lint.toml`). Values are told only where they are figures of parameters that lint knows.
+//! The answer of a driver to a parameter is data (`data/lint.toml`). A message has the value of a
+//! parameter only where it is a figure and lint knows the parameter.
 
 use super::declared_volume::{BoughtField, DeclaredValue, DeclaredVolume, printable};
 use super::field_names::{CsiDriver, ThroughputForm, UnknownParameter};
@@ -40,7 +41,7 @@ impl StorageClass {
             driver.default_kind.clone().map_or(DeclaredValue::Unknown(TRIED_IN_TURN), DeclaredValue::Is);
         let mut class = Self::empty(object, driver, name, file);
         (class.kind, class.in_tree) = (kind, plugin.is_some());
-        // The driver is told to raise what such a class asks for.
+        // The driver raises what such a class asks for, where that is below the least.
         class.raised = plugin.is_some();
         if let Some(plugin) = plugin {
             let text = format!(

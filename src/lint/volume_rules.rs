@@ -1,7 +1,7 @@
 //! One declared volume held against the catalogue: its promise, and what is paid for and cannot be had.
 //!
 //! The promise is that of figures that the type is sold with: where the file asks for others, a finding says so and the nearest figure that is
-//! sold stands in. A volume of which something is not known has no promise, and the reason.
+//! sold stands in. Where something about a volume is not known, it has no promise, and the answer says why.
 
 use super::declared_volume::{BoughtField, DeclaredValue, DeclaredVolume};
 use super::field_names::{AboveMost, FieldNames};

@@ -45,7 +45,7 @@ pub fn is_emptied(file: &File) -> io::Result<bool> {
     Ok(!kept && file.metadata()?.is_file())
 }
 
-/// Writes the content and waits until it is on the disk: some errors are told only then.
+/// Writes the content and waits until it is on the disk: the kernel reports some errors only then.
 ///
 /// # Errors
 /// The content cannot be written, or does not reach the disk.
@@ -73,7 +73,7 @@ pub fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result
 struct Gated<'a, 'b> {
     file: &'a File,
     gate: CallGate<'b>,
-    /// It is no regular file: whoever reads it may stop.
+    /// It is no regular file: its reader may stop.
     waits: bool,
 }
 

@@ -27,7 +27,7 @@ impl OutputFile {
         self.patiently(Self::begin_now)
     }
 
-    /// Does work that may be held up, which is told where the output is a file; nobody has to be told of a stream whose reader takes his time.
+    /// Does work that may be held up. Where the output is a file, a message says so. A stream needs no message: its reader may take his time.
     fn patiently<T>(&mut self, work: impl FnOnce(&mut OutputFile) -> T) -> T {
         match self.is_stream() {
             true => work(self),

@@ -42,7 +42,7 @@ pub enum OutputKind {
     OpenMetrics,
     /// A table for a ticket.
     Markdown,
-    /// A report in one of fio's forms, where fio's habit holds: the last one counts, whoever wrote the one before.
+    /// A report in one of fio's forms, where fio's habit holds: the last one counts, also after one of fio itself.
     FioReport,
     /// A report in one of fio's forms of what volproof measured. One of fio itself is somebody's measurement.
     ConvertedReport,

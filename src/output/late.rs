@@ -1,4 +1,4 @@
-//! Work that may be held up for as long as somebody likes, such as a write to a frozen filesystem: whoever waits is told, and a signal that
+//! Work that may be held up for as long as somebody likes, such as a write to a frozen filesystem. A message says so. A signal that
 //! would kill the program waits for a moment at which no unfinished file stays behind.
 
 use std::io;
@@ -15,7 +15,7 @@ use super::screen;
 use crate::device::{Root, own_mounts};
 use crate::shell_word::shell_path;
 
-/// So long a write may take before a person is told.
+/// So long a write may take before a message says that it waits.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Memory of the thread that waits.
 const STACK_BYTES: usize = 256 << 10;
@@ -34,7 +34,7 @@ fn told<T>(patience: Duration, late: impl FnOnce() + Send, work: impl FnOnce(&He
                 late();
             }
         };
-        // Without a thread nobody is told.
+        // Without a thread there is no message.
         let _ = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, wait);
         let _done = done;
         work(&held)

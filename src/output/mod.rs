@@ -5,8 +5,8 @@
 //! neighbour under a random name, made exclusively, so that nobody can plant a link there. A file whose folder takes no neighbour is written where
 //! it is, and gets the old text back where that fails. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
 //!
-//! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: [`apart`] is told what must not be
-//! overwritten, and `run` asks the guard about a file that is there already.
+//! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: the caller of [`apart`] says what must
+//! not be overwritten, and `run` asks the guard about a file that is there already.
 
 mod colours;
 mod content;
@@ -148,7 +148,7 @@ pub struct OutputFile {
     asked: Option<PathBuf>,
     /// Why it is not there.
     elsewhere: Option<Elsewhere>,
-    /// The content is a state, of which the last one counts.
+    /// The content is a state: only the last one counts.
     is_state: bool,
     /// What the content is, where a file that is there may be something else.
     kind: Option<OutputKind>,
@@ -222,7 +222,7 @@ impl OutputFile {
         Some(OutputFile { option: self.option.clone(), path, place, asked: None, elsewhere: None, ..*self })
     }
 
-    /// The same output for a state, of which the last one counts: it replaces also the state that another run wrote meanwhile, and leaves no second
+    /// The same output for a state: only the last one counts. It replaces also the state that another run wrote meanwhile, and leaves no second
     /// file beside it. Who reads a folder of states takes each file for one. Any other file that appeared or was edited meanwhile stays.
     pub fn of_state(self) -> OutputFile {
         OutputFile { is_state: true, ..self }

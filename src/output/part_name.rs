@@ -1,5 +1,5 @@
-//! The name that a file has while its content is written: one of its own, until it takes the name of the output. Whoever drops it first
-//! removes the file.
+//! The name that a file has while its content is written: one of its own, until it takes the name of the output. A drop before
+//! that removes the file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Text on its way to standard output and standard error: the edge at which control characters of foreign texts are made visible.
 //!
 //! Names of jobs, serials, paths and messages come from files and devices that others wrote. A terminal obeys the control characters in
-//! them: it hides lines, changes its title, or answers as if the user had typed. So none of them passes, whoever made the text.
+//! them: it hides lines, changes its title, or answers as if the user had typed. So none of them passes, in any text.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -85,7 +85,7 @@ pub struct VisibleWriter<'a>(pub &'a mut dyn Write);
 
 impl Write for VisibleWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Whoever makes text writes whole characters.
+        // The writers of texts write whole characters.
         let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
         self.0.write_all(visible(text).as_bytes())?;
         Ok(bytes.len())
@@ -141,7 +141,7 @@ fn shortened(line: &str) -> Cow<'_, str> {
     format!("{front} [... {} characters ...] {end}", count - 800).into()
 }
 
-/// Whoever shows lines while standard error is not for texts: a screen that has the terminal for itself.
+/// Shows lines while standard error is not for texts: a screen has the terminal for itself.
 type LineTaker = Box<dyn Fn(&str) + Send>;
 static TAKER: Mutex<Option<LineTaker>> = Mutex::new(None);
 

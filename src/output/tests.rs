@@ -289,7 +289,7 @@ fn a_file_that_somebody_else_wrote_meanwhile_stays() {
         save(&mut late, "later");
         save(&mut early, "earlier");
         assert_eq!([text(name), std::fs::read_to_string(late.path()).unwrap()], ["earlier", "later"]);
-        // Whoever opens an output that is there may replace it.
+        // A program that opens an output that is there may replace it.
         save(&mut open(), "next");
         assert_eq!(text(name), "next");
         // A file that was removed is made again.

@@ -162,7 +162,7 @@ impl StepOptions {
         }
     }
 
-    /// The message about two options of which the later one overrides the earlier one; `dashes` stand before their names.
+    /// The message about two options where the later one overrides the earlier one; `dashes` stand before their names.
     fn contradiction(&self, dashes: &str) -> Option<String> {
         self.given.iter().enumerate().find_map(|(i, (key, value))| {
             let mut step = Step::default();

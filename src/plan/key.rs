@@ -260,7 +260,7 @@ impl<W: Word> Word for Box<W> {
     }
 }
 
-/// [`Word`] for types of which serde knows the form, such as tables in a plan file.
+/// [`Word`] for types whose form serde knows, such as tables in a plan file.
 macro_rules! table_words {
     ($($type:ty, $value:literal, $values:expr;)*) => {$(
         impl Word for $type {

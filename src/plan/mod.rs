@@ -1,7 +1,7 @@
 //! Plan: everything a run will do, complete and serialisable.
 //!
 //! No later stage reads arguments, environment or configuration; running a stored Plan again is the reproduction. A plan
-//! comes from a preset, a TOML file or ad-hoc options, each of which gives [`StepOptions`] that lie over [`Step::default`].
+//! comes from a preset, a TOML file or ad-hoc options. Each of them gives [`StepOptions`] that lie over [`Step::default`].
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
 mod block_shares;

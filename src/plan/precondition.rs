@@ -31,7 +31,7 @@ pub enum PreconditionMethod {
     Fill,
     /// Two sequential passes of 128 KiB, then two random passes of 4 KiB.
     Snia,
-    /// One pass by regions, each of which is then overwritten in part at random: the valid shares of a disk in its steady state.
+    /// One pass by regions. Each region is then overwritten in part at random: the valid shares of a disk in its steady state.
     Regions,
 }
 

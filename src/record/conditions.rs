@@ -1,4 +1,4 @@
-//! Under which conditions a step was measured, whoever measured it: the one form in which doubts, diagnosis and verdict ask for a load.
+//! Under which conditions a step was measured, by volproof or another tool: the one form in which doubts, diagnosis and verdict ask for a load.
 //!
 //! The conditions of volproof's own steps follow from the plan; a reader of another tool's report says what the report says.
 
@@ -41,7 +41,7 @@ pub struct Conditions {
     /// Jobs, over all targets and hosts.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub jobs: Known<u32>,
-    /// The operating system, where it is told: `Windows`.
+    /// The operating system, where it is known: `Windows`.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub system: Known<String>,
     /// The page cache was bypassed.

@@ -6,11 +6,11 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Of figures whose printed digits are not known two are printed at least.
 const TWO_DIGITS: f64 = 0.06;
-/// A millisecond at each end of a run, of which its time has whole ones, and jobs of a row that end a little apart.
+/// A millisecond at each end of a run, since its time is in whole ones, and jobs of a row that end a little apart.
 const EDGE: f64 = 0.001;
 /// Shorter runs are made of their edges.
 const SHORT: f64 = 0.1;
-/// The widest buckets of latencies: those of sysbench, of which 1,024 span eight powers of ten. Those of fio have 1.6 %.
+/// The widest buckets of latencies: those of sysbench. 1,024 of them span eight powers of ten. Those of fio have 1.6 %.
 const BUCKET: f64 = 0.02;
 /// Rate times latency may exceed the configured requests in flight by this factor; a larger excess is no rounding.
 const TOO_DEEP: f64 = 1.25;

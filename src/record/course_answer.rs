@@ -113,7 +113,7 @@ pub struct SweepPoint {
     /// 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<Nanos>,
-    /// Codes of findings and doubts because of which the point does not show what the volume can do, and `changed` where it was measured
+    /// Codes of findings and doubts that keep the point from showing what the volume can do, and `changed` where it was measured
     /// before the volume changed, or while it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoilt_by: Vec<String>,

@@ -66,7 +66,7 @@ pub struct LatencySummary {
     /// took a larger share of the time than the share of samples above them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
-    /// Number of samples of which only a lower bound is known: the latency was longer than the recorded one.
+    /// Number of samples with only a lower bound: the latency was longer than the recorded one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub censored: u64,
 }
@@ -230,7 +230,7 @@ impl DirectionSummary {
         several.then(|| DirectionSummary::of_all(&DATA, series, tails)).flatten()
     }
 
-    /// The sum of directions of which no samples are known: counts, rates and the mean latency. None where there is only one.
+    /// The sum of directions without known samples: counts, rates and the mean latency. None where there is only one.
     pub fn sum(directions: &[&DirectionSummary]) -> Option<DirectionSummary> {
         if directions.len() < 2 {
             return None;

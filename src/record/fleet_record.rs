@@ -22,7 +22,7 @@ const FLEET_BLOCKERS: [DoubtCode; 6] = [
 ];
 
 impl Record {
-    /// The doubt because of which the fleet as a whole proves nothing, if there is one.
+    /// The doubt that keeps the fleet as a whole from proving anything, if there is one.
     pub fn fleet_blocker(&self) -> Option<&Doubt> {
         let blocks = |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code);
         self.doubts.iter().find(blocks)
@@ -203,8 +203,8 @@ impl Fleet {
         }
     }
 
-    /// How many instances sent the load: ranks on one machine are one instance. A Record without the boot of its machine is told by the name of
-    /// its host.
+    /// How many instances sent the load: ranks on one machine are one instance. A Record without the boot of its machine counts by the name
+    /// of its host.
     pub fn instances(&self) -> usize {
         let of = |m: &FleetMachine| {
             let environment = &m.record.environment;

@@ -164,7 +164,7 @@ fn latency_summary(l: &ReportedLatency, ios: u64) -> LatencySummary {
     }
 }
 
-/// Names of steps, each of which is there once.
+/// Names of steps. Each name is there once.
 #[derive(Default)]
 pub struct StepNames {
     taken: HashSet<String>,

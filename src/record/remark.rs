@@ -1,5 +1,5 @@
-//! Groups remarks of one kind into one. The group is worded by its first remark, and names only the steps or machines of which that
-//! sentence is true.
+//! Groups remarks of one kind into one. The group has the sentence of its first remark, and names only the steps or machines for
+//! which that sentence is true.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use crate::unit::grouped;
 pub struct Remark<'a, T> {
     /// The first of them.
     pub of: &'a T,
-    /// The steps or machines of which its sentence is true; none for a remark on the whole.
+    /// The steps or machines for which its sentence is true; none for a remark on the whole.
     pub named: Vec<&'a str>,
     /// The steps or machines with a remark of this kind whose figures differ.
     pub others: Vec<&'a str>,

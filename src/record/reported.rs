@@ -59,7 +59,7 @@ pub struct ReportedStep {
     /// The tool computes its rate from the latency, or the latency from the rate: the two are one piece of evidence.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rate_of_latency: bool,
-    /// Share of its time for which the busiest CPU of the machine had work, 0 to 1, whoever gave it.
+    /// Share of its time for which the busiest CPU of the machine had work of any program, 0 to 1.
     #[serde(rename = "busiest_cpu_share", skip_serializing_if = "Option::is_none")]
     pub busiest_cpu: Option<f64>,
     /// Requests that the tool left out of its figures, beyond those of a warm-up, in words.

@@ -29,7 +29,7 @@ pub struct SloAnswer {
     /// Interval of the share of these I/Os above the limit, where it holds both sides: that figure is then not shown to be on either side of the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unloaded_unsure: Option<UnsureShare>,
-    /// Codes of findings and doubts because of which the step with one request does not show what the volume can do.
+    /// Codes of findings and doubts that keep the step with one request from showing what the volume can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unloaded_spoilt_by: Vec<String>,
     /// I/Os a second with as many in flight as allowed.
@@ -111,7 +111,7 @@ pub struct SloTrial {
     pub above_high: Option<f64>,
     /// The outcome of the trial.
     pub outcome: TrialOutcome,
-    /// Codes of findings and doubts because of which the trial does not show what the volume can do.
+    /// Codes of findings and doubts that keep the trial from showing what the volume can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoilt_by: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
+//! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
 
 use super::promised::{Promised, load_without_promise, promise_direction};
 use super::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
@@ -147,7 +147,7 @@ pub struct StepFigures {
     pub promised: Option<Promised>,
 }
 
-/// The largest number of requests of which an I/O of a size may consist: one for each page.
+/// The largest number of requests that an I/O of a size may be split into: one for each page.
 pub fn most_parts(block: Bytes) -> f64 {
     (block.0 as f64 / UNSPLIT.0 as f64).max(1.0)
 }

@@ -75,7 +75,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The metrics that providers promise, in the order in which they are told.
+    /// The metrics that providers promise, in the order of a report.
     pub const PROMISED: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
 
     /// The bounds of a figure in words: a mean latency is held against a bound of each side, all other figures by an interval.

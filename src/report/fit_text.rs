@@ -143,7 +143,7 @@ impl NeedLine<'_> {
         let bounds: Vec<f64> = c.bounds.iter().flat_map(|(low, high)| [low.max(0.0), *high]).collect();
         let (_, mut texts) = figures(c.metric, c.limit, &[&[c.measured], &bounds[..]].concat());
         let bounds = match texts.split_off(1).as_slice() {
-            // A unit that both have is told once.
+            // A unit that both bounds have is printed once.
             [low, high] => match (low.split_once(' '), high.split_once(' ')) {
                 (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {high}"),
                 _ => format!("{low} to {high}"),
@@ -262,7 +262,7 @@ fn needs_table(v: &Verdict) -> String {
     let names: Vec<String> = lines.iter().map(|n| format!("  {}", n.need.figure)).collect();
     let column = |cell: &dyn Fn(&NeedLine<'_>) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let one_step = lines.iter().all(|n| n.step == first.step);
-    // The same figure of two steps is told apart by the step alone.
+    // Only the step distinguishes the same figure of two steps.
     let twins = |a: &NeedLine<'_>| {
         lines.iter().any(|b| a.step != b.step && a.need.figure == b.need.figure && a.whose() == b.whose())
     };

@@ -10,7 +10,7 @@ const MOST_FILES: usize = 100;
 pub struct PastedJobFile {
     /// The line of its first section, from 1.
     pub line: usize,
-    /// The words of the line above, one of which may be its name.
+    /// The words of the line above. One of them may be its name.
     words: Vec<String>,
     /// Its lines.
     pub text: String,

@@ -176,7 +176,7 @@ fn range_of(steps: &[Step], size: Bytes) -> Bytes {
     Bytes(end.min(size.0).saturating_sub(steps[0].offset.0))
 }
 
-/// Whether blocks all over a range still hold data: a discard since, whoever sent it, leaves zeros. False where they cannot be read.
+/// Whether blocks all over a range still hold data: a discard of any program since leaves zeros. False where they cannot be read.
 fn holds_data(target: &Surveyed, offset: Bytes, range: Bytes) -> bool {
     use std::os::unix::fs::FileExt;
     const LOOKS: u64 = 256;

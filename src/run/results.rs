@@ -272,7 +272,7 @@ impl Front for Results {
         let Results { pace, record: sheet, ui, quiet, .. } = self;
         pace.spaced(|| {
             sheet.save(record);
-            // A quiet run is told at its end, on standard error.
+            // A quiet run says this at its end, on standard error.
             if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
                 ui.say(&loss);
                 sheet.said = true;

@@ -44,7 +44,7 @@ impl PlanNeeds {
     }
 }
 
-/// Refuses a plan of which one stage needs more than the system allows. Raises the limit of open files of this process, as far as it may.
+/// Refuses a plan with a stage that needs more than the system allows. Raises the limit of open files of this process, as far as it may.
 ///
 /// # Errors
 /// The limit and the way out.

@@ -302,7 +302,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
                     "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
                 )));
             }
-            // A suite keeps the size that its first look at the targets gave, whoever named it.
+            // A suite keeps the size that its first look at the targets gave, also where no user named it.
             let why = match plan.question {
                 Some(Question::Suite(_)) => "for all steps of the suite",
                 _ => "as file-size says",

@@ -66,7 +66,7 @@ impl ClaimAnswer {
 
 /// "p`q` at most `limit`", from the two-sided interval of the percentile and from the bounds of the share of samples `above` the limit.
 ///
-/// The interval decides nothing where too few independent samples carry it: the percentile may not be printed, and the share above the
+/// The answer is open where too few independent samples carry the interval: the percentile may not be printed, and the share above the
 /// limit may be more or less than `1 - q`. From the length of the run the answer says how much longer it would have to be; the share needs
 /// less than the percentile where all samples lie on one side of the limit. A run that is too short to quote keeps no limit.
 pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: f64) -> ClaimAnswer {

@@ -120,8 +120,8 @@ fn design_effect(seconds: &[StoredHistogram], all: &Histogram, share: f64, value
     between_groups(seconds, 1.0 - share, |h| counts_above(h) as f64 + part * counts_at(h) as f64)
 }
 
-/// Variance between groups of seconds of the samples that `slow` counts, over that of independent samples of which `share` is slow; 1 where
-/// nothing can be compared.
+/// Variance between groups of seconds of the samples that `slow` counts, over that of independent samples with `share` of them slow; 1
+/// where nothing can be compared.
 fn between_groups(seconds: &[StoredHistogram], share: f64, slow: impl Fn(&StoredHistogram) -> f64) -> f64 {
     let groups = BATCHES.min(seconds.len());
     let independent = share * (1.0 - share) * total(seconds.iter().map(StoredHistogram::count)) as f64;

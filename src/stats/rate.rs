@@ -137,7 +137,7 @@ impl Estimate {
         self.interval.as_ref().filter(|_| !self.too_short.contains(&TooShort::BelowAMinute))
     }
 
-    /// Lower and upper bound, each of which alone holds with the given confidence: `one_sided(0.95)` uses t = 1.860.
+    /// Lower and upper bound. Each alone holds with the given confidence: `one_sided(0.95)` uses t = 1.860.
     pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
         let b = self.interval.as_ref()?;
         let half = quantile(confidence) * b.standard_error_per_second;

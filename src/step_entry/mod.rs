@@ -313,7 +313,7 @@ mod tests {
             Nanos::millis(500),
             "a slow device, one after the other"
         );
-        // 100 arrivals a second, of which a stop keeps ten in a tenth of a second.
+        // 100 arrivals a second: a stop of a tenth of a second keeps ten of them.
         let under_rate = |in_flight: usize| WorkerEnd {
             returned: vec![Nanos::millis(900); in_flight],
             open: Some(OpenEnd { arrivals: 6000, ..OpenEnd::default() }),

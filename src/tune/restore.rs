@@ -287,7 +287,7 @@ fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Ve
         let theirs = |other: &(usize, &JournalEntry)| {
             matches!(found[other.0], FileBefore::Theirs(_)) && knob::disturbs(&other.1.path, &entry.path)
         };
-        // Whoever switched the scheduler since has reset this too.
+        // Somebody has switched the scheduler since. That has reset this setting too.
         if entry.state == EntryState::Disturbed
             && found[n] == FileBefore::Ours
             && journal.entries.iter().enumerate().any(|other| theirs(&other))

@@ -19,7 +19,7 @@ use crate::file_lock::locked_until;
 /// How long another process may hold the folder's lock, which it needs for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A journal has the name `run-PID-START-RUN.json`, by which the process is told also where its content cannot be read.
+/// A journal has the name `run-PID-START-RUN.json`. The name shows the process also where the content cannot be read.
 const FRONT: &str = "run-";
 const END: &str = ".json";
 

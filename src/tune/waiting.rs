@@ -1,4 +1,4 @@
-//! Journals of another user: they are not ours to put back, but whoever asks is told of them.
+//! Journals of another user: they are not ours to put back. Every start of the program and `restore` name them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -131,7 +131,7 @@ pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Li
             ),
         };
         let word = Span::styled(c.outcome.name(), paint.outcome(c.outcome));
-        // What only needs time is told beside the rate.
+        // A claim that only needs time has that time beside the rate.
         let told = c.reason.is_empty() || c.more_seconds.is_some();
         let reason = if told { String::new() } else { format!(": {}", foreign(&c.reason)) };
         Line::from(vec![Span::raw(figures), word, Span::raw(reason)])

@@ -21,7 +21,7 @@ pub struct Minute {
 pub struct HeatStrip {
     /// Lower edge of each row.
     pub edges: Vec<Nanos>,
-    /// Shares of the I/Os of a second, 0 to 1, by row and second; absent for seconds of which nothing was heard.
+    /// Shares of the I/Os of a second, 0 to 1, by row and second; absent for seconds without figures.
     pub rows: Vec<Vec<Option<f64>>>,
 }
 

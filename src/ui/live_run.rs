@@ -30,7 +30,7 @@ pub struct StagedStep {
     pub paths: Vec<PathBuf>,
     /// How many series of samples there are.
     pub targets: usize,
-    /// It reads a small group of blocks, of which there are a hundred: no line says it.
+    /// It reads a small group of blocks, one of a hundred or more: no line is printed for it.
     pub is_touch: bool,
 }
 
@@ -262,7 +262,7 @@ impl LiveRun {
             let mut paths = staged.paths.clone();
             paths.resize_with(so_far.series().len().max(paths.len()), || "null".into());
             let step = so_far.entry(&staged.step, staged.engine, paths);
-            // The schedule of arrivals is told at the end alone.
+            // The schedule of arrivals is shown only at the end.
             (n, StepRecord { open_loop: None, ..step })
         };
         let (numbers, steps): (Vec<usize>, Vec<StepRecord>) = (0..stage.steps.len())

@@ -175,7 +175,7 @@ impl Drawing {
         self.run.paused = self.orders.is_paused();
         self.run.stopping = self.interrupts.load(Ordering::Relaxed) > 0;
         let (screen, run) = (&mut self.screen, &self.run);
-        // A terminal that has gone away ends nothing: the run is told by SIGHUP.
+        // A terminal that has gone away ends nothing here: the run gets SIGHUP.
         let _ = terminal::draw(|| screen.draw(|frame| frame::draw(frame, run)).map(drop));
     }
 

@@ -9,7 +9,7 @@ use crate::record::CourseAnswer;
 /// Time between two groups of blocks.
 const BETWEEN: Nanos = Nanos::millis(3);
 
-/// Plays `cold` on a simulated volume, of which blocks are read one after the other.
+/// Plays `cold` on a simulated volume. Its blocks are read one after the other.
 fn played(device: &str, seed: u64) -> (Outcome, String) {
     let device: Simulated = device.parse().unwrap();
     let mut volume = SimulatedVolume::new(&device, seed);

@@ -75,7 +75,7 @@ fn random_service_makes_the_difference_larger() {
 
 #[test]
 fn a_limit_of_the_rate_hides_every_load_from_a_search_over_depths() {
-    // 100 a second, of which ten may come at once. One request takes 1 ms, and one after another waits 10 ms.
+    // 100 a second. Ten of them may come at once. One request takes 1 ms, and one after another waits 10 ms.
     let search = search(ResponseFigure::P99, 5.0);
     let device = || {
         let mut queue = QueuePlayed::new(16, 0.001, false, 5);

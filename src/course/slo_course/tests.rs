@@ -256,7 +256,7 @@ fn a_limit_below_the_unloaded_latency_is_told_at_once() {
 
 #[test]
 fn a_limit_of_the_rate_is_no_latency_of_one_request() {
-    // 100 a second, of which ten may come at once; one request takes 1 ms. One after another, each waits 10 ms.
+    // 100 a second. Ten of them may come at once; one request takes 1 ms. One after another, each waits 10 ms.
     let mut queue = QueuePlayed::new(16, 0.001, false, 5);
     (queue.tokens, queue.level) = (Some((100.0, 10.0)), 10.0);
     let (answer, finished) = play(&search(ResponseFigure::P99, 5.0), &mut queue);
@@ -296,7 +296,7 @@ fn a_step_that_other_traffic_spoilt_refuses_no_load() {
 fn a_most_at_the_edge_of_the_search_is_called_so() {
     let mut shallow = search(ResponseFigure::P99, 50.0);
     shallow.base.iodepth = 2;
-    // Sixteen servers, of which two are ever asked in the closed loop; the open loop here has no such bound.
+    // Sixteen servers. The closed loop asks at most two of them; the open loop here has no such bound.
     let (answer, _) = play(&shallow, &mut QueuePlayed::new(16, 0.010, false, 1));
     assert_eq!(answer.refused_per_second, None);
     assert!(answer.sentence.contains("more may keep it"), "{}", answer.sentence);
@@ -398,7 +398,7 @@ fn intervals_of_shares_agree_with_tables() {
     assert!(near(share_bounds(10.0, 10.0), (0.6915, 1.0)));
 }
 
-/// A step on a device without a queue, of which each second has so many I/Os of these latencies.
+/// A step on a device without a queue. Each second has so many I/Os of these latencies.
 fn drawn(step: &Step, second: impl Fn(u64) -> Vec<(u64, u64)>) -> FinishedStep {
     let rate = step.rate_iops.unwrap_or(1000.0 * step.depth_per_target().min(10) as f64);
     let seconds: Vec<StoredHistogram> = (0..step.runtime.as_seconds() as u64)
@@ -439,7 +439,8 @@ fn less_load_is_no_way_to_decide_what_wants_time() {
     assert!(finished.len() <= 7, "{:?}", answer.trials);
 }
 
-/// A device of which so many of 100,000 I/Os take 50 ms and the others 0.2 ms: of closed loops of at most `shallow` in flight and of all others.
+/// A device where so many of 100,000 I/Os take 50 ms and the others 0.2 ms: so many in closed loops of at most `shallow` in flight, and so many
+/// in all other loads.
 fn seldom_slow(step: &Step, shallow: u64, of_shallow: u64, of_others: u64) -> FinishedStep {
     let is_shallow = step.rate_iops.is_none() && step.depth_per_target() <= shallow;
     let slow = if is_shallow { of_shallow } else { of_others };

@@ -162,7 +162,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Frees ring, buffers and targets, and only then sends the report: whoever receives it may unmount the target.
+    /// Frees ring, buffers and targets, and only then sends the report: its receiver may unmount the target.
     pub(super) fn finish(mut self) {
         self.outcome.trace = self.trace.take();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
@@ -212,7 +212,7 @@ mod tests {
         Nowhere,
     }
 
-    /// A device that completes requests as they are waited for, panics where it is told to, and says when it is freed.
+    /// A device that completes requests as they are waited for, panics at the given place, and says when it is freed.
     struct Panics(Place, Vec<u32>, Arc<AtomicBool>);
 
     impl Panics {

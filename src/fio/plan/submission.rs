@@ -59,7 +59,7 @@ fn on(job: &Job, name: &str) -> bool {
     })
 }
 
-/// CPUs of `workers` jobs of which the first is number `first` (from 0) among all jobs of the command. fio takes the list as a set of bits;
+/// CPUs of `workers` jobs. The first of them is number `first` (from 0) among all jobs of the command. fio takes the list as a set of bits;
 /// `split` gives job *i* the *i*-th bit in ascending order, and begins again behind the last (`fio_cpus_split` in options.c).
 pub(super) fn cpus(job: &Job, first: u32, workers: u32) -> Option<CpuList> {
     let set: BTreeSet<u32> = match (job.given("cpus_allowed"), job.given("cpumask")) {

@@ -1,8 +1,8 @@
 //! fio's normal text, 2.0 to 3.x, as [`Output`]s: one for each report in the text.
 //!
 //! Lines are known by their own words, not by their place: status lines, a shell's prompt, what a web page or a terminal did to
-//! blanks and signs, and lines nobody knows do not disturb. What is there is read; a report whose end is missing is marked in
-//! [`Output::partial`], a figure that is none is told in [`Output::notes`] with its line and column. Text rounds: figures are as
+//! blanks and signs, and lines nobody knows do not disturb. What is there is read. [`Output::partial`] marks a report whose
+//! end is missing. [`Output::notes`] names a text in the place of a figure, with its line and column. Text rounds: figures are as
 //! exact as they were printed, and nothing is derived from others. Units of each era become ours: in 2.x `KB` is 1024 bytes and
 //! the latency target counts microseconds, since then `KiB` is 1024 and the target counts nanoseconds.
 

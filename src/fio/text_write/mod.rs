@@ -47,7 +47,7 @@ pub fn before(output: &Output) -> String {
         let one = job.header.is_some() || !job_conditions::shows_one_of_several(output, job);
         let header = job_conditions::header(output, job).filter(|h| one && h.is_of_one_load());
         let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
-        // Rows of one name with one load are clones of a job, of which fio prints one line.
+        // Rows of one name with one load are clones of a job. fio prints one line for all of them.
         let clone = line.is_some() && line == last;
         if !clone {
             out.extend(line.as_deref());

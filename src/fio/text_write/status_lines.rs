@@ -65,7 +65,7 @@ impl StatusText {
     }
 }
 
-/// Equal neighbours are told once, with their number.
+/// Equal neighbours are written once, with their number.
 fn states(letters: &[char]) -> String {
     let runs = letters.chunk_by(|a, b| a == b);
     runs.map(|run| format!("{}({})", run[0], run.len())).collect::<Vec<_>>().join(",")

@@ -95,7 +95,7 @@ impl Clearance {
         if matches!(self.hold, super::Hold::Created) { self.remove() } else { Ok(()) }
     }
 
-    /// Removes a file that may be written, whoever made it. Another file that has taken its name since is left alone.
+    /// Removes a file that may be written, also one that was there before. Another file that has taken its name since is left alone.
     ///
     /// # Errors
     /// The file or its name cannot be looked at, or the file cannot be removed.

@@ -3,8 +3,8 @@
 //! **Experiment:** short runs with and without each setting that the run changed, in six alternating pairs. All of them are put back. It needs
 //! root and a block device.
 //!
-//! **Shown** where a recommended setting makes the volume slower, with an interval that excludes 1. A setting that makes it faster is told, and held
-//! nothing back: the run had it.
+//! **Shown** where a recommended setting makes the volume slower, with an interval that excludes 1. The report also lists a setting that makes
+//! it faster. That one held nothing back: the run had it.
 
 use super::{CauseCase, Change, found};
 use crate::device::Facts;

@@ -43,7 +43,7 @@ impl StepSamples {
 
 type Detector = fn(&StepSamples) -> Option<Finding>;
 
-/// In the order in which descriptions are told.
+/// In the order of the descriptions.
 const DETECTORS: [Detector; 5] =
     [stall::detect, slow_seconds::detect, burst::detect, drift::detect, throttle_comb::detect];
 
@@ -73,7 +73,7 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 mod tests {
     use super::*;
 
-    /// The codes that are told of counts of 100 ms with 32 requests in flight.
+    /// The codes that the detectors find in counts of 100 ms with 32 requests in flight.
     fn told(bins: Vec<u64>) -> Vec<String> {
         let load = LoadGrid {
             waiting_ns: vec![3_200_000_000; bins.len()],

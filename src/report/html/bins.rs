@@ -66,8 +66,8 @@ impl Cut {
     }
 }
 
-/// Counts on the grid as rates; `window` is the length of all of it in seconds. A last unit of which less than half was
-/// measured is left out: its rate would say nothing.
+/// Counts on the grid as rates; `window` is the length of all of it in seconds. A last unit that was measured for
+/// less than half of its time is left out: its rate would say nothing.
 pub fn rates(counts: &[u64], window: f64, cut: Cut) -> Curve {
     let unit = cut.unit_seconds();
     let units: Vec<f64> = counts

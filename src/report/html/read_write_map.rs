@@ -1,4 +1,4 @@
-//! The map of reads and writes: the mean latency of each combination of rates, of which the volume did all that are not white.
+//! The map of reads and writes: the mean latency of each combination of rates. The volume did all combinations that are not white.
 //!
 //! A sweep over mixes and depths measures rays from the origin: a mix is a direction, and more depth leads outwards. Between two rays the map takes the
 //! logarithm of the latency in proportion, at the same share of the most that the mix reached.

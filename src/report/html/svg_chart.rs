@@ -1,6 +1,6 @@
 //! A chart as static SVG: scales, ticks, lines and dots as coordinates for the template. It needs no script.
 //!
-//! Positions are in a box of 720 by 350, as the template has it, of which the margins hold the figures of the axes.
+//! Positions are in a box of 720 by 350, as the template has it. The margins of the box hold the figures of the axes.
 
 use crate::unit::significant;
 

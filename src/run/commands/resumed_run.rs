@@ -209,7 +209,7 @@ fn option_of_a_whole_plan(args: &RunArgs) -> Option<&'static str> {
     all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
 }
 
-/// The needs of applications, whoever asked to judge a simulated device.
+/// The needs of applications, without the wish to judge a simulated device.
 fn plain_needs(asked: Option<&AskedFits>) -> Option<AskedFits> {
     asked.map(|fits| AskedFits { judge_simulated: false, ..fits.clone() })
 }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::sample::{Counts, Direction, PerDirection};
 
-    /// What is told of looks and news at these milliseconds; news come with the number of intervals in which I/Os completed.
+    /// The times that looks and news at these milliseconds show as standstill; news come with the number of intervals in which I/Os completed.
     fn told(signs: &[(&str, u64, i64)]) -> Vec<Nanos> {
         let began = Instant::now();
         let at = |ms: u64| began + Duration::from_millis(ms);

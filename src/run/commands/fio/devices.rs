@@ -1,5 +1,5 @@
-//! The guard before fio's jobs: every block device and file that a command may write to is cleared before anything else happens, whoever
-//! will run it.
+//! The guard before fio's jobs: every block device and file that a command may write to is cleared before anything else happens,
+//! whether volproof or the installed fio will run it.
 //!
 //! fio asks nobody. Here a device needs `--destroy` with its own name, also when the command is handed to the real fio. It is not always
 //! known what fio does with an option that names a device. So every device that any text leads to counts as written: as it stands, in
@@ -162,7 +162,7 @@ pub fn spare_settings(
 }
 
 /// Existing files that change although their jobs only read: a file that is shorter than what is to be read is made longer (the installed
-/// fio writes all of it anew, or replaces it), and files are removed on request. With `handed_over` these are also the files of which the
+/// fio writes all of it anew, or replaces it), and files are removed on request. With `handed_over` these are also the files where the
 /// options do not tell what length the installed fio gives them.
 pub fn laid_out(
     command: &Command,
@@ -448,7 +448,7 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
 
 /// Has the guard look at each device and each file with the consents that were given. To name a file is consent to overwrite it, as in fio; a
 /// file that others have open needs one more, and a disk image that is attached or a swap file is never overwritten. The files in `replaced`
-/// get a new file under their name: whoever has the old one open, or has it under another name, keeps it.
+/// get a new file under their name: a process that has the old one open, or that has it under another name, keeps it.
 ///
 /// The devices stay open exclusively for as long as the caller keeps what is returned, so that nobody mounts one meanwhile.
 ///

@@ -225,7 +225,7 @@ impl<'a> Screen<'a> {
         }
         line.shown = true;
         let mut out = std::io::stdout();
-        // A reader that has gone away is found out by whoever writes the report.
+        // The write of the report finds out that a reader has gone away.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
@@ -290,7 +290,7 @@ impl Front for Screen<'_> {
         }
         self.interim.keep(record, |step| place(self.native, step));
         if let Some((sheet, pace)) = self.saved.as_mut().filter(|(sheet, _)| !sheet.file().is_stream()) {
-            // What cannot be saved now is told at the end, when it is saved again.
+            // An error of this save is reported at the end, when the Record is saved again.
             pace.spaced(|| sheet.save(record));
         }
     }

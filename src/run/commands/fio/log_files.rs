@@ -22,7 +22,7 @@ const ASKED: [(&str, &[LogKind]); 3] = [
 /// Logs of `--bandwidth-log`, which fio writes.
 const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
-/// Every log that a command may write, by whoever runs it.
+/// Every log that a command may write, whether volproof or the installed fio runs it.
 pub fn names(command: &Command) -> Vec<PathBuf> {
     let mut names: Vec<String> = Vec::new();
     if command.needs_fio.iter().any(|(flag, _)| flag == "--bandwidth-log") {

@@ -1,6 +1,6 @@
 //! volproof's messages beside fio's report: on standard error, in the names that fio's users know, within 80 columns.
 //!
-//! The pipeline behind speaks of steps and of `run`'s options; whoever came with a fio command line never wrote one of those.
+//! The pipeline behind speaks of steps and of `run`'s options; the user of a fio command line never wrote one of those.
 
 use super::Failure;
 use crate::output::screen;
@@ -48,7 +48,7 @@ pub fn failure(failure: Failure) -> Failure {
     if failure.message.is_empty() {
         return failure;
     }
-    // Whoever prints it puts the lead in front.
+    // The caller prints it and puts the lead in front.
     let text = wrap_message(&named(&failure.message));
     Failure { message: text.trim_start_matches(LEAD).trim_end().to_string(), ..failure }
 }

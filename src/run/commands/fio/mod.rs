@@ -9,7 +9,7 @@
 //! failed jobs after a signal (129 after SIGHUP). The guard's 3 comes on top: block
 //! devices are written only with `--destroy`, here and when fio is handed the command. Existing files are overwritten as fio does,
 //! but one that others have open only with `--overwrite=shared`. What volproof
-//! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
+//! has to say beside fio's report goes to standard error, so that a reader of the report finds nothing foreign in it.
 
 mod devices;
 mod hand_over;

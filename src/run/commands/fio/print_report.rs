@@ -24,7 +24,7 @@ use crate::run::Failure;
 use crate::shell_word::shell_path;
 use crate::unit::Nanos;
 
-/// Doubts that are told one by one.
+/// So many doubts have a message each.
 const DOUBTS: usize = 4;
 
 /// Where reports go.
