@@ -1,13 +1,13 @@
 //! The steps that a run adds after those of its plan: which one is missing for an answer, and how long all of them may take.
 //!
 //! A promise that was missed is tried at the saturating depth; the first load comes once more where that kept the promise (A B A), and the
-//! greater one too where that missed it again; depths between find the one that is enough. A mean latency that was missed at full speed is
+//! greater one twice where that missed it again (A B A B B); depths between find the one that is enough. A mean latency that was missed at full speed is
 //! offered at half of the promised rate. A pure function of the finished steps, so that an interrupted run goes on where it stood.
 
 use super::facts::TriedLoad;
 use super::latency::{self, OFFERED, TestedLatency, offered_rate, promised_latency};
 use super::load::{Deepest, at_depth, for_a_minute};
-use super::outcome::Missing;
+use super::outcome::{DEPTH_FACTOR, Missing};
 use super::promised::{self, PromisedRates};
 use super::{causes, promise_to_judge};
 use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
@@ -16,9 +16,7 @@ use crate::record::{Claim, JudgedPromise, Record};
 use crate::unit::{Bytes, Nanos, total};
 
 /// At most so many steps are added for one promise: a run ends, whatever a volume does.
-const MOST_STEPS: usize = 9;
-/// Depths between that are tried at most: each four times the one before, from a depth of 16 to one of 4,096.
-const MOST_DEPTHS: u64 = 3;
+const MOST_STEPS: usize = 12;
 
 /// The step that a run adds next; none at its end, and where its plan asks for none.
 pub fn next(record: &Record) -> Option<Step> {
@@ -166,13 +164,16 @@ fn longer_at_most(step: &Step, judged_promise: &JudgedPromise, follow_up: &Follo
     longest.map_or(0, |longest| longest.0.saturating_mul(3))
 }
 
-/// How many steps a planned step may be followed by: the confirming one, the first load again, the depths between and the confirming one
-/// again; two for a latency.
+/// How many steps a planned step may be followed by: the confirming load three times, the first one again, and the depths between; two for a
+/// latency.
 fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
     if promised_latency(judged_promise, step).is_some() {
         return 2;
     }
     let promised = direction(step.rw).zip(step.single_block());
     let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
-    if promised.is_some() { 3 + MOST_DEPTHS } else { 0 }
+    let Some(rates) = promised else { return 0 };
+    let saturating = rates.saturating_depth(step.bs.largest());
+    let depths = (1..).map(|n| step.depth_per_target().saturating_mul(DEPTH_FACTOR.saturating_pow(n)));
+    4 + depths.take_while(|depth| *depth < saturating).count() as u64
 }

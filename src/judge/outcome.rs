@@ -2,7 +2,7 @@
 //!
 //! | rate against the promise less its tolerance | enough load | answer |
 //! |---|---|---|
-//! | wholly above, also at the end; dead time at most 1 %; no burst explains it | any | PASS |
+//! | wholly above, and the end not wholly below; dead time at most 1 %; no burst explains it | any | PASS |
 //! | wholly below, or wholly below at the end | shown | FAIL |
 //! | the same | not yet | the confirming step |
 //! | spans it | not yet | the confirming step |
@@ -11,7 +11,7 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{RateInterval, StepFacts, TriedLoad, seconds_to_tell};
+use super::facts::{DELIVERED, RateInterval, StepFacts, TriedLoad, seconds_to_tell};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
 use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
@@ -21,7 +21,7 @@ pub const MOST_DEAD: f64 = 0.01;
 /// A rate above this multiple of all that the type can give comes from another type.
 pub const BEYOND_THE_TYPE: f64 = 1.10;
 /// Depths between the one that missed and the one that kept the promise are tried in steps of this factor.
-const DEPTH_FACTOR: u64 = 4;
+pub(super) const DEPTH_FACTOR: u64 = 4;
 
 /// What one step says of the promise by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,7 +161,7 @@ impl Case<'_> {
         if let Some(by) = self.steps.iter().position(|s| s.medium_errors > 0) {
             return self.ends(Outcome::Fail, Basis::MediumErrors, by);
         }
-        let by_rate = self.by_rate();
+        let by_rate = self.of_all_windows(self.by_rate());
         match self.terms.time {
             Some(time) => self.with_time(by_rate, time),
             None => self.without_time(by_rate),
@@ -174,6 +174,22 @@ impl Case<'_> {
 
     fn wants(&self, basis: Basis, by: usize, missing: Missing) -> Answer {
         Answer { outcome: Outcome::Inconclusive, basis, by, missing: Some(missing) }
+    }
+
+    /// All windows of the load that keeps the promise are one measurement: together they keep it too, or the volume changed between them.
+    fn of_all_windows(&self, answer: Answer) -> Answer {
+        let load = self.steps[answer.by].load;
+        let is_window = |i: &usize| self.steps[*i].load == load && self.steps[*i].rate.is_some();
+        let windows: Vec<usize> = (0..self.steps.len()).filter(is_window).collect();
+        let completed: f64 = windows.iter().map(|i| self.steps[*i].mean * self.steps[*i].seconds).sum();
+        let mean = completed / windows.iter().map(|i| self.steps[*i].seconds).sum::<f64>().max(1.0);
+        let slowest = windows.into_iter().min_by(|a, b| self.steps[*a].mean.total_cmp(&self.steps[*b].mean));
+        match slowest.filter(|_| answer.outcome == Outcome::Pass && mean < self.terms.limits().0) {
+            Some(first) => {
+                self.ends(Outcome::Inconclusive, Basis::Changed { first, again: answer.by }, answer.by)
+            }
+            None => answer,
+        }
     }
 
     /// A mean that is kept says nothing of the seconds in which nothing came, unless the provider promises a share of them.
@@ -209,13 +225,36 @@ impl Case<'_> {
         }
         // On both sides of the nominal rate the guarantee is kept.
         if seconds.iter().all(|delivered| *delivered) || share == LimitAnswer::Pass {
-            return self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
+            return self.within_guarantee(by);
         }
         if spans {
             return answer;
         }
         let more_seconds = delivered.more_seconds(time);
         self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, by)
+    }
+
+    /// Every second of the greatest load kept the guarantee. Where a lesser load missed it before, that load and the greatest one come once
+    /// more: credits that were saved under the lesser one may have kept the guarantee.
+    fn within_guarantee(&self, by: usize) -> Answer {
+        let kept = self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
+        let (guaranteed, greatest) = (DELIVERED * self.terms.limits().0, self.steps[by].load);
+        let misses = |i: &usize| self.steps[*i].mean < guaranteed;
+        let Some(first) = (0..by).filter(misses).find(|i| self.steps[*i].load != greatest) else {
+            return kept;
+        };
+        let tried = (first..self.steps.len()).find(|i| self.steps[*i].load == greatest).unwrap_or(by);
+        let lesser = self.steps[first].load;
+        let Some(again) = (tried + 1..self.steps.len()).rev().find(|i| self.steps[*i].load == lesser) else {
+            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(lesser));
+        };
+        if !misses(&again) {
+            return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
+        }
+        if by < again {
+            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(greatest));
+        }
+        kept
     }
 
     /// A kept rate with more slow seconds than the promised share of time leaves: under a load below the saturating one, more load shows whose
@@ -393,8 +432,9 @@ impl Case<'_> {
         }
     }
 
-    /// PASS with the least load that kept it after the first load had missed it again: before, credits that were saved under the first load
-    /// may have kept it. Depths between are tried, each four times the one below.
+    /// PASS with the least load that kept it after the first load had missed it again. Directly after a miss, credits that were saved under that
+    /// may have kept it, so that one load has to keep it directly after a step that kept it too. Then depths between are tried, each four
+    /// times the one below.
     fn kept_with_more_load(&self, readings: &[StepAnswer], first: usize, again: usize) -> Answer {
         let depth = |i: &usize| self.steps[*i].load.depth;
         let of = |reading: StepAnswer| (0..readings.len()).filter(move |i| readings[*i] == reading);
@@ -405,6 +445,10 @@ impl Case<'_> {
             let before = more().min_by_key(depth).unwrap_or(first);
             return self.wants(Basis::LoadNotShown, before, Missing::Repeat(self.steps[before].load));
         };
+        let is_sure = |i: &usize| readings[i - 1] == StepAnswer::Keeps;
+        if !more().filter(|i| *i > again).any(|i| is_sure(&i)) {
+            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(self.steps[by].load));
+        }
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
         let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
         let missing = (next < depth(&by)).then_some(Missing::Depth(next));

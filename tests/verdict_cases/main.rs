@@ -41,8 +41,8 @@ fn a_promise_that_needs_more_load_passes_with_the_depth_that_is_enough() {
         claim["evidence"].as_array().unwrap().iter().map(|s| s["depth"].as_u64().unwrap()).collect();
     assert_eq!(
         depths,
-        [16, 1140, 16, 1140, 64, 256],
-        "both loads once more, then four times as many in flight"
+        [16, 1140, 16, 1140, 1140, 64, 256],
+        "the first load once more, the greater one twice, then four times as many in flight"
     );
     let reason = text(&claim, "reason");
     assert!(

@@ -74,7 +74,7 @@ fn run(lab: &Path, name: &str, volume: &Volume) -> Said {
     let kind = format!("alibaba:lab.{}", volume.kind.name());
     let seed = volume.test.seed.to_string();
     // For the load that decides, and for the first one again: not for the experiments that look for a cause.
-    let budget = format!("{}s", 3 * (volume.test.seconds.max(60) + volume.test.ramp));
+    let budget = format!("{}s", 4 * (volume.test.seconds.max(60) + volume.test.ramp));
     let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
         .args(["run", "--plan", "plan.toml", "--json", "r.json", "--seed", &seed, "-q", "--offline"])
         .args(["--promise", &kind, "--volume-size", "50GiB", "--catalog", "../lab.toml", "--judge-simulated"])

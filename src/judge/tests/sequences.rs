@@ -78,6 +78,14 @@ fn the_first_load_once_more_tells_whether_load_was_the_reason() {
     );
     steps.push(at(SATURATING, KEEPS));
     let found = answer(&steps);
+    let twice = Some(Missing::Repeat(closed(SATURATING)));
+    assert_eq!(
+        (found.outcome, found.missing),
+        (Outcome::Inconclusive, twice),
+        "the first load may have saved credits"
+    );
+    steps.push(at(SATURATING, KEEPS));
+    let found = answer(&steps);
     let more_load = Basis::KeptWithMoreLoad { first: 0 };
     assert_eq!((found.outcome, found.basis, found.by), (Outcome::Pass, more_load, 3));
     assert_eq!(found.missing, Some(Missing::Depth(64)), "four times as many in flight");
@@ -98,16 +106,31 @@ fn a_rate_on_both_sides_of_the_limit_is_tried_with_more_load() {
     // Its mean is below the limit: the first load once more, as after a miss.
     let mut steps = vec![spans, at(SATURATING, KEEPS)];
     assert_eq!(answer(&steps).missing, Some(Missing::Repeat(closed(16))));
-    steps.extend([at(16, MISSES), at(SATURATING, KEEPS)]);
+    steps.extend([at(16, MISSES), at(SATURATING, KEEPS), at(SATURATING, KEEPS)]);
     assert_eq!(answer(&steps).outcome, Outcome::Pass);
 }
 
 #[test]
 fn credits_that_were_saved_under_the_first_load_do_not_keep_a_promise() {
     let steps = [at(16, MISSES), at(SATURATING, KEEPS), at(16, MISSES)];
-    let with = |last: f64| answer(&[&steps[..], &[at(SATURATING, last)]].concat());
-    assert_eq!((with(KEEPS).outcome, with(KEEPS).by), (Outcome::Pass, 3));
-    assert_eq!(with(MISSES).outcome, Outcome::Fail);
+    let with = |first: f64, last: f64| {
+        answer(&[&steps[..], &[at(SATURATING, first), at(SATURATING, last)]].concat())
+    };
+    assert_eq!((with(KEEPS, KEEPS).outcome, with(KEEPS, KEEPS).by), (Outcome::Pass, 3));
+    assert_eq!(with(MISSES, MISSES).outcome, Outcome::Fail);
+    assert_eq!(with(KEEPS, MISSES).outcome, Outcome::Fail, "the first load saved credits for one minute");
+}
+
+#[test]
+fn all_windows_of_a_load_keep_the_promise_together() {
+    let deep = at(SATURATING, KEEPS);
+    let tried = [at(16, MISSES), deep.clone(), at(16, MISSES), deep.clone(), deep];
+    let with = |share: f64| answer(&[&tried[..], &[step(closed(64), share, 600), at(64, KEEPS)]].concat());
+    assert_eq!((with(KEEPS).outcome, with(KEEPS).by), (Outcome::Pass, 5));
+    assert_eq!(
+        (with(0.9).outcome, with(0.9).basis),
+        (Outcome::Inconclusive, Basis::Changed { first: 5, again: 6 })
+    );
 }
 
 #[test]
@@ -129,14 +152,15 @@ fn a_rate_that_no_second_reached_is_missed_however_slowly_it_varies() {
 #[test]
 fn depths_between_end_with_the_least_that_keeps_the_promise() {
     let mut steps = vec![at(16, MISSES), at(SATURATING, KEEPS), at(16, MISSES), at(SATURATING, KEEPS)];
+    steps.push(at(SATURATING, KEEPS));
     steps.push(at(64, MISSES));
     assert_eq!(answer(&steps).missing, Some(Missing::Depth(256)));
     steps.push(at(256, KEEPS));
     let found = answer(&steps);
+    assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 6, None));
+    steps[5] = at(64, KEEPS);
+    let found = answer(&steps[..6]);
     assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 5, None));
-    steps[4] = at(64, KEEPS);
-    let found = answer(&steps[..5]);
-    assert_eq!((found.outcome, found.by, found.missing), (Outcome::Pass, 4, None));
 }
 
 #[test]
