@@ -120,8 +120,8 @@ pub enum NotTried {
     Ended,
     /// The promise was answered without it.
     NotNeeded,
-    /// The device hangs: no rate after that can be compared with one before.
-    Hangs,
+    /// The device hangs or fails I/Os: no rate after that can be compared with one before.
+    Faulty,
     /// The measurement of the promise is not valid.
     NotValid,
     /// Its step could not be run.

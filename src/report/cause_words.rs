@@ -162,7 +162,7 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
         NotTried::Budget => "no time left in the budget: --budget gives more",
         NotTried::Ended => "the run ended before it",
         NotTried::NotNeeded => "not needed for the answer",
-        NotTried::Hangs => "the device hangs",
+        NotTried::Faulty => "the device hangs or fails I/Os",
         NotTried::NotValid => "the measurement is not valid",
         NotTried::CouldNotRun => "its step could not be run",
         NotTried::NeedsRoot => "needs root",

@@ -1,13 +1,13 @@
 //! `burst-credits`: the credits of a burst are used up.
 //!
-//! **Experiment:** 30 s of rest, in which credits come back, and then the load. Where that is faster, the load once more without a rest.
+//! **Experiment:** 30 s of rest, in which credits come back, and then the load. Where that is faster, the load for a minute more without a rest.
 //!
-//! **Shown** where the rate of the second to the fourth second is 10 % higher than those before and after it, and above their intervals.
+//! **Shown** where the rate of the second to the fourth second is 10 % higher than before and at the end of that minute, and above those intervals.
 
 use super::{CauseCase, Change, TENTH, found};
-use crate::judge::facts::mean_rate;
+use crate::judge::facts::{interval_of, mean_rate};
 use crate::plan::Step;
-use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried, bins};
+use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, bins};
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
@@ -15,6 +15,9 @@ use crate::unit::Nanos;
 const REST: Nanos = Nanos::seconds(30);
 /// The seconds of the load whose rate is looked at. Limiters without credits pass what they saved within the first second.
 const FIRST: std::ops::Range<usize> = 1..4;
+/// The time of the load after it, and the seconds at its end whose rate is looked at.
+const MINUTE: Nanos = Nanos::seconds(60);
+const END: usize = 10;
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     case.is_of_latency().then_some(NotTried::OneAtATime)
@@ -22,11 +25,8 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     if let Some(first_per_second) = after_rest(case) {
-        return if is_faster(first_per_second, &case.base_trial()) {
-            case.again(Cause::BurstCredits)
-        } else {
-            None
-        };
+        let is_faster = is_faster_than_before(case, first_per_second);
+        return if is_faster { case.again(Cause::BurstCredits, MINUTE) } else { None };
     }
     if case.was_begun(Cause::BurstCredits, Change::Rest) {
         return None;
@@ -37,15 +37,16 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let first_per_second = after_rest(case)?;
-    let again = case.trial(Cause::BurstCredits, Change::Again);
-    let mut trials = vec![case.base_trial(), case.trial(Cause::BurstCredits, Change::Rest)?];
-    if is_faster(first_per_second, &trials[0]) && again.is_none() {
+    let again = case.done(Cause::BurstCredits, Change::Again);
+    let may_be_shown = is_faster_than_before(case, first_per_second);
+    if may_be_shown && again.is_none() {
         return None;
     }
-    let others = || trials.iter().take(1).chain(&again);
-    let is_shown = others().all(|trial| is_faster(first_per_second, trial));
-    trials.extend(again);
-    Some(found(Cause::BurstCredits, is_shown, trials, Some(CauseEvidence::AfterRest { first_per_second })))
+    let falls = again.is_some_and(|step| is_faster(first_per_second, end_of(&bins(step, false))));
+    let trials = [Change::Rest, Change::Again].map(|change| case.trial(Cause::BurstCredits, change));
+    let trials = std::iter::once(case.base_trial()).chain(trials.into_iter().flatten()).collect();
+    let evidence = CauseEvidence::AfterRest { first_per_second };
+    Some(found(Cause::BurstCredits, may_be_shown && falls, trials, Some(evidence)))
 }
 
 /// The rate of the first seconds after the rest.
@@ -55,8 +56,19 @@ fn after_rest(case: &CauseCase<'_>) -> Option<f64> {
     Some(mean_rate(counts.get(FIRST.start * second..FIRST.end * second)?))
 }
 
-/// The first seconds after the rest are faster than another trial, beyond what that varies by itself.
-fn is_faster(first_per_second: f64, other: &CauseTrial) -> bool {
-    let varies = other.interval.is_none_or(|(_, high)| first_per_second <= high);
-    first_per_second > (1.0 + TENTH) * other.ios_per_second && !varies
+fn is_faster_than_before(case: &CauseCase<'_>, first_per_second: f64) -> bool {
+    let base = case.base_trial();
+    let varies_to = base.interval.map_or(f64::INFINITY, |(_, high)| high);
+    is_faster(first_per_second, (base.ios_per_second, varies_to))
+}
+
+/// The rate of the last ten seconds, when credits of the rest are used up, and how high it varies by itself.
+fn end_of(counts: &[u64]) -> (f64, f64) {
+    let end = &counts[counts.len().saturating_sub(END * PER_SECOND as usize)..];
+    (mean_rate(end), interval_of(end).map_or(f64::INFINITY, |interval| interval.high))
+}
+
+/// The first seconds after the rest are faster than a rate, beyond what that varies by itself.
+fn is_faster(first_per_second: f64, (rate, varies_to): (f64, f64)) -> bool {
+    first_per_second > (1.0 + TENTH) * rate && first_per_second > varies_to
 }

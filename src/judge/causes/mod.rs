@@ -150,7 +150,7 @@ fn no_step(_: &CauseCase<'_>) -> Option<Step> {
 
 /// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
 pub fn next(record: &Record) -> Option<Step> {
-    let case = CauseCase::of(record, record.verdict.as_ref()?).filter(|case| !case.hangs())?;
+    let case = CauseCase::of(record, record.verdict.as_ref()?).filter(|case| !case.is_faulty())?;
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
     let steps = open.filter_map(|e| (e.next)(&case));
     steps.filter(|step| case.has_time_for(step)).min_by_key(Step::whole_time)
@@ -234,9 +234,9 @@ impl<'a> CauseCase<'a> {
     }
 
     fn row_of(&self, experiment: &Experiment) -> CauseRow {
-        if self.hangs() {
+        if self.is_faulty() {
             return CauseRow {
-                not_tried: Some(NotTried::Hangs),
+                not_tried: Some(NotTried::Faulty),
                 ..row(experiment.cause, CauseFinding::NotTried)
             };
         }
@@ -291,8 +291,9 @@ impl<'a> CauseCase<'a> {
     }
 
     /// The load that decides once more, after a trial of this cause that was faster.
-    fn again(&self, cause: Cause) -> Option<Step> {
-        (!self.was_begun(cause, Change::Again)).then(|| self.step(cause, Change::Again, self.short_load()))
+    fn again(&self, cause: Cause, runtime: Nanos) -> Option<Step> {
+        let load = Step { runtime, ..self.short_load() };
+        (!self.was_begun(cause, Change::Again)).then(|| self.step(cause, Change::Again, load))
     }
 
     /// The load that decides the promise.
@@ -338,9 +339,9 @@ impl<'a> CauseCase<'a> {
         self.load.simulate.is_some()
     }
 
-    /// Requests of the deciding step never came back.
-    fn hangs(&self) -> bool {
-        self.claim.basis == BasisCode::Hangs
+    /// The device hangs or fails I/Os.
+    fn is_faulty(&self) -> bool {
+        matches!(self.claim.basis, BasisCode::Hangs | BasisCode::MediumErrors)
     }
 
     /// The promise is the latency of one request at a time.

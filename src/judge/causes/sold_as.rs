@@ -50,7 +50,9 @@ pub(super) fn volumes(
     for candidate in at_this_size.chain(other_size) {
         let Some(promise) = promised(&candidate) else { continue };
         let is_new = !told.iter().any(|t| t.volume == candidate.id && t.gib == candidate.gib);
-        let is_judged = candidate.id == volume.id && candidate.gib == volume.gib;
+        // The judged type itself, unless more than its plain size was bought.
+        let is_judged =
+            candidate.id == volume.id && candidate.gib == volume.gib && promised(volume) == Some(promise);
         if is_new && !is_judged && (promise / per_second - 1.0).abs() <= EXACTLY {
             told.push(SoldAs { volume: candidate.id, gib: candidate.gib, per_second: promise });
         }

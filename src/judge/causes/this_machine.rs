@@ -6,7 +6,7 @@
 //! **Shown** where the headroom is below 1.25 times the rate, a load thread is on its CPU for 95 % of the time, or the rate grows with the worker and
 //! falls again without it.
 
-use super::{CauseCase, Change, found, is_above};
+use super::{CauseCase, Change, TRIAL, found, is_above};
 use crate::judge::doubts::generator_limited::SATURATED;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
@@ -28,7 +28,11 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     if case.was_begun(Cause::ThisMachine, Change::Worker) {
         let worker = case.trial(Cause::ThisMachine, Change::Worker)?;
-        return if is_above(&worker, &case.base_trial()) { case.again(Cause::ThisMachine) } else { None };
+        return if is_above(&worker, &case.base_trial()) {
+            case.again(Cause::ThisMachine, TRIAL)
+        } else {
+            None
+        };
     }
     let load = case.short_load();
     let numjobs = load.numjobs + 1;
