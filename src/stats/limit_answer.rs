@@ -156,7 +156,8 @@ impl TimeShare {
     }
 
     fn counted(good: u64, units: u64, events: u64) -> TimeShare {
-        let event_units = (units - good) as f64 / events.max(1) as f64;
+        // Without a good second, each is evidence by itself.
+        let event_units = if good == 0 { 1.0 } else { (units - good) as f64 / events.max(1) as f64 };
         let event_units = event_units.max(1.0);
         let lower = |k: u64| lower(k as f64 / event_units, units as f64 / event_units);
         TimeShare {
