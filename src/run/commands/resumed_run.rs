@@ -14,7 +14,7 @@ use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
 use crate::judge;
-use crate::plan::{Plan, Precondition, PreconditionChoice, Question};
+use crate::plan::{CausesWanted, FollowUp, Plan, Precondition, PreconditionChoice, Question};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
@@ -49,8 +49,7 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     promise_options::hold_here_against(&args.promise, &Root::system(), &mut record)
         .map_err(|e| Failure::input(chain(&e)))?;
     refuse_idle(args, record.judged_promise.is_some())?;
-    // What follows a verdict is asked for anew: the run may have ended before it, or left it out.
-    record.plan.follow_up = args.follow_up.follow_up().filter(|_| record.judged_promise.is_some());
+    record.plan.follow_up = follow_up(args, &record).filter(|_| record.judged_promise.is_some());
     let plan = Plan {
         keep: record.plan.keep || args.what.file.keep,
         // The consent to overwrite is given anew, as that to destroy.
@@ -85,6 +84,14 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
             ("--catalog", args.promise.catalog.as_deref()),
         ]),
     })))
+}
+
+/// What follows the verdict is asked for anew: the run may have left it out, or its budget was spent. What it looked for is looked for still.
+fn follow_up(args: &RunArgs, record: &Record) -> Option<FollowUp> {
+    let asked = args.follow_up.follow_up()?;
+    let Some(before) = &record.plan.follow_up else { return Some(asked) };
+    let causes = if before.causes == CausesWanted::Always { before.causes } else { asked.causes };
+    Some(FollowUp { causes, longest: asked.longest.or(before.longest), ..asked })
 }
 
 /// Says that nothing is left to do, and ends as the run of the Record did.

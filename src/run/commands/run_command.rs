@@ -55,7 +55,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         &args.output.folders(),
     )?;
     refuse_idle(args, args.promise.kind.is_some())?;
-    let is_judged = args.promise.kind.is_some() && args.cross_check.is_none();
+    let is_judged = args.promise.kind.is_some() && args.cross_check.is_none() && options.rank.is_none();
     let follow_up = args.follow_up.follow_up().filter(|_| is_judged);
     let plan = Plan { follow_up, ..plan };
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });

@@ -151,6 +151,8 @@ impl Running<'_> {
                 earlier.forget_preconditioning();
             }
             earlier.into_record(&mut self.record);
+            // The steps that follow from a verdict need it, where no step of the plan is left to measure.
+            seal(&mut self.record);
         }
         let again = if self.preconditions_anew { self.record.plan.precondition_steps() } else { 0 };
         self.record
