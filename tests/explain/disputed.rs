@@ -81,8 +81,12 @@ fn jobs_that_end_apart_are_added_up_over_the_longest() {
 #[test]
 fn a_report_tells_no_zone_and_dd_each_side() {
     let dir = tempfile::tempdir().unwrap();
-    let (_, report) =
-        report_of(dir.path(), &step("r", "rw = \"randread\"", "latency = '1ms'"), &PL1, "normal");
+    let (_, report) = report_of(
+        dir.path(),
+        &step("r", "rw = \"randread\"", "latency = '1ms', iops-cap = 3000"),
+        &PL1,
+        "normal",
+    );
     std::fs::write(dir.path().join("r.txt"), report).unwrap();
     let (_, record) = volproof(dir.path(), &["convert", "r.txt", "--to", "record"]);
     let record: Value = serde_json::from_str(&record).unwrap();
