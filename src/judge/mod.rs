@@ -20,6 +20,7 @@ mod needs;
 mod outcome;
 mod promised;
 pub mod shape;
+mod step_answer;
 mod subject;
 mod terms;
 mod test_command;

@@ -5,7 +5,7 @@
 
 use super::facts::{StepFacts, dead_share, idle_share};
 use super::flattered;
-use super::outcome::{Open, StepAnswer, read};
+use super::step_answer::{Open, StepAnswer, read};
 use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
 use super::volume_class;

@@ -11,56 +11,16 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{DELIVERED, RateInterval, StepFacts, TriedLoad, seconds_to_tell};
+use super::facts::{DELIVERED, StepFacts, TriedLoad};
+use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
-use crate::stats::limit_answer::{LONGEST_WAIT, LimitAnswer, TimeShare};
+use crate::stats::limit_answer::{LimitAnswer, TimeShare};
 
 /// A PASS has at most this share of dead time.
 pub const MOST_DEAD: f64 = 0.01;
-/// A rate above this multiple of all that the type can give comes from another type.
-pub const BEYOND_THE_TYPE: f64 = 1.10;
 /// Depths between the one that missed and the one that kept the promise are tried in steps of this factor.
 pub(super) const DEPTH_FACTOR: u64 = 4;
-
-/// What one step says of the promise by itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StepAnswer {
-    /// It keeps the promise.
-    Keeps,
-    /// It misses the promise.
-    Misses,
-    /// It leaves the promise open, and why.
-    Open(Open),
-}
-
-/// Why a step by itself says neither yes nor no.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Open {
-    /// Shorter than a minute; whether its mean is below the promise.
-    Short {
-        /// The mean is below the promise.
-        is_below: bool,
-    },
-    /// The interval holds the limit: seconds more that should tell.
-    Spans {
-        /// Absent where a week would not be enough.
-        more_seconds: Option<u64>,
-    },
-    /// Burst credits of the type could have given it: seconds more that tell.
-    Credits {
-        /// Absent where their number is not published.
-        more_seconds: Option<u64>,
-    },
-    /// More than type and size can give.
-    BeyondTheType,
-    /// Below the burst and not below the baseline: the bucket may not have been full.
-    FewCredits,
-    /// Above one reading of the provider's unit and below the other.
-    OneUnit,
-    /// The user ended it before its time.
-    EndedEarly,
-}
 
 /// The step that is missing for an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -445,8 +405,8 @@ impl Case<'_> {
             let before = more().min_by_key(depth).unwrap_or(first);
             return self.wants(Basis::LoadNotShown, before, Missing::Repeat(self.steps[before].load));
         };
-        let is_sure = |i: &usize| readings[i - 1] == StepAnswer::Keeps;
-        if !more().filter(|i| *i > again).any(|i| is_sure(&i)) {
+        let is_sure = |i: usize| readings[i - 1] == StepAnswer::Keeps;
+        if !more().filter(|i| *i > again).any(is_sure) {
             return self.wants(Basis::LoadNotShown, by, Missing::Repeat(self.steps[by].load));
         }
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
@@ -471,52 +431,4 @@ impl Case<'_> {
     fn last_saturating(&self) -> Option<usize> {
         self.steps.iter().rposition(|s| s.is_saturating)
     }
-}
-
-/// What a step says of the promise by itself.
-pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
-    let (least, most) = terms.limits();
-    if s.was_ended_early {
-        return StepAnswer::Open(Open::EndedEarly);
-    }
-    let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {
-        return StepAnswer::Open(Open::Short { is_below: s.mean < least });
-    };
-    if terms.is_beyond_the_type(s.last_minute) {
-        return StepAnswer::Open(Open::BeyondTheType);
-    }
-    if rate.high < least || last.high < least {
-        return if terms.few_credits(rate.mean) {
-            StepAnswer::Open(Open::FewCredits)
-        } else {
-            StepAnswer::Misses
-        };
-    }
-    let baseline = terms.burst_is_over(s);
-    let kept = if baseline { last.low >= most } else { rate.low >= most && last.high >= most };
-    if !kept {
-        return StepAnswer::Open(unkept(s, &rate, &last, baseline, terms));
-    }
-    match terms.credits_open(s, baseline) {
-        Some(open) => StepAnswer::Open(open),
-        None => StepAnswer::Keeps,
-    }
-}
-
-/// Why a step that does not miss the promise does not keep it.
-fn unkept(
-    s: &StepFacts,
-    rate: &RateInterval,
-    last: &RateInterval,
-    baseline: bool,
-    terms: &ClaimTerms,
-) -> Open {
-    let (least, most) = terms.limits();
-    let judged = if baseline { last } else { rate };
-    if least < most && judged.low >= least && judged.high < most {
-        return Open::OneUnit;
-    }
-    let wanted = seconds_to_tell(judged, most, s.seconds) - s.seconds;
-    let more_seconds = (wanted <= LONGEST_WAIT).then(|| wanted.max(1.0).ceil() as u64);
-    Open::Spans { more_seconds }
 }

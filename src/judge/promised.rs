@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use super::facts::StepFacts;
 use super::load::{Deepest, saturating_depth};
-use super::outcome::{Answer, Basis, Case, Open, StepAnswer, read};
+use super::outcome::{Answer, Basis, Case};
+use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::{subject, words};
 use crate::catalogue::promised_level::PromiseDirection;

@@ -2,8 +2,8 @@
 
 use super::excess::{SoldBurst, SoldRange};
 use super::facts::StepFacts;
-use super::outcome::{BEYOND_THE_TYPE, Open};
 use super::promised::PromisedRates;
+use super::step_answer::{BEYOND_THE_TYPE, Open};
 use crate::catalogue::volume_promise::AtBlock;
 use crate::record::{JudgedPromise, Metric};
 use crate::stats::limit_answer::LONGEST_WAIT;

@@ -2,7 +2,8 @@
 
 use super::facts::DELIVERED;
 use super::load::Deepest;
-use super::outcome::{Answer, Basis, Missing, Open};
+use super::outcome::{Answer, Basis, Missing};
+use super::step_answer::Open;
 use super::subject::Fault;
 use super::terms::ClaimTerms;
 use super::test_command::command;

@@ -3,7 +3,8 @@
 use super::{PROMISED, SATURATING, closed, plain};
 use crate::judge::excess::SoldBurst;
 use crate::judge::facts::{BinSamples, StepFacts, TriedLoad};
-use crate::judge::outcome::{Answer, Basis, Case, Missing, Open};
+use crate::judge::outcome::{Answer, Basis, Case, Missing};
+use crate::judge::step_answer::Open;
 use crate::judge::terms::ClaimTerms;
 use crate::record::Outcome;
 
