@@ -55,7 +55,7 @@ impl Drawn {
     }
 }
 
-/// A volume of which one thing or two are wrong, and how it is tried.
+/// A volume with one planted cause or two, and how it is tried.
 struct PlantedVolume {
     causes: Vec<Cause>,
     /// What is true of the volume too, and may be named or not.

@@ -384,9 +384,8 @@ fn found(cause: Cause, is_shown: bool, trials: Vec<CauseTrial>, evidence: Option
     CauseRow { trials, evidence, ..row(cause, finding) }
 }
 
-/// A row of an exact counter that proves its cause, or excludes it.
-fn counted(cause: Cause, is_proven: bool, evidence: CauseEvidence) -> CauseRow {
-    let finding = if is_proven { CauseFinding::Proven } else { CauseFinding::Excluded };
+/// A row of an exact counter.
+fn counted(cause: Cause, finding: CauseFinding, evidence: CauseEvidence) -> CauseRow {
     CauseRow { evidence: Some(evidence), ..row(cause, finding) }
 }
 

@@ -5,7 +5,7 @@
 //! **Proven** by more than 2 % that is not ours, where the promise would be kept with it; **part** where it would be missed with it too. Users of the
 //! volume on other machines are not in these counters.
 
-use super::{CauseCase, row as plain_row};
+use super::{CauseCase, counted};
 use crate::judge::doubts::other_traffic;
 use crate::record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, StepFigures};
 use crate::unit::Bytes;
@@ -25,7 +25,7 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
         CauseFinding::Part
     };
     let evidence = CauseEvidence::Disk { disk_bytes: Bytes(disk as u64), own_bytes: Bytes(own as u64) };
-    Some(CauseRow { evidence: Some(evidence), ..plain_row(Cause::OtherUsers, finding) })
+    Some(counted(Cause::OtherUsers, finding, evidence))
 }
 
 /// Bytes that the disks moved in the window of the deciding step, and ours. A stacked device has several disks, whose counters may tell an

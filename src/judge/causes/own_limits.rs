@@ -7,7 +7,7 @@
 use super::{CauseCase, counted};
 use crate::judge::doubts::STOLEN;
 use crate::judge::doubts::own_cgroup_limit::limit_reached;
-use crate::record::{Cause, CauseEvidence, CauseRow, NotTried};
+use crate::record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried};
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     // A simulated device has a time of its own.
@@ -28,5 +28,6 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let steal_share = evidence.steal_share();
     let is_proven = cgroup.is_some() || throttled_periods > 0 || steal_share > STOLEN;
     let limits = CauseEvidence::Limits { cgroup, throttled_periods, steal_share };
-    Some(counted(Cause::OwnLimits, is_proven, limits))
+    let finding = if is_proven { CauseFinding::Proven } else { CauseFinding::Excluded };
+    Some(counted(Cause::OwnLimits, finding, limits))
 }
