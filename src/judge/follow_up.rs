@@ -39,7 +39,9 @@ fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &F
                 let deepest = Deepest::of(record, tested.first, tested.saturating);
                 Some(missing_step(record, tested.first, missing, &deepest))
             }
-            None => longer(record, tested.first, tested.claim(record, judged_promise).as_ref(), follow_up),
+            None => follow_up.longest.and_then(|longest| {
+                longer(record, tested.first, &tested.claim(record, judged_promise)?, longest)
+            }),
         };
         let Some(step) = step else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
@@ -53,7 +55,9 @@ fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up
     for tested in latency::tested(record, judged_promise) {
         let step = match tested.missing(record, judged_promise) {
             Some(_) => offered(record, judged_promise, &tested),
-            None => longer(record, tested.first, tested.claim(record, judged_promise).as_ref(), follow_up),
+            None => follow_up.longest.and_then(|longest| {
+                longer(record, tested.first, &tested.claim(record, judged_promise)?, longest)
+            }),
         };
         let Some(step) = step else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
@@ -90,8 +94,7 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
 
 /// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open. An estimate from a short
 /// step is rough: the new one is at least half as long again. The shorter step stays beside it, with what it shows.
-fn longer(record: &Record, first: &Step, claim: Option<&Claim>, follow_up: &FollowUp) -> Option<Step> {
-    let (claim, longest) = (claim?, follow_up.longest?);
+fn longer(record: &Record, first: &Step, claim: &Claim, longest: Nanos) -> Option<Step> {
     let name = claim.deciding_step().map_or(&claim.step, |step| &step.step);
     let measured = record.steps.iter().find(|done| done.name == *name)?.window_ns;
     let wanted = measured.0.saturating_add(Nanos::seconds(claim.more_seconds?).0).max(measured.0 / 2 * 3);

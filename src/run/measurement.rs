@@ -43,20 +43,21 @@ pub struct Measurement<'a> {
 /// # Errors
 /// Names the option.
 pub fn refuse_idle(promise: &PromiseOptions, has_criteria: bool) -> Result<(), Failure> {
-    let option = if promise.kind.is_some() {
-        return Ok(());
-    } else if promise.judge_simulated && !has_criteria {
-        "--judge-simulated"
-    } else if promise.min_share.is_some() {
-        "--min-share"
-    } else if promise.tolerance.is_some() {
-        "--tolerance"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::input(format!(
-        "{option} has no effect without --promise TYPE: name the type, or leave it out"
-    )))
+    let options = [
+        ("--judge-simulated", promise.judge_simulated && !has_criteria),
+        ("--min-share", promise.min_share.is_some()),
+        ("--tolerance", promise.tolerance.is_some()),
+    ];
+    let given = options.into_iter().find(|(_, is_given)| *is_given);
+    match given.filter(|_| promise.kind.is_none()) {
+        Some((option, _)) => Err(idle_without_promise(option)),
+        None => Ok(()),
+    }
+}
+
+/// The refusal of an option that only a promise gives an effect.
+pub fn idle_without_promise(option: &str) -> Failure {
+    Failure::input(format!("{option} has no effect without --promise TYPE: name the type, or leave it out"))
 }
 
 /// A cross-check: every step by both tools, in turn.

@@ -9,7 +9,7 @@ use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::AskedFits;
 use crate::plan::Plan;
-use crate::run::measurement::{Cross, Measurement, Words};
+use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
 
@@ -76,9 +76,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
 /// Of input.
 pub(super) fn refuse_idle(args: &RunArgs, has_promise: bool) -> Result<(), Failure> {
     match args.follow_up.needs_promise().filter(|_| !has_promise) {
-        Some(option) => Err(Failure::input(format!(
-            "{option} has no effect without --promise TYPE: name the type, or leave it out"
-        ))),
+        Some(option) => Err(idle_without_promise(option)),
         None => Ok(()),
     }
 }
