@@ -1,10 +1,10 @@
 //! `burst-credits`: the credits of a burst are used up.
 //!
-//! **Experiment:** 30 s of rest, in which credits come back, and then the load. Where that is faster, the load for a minute more without a rest.
+//! **Experiment:** 30 s of rest, in which credits come back, and then the load.
 //!
-//! **Shown** where the rate of the second to the fourth second is 10 % higher than before and at the end of that minute, and above those intervals.
+//! **Shown** where the rate of the second to the fourth second is 10 % higher than before and at the end of the control, and above those intervals.
 
-use super::{CauseCase, Change, TENTH, found};
+use super::{CauseCase, Change, TENTH, control, found};
 use crate::judge::facts::{interval_of, mean_rate};
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, NotTried, bins};
@@ -15,8 +15,7 @@ use crate::unit::Nanos;
 const REST: Nanos = Nanos::seconds(30);
 /// The seconds of the load whose rate is looked at. Limiters without credits pass what they saved within the first second.
 const FIRST: std::ops::Range<usize> = 1..4;
-/// The time of the load after it, and the seconds at its end whose rate is looked at.
-const MINUTE: Nanos = Nanos::seconds(60);
+/// The seconds at the end of the control whose rate is looked at.
 const END: usize = 10;
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
@@ -24,10 +23,6 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 }
 
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
-    if let Some(first_per_second) = after_rest(case) {
-        let is_faster = is_faster_than_before(case, first_per_second);
-        return if is_faster { case.again(Cause::BurstCredits, MINUTE) } else { None };
-    }
     if case.was_begun(Cause::BurstCredits, Change::Rest) {
         return None;
     }
@@ -37,16 +32,22 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let first_per_second = after_rest(case)?;
-    let again = case.done(Cause::BurstCredits, Change::Again);
     let may_be_shown = is_faster_than_before(case, first_per_second);
-    if may_be_shown && again.is_none() {
+    let control = control::done(case).filter(|_| may_be_shown);
+    if may_be_shown && control.is_none() {
         return None;
     }
-    let falls = again.is_some_and(|step| is_faster(first_per_second, end_of(&bins(step, false))));
-    let trials = [Change::Rest, Change::Again].map(|change| case.trial(Cause::BurstCredits, change));
-    let trials = std::iter::once(case.base_trial()).chain(trials.into_iter().flatten()).collect();
+    let falls = control.is_some_and(|step| is_faster(first_per_second, end_of(&bins(step, false))));
+    let after = control::trial(case).filter(|_| may_be_shown);
+    let rest = case.trial(Cause::BurstCredits, Change::Rest);
+    let trials = [Some(case.base_trial()), rest, after].into_iter().flatten().collect();
     let evidence = CauseEvidence::AfterRest { first_per_second };
     Some(found(Cause::BurstCredits, may_be_shown && falls, trials, Some(evidence)))
+}
+
+/// The first seconds after the rest were faster than the load before it.
+pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
+    after_rest(case).is_some_and(|first_per_second| is_faster_than_before(case, first_per_second))
 }
 
 /// The rate of the first seconds after the rest.

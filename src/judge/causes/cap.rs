@@ -2,10 +2,11 @@
 //!
 //! **Experiment:** the same load with blocks of a quarter and of four times the size.
 //!
-//! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %. The figure is looked up: which volumes of the
+//! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %. Where they do not, the control counts instead
+//! of the load before. The figure is looked up: which volumes of the
 //! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
-use super::{CauseCase, Change, FACTOR, found, is_same, slow_volume, sold_as, this_machine};
+use super::{CauseCase, Change, FACTOR, control, found, is_same, slow_volume, sold_as, this_machine};
 use crate::device::SECTOR;
 use crate::judge::load::MOST_BYTES;
 use crate::plan::{BlockSizes, Step};
@@ -49,20 +50,53 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     Some(case.step(Cause::Cap, size, load))
 }
 
-/// Under a limit on I/Os smaller blocks come as often, under one on bytes larger blocks carry as many. Where one of the sizes is not possible, the
-/// other one tells.
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
-    let base = case.base_trial();
-    let (smaller, larger) =
-        (case.trial(Cause::Cap, Change::SmallerBlock), case.trial(Cause::Cap, Change::LargerBlock));
-    let for_ios = smaller.as_ref().or(larger.as_ref())?;
-    let for_bytes = larger.as_ref().or(smaller.as_ref())?;
-    let counts_ios = is_same(for_ios.ios_per_second, base.ios_per_second);
-    let counts_bytes = is_same(for_bytes.bytes_per_second, base.bytes_per_second);
-    let is_shown = (counts_ios || counts_bytes) && waits(case);
-    let trials: Vec<CauseTrial> = smaller.into_iter().chain([base]).chain(larger).collect();
-    let evidence = is_shown.then(|| limit(case, !counts_ios));
+    let mut sizes = Sizes::beside(case, case.base_trial())?;
+    if !sizes.is_at_limit() {
+        sizes = Sizes::beside(case, control::trial(case)?)?;
+    }
+    let is_shown = sizes.is_at_limit() && waits(case);
+    let evidence = is_shown.then(|| limit(case, &sizes));
+    let trials = [sizes.smaller, Some(sizes.base), sizes.larger].into_iter().flatten().collect();
     Some(found(Cause::Cap, is_shown, trials, evidence))
+}
+
+/// Neither I/Os nor bytes were the same as before.
+pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
+    let is_tried = next(case).is_none();
+    is_tried && Sizes::beside(case, case.base_trial()).is_some_and(|sizes| !sizes.is_at_limit())
+}
+
+/// The load that decides, beside smaller and larger blocks.
+struct Sizes {
+    base: CauseTrial,
+    smaller: Option<CauseTrial>,
+    larger: Option<CauseTrial>,
+}
+
+impl Sizes {
+    /// None before a trial is measured.
+    fn beside(case: &CauseCase<'_>, base: CauseTrial) -> Option<Sizes> {
+        let [smaller, larger] = SIZES.map(|size| case.trial(Cause::Cap, size));
+        let any = smaller.is_some() || larger.is_some();
+        any.then_some(Sizes { base, smaller, larger })
+    }
+
+    /// Under a limit on I/Os smaller blocks come as often. Where no smaller size is possible, the larger one tells.
+    fn same_ios(&self) -> bool {
+        let other = self.smaller.as_ref().or(self.larger.as_ref());
+        other.is_some_and(|other| is_same(other.ios_per_second, self.base.ios_per_second))
+    }
+
+    /// Under a limit on bytes larger blocks carry as many. Where no larger size is possible, the smaller one tells.
+    fn same_bytes(&self) -> bool {
+        let other = self.larger.as_ref().or(self.smaller.as_ref());
+        other.is_some_and(|other| is_same(other.bytes_per_second, self.base.bytes_per_second))
+    }
+
+    fn is_at_limit(&self) -> bool {
+        self.same_ios() || self.same_bytes()
+    }
 }
 
 /// I/Os wait for the volume: they take longer than one alone, and no load thread holds them back. Else the rate is the same at every size because as
@@ -74,9 +108,9 @@ fn waits(case: &CauseCase<'_>) -> bool {
 }
 
 /// The limit, and the volumes of the catalogue that are sold with it.
-fn limit(case: &CauseCase<'_>, counts_bytes: bool) -> CauseEvidence {
-    let base = case.base_trial();
-    let per_second = if counts_bytes { base.bytes_per_second } else { base.ios_per_second };
+fn limit(case: &CauseCase<'_>, sizes: &Sizes) -> CauseEvidence {
+    let counts_bytes = !sizes.same_ios();
+    let per_second = if counts_bytes { sizes.base.bytes_per_second } else { sizes.base.ios_per_second };
     let is_missed = case.claim.outcome == Outcome::Fail;
     let sold_as = if is_missed {
         sold_as::volumes(case.judged_promise, case.load, counts_bytes, per_second)

@@ -7,6 +7,7 @@
 mod burst_credits;
 mod cap;
 mod cold_blocks;
+mod control;
 mod kernel_settings;
 mod other_users;
 mod own_limits;
@@ -49,7 +50,7 @@ enum Change {
     /// A volume alone: the first or the second one.
     Alone(usize),
     Rest,
-    /// The load that decides, after a trial that was faster: a volume that merely changed meanwhile is as fast now.
+    /// The load that decides: see `control`.
     Again,
     /// One request at a time, below the limit.
     Offered,
@@ -152,8 +153,9 @@ fn no_step(_: &CauseCase<'_>) -> Option<Step> {
 pub fn next(record: &Record) -> Option<Step> {
     let case = CauseCase::of(record, record.verdict.as_ref()?).filter(|case| !case.is_faulty())?;
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
-    let steps = open.filter_map(|e| (e.next)(&case));
-    steps.filter(|step| case.has_time_for(step)).min_by_key(Step::whole_time)
+    let steps = open.filter_map(|e| (e.next)(&case)).filter(|step| case.has_time_for(step));
+    let control = || control::next(&case).filter(|step| case.has_time_for(step));
+    steps.min_by_key(Step::whole_time).or_else(control)
 }
 
 /// The table of a Record: none where its run looked for no cause.
@@ -251,7 +253,7 @@ impl<'a> CauseCase<'a> {
     fn why_open(&self, experiment: &Experiment) -> NotTried {
         let has_result = |t: &Tried<'_>| self.record.steps.iter().any(|s| s.name == t.plan.name);
         let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && !has_result(t);
-        match (experiment.next)(self) {
+        match (experiment.next)(self).or_else(|| control::next(self)) {
             Some(step) if !self.has_time_for(&step) => NotTried::Budget,
             Some(_) => NotTried::Ended,
             None if self.tried.iter().any(failed) => NotTried::CouldNotRun,
@@ -276,7 +278,11 @@ impl<'a> CauseCase<'a> {
     }
 
     fn tried(&self, cause: Cause, change: Change) -> Option<&Tried<'a>> {
-        self.tried.iter().find(|t| t.cause == cause.code() && t.case == change.name())
+        self.tried_as(cause.code(), change)
+    }
+
+    fn tried_as(&self, code: &str, change: Change) -> Option<&Tried<'a>> {
+        self.tried.iter().find(|t| t.cause == code && t.case == change.name())
     }
 
     /// The result of a trial.
@@ -290,12 +296,6 @@ impl<'a> CauseCase<'a> {
         Some(trial_of(self.record, tried.plan, tried.done?))
     }
 
-    /// The load that decides once more, after a trial of this cause that was faster.
-    fn again(&self, cause: Cause, runtime: Nanos) -> Option<Step> {
-        let load = Step { runtime, ..self.short_load() };
-        (!self.was_begun(cause, Change::Again)).then(|| self.step(cause, Change::Again, load))
-    }
-
     /// The load that decides the promise.
     fn base_trial(&self) -> CauseTrial {
         trial_of(self.record, self.load, self.base)
@@ -303,6 +303,10 @@ impl<'a> CauseCase<'a> {
 
     /// A step of an experiment: a load like the one that decides, with its name and its place in the run.
     fn step(&self, cause: Cause, change: Change, load: Step) -> Step {
+        self.step_named(cause.code(), change, load)
+    }
+
+    fn step_named(&self, code: &str, change: Change, load: Step) -> Step {
         let case = change.name();
         let default = Step::default();
         let plain = Step {
@@ -314,8 +318,8 @@ impl<'a> CauseCase<'a> {
             trace: false,
             ..load
         };
-        let word = format!("{}-{case}", cause.code());
-        let purpose = Purpose::Cause { cause: cause.code().into(), case };
+        let word = format!("{code}-{case}");
+        let purpose = Purpose::Cause { cause: code.into(), case };
         follow_up::added(self.record, self.first, plain, purpose, &word)
     }
 
@@ -405,11 +409,21 @@ fn trial_of(record: &Record, plan: &Step, done: &StepRecord) -> CauseTrial {
         targets,
         offered_per_second: done.open_loop.as_ref().map(|open| open.offered_per_second),
         rest_ns: plan.delay,
-        ios_per_second: mean_rate(ios),
+        ios_per_second: rate_between(ios),
         interval: interval_of(ios).map(|i| (i.low, i.high)),
-        bytes_per_second: mean_rate(bytes),
+        bytes_per_second: rate_between(bytes),
         latency_ns,
     }
+}
+
+/// The rate of counts of 100 ms from the first completions to the last: where a limiter lets a quota through once a second, fifteen seconds would
+/// hold one more or one less by chance.
+fn rate_between(bins: &[u64]) -> f64 {
+    let is_busy = |count: &u64| *count > 0;
+    let Some((first, last)) = bins.iter().position(is_busy).zip(bins.iter().rposition(is_busy)) else {
+        return 0.0;
+    };
+    if first == last { mean_rate(bins) } else { mean_rate(&bins[first + 1..=last]) }
 }
 
 /// The counts of 100 ms after the requests that filled the queue have come back, where ten seconds are left.

@@ -1,12 +1,11 @@
 //! `this-machine`: the CPUs of this machine send and reap no more I/Os.
 //!
-//! **Experiment:** requests of this block size that do nothing (headroom), and as many in flight by one worker more on another CPU. Where that is
-//! faster, the load that decides once more.
+//! **Experiment:** requests of this block size that do nothing (headroom), and as many in flight by one worker more on another CPU.
 //!
 //! **Shown** where the headroom is below 1.25 times the rate, a load thread is on its CPU for 95 % of the time, or the rate grows with the worker and
 //! falls again without it.
 
-use super::{CauseCase, Change, TRIAL, found, is_above};
+use super::{CauseCase, Change, control, found, is_above};
 use crate::judge::doubts::generator_limited::SATURATED;
 use crate::plan::Step;
 use crate::record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
@@ -27,12 +26,7 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
 /// The same number of requests in flight by one worker more.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     if case.was_begun(Cause::ThisMachine, Change::Worker) {
-        let worker = case.trial(Cause::ThisMachine, Change::Worker)?;
-        return if is_above(&worker, &case.base_trial()) {
-            case.again(Cause::ThisMachine, TRIAL)
-        } else {
-            None
-        };
+        return None;
     }
     let load = case.short_load();
     let numjobs = load.numjobs + 1;
@@ -42,9 +36,10 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 }
 
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
-    let tried = [Change::Worker, Change::Again].map(|change| case.trial(Cause::ThisMachine, change));
-    let trials: Vec<CauseTrial> =
-        std::iter::once(case.base_trial()).chain(tried.into_iter().flatten()).collect();
+    let worker = case.trial(Cause::ThisMachine, Change::Worker);
+    let control = control::trial(case).filter(|_| needs_control(case));
+    let is_tried = worker.is_some() && (control.is_some() || !needs_control(case));
+    let trials: Vec<CauseTrial> = [Some(case.base_trial()), worker, control].into_iter().flatten().collect();
     let headroom = case.base.headroom.as_ref().map(|h| h.ios_per_second);
     let polls = case.load.iopoll || case.load.sqpoll;
     let busiest = (!polls && !case.is_simulated()).then_some(case.base.cpu.busiest_worker);
@@ -52,7 +47,6 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let near = case.base.headroom.as_ref().is_some_and(|h| h.nearly_used(trials[0].ios_per_second).is_some());
     let is_shown = near || busiest.is_some_and(|share| share >= SATURATED) || grows_with_workers(case);
     // Without the trial, only the headroom excludes the machine.
-    let is_tried = trials.len() > 1 && next(case).is_none();
     if !is_shown && !is_tried && (headroom.is_none() || busiest.is_none()) {
         return None;
     }
@@ -62,7 +56,14 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 
 /// One worker more gives a higher rate than the load that decides, before it and after it.
 pub(super) fn grows_with_workers(case: &CauseCase<'_>) -> bool {
-    let trial = |change| case.trial(Cause::ThisMachine, change);
-    let Some((worker, again)) = trial(Change::Worker).zip(trial(Change::Again)) else { return false };
-    is_above(&worker, &case.base_trial()) && is_above(&worker, &again)
+    let Some((worker, control)) = case.trial(Cause::ThisMachine, Change::Worker).zip(control::trial(case))
+    else {
+        return false;
+    };
+    is_above(&worker, &case.base_trial()) && is_above(&worker, &control)
+}
+
+/// One worker more was faster than the load before it.
+pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
+    case.trial(Cause::ThisMachine, Change::Worker).is_some_and(|worker| is_above(&worker, &case.base_trial()))
 }

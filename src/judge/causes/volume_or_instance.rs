@@ -2,12 +2,12 @@
 //!
 //! **Experiment:** two of the volumes, each alone. It needs two targets.
 //!
-//! **Shown** where a volume does more alone than beside the others.
+//! **Shown** where a volume does more alone than beside the others, before and in the control.
 
 use std::path::PathBuf;
 
-use super::{CauseCase, Change, found, is_above, part_of};
-use crate::judge::facts::{interval_of, mean_rate};
+use super::{CauseCase, Change, control, found, is_above, part_of, rate_between};
+use crate::judge::facts::interval_of;
 use crate::plan::Step;
 use crate::record::{Cause, CauseRow, CauseTrial, NotTried, StepRecord, bins};
 
@@ -32,32 +32,47 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     Some(case.step(Cause::VolumeOrInstance, alone, Step { targets, ..case.short_load() }))
 }
 
-/// A volume that does more alone than beside the others shares a limit with them.
+/// A volume that does more alone than beside the others, before and in the control, shares a limit with them.
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
-    let mut trials = Vec::new();
-    for alone in ALONE {
-        trials.push(beside_others(case, target(case, alone)?)?);
-        trials.push(case.trial(Cause::VolumeOrInstance, alone)?);
+    let pairs = beside_and_alone(case, case.base)?;
+    let is_above_now =
+        |pairs: &[[CauseTrial; 2]]| pairs.iter().any(|[beside, alone]| is_above(alone, beside));
+    let mut is_shared = is_above_now(&pairs);
+    if is_shared {
+        is_shared = is_above_now(&beside_and_alone(case, control::done(case)?)?);
     }
-    let is_shared = trials.chunks(2).any(|pair| is_above(&pair[1], &pair[0]));
-    trials.insert(0, case.base_trial());
+    let trials = std::iter::once(case.base_trial()).chain(pairs.into_iter().flatten()).collect();
     Some(found(Cause::VolumeOrInstance, is_shared, trials, None))
 }
 
-/// A volume in the deciding step, beside the others.
-fn beside_others(case: &CauseCase<'_>, named: &PathBuf) -> Option<CauseTrial> {
-    let part = part_of(case.base, case.record, named)?;
-    let window_ns = case.base.window_ns;
-    let alone = StepRecord { targets: vec![part.clone()], window_ns, ..StepRecord::default() };
+/// A volume did more alone than beside the others before.
+pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
+    let pairs = beside_and_alone(case, case.base).unwrap_or_default();
+    pairs.iter().any(|[beside, alone]| is_above(alone, beside))
+}
+
+/// Each of the volumes beside the others in a step, and alone; none before all of them are measured alone.
+fn beside_and_alone(case: &CauseCase<'_>, step: &StepRecord) -> Option<Vec<[CauseTrial; 2]>> {
+    let pair = |alone: Change| {
+        let beside = beside_others(case, step, target(case, alone)?)?;
+        Some([beside, case.trial(Cause::VolumeOrInstance, alone)?])
+    };
+    ALONE.into_iter().map(pair).collect()
+}
+
+/// A volume in a step beside the others.
+fn beside_others(case: &CauseCase<'_>, step: &StepRecord, named: &PathBuf) -> Option<CauseTrial> {
+    let part = part_of(step, case.record, named)?;
+    let alone =
+        StepRecord { targets: vec![part.clone()], window_ns: step.window_ns, ..StepRecord::default() };
     let ios = bins(&alone, false);
-    let base = case.base_trial();
     Some(CauseTrial {
         depth: case.load.depth_per_target(),
         workers: case.load.numjobs,
         targets: vec![named.clone()],
-        ios_per_second: mean_rate(&ios),
+        ios_per_second: rate_between(&ios),
         interval: interval_of(&ios).map(|i| (i.low, i.high)),
-        bytes_per_second: mean_rate(&bins(&alone, true)),
-        ..base
+        bytes_per_second: rate_between(&bins(&alone, true)),
+        ..case.base_trial()
     })
 }
