@@ -175,7 +175,7 @@ impl TestedLatency<'_> {
         step: &StepRecord,
         found: ClaimAnswer,
     ) -> Claim {
-        let dead = dead_share(step);
+        let dead = self.dead_share();
         let offered = step.open_loop.as_ref().map(|o| o.offered_per_second);
         let (outcome, basis, reason) = match found.answer {
             _ if step.was_ended_early() => {
@@ -212,6 +212,13 @@ impl TestedLatency<'_> {
             claim.more_seconds = None;
         }
         claim
+    }
+
+    /// Share of the time of all steps in which the request waited for a second or longer.
+    fn dead_share(&self) -> f64 {
+        let seconds = |step: &StepRecord| step.window_ns.as_seconds();
+        let dead: f64 = self.steps.iter().map(|step| dead_share(step) * seconds(step)).sum();
+        dead / self.steps.iter().map(|step| seconds(step)).sum::<f64>().max(1.0)
     }
 
     fn how_offered(&self, offered: Option<f64>) -> String {

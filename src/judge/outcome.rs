@@ -11,7 +11,7 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
-use super::facts::{DELIVERED, StepFacts, TriedLoad};
+use super::facts::{StepFacts, TriedLoad};
 use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
 use crate::record::Outcome;
@@ -194,27 +194,17 @@ impl Case<'_> {
         self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, by)
     }
 
-    /// Every second of the greatest load kept the guarantee. Where a lesser load missed it before, that load and the greatest one come once
-    /// more: credits that were saved under the lesser one may have kept the guarantee.
+    /// Every second of the greatest load kept the guarantee: the table answers by the guaranteed rate instead of the nominal one.
     fn within_guarantee(&self, by: usize) -> Answer {
-        let kept = self.ends(Outcome::Pass, Basis::WithinGuarantee, by);
-        let (guaranteed, greatest) = (DELIVERED * self.terms.limits().0, self.steps[by].load);
-        let misses = |i: &usize| self.steps[*i].mean < guaranteed;
-        let Some(first) = (0..by).filter(misses).find(|i| self.steps[*i].load != greatest) else {
-            return kept;
-        };
-        let tried = (first..self.steps.len()).find(|i| self.steps[*i].load == greatest).unwrap_or(by);
-        let lesser = self.steps[first].load;
-        let Some(again) = (tried + 1..self.steps.len()).rev().find(|i| self.steps[*i].load == lesser) else {
-            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(lesser));
-        };
-        if !misses(&again) {
-            return self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again);
+        let terms = self.terms.of_guarantee();
+        let guaranteed = Case { terms: &terms, ..*self };
+        let answer = guaranteed.of_all_windows(guaranteed.by_rate());
+        match answer.outcome {
+            Outcome::Pass => Answer { basis: Basis::WithinGuarantee, ..answer },
+            // The few seconds that the promised share leaves are what the mean lacks.
+            Outcome::Fail => self.ends(Outcome::Pass, Basis::WithinGuarantee, by),
+            Outcome::Inconclusive | Outcome::Invalid => answer,
         }
-        if by < again {
-            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(greatest));
-        }
-        kept
     }
 
     /// A kept rate with more slow seconds than the promised share of time leaves: under a load below the saturating one, more load shows whose
@@ -315,7 +305,9 @@ impl Case<'_> {
             StepAnswer::Open(open @ Open::Short { .. }) => {
                 self.wants(Basis::Open(open), by, Missing::Repeat(load))
             }
-            StepAnswer::Open(open @ Open::Spans { .. }) if self.may_be_confirmed() => {
+            StepAnswer::Open(open @ (Open::Spans { .. } | Open::CreditsMayBeLeft))
+                if self.may_be_confirmed() =>
+            {
                 self.wants(Basis::Open(open), by, Missing::Confirm)
             }
             StepAnswer::Open(open) => self.ends(Outcome::Inconclusive, Basis::Open(open), by),

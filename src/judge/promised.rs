@@ -441,7 +441,7 @@ fn basis_code(basis: &Basis) -> BasisCode {
         Basis::DepthNotPossible => BasisCode::DepthNotPossible,
         Basis::Open(Open::Short { .. }) => BasisCode::TooShort,
         Basis::Open(Open::Spans { .. }) => BasisCode::Spans,
-        Basis::Open(Open::Credits { .. } | Open::FewCredits) => BasisCode::Credits,
+        Basis::Open(Open::Credits { .. } | Open::CreditsMayBeLeft | Open::FewCredits) => BasisCode::Credits,
         Basis::Open(Open::BeyondTheType) => BasisCode::BeyondTheType,
         Basis::Open(Open::OneUnit) => BasisCode::OneUnit,
         Basis::Open(Open::EndedEarly) => BasisCode::EndedEarly,

@@ -36,6 +36,8 @@ pub enum Open {
         /// Absent where their number is not published.
         more_seconds: Option<u64>,
     },
+    /// The end shows no burst, and the load asked for none: credits may be left that more load would use.
+    CreditsMayBeLeft,
     /// More than type and size can give.
     BeyondTheType,
     /// Below the burst and not below the baseline: the bucket may not have been full.

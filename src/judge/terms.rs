@@ -1,7 +1,7 @@
 //! The promise of a rate as a step is held against it: figures, tolerance, burst and share of time.
 
 use super::excess::{SoldBurst, SoldRange};
-use super::facts::StepFacts;
+use super::facts::{DELIVERED, StepFacts};
 use super::promised::PromisedRates;
 use super::step_answer::{BEYOND_THE_TYPE, Open};
 use crate::catalogue::volume_promise::AtBlock;
@@ -84,6 +84,11 @@ impl ClaimTerms {
         (least * (1.0 - self.tolerance), most * (1.0 - self.tolerance))
     }
 
+    /// The rate that the promised share of time is about, as a promise of its own.
+    pub fn of_guarantee(&self) -> ClaimTerms {
+        ClaimTerms { tolerance: 1.0 - DELIVERED * (1.0 - self.tolerance), ..*self }
+    }
+
     /// All that a volume of this promise gives, its burst included.
     pub fn ceiling(&self) -> f64 {
         self.burst.map_or(self.most, |b| b.per_second.max(self.most))
@@ -94,8 +99,12 @@ impl ClaimTerms {
         self.sold.map_or(self.ceiling(), |sold| sold.most.max(self.ceiling()))
     }
 
-    /// The rate at the end of a step is the baseline: no burst is left in its last minute.
+    /// The rate at the end of a step is the baseline: a load that would use any burst had none in its last minute.
     pub fn burst_is_over(&self, s: &StepFacts) -> bool {
+        s.is_saturating && self.ends_without_burst(s)
+    }
+
+    fn ends_without_burst(&self, s: &StepFacts) -> bool {
         let bursts = self.burst.is_some() && !self.judge_burst;
         bursts && s.seconds >= MINUTE && s.last_minute < NO_BURST_LEFT * self.most
     }
@@ -103,15 +112,17 @@ impl ClaimTerms {
     /// Why a rate that keeps the promise does not show that the volume does: credits of the catalogue's burst could have given it.
     pub fn credits_open(&self, s: &StepFacts, baseline: bool) -> Option<Open> {
         let burst = self.burst.filter(|_| !self.judge_burst && !baseline)?;
-        let Some(length) = burst.seconds else { return Some(Open::Credits { more_seconds: None }) };
-        let credits = (burst.per_second - self.least) * length;
         let limit = self.limits().1;
-        if s.mean * s.seconds - credits >= limit * s.seconds {
+        let credits = burst.seconds.map(|length| (burst.per_second - self.least) * length);
+        if credits.is_some_and(|credits| s.mean * s.seconds - credits >= limit * s.seconds) {
             return None;
         }
-        let wanted = credits / (s.mean - limit).max(1e-9) - s.seconds;
-        let more_seconds = (wanted <= LONGEST_WAIT).then(|| wanted.max(MINUTE).ceil() as u64);
-        Some(Open::Credits { more_seconds })
+        if self.ends_without_burst(s) {
+            return Some(Open::CreditsMayBeLeft);
+        }
+        let wanted = credits.map(|credits| credits / (s.mean - limit).max(1e-9) - s.seconds);
+        let bearable = wanted.filter(|wanted| *wanted <= LONGEST_WAIT);
+        Some(Open::Credits { more_seconds: bearable.map(|wanted| wanted.max(MINUTE).ceil() as u64) })
     }
 
     /// A rate below the burst that an empty bucket explains: the baseline.

@@ -194,6 +194,9 @@ fn of_open(open: Open, terms: &ClaimTerms, by: &ClaimStep) -> String {
             "burst credits of this type could have given this rate: measure {} longer, or judge the burst with --promise-burst",
             Nanos::seconds(more).clock()
         ),
+        Open::CreditsMayBeLeft => {
+            "burst credits of this type could have given this rate, which asks for less than the burst: more load uses them up".into()
+        }
         Open::FewCredits => "less than the burst and no less than the baseline, as of a bucket that was not full: leave the volume idle until \
              it is, then run it again"
             .into(),

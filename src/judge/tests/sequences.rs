@@ -123,6 +123,21 @@ fn credits_that_were_saved_under_the_first_load_do_not_keep_a_promise() {
 }
 
 #[test]
+fn a_guaranteed_share_is_kept_by_no_saved_credits_either() {
+    let steps = [at(16, MISSES), at(SATURATING, 0.92), at(16, MISSES)];
+    let with = |first: f64, last: f64| {
+        answer_for(&timed(), &[&steps[..], &[at(SATURATING, first), at(SATURATING, last)]].concat())
+    };
+    assert_eq!((with(0.92, 0.92).outcome, with(0.92, 0.92).basis), (Outcome::Pass, Basis::WithinGuarantee));
+    assert_ne!(with(0.92, MISSES).outcome, Outcome::Pass, "the first load saved credits for one minute");
+    let found = answer_for(&timed(), &steps);
+    assert_eq!(
+        (found.outcome, found.missing),
+        (Outcome::Inconclusive, Some(Missing::Repeat(closed(SATURATING))))
+    );
+}
+
+#[test]
 fn all_windows_of_a_load_keep_the_promise_together() {
     let deep = at(SATURATING, KEEPS);
     let tried = [at(16, MISSES), deep.clone(), at(16, MISSES), deep.clone(), deep];
@@ -239,7 +254,15 @@ fn credits_leave_a_kept_rate_open_until_they_are_used_up() {
     // The last minute is the baseline.
     let mut ends: Vec<f64> = vec![3.0; 120];
     ends.extend([1.0; 120]);
-    assert_eq!(answer_for(&bursting(120.0), &[of_seconds(closed(16), &ends)]).outcome, Outcome::Pass);
+    assert_eq!(answer_for(&bursting(120.0), &[of_seconds(closed(SATURATING), &ends)]).outcome, Outcome::Pass);
+    // A load that asks for no burst leaves its credits for a later one.
+    let mut steps = vec![at(16, KEEPS)];
+    assert_eq!(answer_for(&bursting(1800.0), &steps).missing, Some(Missing::Confirm));
+    steps.push(at(SATURATING, KEEPS));
+    assert_eq!(answer_for(&bursting(1800.0), &steps).outcome, Outcome::Pass);
+    steps[1] = at(SATURATING, 3.0);
+    let found = answer_for(&bursting(1800.0), &steps);
+    assert!(matches!(found.basis, Basis::Open(Open::Credits { .. })), "{found:?}");
     ends[120..].fill(MISSES);
     let steps = [of_seconds(closed(16), &ends), at(SATURATING, MISSES)];
     assert_eq!(answer_for(&bursting(120.0), &steps).outcome, Outcome::Fail);
