@@ -257,8 +257,9 @@ fn last_part(bins: &[u64]) -> Option<RateInterval> {
 }
 
 /// Whether each second reached a rate. Under a limiter that lets its quota through once or several times a second, the edges of seconds
-/// say nothing: a unit is then as long as whole periods need, less than two seconds. Half a slow second on either side of an edge makes none
-/// slow: of all edges those with the median of slow units count.
+/// say nothing: a unit is then as long as whole periods need, less than two seconds. A quota on an edge makes one unit slow and the next one
+/// fast, and half a slow second on either side of an edge makes none slow: of all edges those with the median of slow units count. Where
+/// quotas have no period on the grid of 100 ms, a unit that lacks no more than one of them counts together with a neighbour.
 fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
     let wanted = per_second * length as f64 / PER_SECOND as f64;
@@ -271,12 +272,22 @@ fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     by_edge.into_iter().find(|units| slow(units) == median).unwrap_or_default()
 }
 
-/// Whether each unit from an edge on reached a count. Its edges are as exact as the grid: a quota that came a bin early or late is part of it.
+/// Whether each unit from an edge on reached a count, by itself or where it lacks one quota and has it with a neighbour.
 fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bool> {
-    let units = bins[edge..].len() / length;
-    let reaches = |from: usize| bins.get(from..from + length).is_some_and(|unit| sum(unit) >= wanted);
-    let is_reached = |start: usize| reaches(start) || reaches(start + 1) || start > 0 && reaches(start - 1);
-    (0..units).map(|unit| is_reached(edge + unit * length)).collect()
+    let sums: Vec<f64> = bins[edge..].chunks_exact(length).map(sum).collect();
+    let reached = |i: usize| {
+        let start = edge + i * length;
+        let around = &bins[start.saturating_sub(1)..(start + length + 1).min(bins.len())];
+        let largest = around.iter().max().copied().unwrap_or(0);
+        let smallest = bins[start..start + length].iter().min().copied().unwrap_or(0);
+        // A quota that came just outside leaves a hole of its size inside.
+        let quota = (largest - smallest.min(largest)) as f64;
+        let with = |neighbour: Option<&f64>| neighbour.is_some_and(|n| sums[i] + n >= 2.0 * wanted);
+        let lacks_a_quota = sums[i] + quota >= wanted;
+        let before = i.checked_sub(1).and_then(|i| sums.get(i));
+        sums[i] >= wanted || (lacks_a_quota && (with(before) || with(sums.get(i + 1))))
+    };
+    (0..sums.len()).map(reached).collect()
 }
 
 fn sum(bins: &[u64]) -> f64 {
@@ -337,7 +348,7 @@ mod tests {
     fn seconds_are_whole_and_counted_at_their_level() {
         let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
         let good = |rate| delivered_seconds(&bins, rate).iter().filter(|good| **good).count();
-        assert_eq!((delivered_seconds(&bins, 985.0).len(), good(985.0), good(900.0)), (190, 130, 190));
+        assert_eq!((delivered_seconds(&bins, 960.0).len(), good(960.0), good(900.0)), (190, 130, 190));
     }
 
     #[test]
@@ -351,6 +362,20 @@ mod tests {
         };
         assert_eq!(of_rate(2_900.0), 1.0);
         assert_eq!(of_rate(2_450.0), 0.0);
+    }
+
+    #[test]
+    fn a_quota_a_bin_late_makes_no_second_slow_and_quotas_that_lack_do() {
+        let mut bins = vec![290; 600];
+        for second in (3..60).step_by(3) {
+            // The last quota of a second comes with the first one of the next.
+            bins[10 * second - 1] = 0;
+            bins[10 * second] = 580;
+        }
+        assert_eq!(delivered_seconds(&bins, 2_646.0), vec![true; 60]);
+        (3..60).step_by(3).for_each(|second| bins[10 * second - 3..10 * second].fill(0));
+        let slow = delivered_seconds(&bins, 2_646.0).iter().filter(|good| !**good).count();
+        assert!(slow >= 18, "{slow}");
     }
 
     #[test]

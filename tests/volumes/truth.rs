@@ -217,8 +217,12 @@ fn of_a_rate(played: &Played<'_>) -> Option<Fair> {
     }
 }
 
-/// A volume that is the same at all times, whose promise is 90 % of the rate for 99 % of the time.
+/// A volume that is the same at all times, whose promise is 90 % of the rate for 99 % of the time. One that pauses more than once a second looks
+/// like a limiter with such a quota, whose seconds have no clear answer.
 fn of_a_share_of_time(played: &Played<'_>) -> Option<Fair> {
+    if played.volume.device.stall.is_some_and(|stall| stall.every < 1.0) {
+        return None;
+    }
     let (low, high) = played.delivered();
     let dead = played.dead()?;
     if high < TIME.0 {
