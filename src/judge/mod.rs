@@ -75,7 +75,7 @@ fn wants_verdict(record: &Record) -> bool {
     record.tests_a_volume() && record.report.is_none() && (record.judged_promise.is_some() || has_needs)
 }
 
-/// Puts findings and verdict into a Record. Only [`seal`](crate::seal) calls it, since the answer of a course follows from them.
+/// Puts findings and verdict into a Record. Only `seal` calls it, since the answer of a course follows from them.
 pub(crate) fn judge(record: &mut Record) {
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());

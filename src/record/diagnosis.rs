@@ -60,6 +60,7 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding without evidence.
     pub(crate) fn new(
         code: &str,
         confidence: Confidence,
@@ -79,6 +80,7 @@ impl Finding {
         }
     }
 
+    /// Adds what it rests on.
     pub(crate) fn because(mut self, evidence: impl Into<String>) -> Finding {
         self.evidence.push(evidence.into());
         self

@@ -467,14 +467,6 @@ fn a_percentile_of_few_samples_contradicts_no_load_that_holds() {
     let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 10, 1020, 970));
     assert!(answer.outcome() == Outcome::Pass && answer.unloaded_ns == Some(Nanos::millis(50)), "{answer:?}");
     assert!(!answer.sentence.contains("above the limit"), "{}", answer.sentence);
-    let told = crate::report::course_text::sentences(&CourseAnswer::Slo(answer));
-    for (label, sentence) in told.iter().filter(|(_, sentence)| sentence.contains("50.0 ms")) {
-        assert!(
-            sentence.contains("(too few of these I/Os to tell whether that keeps the limit: 0."),
-            "{label}: {sentence}"
-        );
-    }
-    assert!(told.iter().any(|(label, _)| *label == "range"), "{told:?}");
     // A share that is clearly higher is no limit of the rate either: most of these I/Os wait for nothing.
     let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 1, 1500, 900));
     assert!(answer.holds_per_second.is_some(), "{answer:?}");
