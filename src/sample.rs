@@ -153,6 +153,28 @@ pub struct CpuTime {
     pub minor_faults: u64,
 }
 
+impl CpuTime {
+    /// The CPU time since an earlier reading.
+    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
+        CpuTime {
+            user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
+            system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
+            switches: self.switches.saturating_sub(earlier.switches),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+        }
+    }
+
+    /// Adds the CPU time of another thread.
+    pub fn add(&mut self, other: &CpuTime) {
+        self.user.0 += other.user.0;
+        self.system.0 += other.system.0;
+        self.switches += other.switches;
+        self.major_faults += other.major_faults;
+        self.minor_faults += other.minor_faults;
+    }
+}
+
 /// Latencies of one second, per direction, and what the worker has used and done by its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {

@@ -157,43 +157,21 @@ impl WorkerEnd {
     }
 }
 
-impl CpuTime {
-    /// The CPU time of the calling thread since it began.
-    pub fn of_thread() -> CpuTime {
-        // SAFETY: rusage is plain data, and getrusage fills it.
-        let r = unsafe {
-            let mut r = std::mem::zeroed::<libc::rusage>();
-            libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
-            r
-        };
-        let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
-        CpuTime {
-            user: ns(r.ru_utime),
-            system: ns(r.ru_stime),
-            switches: (r.ru_nvcsw + r.ru_nivcsw) as u64,
-            major_faults: r.ru_majflt as u64,
-            minor_faults: r.ru_minflt as u64,
-        }
-    }
-
-    /// The CPU time since an earlier reading.
-    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
-        CpuTime {
-            user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
-            system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
-            switches: self.switches.saturating_sub(earlier.switches),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-        }
-    }
-
-    /// Adds the CPU time of another thread.
-    pub fn add(&mut self, other: &CpuTime) {
-        self.user.0 += other.user.0;
-        self.system.0 += other.system.0;
-        self.switches += other.switches;
-        self.major_faults += other.major_faults;
-        self.minor_faults += other.minor_faults;
+/// The CPU time of the calling thread since it began.
+pub fn cpu_time_of_thread() -> CpuTime {
+    // SAFETY: rusage is plain data, and getrusage fills it.
+    let r = unsafe {
+        let mut r = std::mem::zeroed::<libc::rusage>();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
+        r
+    };
+    let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
+    CpuTime {
+        user: ns(r.ru_utime),
+        system: ns(r.ru_stime),
+        switches: (r.ru_nvcsw + r.ru_nivcsw) as u64,
+        major_faults: r.ru_majflt as u64,
+        minor_faults: r.ru_minflt as u64,
     }
 }
 

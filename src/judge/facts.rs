@@ -281,7 +281,8 @@ fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bo
         let largest = around.iter().max().copied().unwrap_or(0);
         let smallest = bins[start..start + length].iter().min().copied().unwrap_or(0);
         // A quota that came just outside leaves a hole of its size inside.
-        let quota = (largest - smallest.min(largest)) as f64;
+        let has_hole = 2 * smallest < largest;
+        let quota = if has_hole { (largest - smallest) as f64 } else { 0.0 };
         let with = |neighbour: Option<&f64>| neighbour.is_some_and(|n| sums[i] + n >= 2.0 * wanted);
         let lacks_a_quota = sums[i] + quota >= wanted;
         let before = i.checked_sub(1).and_then(|i| sums.get(i));

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use super::Worker;
 use crate::engine::backend::Backend;
 use crate::engine::clock::Clock;
+use crate::engine::outcome::cpu_time_of_thread;
 use crate::engine::worker_job::Message;
 use crate::hist::Histogram;
 use crate::sample::{Counts, CpuTime, Depth, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
@@ -50,7 +51,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// The CPU time of the thread so far. In virtual time, workers share a thread, whose CPU time says nothing about any of them.
     fn cpu() -> CpuTime {
-        if C::VIRTUAL { CpuTime::default() } else { CpuTime::of_thread() }
+        if C::VIRTUAL { CpuTime::default() } else { cpu_time_of_thread() }
     }
 
     fn clear(&mut self) {
