@@ -11,7 +11,7 @@ use crate::record::{
     Remark, State, StepRecord, Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::{Nanos, grouped, percent, significant, throughput};
+use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
 
 /// The head of every result.
 pub struct Headline {
@@ -167,7 +167,7 @@ fn untested(v: &Verdict) -> String {
 }
 
 /// A figure that names its unit.
-fn amount(metric: Metric, v: f64) -> String {
+pub(super) fn amount(metric: Metric, v: f64) -> String {
     match metric {
         Metric::Iops => format!("{} IOPS", figure(metric, v)),
         Metric::Throughput => figure(metric, v),
@@ -193,31 +193,45 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     } else {
         ("The volume".into(), "delivers", "falls", "its")
     };
+    let in_test = if each { String::new() } else { format!(" in {}", c.step) };
     let only = only_direction(record, v);
     let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
     let what = if burst { "what is promised of its burst" } else { "what is promised" };
+    let failed = failed_of_all(v);
     match c.outcome {
         Outcome::Pass if c.basis == BasisCode::WithinGuarantee => format!(
-            "{who} {deliver} what is guaranteed{only}, {} % below the nominal rate: {measured} of {promised}.",
-            significant(100.0 * (1.0 - c.ratio).max(0.0))
+            "{who} {deliver} what is guaranteed{only}, {} % below the nominal rate: {measured} of {promised}{}.",
+            significant(100.0 * (1.0 - c.ratio).max(0.0)),
+            loads_needed(v, c)
         ),
         Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} {what}{only}: {measured} of {promised}{}.", load_needed(c))
+            format!("{who} {deliver} {what}{only}: {measured} of {promised}{}.", loads_needed(v, c))
         }
         Outcome::Pass => format!(
             "{who} {deliver} {what}{only} in all {} tests; the closest is {measured} of {promised}{}.",
             v.claims.len(),
-            load_needed(c)
+            loads_needed(v, c)
         ),
+        Outcome::Fail if c.basis == BasisCode::MediumErrors => {
+            format!("{who} {}{failed}.", failed_ios(record, c, volumes > 1))
+        }
+        Outcome::Fail if c.basis == BasisCode::Hangs => {
+            let hangs = if volumes > 1 { "hang" } else { "hangs" };
+            format!("{who} {hangs}{in_test}: requests never came back{failed}.")
+        }
         Outcome::Fail if c.metric == Metric::Latency => {
-            format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
+            format!(
+                "{who} {fall} short of {its} promise{in_test}: {measured}, where {promised} are promised{failed}."
+            )
         }
         // The mean is met, and the share of the time is not.
         Outcome::Fail if c.measured >= c.limit && !c.reason.is_empty() => {
-            format!("{who} {fall} short of {its} promise at {measured}: {}.", c.reason)
+            format!("{who} {fall} short of {its} promise{in_test} at {measured}: {}{failed}.", c.reason)
         }
         Outcome::Fail => {
-            format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
+            format!(
+                "{who} {fall} short of {its} promise{in_test}: {measured}, {percent} % of {promised}{failed}."
+            )
         }
         Outcome::Inconclusive => not_decided(v, c, &measured, &promised),
         Outcome::Invalid => {
@@ -226,13 +240,51 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     }
 }
 
-/// The load that a rate needs, where the plan offered less; else empty.
-fn load_needed(c: &Claim) -> String {
-    let step = c.deciding_step().filter(|_| c.basis == BasisCode::KeptWithMoreLoad);
-    step.map_or(String::new(), |step| {
-        let latency = Nanos(step.latency_ns as u64);
-        format!(", which needs {} in flight, {latency} each", grouped(step.depth))
-    })
+/// How many of several promises failed; empty where one alone was tested.
+fn failed_of_all(v: &Verdict) -> String {
+    let promises = || v.claims.iter().filter(|c| c.need.is_none());
+    let failed = promises().filter(|c| c.outcome == Outcome::Fail).count();
+    match promises().count() {
+        0 | 1 => String::new(),
+        all => format!("; {failed} of {all} promises failed"),
+    }
+}
+
+/// The I/Os of the deciding step that the medium failed, with the first error: no speed is the reason of such a FAIL.
+fn failed_ios(record: &Record, c: &Claim, several: bool) -> String {
+    let fail = if several { "fail" } else { "fails" };
+    let step = record.steps.iter().find(|s| s.name == c.row_step());
+    let Some(errors) = step.map(|s| &s.errors).filter(|errors| errors.count > 0) else {
+        return format!("{fail} I/Os in {}", c.row_step());
+    };
+    let first = errors.first.first().map(|e| format!(": {}", e.error)).unwrap_or_default();
+    let failed = counted(errors.count, "I/O");
+    format!("{fail} I/Os: {failed} failed in {}{first}", c.row_step())
+}
+
+/// The loads that rates took, where the plan offered less: that of the claim in the sentence, and those of others.
+fn loads_needed(v: &Verdict, c: &Claim) -> String {
+    let own = load_needed(c).map_or(String::new(), |load| match c.basis {
+        BasisCode::KeptWithMoreLoad => format!(", which needs {load}"),
+        _ => format!(", measured with {load}"),
+    });
+    let other = |other: &&Claim| !std::ptr::eq(*other, c);
+    let mut others = v.claims.iter().filter(other).filter_map(|c| Some((c, load_needed(c)?)));
+    let Some((first, load)) = others.next() else { return own };
+    let more = match others.count() {
+        0 => String::new(),
+        1 => ", and 1 other test took more load too".into(),
+        n => format!(", and {n} other tests took more load too"),
+    };
+    format!("{own}; {} took {load}{more}", first.step)
+}
+
+/// Depth and latency of the step that keeps a promise, where it has more load than the first step.
+fn load_needed(c: &Claim) -> Option<String> {
+    let (first, step) = (c.evidence.first()?, c.deciding_step()?);
+    let is_same = step.depth == first.depth && step.offered_per_second == first.offered_per_second;
+    let latency = Nanos(step.latency_ns as u64);
+    (!is_same).then(|| format!("{} in flight, {latency} each", grouped(step.depth)))
 }
 
 /// The reason of the claim that stands first, with its step where there are several claims.

@@ -143,6 +143,9 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         }
         None => format!("Binding limit: {}, {side} {} with tolerance.", c.binding, name(c.limit)),
     }];
+    if c.row_step() != c.step {
+        facts.push(format!("Measured in {}.", c.row_step()));
+    }
     if let Some((low, high)) = c.bounds {
         facts.push(format!("Between {} and {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
     }
@@ -168,7 +171,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         gauge,
         facts,
         reason: sentence(&c.reason),
-        command: c.command.clone(),
+        command: c.command.as_ref().map(|command| record.saved_as.in_command(command)),
     }
 }
 
