@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use super::cause_words;
 use super::compared_text;
-use super::headline::{self, Headline};
+use super::headline::Headline;
+use super::verdict_sentence;
 use super::verdict_text::asks;
 use crate::judge::{Conclusion, figure, judged};
 use crate::output::screen::visible;
@@ -261,7 +262,7 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
         }
     };
     let colon = if c.reason.is_empty() { "" } else { ": " };
-    let said = format!("{}, {of}{colon}{}", headline::amount(c.metric, c.measured), c.reason);
+    let said = format!("{}, {of}{colon}{}", verdict_sentence::amount(c.metric, c.measured), c.reason);
     TestCase {
         name: format!("{} in {}", c.title(), c.step),
         seconds,

@@ -12,6 +12,7 @@ use crate::record::{
 };
 use crate::report::compared_text;
 use crate::report::headline::{self, Headline};
+use crate::report::verdict_sentence;
 use crate::report::verdict_text::asks;
 use crate::stats::limit_answer::ClaimAnswer;
 use crate::unit::{micro, significant};
@@ -246,7 +247,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
         ..card(record, c)
     });
     Judged {
-        headline: micro(&headline::answer(record, v)),
+        headline: micro(&verdict_sentence::answer(record, v)),
         statuses: cut_short.into_iter().chain([status(v)]).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
         only_needs: record.judged_promise.is_none(),
