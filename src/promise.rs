@@ -363,7 +363,7 @@ mod tests {
           not known here    Category, PerformanceLevel, ProvisionedIops,
                             BurstingEnabled, IOPSRead/IOPSWrite
                             (AdditionalAttributes.N=IOPS)
-          told by           aliyun ecs DescribeDisks --RegionId <region> --DiskIds
+          ask with          aliyun ecs DescribeDisks --RegionId <region> --DiskIds
                             '["d-bp1abcdefghij"]' --AdditionalAttributes.1 IOPS
           then              volproof promise alibaba:TYPE --size 800GiB --instance
                             ecs.g7.8xlarge

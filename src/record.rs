@@ -29,6 +29,7 @@ mod remark;
 mod report_source;
 mod reported;
 mod runs_at_one_time;
+mod saved_as;
 mod slo_answer;
 mod spacing;
 mod step_figures;
@@ -85,6 +86,7 @@ pub use reported::{
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use runs_at_one_time::{Neighbour, TimedRun, company};
+pub use saved_as::SavedAs;
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
 pub use step_figures::{
@@ -180,6 +182,9 @@ pub struct Record {
     /// Index of steps and targets by name; no part of the content.
     #[serde(skip)]
     pub lookup: LookupCell,
+    /// Its file; no part of the content.
+    #[serde(skip)]
+    pub saved_as: SavedAs,
 }
 
 /// One step by two tools.

@@ -81,7 +81,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         let findings = if args.details { found() } else { String::new() };
         summary_text::head(record)
             + "\n"
-            + &verdict_text::claims(&verdict)
+            + &verdict_text::claims(&verdict, &record.saved_as)
             + &cause_words::of_record(record)
             + &findings
             + &ticket::ticket(record, &verdict)

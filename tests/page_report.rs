@@ -224,7 +224,14 @@ fn the_verdict_stands_on_top_with_its_gauge() {
             "The volume delivers what is promised for reads: 2,280 IOPS of 2,280.",
             false,
         ),
-        (120, 64, 2052, "FAIL", "The volume falls short of its promise: 2,052 IOPS, 90.0 % of 2,280.", true),
+        (
+            120,
+            64,
+            2052,
+            "FAIL",
+            "The volume falls short of its promise in reads: 2,052 IOPS, 90.0 % of 2,280.",
+            true,
+        ),
         (3, 64, 2280, "INCONCLUSIVE", "Not decided: ", true),
     ] {
         let page = judged(seconds, depth, cap);

@@ -198,7 +198,7 @@ impl VolumePromise {
         );
         let large = v.io.iops_kib.is_some_and(|kib| Bytes::kib(kib) >= Bytes::mib(1));
         notes.extend(large.then(|| {
-            "figures below 1 MiB are those of random requests, each of which costs as much throughput as one of 1 MiB; neighbours of a \
+            "figures below 1 MiB are those of random requests, and each of them costs as much throughput as one of 1 MiB; neighbours of a \
              sequential load are merged first"
                 .to_string()
         }));

@@ -141,7 +141,7 @@ fn is_compressible(c: &Conditions) -> bool {
 pub(super) fn promise_of_time(promise: &JudgedPromise) -> Vec<String> {
     let volumes = &promise.promise.volumes;
     let time = volumes.iter().find_map(|volume| volume.consistency.as_ref());
-    let time = time.map(|words| format!("The seconds of the run, of which the provider promises: {words}."));
+    let time = time.map(|words| format!("The seconds of the run. The provider promises of them: {words}."));
     let bursts = volumes.iter().any(|volume| volume.level.burst.is_some());
     let credits = bursts.then(|| "Whether the volume was spending burst credits.".to_string());
     time.into_iter().chain(credits).collect()

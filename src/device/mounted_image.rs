@@ -91,7 +91,7 @@ pub(super) fn may_be_unlisted(root: &Root, suspect: Suspect<'_>) -> Option<Unsee
     (suspect.used_by == UsedBy::Somebody || suspect.holds_image(root)).then(|| {
         Unseen::new(
             "whether the file is that of a mounted erofs image cannot be seen: the kernel uses such an image, and no mount that is seen here names it",
-            "end the programs that use files of a detached mount, look as root, outside containers, or stop whoever has the file open and check again",
+            "end the programs that use files of a detached mount, look as root, outside containers, or stop the programs that have the file open, and check again",
         )
     })
 }

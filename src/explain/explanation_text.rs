@@ -3,7 +3,7 @@
 use super::{Explained, RunExplained};
 use crate::doubt::Doubt;
 use crate::output::screen;
-use crate::record::{Finding, ReportForm};
+use crate::record::{Finding, ReportForm, SavedAs};
 use crate::report::layout::{command_words, table, wrap};
 use crate::report::verdict_text;
 use crate::report::{compared_text, course_text, crosscheck_text};
@@ -34,6 +34,7 @@ fn one(e: &Explained) -> String {
     if let Some(why) = &e.not_judged {
         out += &wrap("  NOT JUDGED  ", why);
     }
+    let file = SavedAs::of(&e.file);
     for note in &e.notes {
         out += &wrap("  note     ", note);
     }
@@ -47,13 +48,13 @@ fn one(e: &Explained) -> String {
     }
     out += &crosscheck_text::text(&e.cross_checks);
     if let Some(answer) = &e.answer {
-        out += &course_text::answer(answer);
+        out += &course_text::answer(answer, &file);
     }
     if let Some(compared) = &e.compared {
         out += &compared_text::comparison(compared);
     }
     if let Some(v) = &e.verdict {
-        out += &verdict_text::verdict(v);
+        out += &verdict_text::verdict(v, &file);
     }
     for line in &e.promise {
         out += &wrap("  promised      ", line);

@@ -240,7 +240,7 @@ fn explained_for(
     }
     if let Some(last) = all.last_mut().filter(|_| more_reports > 0) {
         last.notes.push(format!(
-            "not told: {} with {}: give the file in parts",
+            "left out: {} with {}: give the file in parts",
             counted(more_reports, "more report"),
             counted(more_runs as u64, "run")
         ));
@@ -346,7 +346,7 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
         );
     }
     if left > 0 {
-        notes.push(format!("not told: {}: give the file in parts", counted(left as u64, "more run")));
+        notes.push(format!("left out: {}: give the file in parts", counted(left as u64, "more run")));
     }
     if record.steps.is_empty() && report.partial.is_none() {
         notes.push("no job moved any data".into());

@@ -137,7 +137,7 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
             seconds.map(|s| format!("in {} s", significant(s))),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
-        return format!("{name}: {}; the rest is not told", known.join(", "));
+        return format!("{name}: {}; the rest is not known", known.join(", "));
     };
     let moved = if f.bytes.0 > 0 { format!(", {} moved", f.bytes) } else { String::new() };
     // Without the count of I/Os none is made up of the rounded rate.

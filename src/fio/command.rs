@@ -193,7 +193,8 @@ impl Command {
         self.names = self.names.saturating_add(most_files(&job));
         if self.names > MOST_FILES {
             let option = if job.given("numjobs").is_some() { "numjobs" } else { "nrfiles" };
-            let why = "the jobs have more than 1,048,576 files, each of which volproof would have to look at";
+            let why =
+                "the jobs have more than 1,048,576 files, and volproof would have to look at each of them";
             return Err(Mistake::value(&job.origin, option, why.into()));
         }
         self.jobs.push(job);

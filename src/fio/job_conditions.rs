@@ -144,7 +144,7 @@ pub fn shows_one_of_several(output: &Output, job: &OutputRow) -> bool {
 
 /// Conditions of a row that sums up several jobs and has the options of one: what the options of all say, unless that one says otherwise.
 fn of_several(output: &Output, job: &OutputRow) -> Conditions {
-    let why = "the options that are given for all jobs, of which the report shows one";
+    let why = "the options that are given for all jobs; the report shows one of them";
     let globals = OutputRow { options: Vec::new(), members: 0, ..job.clone() };
     let (asked, all) = (options(output, &globals), of_options(output, &globals));
     let shown = options(output, job);

@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use super::shape;
 use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
 use crate::record::{
-    Claim, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict, form,
-    remarks,
+    Claim, ClaimStep, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict,
+    form, remarks,
 };
 use crate::unit::grouped;
 
@@ -92,6 +92,13 @@ fn of_machines(step: &str, machines: &[JudgedMachine<'_>]) -> Diagnosis {
     Diagnosis { step: step.to_string(), findings: kinds.into_iter().map(one).collect() }
 }
 
+/// A claim whose steps have the name of their machine.
+fn on_machine(claim: Claim, label: &str) -> Claim {
+    let named = |step: &str| format!("{step} on {label}");
+    let evidence = claim.evidence.into_iter().map(|e| ClaimStep { step: named(&e.step), ..e }).collect();
+    Claim { step: named(&claim.step), evidence, ..claim }
+}
+
 /// Each machine's own volumes against their own promise and the needs of applications.
 fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
     let blocker = record.fleet_blocker();
@@ -103,7 +110,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
     for JudgedMachine { label, verdict, .. } in machines {
         let Some(verdict) = verdict else { continue };
         claims.extend(verdict.claims.into_iter().map(|claim| {
-            let claim = Claim { step: format!("{} on {label}", claim.step), ..claim };
+            let claim = on_machine(claim, &label);
             match blocker {
                 None => claim,
                 Some(doubt) => Claim {

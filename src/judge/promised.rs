@@ -341,8 +341,7 @@ impl<'a> RateCase<'a> {
         claim.reason = words::of_rate(&claim, &answer, &self.terms, &self.deepest);
         if answer.outcome == Outcome::Inconclusive {
             claim.reason += &words::beyond_the_budget(self.record, &answer);
-            claim.command =
-                words::command_to_decide(self.record, self.judged_promise, self.tested.first, &answer);
+            claim.command = words::command_to_decide(self.record, self.judged_promise, &claim, &answer);
         }
         if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
             claim.basis = BasisCode::NotValid;

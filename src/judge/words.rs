@@ -58,6 +58,17 @@ fn share_of_time(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
 
+/// Share of dead time over the steps that are judged together.
+fn dead_share(claim: &Claim) -> f64 {
+    let all = || claim.evidence.iter();
+    let dead: f64 = all().map(|step| step.dead_share * step.seconds).sum();
+    dead / all().map(|step| step.seconds).sum::<f64>().max(1.0)
+}
+
+fn no_progress(dead: f64) -> String {
+    format!("for {} of the time requests waited for a second or longer and none completed", percent(dead))
+}
+
 fn in_flight(step: &ClaimStep) -> String {
     match step.offered_per_second {
         Some(offered) => format!("{} I/Os a second offered", grouped(offered.round() as u64)),
@@ -97,11 +108,11 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             in_flight(told(first)),
             rate(metric, told(first).per_second),
             claim.delivered.map_or(String::new(), |d| percent(d.share)),
-            percent(DELIVERED),
+            share_of_time(DELIVERED),
         ),
         Basis::WithinGuarantee => format!(
             "within the guarantee ({} of the rate for {} of the time), {} below the nominal rate; a longer run does not change that",
-            percent(DELIVERED),
+            share_of_time(DELIVERED),
             share_of_time(terms.time.unwrap_or_default()),
             percent((1.0 - claim.ratio).max(0.0))
         ),
@@ -117,9 +128,8 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             rate(metric, told(again).per_second)
         ),
         Basis::DeadTime => format!(
-            "the mean is kept, but for {} of the time requests waited for a second or longer and none completed; the provider promises no share of time: \
-             --min-share 99% decides",
-            percent(by.dead_share)
+            "the mean is kept, but {}; the provider promises no share of time: --min-share 99% decides",
+            no_progress(dead_share(claim))
         ),
         Basis::ShareOpen { more_seconds } => share_is_open(claim, terms, more_seconds),
         Basis::DepthNotPossible => format!(
@@ -154,7 +164,7 @@ fn too_few_seconds(claim: &Claim, terms: &ClaimTerms) -> String {
     format!(
         "{mean}{} of the seconds delivered {} of the promise; {} are promised",
         percent(share),
-        percent(DELIVERED),
+        share_of_time(DELIVERED),
         share_of_time(terms.time.unwrap_or_default())
     )
 }
@@ -164,10 +174,12 @@ fn share_is_open(claim: &Claim, terms: &ClaimTerms, more_seconds: Option<u64>) -
     let wait = more_seconds.map_or("no run of a week confirms it".into(), |s| {
         format!("{} more without a slow second would confirm it", Nanos::seconds(s).clock())
     });
+    let dead = dead_share(claim);
+    let dead = if dead > 0.0 { format!("{}; ", no_progress(dead)) } else { String::new() };
     format!(
-        "{} of the seconds delivered {} of the promise, {} are promised: too short to tell how often slow seconds come; {wait}",
+        "{dead}{} of the seconds delivered {} of the promise, {} are promised: too short to tell how often slow seconds come; {wait}",
         percent(share),
-        percent(DELIVERED),
+        share_of_time(DELIVERED),
         share_of_time(terms.time.unwrap_or_default())
     )
 }
@@ -256,11 +268,11 @@ pub fn beyond_the_budget(record: &Record, answer: &Answer) -> String {
     }
 }
 
-/// The command that can decide what is open.
+/// The command that can decide what is open: the missing step, or the deciding one for longer.
 pub fn command_to_decide(
     record: &Record,
     judged_promise: &JudgedPromise,
-    first: &Step,
+    claim: &Claim,
     answer: &Answer,
 ) -> Option<String> {
     if answer.missing.is_some() {
@@ -271,7 +283,8 @@ pub fn command_to_decide(
         Basis::ShareOpen { more_seconds } => more_seconds?,
         _ => return None,
     };
-    let longer =
-        Step { runtime: Nanos(first.runtime.0.saturating_add(Nanos::seconds(more).0)), ..first.clone() };
+    let deciding = record.plan_step(claim.row_step())?;
+    let runtime = Nanos(deciding.runtime.0.saturating_add(Nanos::seconds(more).0));
+    let longer = Step { runtime, ..deciding.clone() };
     Some(command(record, judged_promise, &longer))
 }

@@ -211,7 +211,7 @@ impl StorageClass {
                 match quantity.suffix {
                     QuantitySuffix::Bare if mib <= 1 => {
                         let text = format!(
-                            "{name} is {given} bytes a second, of which the driver makes 1 MiB/s: write {}Mi",
+                            "{name} is {given} bytes a second, and the driver makes 1 MiB/s of it: write {}Mi",
                             quantity.bytes.0.max(1)
                         );
                         self.find("throughput-unit", LintGrade::Waste, text, line);

@@ -47,6 +47,7 @@ impl Record {
             findings: None,
             causes: None,
             lookup: Default::default(),
+            saved_as: Default::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ impl Record {
     /// target or a machine comes from here.
     pub fn in_lines(&self) -> Cow<'_, Record> {
         match self.names_hold_line_breaks().then(|| without_line_breaks(self)).flatten() {
-            Some(copy) => Cow::Owned(copy),
+            Some(copy) => Cow::Owned(Record { saved_as: self.saved_as.clone(), ..copy }),
             None => Cow::Borrowed(self),
         }
     }

@@ -311,6 +311,11 @@ impl Claim {
         self.evidence.get(self.decided_by)
     }
 
+    /// Name of the step in whose row of a table the claim stands: the one that has its figures.
+    pub fn row_step(&self) -> &str {
+        self.deciding_step().map_or(&self.step, |deciding| &deciding.step)
+    }
+
     /// How far the figure is from its limit: 1 at the limit, more is better, whichever side the limit bounds.
     pub fn room(&self) -> f64 {
         if self.metric.less_is_better() { 1.0 / self.ratio } else { self.ratio }

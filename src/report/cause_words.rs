@@ -3,7 +3,7 @@
 use super::layout;
 use crate::output::screen;
 use crate::record::{
-    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Metric, NotTried, Record,
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, Metric, NotTried, Record,
     SettingEffect, SoldAs,
 };
 use crate::unit::{Nanos, counted, grouped, percent, significant, throughput};
@@ -40,26 +40,49 @@ pub fn lines(table: &CauseTable) -> Vec<CauseLine> {
 }
 
 /// The table as text, as wide as the screen. Causes that were not tried share a line at the end.
-pub fn text(table: &CauseTable) -> String {
-    let mut out = cells(["why", "cause", "tried", "result"]);
+pub fn text(record: &Record, table: &CauseTable) -> String {
     let all = lines(table);
+    let untried = untried(&all);
+    if all.iter().all(|line| line.mark == "-") {
+        return layout::wrap("why     ", &format!("no cause was tried: {}", untried.join("; ")));
+    }
+    let mut out = layout::wrap("why     ", &of_step(record, table));
+    out += &cells(["", "cause", "tried", "result"]);
     for line in all.iter().filter(|line| line.mark != "-") {
         out += &cells([&format!("  {}", line.mark), line.cause, &line.tried, &line.result]);
     }
-    let untried: Vec<String> = all
-        .iter()
-        .filter(|line| line.mark == "-")
-        .map(|line| format!("{} ({})", line.cause, line.result))
-        .collect();
     if !untried.is_empty() {
         out += &layout::wrap("  -     ", &format!("not tried: {}", untried.join("; ")));
     }
     out
 }
 
+/// The causes that were not tried, with the reason; those of one reason together.
+pub fn untried(lines: &[CauseLine]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines.iter().filter(|line| line.mark == "-") {
+        match reasons.iter_mut().find(|(reason, _)| *reason == line.result) {
+            Some((_, causes)) => causes.push(line.cause),
+            None => reasons.push((&line.result, vec![line.cause])),
+        }
+    }
+    reasons.iter().map(|(reason, causes)| format!("{} ({reason})", causes.join(", "))).collect()
+}
+
+/// The step whose load the experiments vary, in words.
+pub fn of_step(record: &Record, table: &CauseTable) -> String {
+    let what = format!("{} of {}", table.metric.name(), table.step);
+    let claims = record.verdict.iter().flat_map(|v| &v.claims);
+    let mut claims = claims.filter(|c| c.need.is_none() && c.step == table.step && c.metric == table.metric);
+    match claims.next().map(Claim::row_step) {
+        Some(base) if base != table.step => format!("{what}: one thing changed in the load of {base}"),
+        _ => format!("{what}: one thing changed in its load"),
+    }
+}
+
 /// The table of a Record as text below a blank line; empty where its run looked for no cause.
 pub fn of_record(record: &Record) -> String {
-    record.causes.as_ref().map_or_else(String::new, |table| format!("\n{}", text(table)))
+    record.causes.as_ref().map_or_else(String::new, |table| format!("\n{}", text(record, table)))
 }
 
 /// The cause that was found, in a sentence; empty where none was.

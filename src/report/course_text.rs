@@ -10,7 +10,7 @@ use crate::course::Forecast;
 use crate::foreign_lines::{in_lines, in_one_line};
 use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{
-    AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
+    AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SavedAs, SweepAnswer, SweepPoint,
 };
 use crate::unit::{Bytes, Nanos, grouped, mebibytes, megabytes, significant};
 
@@ -98,14 +98,15 @@ fn of_sweep(sweep: &Sweep) -> String {
     out
 }
 
-/// The answer of a course: checks, tables and sentences.
-pub fn answer(answer: &CourseAnswer) -> String {
+/// The answer of a course: checks, tables and sentences; `file` is that of its Record.
+pub fn answer(answer: &CourseAnswer, file: &SavedAs) -> String {
     let checks = match answer {
         CourseAnswer::Suite(suite) => super::suite_text::checks(suite),
         _ => String::new(),
     };
     let sentences = sentences(answer).into_iter();
-    let sentences: String = sentences.map(|(label, text)| wrap(&format!("{label:9}"), &text)).collect();
+    let sentences: String =
+        sentences.map(|(label, text)| wrap(&format!("{label:9}"), &file.in_command(&text))).collect();
     format!("{checks}{}\n{sentences}", tables(answer))
 }
 

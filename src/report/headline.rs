@@ -4,11 +4,12 @@
 
 use super::compared_text;
 use super::text::grouped_doubts;
+use super::verdict_sentence::answer;
 use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::judge::{self, Conclusion, figure, figures, gravest};
+use crate::judge::{self, Conclusion, gravest};
 use crate::record::{
-    BasisCode, Claim, CourseAnswer, DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record,
-    Remark, State, StepRecord, Verdict,
+    Claim, CourseAnswer, DirectionSummary, LatencySummary, Outcome, Record, Remark, State, StepRecord,
+    Verdict,
 };
 use crate::sample::Direction;
 use crate::unit::{Nanos, grouped, percent, significant, throughput};
@@ -166,75 +167,6 @@ fn untested(v: &Verdict) -> String {
     v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
 }
 
-/// A figure that names its unit.
-fn amount(metric: Metric, v: f64) -> String {
-    match metric {
-        Metric::Iops => format!("{} IOPS", figure(metric, v)),
-        Metric::Throughput => figure(metric, v),
-        Metric::Latency => format!("{} mean latency", figure(metric, v)),
-        Metric::Percentile | Metric::SlowShare => figure(metric, v),
-    }
-}
-
-/// The sentence of a verdict.
-pub fn answer(record: &Record, v: &Verdict) -> String {
-    let Some(c) = gravest(v) else { return measured(record) };
-    let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
-    if let Some(need) = &c.need {
-        return fit_answer(v, c, need);
-    }
-    let percent = significant(c.ratio * 100.0);
-    let volumes = record.judged_promise.as_ref().map_or(1, |c| c.promise.volumes.len());
-    let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
-    let (who, deliver, fall, its) = if each && c.outcome == Outcome::Fail {
-        (format!("{}: the volume", c.step), "delivers", "falls", "its")
-    } else if volumes > 1 {
-        (format!("The {volumes} volumes"), "deliver", "fall", "their")
-    } else {
-        ("The volume".into(), "delivers", "falls", "its")
-    };
-    let only = only_direction(record, v);
-    let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
-    let what = if burst { "what is promised of its burst" } else { "what is promised" };
-    match c.outcome {
-        Outcome::Pass if c.basis == BasisCode::WithinGuarantee => format!(
-            "{who} {deliver} what is guaranteed{only}, {} % below the nominal rate: {measured} of {promised}.",
-            significant(100.0 * (1.0 - c.ratio).max(0.0))
-        ),
-        Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} {what}{only}: {measured} of {promised}{}.", load_needed(c))
-        }
-        Outcome::Pass => format!(
-            "{who} {deliver} {what}{only} in all {} tests; the closest is {measured} of {promised}{}.",
-            v.claims.len(),
-            load_needed(c)
-        ),
-        Outcome::Fail if c.metric == Metric::Latency => {
-            format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
-        }
-        // The mean is met, and the share of the time is not.
-        Outcome::Fail if c.measured >= c.limit && !c.reason.is_empty() => {
-            format!("{who} {fall} short of {its} promise at {measured}: {}.", c.reason)
-        }
-        Outcome::Fail => {
-            format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
-        }
-        Outcome::Inconclusive => not_decided(v, c, &measured, &promised),
-        Outcome::Invalid => {
-            format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
-        }
-    }
-}
-
-/// The load that a rate needs, where the plan offered less; else empty.
-fn load_needed(c: &Claim) -> String {
-    let step = c.deciding_step().filter(|_| c.basis == BasisCode::KeptWithMoreLoad);
-    step.map_or(String::new(), |step| {
-        let latency = Nanos(step.latency_ns as u64);
-        format!(", which needs {} in flight, {latency} each", grouped(step.depth))
-    })
-}
-
 /// The reason of the claim that stands first, with its step where there are several claims.
 fn reason(v: &Verdict, c: &Claim) -> String {
     if c.reason.is_empty() || v.claims.len() == 1 {
@@ -242,83 +174,6 @@ fn reason(v: &Verdict, c: &Claim) -> String {
     } else {
         format!("{}: {}", c.step, c.reason)
     }
-}
-
-/// The sentence of a promise that is not decided: the test that leaves it open, and how many others do.
-fn not_decided(v: &Verdict, c: &Claim, measured: &str, promised: &str) -> String {
-    let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.step) };
-    let beside = match c.metric.less_is_better() {
-        true => format!("where {promised} are promised"),
-        false => format!("{} % of the {promised} that are promised", significant(c.ratio * 100.0)),
-    };
-    let others = match v.claims.iter().filter(|other| other.outcome == Outcome::Inconclusive).count() {
-        0 | 1 => String::new(),
-        2 => "; 1 other test is not decided either".into(),
-        n => format!("; {} other tests are not decided either", n - 1),
-    };
-    format!("Not decided: {shows}{measured}, {beside}{others}.")
-}
-
-/// The direction of the tests, where all of them read or all of them wrote: the other one was not tested.
-fn only_direction(record: &Record, v: &Verdict) -> &'static str {
-    let steps = || record.steps.iter().filter(|s| v.claims.iter().any(|c| c.step == s.name));
-    let all = |d| steps().all(|s| record.conditions(s).pattern().is_some_and(|p| p.directions() == [d]));
-    if steps().next().is_none() {
-        ""
-    } else if all(Direction::Read) {
-        " for reads"
-    } else if all(Direction::Write) {
-        " for writes"
-    } else {
-        ""
-    }
-}
-
-/// The sentence of a verdict whose closest claim is the need of an application.
-fn fit_answer(v: &Verdict, c: &Claim, need: &JudgedNeed) -> String {
-    let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
-    let measured = measured.concat();
-    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
-    let figures = match c.outcome {
-        // The class of the volume is wrong, whatever was measured.
-        Outcome::Fail if c.room() > 1.0 => c.reason.clone(),
-        _ => format!("{} {measured}, {side} {limit} asked for", need.figure),
-    };
-    let whom = need.whose();
-    let all = match v.claims.len() {
-        1 => return format!("{}.", of_one(c.outcome, &whom, &figures)),
-        2 => "both needs are met".to_string(),
-        n if v.claims.iter().all(|c| c.need.is_some()) => format!("all {n} needs are met"),
-        n => format!("all {n} tests are passed"),
-    };
-    match c.outcome {
-        Outcome::Pass => format!("Good enough: {all}; the closest is {whom}, {figures}."),
-        outcome => format!("{}.{}", of_one(outcome, &whom, &figures), other_applications(v, need)),
-    }
-}
-
-/// The answer to one need.
-fn of_one(outcome: Outcome, whom: &str, figures: &str) -> String {
-    match outcome {
-        Outcome::Pass => format!("Good enough for {whom}: {figures}"),
-        Outcome::Fail => format!("Not good enough for {whom}: {figures}"),
-        Outcome::Inconclusive => format!("Not decided for {whom}: {figures}"),
-        Outcome::Invalid => format!("This run cannot judge the need of {whom}"),
-    }
-}
-
-/// The answers to other applications than that of a need, each with the gravest of its needs: ` Splunk Enterprise: PASS.`
-fn other_applications(v: &Verdict, told: &JudgedNeed) -> String {
-    let mut others: Vec<(&str, Outcome)> = Vec::new();
-    for claim in &v.claims {
-        let Some(need) = claim.need.as_ref().filter(|n| n.application != told.application) else { continue };
-        match others.iter_mut().find(|(name, _)| *name == need.application) {
-            Some((_, outcome)) if outcome.weight() < claim.outcome.weight() => *outcome = claim.outcome,
-            Some(_) => {}
-            None => others.push((&need.application, claim.outcome)),
-        }
-    }
-    others.iter().map(|(name, outcome)| format!(" {name}: {}.", outcome.name())).collect()
 }
 
 /// The sentence of a result that no promise was held against, each figure with the step it comes from.
@@ -445,6 +300,7 @@ fn ios(step: &StepRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Metric;
     use crate::stats::limit_answer::ClaimAnswer;
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::cause_words;
 use super::compared_text;
 use super::headline::Headline;
+use super::verdict_sentence;
 use super::verdict_text::asks;
 use crate::judge::{Conclusion, figure, judged};
 use crate::output::screen::visible;
@@ -261,7 +262,7 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
         }
     };
     let colon = if c.reason.is_empty() { "" } else { ": " };
-    let said = format!("{}, {of}{colon}{}", figure(c.metric, c.measured), c.reason);
+    let said = format!("{}, {of}{colon}{}", verdict_sentence::amount(c.metric, c.measured), c.reason);
     TestCase {
         name: format!("{} in {}", c.title(), c.step),
         seconds,
@@ -274,7 +275,9 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
 fn with_causes(record: &Record, claim: &Claim, case: TestCase) -> TestCase {
     let is_of_claim = |table: &&CauseTable| table.step == claim.step && table.metric == claim.metric;
     match record.causes.as_ref().filter(is_of_claim) {
-        Some(table) => TestCase { said: format!("{}\n\n{}", case.said, cause_words::text(table)), ..case },
+        Some(table) => {
+            TestCase { said: format!("{}\n\n{}", case.said, cause_words::text(record, table)), ..case }
+        }
         None => case,
     }
 }

@@ -1,25 +1,25 @@
 //! A Record as Markdown for a ticket or a wiki: the answer, one table, the doubts, and on FAIL the text for the provider.
 
-use super::headline::Headline;
+use super::headline::{self, Headline};
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
 use super::{cause_words, compared_text, fit_text};
-use crate::judge::{figure, judged};
+use crate::judge::{figure, gravest, judged};
 use crate::output::screen::visible;
-use crate::record::{CauseTable, Claim, CourseAnswer, Record, ReportComparison, Verdict};
+use crate::record::{CauseTable, Claim, CourseAnswer, Diagnosis, Finding, Record, ReportComparison, Verdict};
 use crate::unit::{mebibytes, significant};
 
 /// The text.
 pub fn markdown(record: &Record) -> String {
     let record = &*record.in_lines();
     let head = Headline::of(record);
-    let judged = judged(record).1;
+    let (found, judged) = judged(record);
     let word = if head.word.is_empty() { String::new() } else { format!("**{}** ", head.word) };
     let mut out = format!("{word}{}\n", plain(&head.sentence));
     let began = record.started.as_ref().cloned().unwrap_or_default();
     let facts = [
         ("Judged", head.against.clone()),
-        ("Reason", head.undecided.clone()),
+        ("Reason", judged.as_ref().map(headline::why).unwrap_or_default()),
         ("Ended", head.ended.clone()),
         ("Plan", record.title().to_string()),
         ("Target", record.lasting_targets()),
@@ -40,8 +40,12 @@ pub fn markdown(record: &Record) -> String {
                 &line_of(&[c.code.clone(), c.subject.clone(), c.outcome.name().into(), c.observed.clone()]);
         }
     }
+    if let Some(command) = judged.as_ref().and_then(command_that_decides) {
+        out += &format!("- Run: {}\n", code(&record.saved_as.in_command(command)));
+    }
     out += &steps(record, judged.as_ref());
-    out += &record.causes.as_ref().map(causes).unwrap_or_default();
+    out += &descriptions(&found);
+    out += &record.causes.as_ref().map(|table| causes(record, table)).unwrap_or_default();
     out += &record.compared.as_ref().map(comparison).unwrap_or_default();
     if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
         out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
@@ -83,6 +87,26 @@ pub fn markdown(record: &Record) -> String {
     out
 }
 
+/// The command that decides what is open.
+fn command_that_decides(verdict: &Verdict) -> Option<&str> {
+    let untested = verdict.untested.iter().find_map(|u| u.command.as_deref());
+    gravest(verdict).map_or(untested, |claim| claim.command.as_deref())
+}
+
+/// A command that nothing in it can end early.
+fn code(command: &str) -> String {
+    format!("`` {} ``", visible(command).replace("``", "''"))
+}
+
+/// What is seen in the samples.
+fn descriptions(found: &[Diagnosis]) -> String {
+    let line = |f: &Finding| {
+        format!("- {}: {} ({}, {})\n", plain(&f.step), plain(&f.headline), f.code, f.confidence.name())
+    };
+    let all: String = found.iter().flat_map(|d| &d.findings).map(line).collect();
+    if all.is_empty() { all } else { format!("\nSeen in the samples:\n\n{all}") }
+}
+
 /// A report beside what is promised or needed.
 fn comparison(compared: &ReportComparison) -> String {
     let mut out =
@@ -113,7 +137,7 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
     out += &format!("{heads}\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|{line}\n");
     let mut rows = String::new();
     for step in record.tests() {
-        let claims: Vec<&&Claim> = promises.iter().filter(|c| c.step == step.name).collect();
+        let claims: Vec<&&Claim> = promises.iter().filter(|c| c.row_step() == step.name).collect();
         for (i, row) in text::rows(step).into_iter().enumerate() {
             // A promise that is for reads and writes together stands at their total.
             let claims = claims.iter().filter(|c| c.row(step).map_or(i == 0, |word| row.word == Some(word)));
@@ -149,8 +173,9 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
 }
 
 /// What held the volume back.
-fn causes(table: &CauseTable) -> String {
-    let mut out = "\n| why | cause | tried | result |\n|---|---|---|---|\n".to_string();
+fn causes(record: &Record, table: &CauseTable) -> String {
+    let mut out = format!("\nWhy: {}.\n", plain(&cause_words::of_step(record, table)));
+    out += "\n| why | cause | tried | result |\n|---|---|---|---|\n";
     for line in cause_words::lines(table) {
         out += &line_of(&[line.mark.into(), line.cause.into(), line.tried, line.result]);
     }

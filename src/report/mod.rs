@@ -23,4 +23,5 @@ pub mod text;
 pub mod ticket;
 pub mod topo;
 pub mod tune;
+pub mod verdict_sentence;
 pub mod verdict_text;

@@ -154,7 +154,7 @@ pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     }
     let rates = if rates.is_empty() { "nothing for these steps".into() } else { rates.join(", ") };
     let short = steps.iter().any(|s| s.runtime < LEAST_QUOTABLE && !s.ends_by_amount());
-    let note = if short { "; steps of less than a minute decide nothing" } else { "" };
+    let note = if short { "; a step of less than a minute is too short for an answer" } else { "" };
     wrap("promise  ", &format!("{}: {rates}{note}", judge::against(judged_promise)))
 }
 

@@ -9,15 +9,15 @@ use super::compared_text;
 use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline};
-use super::layout::{fitting_table, wrap};
+use super::layout::{fitting_table, wrap, wrap_command};
 use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
 use crate::doubt::{Doubt, Severity};
 use crate::judge::{self, gravest};
 use crate::output::screen;
 use crate::record::{
-    Claim, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict, form,
-    remarks as grouped_remarks,
+    BasisCode, Claim, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
+    form, remarks as grouped_remarks,
 };
 use crate::unit::{grouped, mebibytes, significant};
 
@@ -25,6 +25,10 @@ use crate::unit::{grouped, mebibytes, significant};
 const LINES: usize = 22;
 /// Lines of the table of steps that take room from the remarks: those of the six standard steps.
 const TABLE_LINES: usize = 8;
+/// The command that prints all that a Record says.
+const SHOW: &str = "volproof show RECORD --details";
+/// The command that prints every reason of a verdict, and the text of a ticket.
+const VERDICT: &str = "volproof verdict RECORD";
 /// Width of the labels of remarks.
 const LABEL: usize = 8;
 
@@ -52,12 +56,15 @@ pub fn summary(record: &Record) -> String {
             out += "\n";
             out += &steps(record, None);
         }
-        out += &super::course_text::answer(answer);
+        out += &super::course_text::answer(answer, &record.saved_as);
     } else if record.steps.iter().any(|s| s.figures().next().is_some()) {
         let table = steps(record, verdict.as_ref());
         exempt = table.lines().count().saturating_sub(TABLE_LINES);
         out += "\n";
         out += &table;
+        let seen: String = descriptions(&found).iter().map(seen).collect();
+        exempt += seen.lines().count();
+        out += &seen;
         out += &fleet_text::text(record, verdict.as_ref());
         let causes = cause_words::of_record(record);
         exempt += causes.lines().count();
@@ -73,7 +80,7 @@ pub fn summary(record: &Record) -> String {
     // Long tables, the machines of a fleet and the needs of applications take no room from the remarks.
     let lines = lines + record.fleet.as_ref().map_or(exempt, |_| out.lines().count());
     let room = |out: &str| lines.saturating_sub(out.lines().count());
-    let remarks = remarks(record, &found, verdict.as_ref());
+    let remarks = remarks(record, verdict.as_ref());
     let notes = record.doubts.iter().filter(|w| w.severity == Severity::Note).count();
     let mut first = true;
     for SummaryRemark { text: remark, kept } in remarks {
@@ -95,7 +102,7 @@ pub fn summary(record: &Record) -> String {
         }
         out += &wrap(
             &label("more"),
-            &format!("{more} {what}: `volproof show RECORD --details` prints {prints}"),
+            &format!("{more} {what}: `{}` prints {prints}", record.saved_as.in_command(SHOW)),
         );
     }
     out
@@ -158,7 +165,7 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());
     let latency = |row: &TableRow<'_>| row.summary.latency().clone();
     let claim = |(row, first, step): &(TableRow<'_>, bool, &StepRecord)| {
-        let of_step = verdict?.claims.iter().filter(|c| c.step == step.name);
+        let of_step = verdict?.claims.iter().filter(|c| c.row_step() == step.name);
         let of_row = of_step.filter(|c| c.row(step).map_or(*first, |word| row.word == Some(word)));
         of_row.max_by_key(|c| (c.outcome.weight(), !c.metric.less_is_better()))
     };
@@ -206,7 +213,7 @@ struct SummaryRemark {
 }
 
 /// Remarks, the most important first.
-fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
+fn remarks(record: &Record, verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
     let groups = grouped_doubts(&record.doubts);
     let line = |group: &Remark<'_, Doubt>| {
         let doubt = group.of;
@@ -221,17 +228,10 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
     let is_told = |group: &&Remark<'_, Doubt>| claim.is_some_and(|claim| is_reason(claim, group.of));
     let mut all = match of_severity(Severity::Blocker).any(|group| is_told(&group)) {
         true => [void, next].concat(),
-        false => [reason(verdict), next, void].concat(),
+        false => [reason(record, verdict), next, void].concat(),
     };
     let kept = all.len();
-    let mut seen = descriptions(found).into_iter().map(|group| {
-        let f = group.of;
-        let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
-        wrap(&label("seen"), &text)
-    });
-    all.extend(seen.next());
     all.extend(of_severity(Severity::Warning).filter(|group| !is_told(group)).map(line));
-    all.extend(seen);
     all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
 }
 
@@ -242,7 +242,7 @@ fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
 }
 
 /// Why the verdict is what it is.
-fn reason(verdict: Option<&Verdict>) -> Vec<String> {
+fn reason(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
     let Some(verdict) = verdict else { return Vec::new() };
     // What a PASS does not show stands beside it.
     let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
@@ -255,22 +255,26 @@ fn reason(verdict: Option<&Verdict>) -> Vec<String> {
     let others: BTreeSet<&String> = open.map(|c| &c.reason).filter(|reason| Some(*reason) != told).collect();
     let more = match others.len() {
         0 => String::new(),
-        1 => "; `volproof verdict RECORD` prints another reason".into(),
-        n => format!("; `volproof verdict RECORD` prints {n} other reasons"),
+        1 => format!("; `{}` prints another reason", record.saved_as.in_command(VERDICT)),
+        n => format!("; `{}` prints {n} other reasons", record.saved_as.in_command(VERDICT)),
     };
     vec![wrap(&label(name), &format!("{why}{more}"))]
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.
 fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>) -> Vec<String> {
-    let run = |line: &String| wrap(&label("run"), line);
+    let run = |line: &String| wrap_command(&label("run"), &record.saved_as.in_command(line));
     let told = match claim {
         Some(c) if c.outcome == Outcome::Fail && c.need.is_some() => {
             let text = "Other load: is there none on the volume? Volume: `volproof run TARGET --promise TYPE` tells whether it delivers what was \
                         bought; if it does, the application needs a faster one.";
             Some(wrap(&label("check"), text))
         }
-        Some(c) if c.outcome == Outcome::Fail => Some(wrap(&label("check"), &check_first(record, verdict))),
+        Some(c) if matches!(c.basis, BasisCode::MediumErrors | BasisCode::Hangs) => {
+            let text = format!("Kernel log (dmesg): what does it say of the device?{}", ticket_told(record));
+            Some(wrap(&label("check"), &text))
+        }
+        Some(c) if c.outcome == Outcome::Fail => Some(wrap(&label("check"), &check_first(record))),
         Some(c) if c.outcome == Outcome::Pass => None,
         Some(c) => c.command.as_ref().map(run),
         None => verdict.and_then(|v| v.untested.iter().find_map(|u| u.command.as_ref())).map(run),
@@ -284,8 +288,15 @@ fn descriptions(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
     grouped_remarks(found.iter().flat_map(|d| &d.findings), kind, |f| &f.headline, |f| &f.step)
 }
 
+/// A description as a line below the figures.
+fn seen(group: &Remark<'_, Finding>) -> String {
+    let f = group.of;
+    let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
+    wrap(&label("seen"), &text)
+}
+
 /// Checks for the user before the provider is asked.
-fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
+fn check_first(record: &Record) -> String {
     let judged_promise = record.judged_promise.as_ref();
     let volume = judged_promise.and_then(|c| c.promise.volumes.first());
     let named = volume.map_or("what was named".into(), |v| format!("{} of {}", v.id, v.size()));
@@ -293,9 +304,15 @@ fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
         Some(i) => format!("is this machine {}", i.name),
         None => "does it allow as much (--instance)".into(),
     };
-    let ticket = match verdict.is_some() && record.state == State::Complete && !record.is_simulated() {
-        true => " If all of it holds, open a ticket: 'volproof verdict RECORD' prints its text.",
-        false => "",
-    };
+    let ticket = ticket_told(record);
     format!("Volume: is it {named}? Instance: {instance}? Other load: is there none on the volume?{ticket}")
+}
+
+/// The command that prints the text of a ticket; empty where there is none.
+fn ticket_told(record: &Record) -> String {
+    if record.state != State::Complete || record.is_simulated() {
+        return String::new();
+    }
+    let verdict = record.saved_as.in_command(VERDICT);
+    format!(" If all of it holds, open a ticket: `{verdict}` prints its text.")
 }

@@ -18,7 +18,7 @@ pub fn record(record: &Record) -> String {
         // A dozen rows for each step would bury what was asked: they are in the Record.
         out.push_str(&super::crosscheck_text::text(&record.cross_checks));
     } else if let Some(answer) = &record.answer {
-        out.push_str(&super::course_text::answer(answer));
+        out.push_str(&super::course_text::answer(answer, &record.saved_as));
     } else {
         out.push('\n');
         out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));
@@ -66,7 +66,7 @@ fn heading(record: &Record) -> String {
         out.push_str(&wrap("report   ", &format!("it does not hold {}", not_in_it(record))));
         out.extend(report.notes.iter().map(|note| wrap("note     ", note)));
         if let Some(runs) = report.runs {
-            let told = format!("it has {runs} runs, of which these are the first {}", record.steps.len());
+            let told = format!("it has {runs} runs; these are the first {}", record.steps.len());
             out.push_str(&wrap("note     ", &told));
         }
     }

@@ -10,10 +10,10 @@ use super::text::load;
 use super::verdict_text::{bounds, delivered};
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::foreign_lines::in_lines;
-use crate::judge::figure;
+use crate::judge::{self, figure};
 use crate::plan::Step;
-use crate::record::{Claim, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
-use crate::unit::counted;
+use crate::record::{Claim, Diagnosis, Finding, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
+use crate::unit::{counted, grouped};
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
@@ -44,13 +44,11 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     );
     out.extend(time(record).map(|t| wrap("Time      ", &t)));
     out += &wrap("Tool      ", &format!("volproof {}", record.volproof_version));
+    let found = judge::judged(record).0;
     for claim in failed {
-        out += &of_claim(record, claim);
+        out += &of_claim(record, &found, claim);
     }
-    if let Some(table) = &record.causes {
-        out += &format!("\nTried with {}\n\n{}", table.step, cause_words::text(table));
-    }
-    out
+    out + &cause_words::of_record(record)
 }
 
 /// When the run began and ended, in UTC.
@@ -67,12 +65,16 @@ fn time(record: &Record) -> Option<String> {
     })
 }
 
-fn of_claim(record: &Record, c: &Claim) -> String {
-    let Some(step) = record.steps.iter().find(|s| s.name == c.step) else { return String::new() };
+fn of_claim(record: &Record, found: &[Diagnosis], c: &Claim) -> String {
+    let Some(step) = record.steps.iter().find(|s| s.name == c.row_step()) else { return String::new() };
     let conditions = record.conditions(step);
     let load =
         Some(load(record, step)).filter(|l| !l.is_empty()).map(|l| format!("{l}, ")).unwrap_or_default();
-    let asked = step.in_flight_asked.get().map(|n| format!("{n} in flight, ")).unwrap_or_default();
+    let asked = step
+        .in_flight_asked
+        .get()
+        .map(|n| format!("{} in flight, ", grouped(n.round() as u64)))
+        .unwrap_or_default();
     let direct = if conditions.direct.get() == Some(true) { "direct I/O, " } else { "" };
     let seconds = step.window_ns.as_seconds();
     let unit = if c.metric == Metric::Iops { " IOPS" } else { "" };
@@ -82,17 +84,30 @@ fn of_claim(record: &Record, c: &Claim) -> String {
         Metric::Latency => "mean latency",
         Metric::Percentile | Metric::SlowShare => c.metric.name(),
     };
-    let mut out = wrap("\nTest      ", &format!("{}: {load}{asked}{direct}{seconds:.0} s", c.step));
+    let mut out = String::from("\n");
+    out += &wrap("Test      ", &format!("{}: {load}{asked}{direct}{seconds:.0} s", step.name));
     out += &wrap("Promised  ", &format!("{what}: {}{unit} ({})", figure(c.metric, c.promised), c.binding));
     let between = bounds(c).map(|b| format!(", {b}")).unwrap_or_default();
     out += &wrap("Measured  ", &format!("{what}: {}{unit}{between}", figure(c.metric, c.measured)));
     let promised = c.delivered.iter().filter(|d| d.promised.is_some());
     out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
+    if !c.reason.is_empty() {
+        out += &wrap("Why       ", &c.reason);
+    }
+    for finding in seen_in(found, &[&c.step, &step.name]) {
+        out += &wrap("Seen      ", &format!("{}: {}", finding.step, finding.headline));
+    }
     if let Ok(command) = fio_command(record, step) {
         // In one line, so that it can be copied.
         out += &format!("With fio  {command}\n");
     }
     out
+}
+
+/// What is seen in the samples of some steps.
+fn seen_in<'a>(found: &'a [Diagnosis], steps: &[&str]) -> impl Iterator<Item = &'a Finding> {
+    let of_steps = found.iter().filter(move |d| steps.contains(&d.step.as_str()));
+    of_steps.flat_map(|d| &d.findings)
 }
 
 /// fio's command for the load of a step.

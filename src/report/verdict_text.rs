@@ -3,7 +3,7 @@
 use super::layout::{wrap, wrap_command};
 use super::{cause_words, compared_text, headline};
 use crate::judge::{self, figure, figures};
-use crate::record::{Claim, Delivered, Diagnosis, Finding, Outcome, Record, Verdict};
+use crate::record::{Claim, Delivered, Diagnosis, Finding, Outcome, Record, SavedAs, Verdict};
 use crate::unit::significant;
 
 /// Width of the column of outcomes.
@@ -13,32 +13,32 @@ const COLUMN: usize = 14;
 pub fn of_record(record: &Record) -> String {
     let (found, judged) = judge::judged(record);
     let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
-    let verdict = judged.map(|v| verdict(&v)).unwrap_or_default();
+    let verdict = judged.map(|v| verdict(&v, &record.saved_as)).unwrap_or_default();
     findings(&found) + &compared + &verdict + &cause_words::of_record(record)
 }
 
-/// The verdict with all its claims.
-pub fn verdict(v: &Verdict) -> String {
+/// The verdict with all its claims; `file` is that of its Record.
+pub fn verdict(v: &Verdict, file: &SavedAs) -> String {
     let word = v.outcome.map_or("nothing was judged", Outcome::name);
     let against = headline::against(&Verdict { untested: Vec::new(), ..v.clone() });
-    wrap("\nVerdict  ", &format!("{word} {against}")) + &claims(v)
+    wrap("\nVerdict  ", &format!("{word} {against}")) + &claims(v, file)
 }
 
 /// One paragraph per claim, and what was not tested.
-pub fn claims(v: &Verdict) -> String {
+pub fn claims(v: &Verdict, file: &SavedAs) -> String {
     let mut out = String::new();
     for claim in &v.claims {
-        out.push_str(&self::claim(claim));
+        out.push_str(&self::claim(claim, file));
     }
     if !v.beyond.is_empty() {
         out.push_str("  Higher grades than the one asked for\n");
     }
     for claim in &v.beyond {
-        out.push_str(&self::claim(claim));
+        out.push_str(&self::claim(claim, file));
     }
     for u in &v.untested {
         out.push_str(&wrap(&format!("  {:COLUMN$}", "not tested"), &format!("{}: {}", u.title(), u.reason)));
-        out.push_str(&command(u.command.as_deref()));
+        out.push_str(&command(u.command.as_deref(), file));
     }
     for note in &v.notes {
         out.push_str(&wrap(&format!("  {:COLUMN$}", "note"), note));
@@ -59,7 +59,7 @@ pub fn bounds(c: &Claim) -> Option<String> {
     Some(format!("{name} {} and {}", figure(c.metric, low.max(0.0)), figure(c.metric, high)))
 }
 
-fn claim(c: &Claim) -> String {
+fn claim(c: &Claim, file: &SavedAs) -> String {
     let bounds: Vec<f64> = c.bounds.iter().flat_map(|(low, high)| [*low, *high]).collect();
     let (limit, texts) = figures(c.metric, c.limit, &[&[c.measured], &bounds[..]].concat());
     let lead = " ".repeat(COLUMN + 2);
@@ -94,7 +94,7 @@ fn claim(c: &Claim) -> String {
         let (source, as_of, sure) = (&need.source, &need.as_of, need.confidence.name());
         out.push_str(&wrap(&lead, &format!("source: {source}; {as_of}; confidence {sure}")));
     }
-    out.push_str(&command(c.command.as_deref()));
+    out.push_str(&command(c.command.as_deref(), file));
     out
 }
 
@@ -122,8 +122,9 @@ pub fn delivered(d: &Delivered) -> String {
 }
 
 /// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.
-fn command(line: Option<&str>) -> String {
-    line.map_or_else(String::new, |line| wrap_command(&format!("{}-> ", " ".repeat(COLUMN + 2)), line))
+fn command(line: Option<&str>, file: &SavedAs) -> String {
+    let lead = format!("{}-> ", " ".repeat(COLUMN + 2));
+    line.map_or_else(String::new, |line| wrap_command(&lead, &file.in_command(line)))
 }
 
 /// A share as percent that never rounds up to all of it.

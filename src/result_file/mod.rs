@@ -15,7 +15,7 @@ use crate::fio::{jobfile, paste, read_report};
 use crate::foreign::{self, ForeignReport};
 use crate::input;
 use crate::judge::doubts;
-use crate::record::{Record, RecordError, ReportForm, SCHEMA};
+use crate::record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
 use crate::seal::seal;
 use crate::unit::{counted, grouped};
 
@@ -295,7 +295,8 @@ pub fn judged(mut record: Record) -> Record {
 pub fn load(path: &Path) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    one(&input::read(path).map_err(read)?, named)
+    let record = one(&input::read(path).map_err(read)?, named)?;
+    Ok(Record { saved_as: SavedAs::of(path), ..record })
 }
 
 /// The one Record of a text; `path` is for messages.
@@ -316,7 +317,8 @@ pub fn one(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
 pub fn load_only(path: &Path) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    only(&input::read(path).map_err(read)?, named)
+    let record = only(&input::read(path).map_err(read)?, named)?;
+    Ok(Record { saved_as: SavedAs::of(path), ..record })
 }
 
 /// The one Record of a text that holds no other; `path` is for messages.

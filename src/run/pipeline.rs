@@ -289,6 +289,7 @@ impl CheckedRun {
             findings: None,
             causes: None,
             lookup: Default::default(),
+            saved_as: Default::default(),
             plan,
         };
         let size = surveyed.first().map(|target| target.size);

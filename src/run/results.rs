@@ -219,7 +219,12 @@ impl Results {
 
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.
     pub fn deliver(&mut self, record: &Record, kept: &[PathBuf], after: fn(&Record) -> String) -> bool {
-        std::iter::once(&mut self.record).chain(&mut self.others).for_each(|sheet| sheet.save(record));
+        self.record.save(record);
+        let is_saved = self.record.misplaced.is_none() && !self.record.file.is_stream();
+        if is_saved {
+            record.saved_as.set(self.record.file.path());
+        }
+        self.others.iter_mut().for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
         // The next command reads the name that was asked for: a result under another name is lost to it.
         let elsewhere: Vec<String> = sheets().filter_map(|sheet| sheet.file.other_name()).collect();
@@ -247,7 +252,7 @@ impl Results {
         for file in kept {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));
         }
-        if self.record.misplaced.is_none() && !self.record.file.is_stream() {
+        if is_saved {
             self.ui.say(&format!("\n{}", place_told(self.record.file.path())));
         }
         screen::say(&unsaid);

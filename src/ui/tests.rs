@@ -102,6 +102,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         findings: None,
         causes: None,
         lookup: Default::default(),
+        saved_as: Default::default(),
     }
 }
 

@@ -176,7 +176,7 @@ fn every_output_has_the_table() {
     let lab = Lab::new();
     let options = format!("{GP3} --html r.html --markdown r.md --junit r.xml");
     let (record, text) = lab.run("latency=600us,iops-cap=300,cap-period=1ms", &options);
-    let table = cause_words::text(&record.causes.clone().unwrap());
+    let table = cause_words::text(&record, record.causes.as_ref().unwrap());
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     insta::assert_snapshot!(table);
     assert!(text.contains(&table), "{text}");

@@ -137,8 +137,8 @@ impl PlantedVolume {
     /// Runs it, and holds the table against what was planted.
     fn tried(&self) -> Answer {
         let (record, text) = Lab::new().run_load(&self.load, &self.volume, &self.options);
-        let table = record.causes.unwrap_or_else(|| panic!("no table: {text}"));
-        let found = found(&table);
+        let table = record.causes.as_ref().unwrap_or_else(|| panic!("no table: {text}"));
+        let found = found(table);
         let is_planted = |cause: &Cause| self.causes.contains(cause);
         Answer {
             missed: self.causes.iter().copied().filter(|cause| !found.contains(cause)).collect(),
@@ -147,13 +147,13 @@ impl PlantedVolume {
                 .copied()
                 .filter(|c| !is_planted(c) && !self.implied.contains(c))
                 .collect(),
-            false_proven: proven(&table).into_iter().filter(|cause| !is_planted(cause)).collect(),
+            false_proven: proven(table).into_iter().filter(|cause| !is_planted(cause)).collect(),
             words: format!(
                 "planted {:?}, found {found:?}: {} --simulate {}\n{}",
                 self.causes,
                 self.load,
                 self.volume,
-                cause_words::text(&table)
+                cause_words::text(&record, table)
             ),
         }
     }

@@ -124,7 +124,7 @@ fn figures_that_cannot_be_are_named_and_left_out() {
     assert_eq!(run.figures.iops, Some(20_000.0));
     let (run, _) = changed(r#""runtime":300000"#, r#""runtime":-1"#);
     assert_eq!((run.figures.iops, run.figures.seconds), (Some(20_000.0), None));
-    insta::assert_snapshot!(run.result.join("\n"), @"read: 20,000 IOPS, 81.9 MB/s (78.1 MiB/s), 6,000,000 I/Os, 22.9 GiB moved; the rest is not told");
+    insta::assert_snapshot!(run.result.join("\n"), @"read: 20,000 IOPS, 81.9 MB/s (78.1 MiB/s), 6,000,000 I/Os, 22.9 GiB moved; the rest is not known");
     let (run, _) = changed(
         r#""iops":20000.0,"runtime":300000,"total_ios":6000000"#,
         r#""iops":-1,"runtime":-1,"total_ios":-1"#,
@@ -297,13 +297,13 @@ fn long_files_are_told_in_part_whatever_their_form() {
     let rows = format!("fio-3.28\n{}", (0..5000).map(|i| row(&format!("j{i}"))).collect::<String>());
     let found = of(&rows);
     assert_eq!((found.len(), found[0].runs.len()), (1, 64));
-    insta::assert_snapshot!(found[0].notes.join("\n"), @"not told: 4,936 more runs: give the file in parts");
+    insta::assert_snapshot!(found[0].notes.join("\n"), @"left out: 4,936 more runs: give the file in parts");
     let reports: String = (0..3000)
         .map(|i| format!("fio-3.28\n{}Run status group 0 (all jobs):\n", row(&format!("j{i}"))))
         .collect();
     let found = of(&reports);
     assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
-    insta::assert_snapshot!(found.last().unwrap().notes.join("\n"), @"not told: 2,936 more reports with 2,936 runs: give the file in parts");
+    insta::assert_snapshot!(found.last().unwrap().notes.join("\n"), @"left out: 2,936 more reports with 2,936 runs: give the file in parts");
     let json = |name: &str| ROW.replace(r#""jobname":"a""#, &format!(r#""jobname":"{name}""#));
     let found = of(&(0..300).map(|i| json(&format!("j{i}"))).collect::<String>());
     assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);

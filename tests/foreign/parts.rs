@@ -139,7 +139,7 @@ fn one_report_of_several_is_no_answer_without_a_word() {
     let folder = tempfile::tempdir().unwrap();
     let both = [super::bytes("ioping-direct.txt"), super::bytes("sysbench-direct.txt")].concat();
     std::fs::write(folder.path().join("both.txt"), &both).unwrap();
-    let says = "the file holds 2 reports, of which this is one of";
+    let says = "the file holds 2 reports, and this is one of";
     for command in
         [&["show", "both.txt"][..], &["show", "-q", "both.txt"], &["report", "both.txt", "-o", "both.html"]]
     {

@@ -275,6 +275,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         rank: None,
         fleet: None,
         lookup: Default::default(),
+        saved_as: Default::default(),
         cross_checks: Vec::new(),
         answer: None,
         resumed_after: Vec::new(),

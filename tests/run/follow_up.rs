@@ -82,7 +82,7 @@ fn a_run_without_follow_up_is_decided_by_its_resumption() {
 
         let bench = Bench::new();
         let ran = bench.run(&words(&device, &["--no-follow-up"])).ended(5);
-        assert!(flat(&ran).contains("run volproof run --resume RECORD"), "{}", ran.out);
+        assert!(flat(&ran).contains("run volproof run --resume r.json"), "{}", ran.out);
         assert_eq!(names(&bench.record()), ["randread"]);
         let resumed = bench.run(&["run", "--resume", "r.json", "--json", "s.json", CONFIRM_ALONE]);
         assert_eq!(resumed.code, code, "{}", resumed.err);
@@ -191,10 +191,9 @@ fn the_command_for_another_promise_decides_it() {
     let told = bench.run(&[&["verdict", "r.json"][..], &other].concat()).ended(5);
     let told = flat(&told);
     assert!(told.contains("in flight gave 2,500 IOPS") && !told.contains("16 in flight gave"), "{told}");
-    let command = "run --resume RECORD --promise aws:gp3 --volume-size 100GiB --iops 12000 --tolerance 1 --judge-simulated";
+    let command = "run --resume r.json --promise aws:gp3 --volume-size 100GiB --iops 12000 --tolerance 1 --judge-simulated";
     assert!(told.contains(command), "{told}");
-    let command: Vec<&str> =
-        command.split(' ').map(|word| if word == "RECORD" { "r.json" } else { word }).collect();
+    let command: Vec<&str> = command.split(' ').collect();
     // Both confirming steps.
     bench.run(&[&command[..], &["--json", "s.json", "--budget=120s"]].concat()).ended(1);
     let decided = Record::load(&bench.path().join("s.json")).unwrap();

@@ -27,7 +27,11 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
-    let advice = if !plan.direct {
+    let advice = if plan.simulate.as_ref().is_some_and(|device| !device.cpu_per_io.is_zero()) {
+        "each request costs its simulated load thread the CPU time of `cpu-per-io`: use more --numjobs, or a smaller `cpu-per-io`"
+    } else if plan.simulate.is_some() {
+        "the device was simulated, so that neither a volume nor a host is the reason: look at the keys of --simulate, and use more --numjobs"
+    } else if !plan.direct {
         "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"
     } else if case.cpu_was_stolen() {
         "the host took CPU time from the load threads: repeat at another time or on dedicated CPUs"

@@ -1,6 +1,7 @@
 //! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
 //!
-//! All rules stand in one list, for runs of volproof and for reports of other tools. Each rule has a file with the name of its code. A rule looks
+//! All rules about a step stand in one list, for runs of volproof and for reports of other tools; three short lists name those of them that regard
+//! a small group of blocks, a stored Record, and one of an earlier version. Each rule has a file with the name of its code. A rule looks
 //! at what it needs: the plan and the samples, or the report. A fact that is not known raises no doubt. The exceptions are doubts that say what
 //! is not known.
 

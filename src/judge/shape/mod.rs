@@ -26,16 +26,19 @@ struct StepSamples {
     burst: Option<BurstSeen>,
     /// A schedule sets the rate.
     paced: bool,
+    /// Each target has one request at a time.
+    one_at_a_time: bool,
 }
 
 impl StepSamples {
-    fn of(step: &StepRecord) -> StepSamples {
+    fn of(record: &Record, step: &StepRecord) -> StepSamples {
         let bins = bins(step, false);
         StepSamples {
             seconds: per_second(&bins),
             load: LoadGrid::of(step.targets.iter().map(|t| &t.series)),
             burst: BurstSeen::of(&bins),
             paced: step.open_loop.is_some(),
+            one_at_a_time: record.depth_per_target(step) == Some(1),
             bins,
         }
     }
@@ -54,7 +57,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Finding> {
     if step.reported.is_some() || is_part || stood_still {
         return Vec::new();
     }
-    let samples = StepSamples::of(step);
+    let samples = StepSamples::of(record, step);
     let found = DETECTORS.iter().filter_map(|detect| detect(&samples));
     found.map(|finding| Finding { step: step.name.clone(), ..finding }).collect()
 }
@@ -73,15 +76,25 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 mod tests {
     use super::*;
 
-    /// The codes that the detectors find in counts of 100 ms with 32 requests in flight.
-    fn told(bins: Vec<u64>) -> Vec<String> {
+    fn samples(bins: Vec<u64>) -> StepSamples {
         let load = LoadGrid {
             waiting_ns: vec![3_200_000_000; bins.len()],
             ios: bins.clone(),
             ..LoadGrid::default()
         };
-        let samples =
-            StepSamples { seconds: per_second(&bins), burst: BurstSeen::of(&bins), load, paced: false, bins };
+        StepSamples {
+            seconds: per_second(&bins),
+            burst: BurstSeen::of(&bins),
+            load,
+            paced: false,
+            one_at_a_time: false,
+            bins,
+        }
+    }
+
+    /// The codes that the detectors find in counts of 100 ms with 32 requests in flight.
+    fn told(bins: Vec<u64>) -> Vec<String> {
+        let samples = samples(bins);
         DETECTORS.iter().filter_map(|detect| detect(&samples)).map(|f| f.code).collect()
     }
 
@@ -102,6 +115,13 @@ mod tests {
         assert_eq!(told((0..600).map(drift).collect()), ["drift"]);
         let slow = |i: u64| if i % 150 / 10 == 7 { 90 } else { 300 + noise(i) };
         assert_eq!(told((0..600).map(slow).collect()), ["slow-seconds"]);
+    }
+
+    #[test]
+    fn one_request_at_a_time_shows_no_quota() {
+        let bins: Vec<u64> = (0..600).map(|i: u64| if i.is_multiple_of(5) { 500 } else { 0 }).collect();
+        assert!(throttle_comb::detect(&samples(bins.clone())).is_some());
+        assert!(throttle_comb::detect(&StepSamples { one_at_a_time: true, ..samples(bins) }).is_none());
     }
 
     #[test]

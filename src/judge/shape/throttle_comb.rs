@@ -1,4 +1,5 @@
-//! `throttle-comb`: completions come in bursts at equal distances, as a quota hands them out.
+//! `throttle-comb`: completions come in bursts at equal distances, as a quota hands them out. With one request at a time a pause is no wait for
+//! a quota alone: any regular pause of the volume looks the same, so that nothing is described there.
 
 use super::StepSamples;
 use crate::record::{Confidence, Finding};
@@ -10,7 +11,10 @@ use crate::unit::{Nanos, significant};
 const BUNCHED: f64 = 0.75;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
-    let period = period(&samples.bins).filter(|_| !samples.paced)?;
+    if samples.paced || samples.one_at_a_time {
+        return None;
+    }
+    let period = period(&samples.bins)?;
     // What each place within a period completed, the fullest first.
     let mut places = vec![0u64; period];
     samples.bins.iter().enumerate().for_each(|(i, n)| places[i % period] += n);

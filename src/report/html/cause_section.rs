@@ -1,7 +1,6 @@
 //! What held the volume back, as a card on the page: one line for each cause, with a bar for each rate that was compared.
 
-use super::verdict_section::looks;
-use crate::record::{Outcome, Record};
+use crate::record::Record;
 use crate::report::cause_words::{self, CauseLine};
 use crate::unit::{micro, significant};
 
@@ -17,11 +16,9 @@ pub struct RateBar {
 
 /// A cause.
 pub struct CauseRowOfPage {
-    /// Its colour: `bad` where it was found, `good` where it is excluded, `doubt` for a question.
-    pub class: &'static str,
-    /// Its sign, as the path of an SVG of 24 by 24.
-    pub icon: &'static str,
-    /// The mark in words.
+    /// It held the volume back, alone or in part.
+    pub found: bool,
+    /// Its mark: `YES`, `part`, `no`, `ask`.
     pub mark: &'static str,
     /// The cause.
     pub cause: &'static str,
@@ -35,7 +32,7 @@ pub struct CauseRowOfPage {
 
 /// The card.
 pub struct CauseSection {
-    /// The step whose promise it is about.
+    /// The step whose load the experiments vary, in words.
     pub step: String,
     /// Its rows: the causes that were found, and then those that are excluded.
     pub rows: Vec<CauseRowOfPage>,
@@ -46,12 +43,12 @@ pub struct CauseSection {
 /// The card of a Record; none where its run looked for no cause.
 pub fn of(record: &Record) -> Option<CauseSection> {
     let table = record.causes.as_ref()?;
-    let (untried, lines): (Vec<_>, Vec<_>) =
-        cause_words::lines(table).into_iter().partition(|line| line.mark == "-");
+    let all = cause_words::lines(table);
+    let untried = cause_words::untried(&all).iter().map(|cause| micro(cause)).collect();
+    let lines: Vec<CauseLine> = all.into_iter().filter(|line| line.mark != "-").collect();
     let (found, rest): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.mark != "no");
     let rows = found.into_iter().chain(rest).map(row).collect();
-    let untried = untried.iter().map(|line| micro(&format!("{} ({})", line.cause, line.result))).collect();
-    Some(CauseSection { step: table.step.clone(), rows, untried })
+    Some(CauseSection { step: micro(&cause_words::of_step(record, table)), rows, untried })
 }
 
 /// The text with an arrow in place of its signs.
@@ -60,12 +57,6 @@ fn drawn(text: &str) -> String {
 }
 
 fn row(line: CauseLine) -> CauseRowOfPage {
-    let ((class, icon), mark) = match line.mark {
-        "YES" => (looks(Outcome::Fail), "found"),
-        "part" => (looks(Outcome::Fail), "took part"),
-        "no" => (looks(Outcome::Pass), "excluded"),
-        _ => (looks(Outcome::Inconclusive), "to be asked"),
-    };
     let highest = line.rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let bar = |(label, rate): (String, f64)| RateBar {
         label: micro(&label),
@@ -73,9 +64,8 @@ fn row(line: CauseLine) -> CauseRowOfPage {
         length: format!("{:.1}", 100.0 * rate / highest.max(f64::MIN_POSITIVE)),
     };
     CauseRowOfPage {
-        class,
-        icon,
-        mark,
+        found: matches!(line.mark, "YES" | "part"),
+        mark: line.mark,
         cause: line.cause,
         tried: drawn(&line.tried),
         result: drawn(&line.result),

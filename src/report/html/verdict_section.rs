@@ -12,6 +12,7 @@ use crate::record::{
 };
 use crate::report::compared_text;
 use crate::report::headline::{self, Headline};
+use crate::report::verdict_sentence;
 use crate::report::verdict_text::asks;
 use crate::stats::limit_answer::ClaimAnswer;
 use crate::unit::{micro, significant};
@@ -143,6 +144,9 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         }
         None => format!("Binding limit: {}, {side} {} with tolerance.", c.binding, name(c.limit)),
     }];
+    if c.row_step() != c.step {
+        facts.push(format!("Measured in {}.", c.row_step()));
+    }
     if let Some((low, high)) = c.bounds {
         facts.push(format!("Between {} and {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
     }
@@ -168,7 +172,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         gauge,
         facts,
         reason: sentence(&c.reason),
-        command: c.command.clone(),
+        command: c.command.as_ref().map(|command| record.saved_as.in_command(command)),
     }
 }
 
@@ -243,7 +247,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
         ..card(record, c)
     });
     Judged {
-        headline: micro(&headline::answer(record, v)),
+        headline: micro(&verdict_sentence::answer(record, v)),
         statuses: cut_short.into_iter().chain([status(v)]).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
         only_needs: record.judged_promise.is_none(),

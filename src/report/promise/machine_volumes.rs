@@ -31,7 +31,7 @@ pub fn machine_text(machine: &CloudMachine, disks: &[ProviderDisk]) -> String {
         }
         page.field("not known here", &volume.unknown.join(", "));
         if let Some(command) = &volume.command {
-            page.field("told by", command);
+            page.field("ask with", command);
         }
         page.field("then", &next(machine, *size));
     }

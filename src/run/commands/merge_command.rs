@@ -33,6 +33,9 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let record = merge::answer(&args.records, &args.promise).map_err(|e| Failure::input(chain(&e)))?;
     let mut sheet = Sheet::of_record(file);
     let saved = sheet.save_stored(&record);
+    if saved.is_ok() && !sheet.file().is_stream() {
+        record.saved_as.set(sheet.file().path());
+    }
     let text = match args.quiet {
         _ if !prints => String::new(),
         true => Headline::of(&record).line(),

@@ -224,7 +224,7 @@ fn differences(
     ));
     if words.rw.changes_data() {
         points.push(
-            "a device in use is refused, and writing needs its serial; the script overwrites what it is told"
+            "a device in use is refused, and writing needs its serial; the script overwrites every target that it is given"
                 .into(),
         );
     }
