@@ -18,6 +18,9 @@ use crate::unit::{Bytes, Nanos, total};
 /// At most so many steps are added for one promise: a run ends, whatever a volume does.
 const MOST_STEPS: usize = 12;
 
+/// A load that time alone leaves open is measured for so many times its planned length, if that is enough.
+const LONGER: u64 = 3;
+
 /// The step that a run adds next; none at its end, and where its plan asks for none.
 pub fn next(record: &Record) -> Option<Step> {
     let follow_up = record.plan.follow_up.as_ref().filter(|_| record.rank.is_none())?;
@@ -39,9 +42,9 @@ fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &F
                 let deepest = Deepest::of(record, tested.first, tested.saturating);
                 Some(missing_step(record, tested.first, missing, &deepest))
             }
-            None => follow_up.longest.and_then(|longest| {
-                longer(record, tested.first, &tested.claim(record, judged_promise)?, longest)
-            }),
+            None => tested
+                .claim(record, judged_promise)
+                .and_then(|claim| longer(record, tested.first, &claim, follow_up)),
         };
         let Some(step) = step else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
@@ -55,9 +58,9 @@ fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up
     for tested in latency::tested(record, judged_promise) {
         let step = match tested.missing(record, judged_promise) {
             Some(_) => offered(record, judged_promise, &tested),
-            None => follow_up.longest.and_then(|longest| {
-                longer(record, tested.first, &tested.claim(record, judged_promise)?, longest)
-            }),
+            None => tested
+                .claim(record, judged_promise)
+                .and_then(|claim| longer(record, tested.first, &claim, follow_up)),
         };
         let Some(step) = step else { continue };
         if fits(record, follow_up, &step, &tested.first.name) {
@@ -92,13 +95,18 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
     added(record, first, step, purpose, &word)
 }
 
-/// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open. An estimate from a short
-/// step is rough: the new one is at least half as long again. The shorter step stays beside it, with what it shows.
-fn longer(record: &Record, first: &Step, claim: &Claim, longest: Nanos) -> Option<Step> {
+/// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open: as long as the user allows,
+/// else where three times the planned length is enough. An estimate from a short step is rough: the new one is at least half as long
+/// again. The shorter step stays beside it, with what it shows.
+fn longer(record: &Record, first: &Step, claim: &Claim, follow_up: &FollowUp) -> Option<Step> {
     let name = claim.deciding_step().map_or(&claim.step, |step| &step.step);
     let measured = record.steps.iter().find(|done| done.name == *name)?.window_ns;
     let wanted = measured.0.saturating_add(Nanos::seconds(claim.more_seconds?).0).max(measured.0 / 2 * 3);
-    let runtime = Nanos::seconds(wanted.min(longest.0).div_ceil(1_000_000_000));
+    let enough = Nanos(for_a_minute(first).runtime.0.saturating_mul(LONGER));
+    if follow_up.longest.is_none() && wanted > enough.0 {
+        return None;
+    }
+    let runtime = Nanos::seconds(wanted.min(follow_up.longest.unwrap_or(enough).0).div_ceil(1_000_000_000));
     let planned = record.plan_step(name)?;
     let purpose = match &planned.follows {
         Some(follows) if follows.purpose == Purpose::Offered => Purpose::Offered,
@@ -163,8 +171,11 @@ pub fn at_most(plan: &Plan, judged_promise: &JudgedPromise) -> (Nanos, Bytes) {
 /// How long a planned step may be measured once more: each time at least half as long again, all times together at most three times the
 /// longest.
 fn longer_at_most(step: &Step, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> u64 {
-    let longest = follow_up.longest.filter(|_| most_steps(step, judged_promise) > 0);
-    longest.map_or(0, |longest| longest.0.saturating_mul(3))
+    if most_steps(step, judged_promise) == 0 {
+        return 0;
+    }
+    let longest = follow_up.longest.unwrap_or(Nanos(for_a_minute(step).runtime.0.saturating_mul(LONGER)));
+    longest.0.saturating_mul(3)
 }
 
 /// How many steps a planned step may be followed by: the confirming load three times, the first one again, and the depths between; two for a
