@@ -255,6 +255,14 @@ fn as_text<S: Serializer>(path: &Option<PathBuf>, s: S) -> Result<S::Ok, S::Erro
     path.as_deref().map(Path::to_string_lossy).serialize(s)
 }
 
+impl Block {
+    /// Whether it is a loop device that reads and writes its file through the page cache (`losetup --direct-io=off`, the default): memory
+    /// then answers what was read or written a moment ago.
+    pub fn is_cached_loop(&self, root: &Root) -> bool {
+        self.driver == Driver::Loop && root.number(dir(&self.disk.name).join("loop/dio")) == Some(0)
+    }
+}
+
 /// The device's folder in sysfs.
 pub(super) fn dir(name: &str) -> PathBuf {
     Path::new("/sys/class/block").join(name)

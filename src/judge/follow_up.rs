@@ -96,14 +96,15 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
 }
 
 /// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open: as long as the user allows,
-/// else where three times the planned length is enough. An estimate from a short step is rough: the new one is at least half as long
-/// again. The shorter step stays beside it, with what it shows.
+/// else once, where three times the planned length is enough. An estimate from a short step is rough: the new one is at least half as
+/// long again. The shorter step stays beside it, with what it shows.
 fn longer(record: &Record, first: &Step, claim: &Claim, follow_up: &FollowUp) -> Option<Step> {
     let name = claim.deciding_step().map_or(&claim.step, |step| &step.step);
     let measured = record.steps.iter().find(|done| done.name == *name)?.window_ns;
     let wanted = measured.0.saturating_add(Nanos::seconds(claim.more_seconds?).0).max(measured.0 / 2 * 3);
-    let enough = Nanos(for_a_minute(first).runtime.0.saturating_mul(LONGER));
-    if follow_up.longest.is_none() && wanted > enough.0 {
+    let planned_length = for_a_minute(first).runtime;
+    let enough = longest_unasked(first);
+    if follow_up.longest.is_none() && (wanted > enough.0 || measured > planned_length) {
         return None;
     }
     let runtime = Nanos::seconds(wanted.min(follow_up.longest.unwrap_or(enough).0).div_ceil(1_000_000_000));
@@ -114,6 +115,11 @@ fn longer(record: &Record, first: &Step, claim: &Claim, follow_up: &FollowUp) ->
     };
     let step = Step { runtime, ..for_a_minute(planned) };
     (runtime > measured.max(planned.runtime)).then(|| added(record, first, step, purpose, "longer"))
+}
+
+/// How long a load is measured once more without `--until-conclusive`.
+fn longest_unasked(first: &Step) -> Nanos {
+    Nanos(for_a_minute(first).runtime.0.saturating_mul(LONGER))
 }
 
 /// The step whose load is repeated: the first one of that depth that was offered its I/Os, or was not, as that load.
@@ -168,14 +174,13 @@ pub fn at_most(plan: &Plan, judged_promise: &JudgedPromise) -> (Nanos, Bytes) {
     (Nanos(time.min(limit)), Bytes(written as u64))
 }
 
-/// How long a planned step may be measured once more: each time at least half as long again, all times together at most three times the
-/// longest.
+/// How long a planned step may be measured once more: where the user allows it, each time at least half as long again, and all times together
+/// at most three times the longest.
 fn longer_at_most(step: &Step, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> u64 {
     if most_steps(step, judged_promise) == 0 {
         return 0;
     }
-    let longest = follow_up.longest.unwrap_or(Nanos(for_a_minute(step).runtime.0.saturating_mul(LONGER)));
-    longest.0.saturating_mul(3)
+    follow_up.longest.map_or(longest_unasked(step).0, |longest| longest.0.saturating_mul(3))
 }
 
 /// How many steps a planned step may be followed by: the confirming load three times, the first one again, and the depths between; two for a

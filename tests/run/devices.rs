@@ -67,6 +67,26 @@ fn a_device_is_not_written_without_its_own_consent() {
 }
 
 #[test]
+fn a_device_whose_second_reads_come_from_memory_is_never_cold() {
+    let bench = Bench::new();
+    let file = bench.file("disk", 64);
+    let Some(disk) = Loop::over(&file) else { return };
+    let direct_io = |on: &str| {
+        let set = Command::new("losetup").args([&format!("--direct-io={on}"), disk.path()]).status();
+        set.unwrap().success()
+    };
+    let cold = ["cold", disk.path(), "--tune", "off", "--json", "r.json"];
+    assert!(direct_io("off"));
+    bench.run(&cold).ended(2).says(&["page cache", "--direct-io=on"]);
+    assert!(!bench.path().join("r.json").exists());
+    if !direct_io("on") {
+        return println!("skipped: this filesystem has no direct I/O");
+    }
+    let ran = bench.run(&cold);
+    assert!(matches!(ran.code, Some(0 | 5)), "{}{}", ran.out, ran.err);
+}
+
+#[test]
 fn a_device_that_one_may_not_open_is_refused() {
     let bench = Bench::new();
     let file = bench.file("disk", 64);

@@ -1,7 +1,10 @@
 //! `cold`: whether a volume is still being loaded from a snapshot.
 
+use std::path::Path;
+
 use super::suite_command::of_name;
 use crate::cli::ColdArgs;
+use crate::device::{Facts, Root, facts};
 use crate::exit::Exit;
 use crate::plan::SuiteName;
 use crate::run::Failure;
@@ -17,6 +20,20 @@ pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
             folder.display()
         )));
     }
+    if let Some(device) = args.targets.iter().find(|target| is_cached_loop(target)) {
+        return Err(Failure::input(format!(
+            "{0} reads its file through the page cache, and a second read never reaches the volume: losetup --direct-io=on {0}",
+            device.display()
+        )));
+    }
     let (step, _) = args.load.base();
     of_name(&SuiteName::Cold, &args.targets, (step, false), &args.how())
+}
+
+fn is_cached_loop(target: &Path) -> bool {
+    let root = Root::system();
+    match facts(&root, target) {
+        Ok(Facts::Block(block)) => block.device.is_cached_loop(&root),
+        _ => false,
+    }
 }
