@@ -14,7 +14,7 @@ use crate::fio::plan::{PathKind, convert};
 use crate::fio::point_files::point_files;
 use crate::fio::read_report::reports;
 use crate::fio::write_jobs::{self, JobTarget};
-use crate::fio::{command, jobfile, json_write, of_record, paste, terse, text_write};
+use crate::fio::{command, jobfile, json_write, of_record, paste, text_write};
 use crate::foreign;
 use crate::input;
 use crate::output::{OutputKind, PLAN_MARK};
@@ -37,8 +37,6 @@ pub enum Form {
     JsonPlus,
     /// volproof's table of comma-separated values.
     Csv,
-    /// fio's terse lines.
-    Terse,
     /// fio's text.
     Normal,
     /// A job file for fio.
@@ -57,9 +55,7 @@ impl Form {
             Form::Csv => OutputKind::Csv,
             Form::Jobfile => OutputKind::JobFile,
             Form::Plan => OutputKind::PlanFile,
-            Form::Json | Form::JsonPlus | Form::Terse | Form::Normal | Form::FioPlot => {
-                OutputKind::ConvertedReport
-            }
+            Form::Json | Form::JsonPlus | Form::Normal | Form::FioPlot => OutputKind::ConvertedReport,
         }
     }
 }
@@ -125,7 +121,6 @@ impl Converted {
             Converted::Text(text) | Converted::SimulatedTable(text) => out.write_all(text.as_bytes()),
             Converted::Record(record) => record.write(out),
             Converted::Reports(outputs, form) => outputs.iter().try_for_each(|output| match form {
-                Form::Terse => out.write_all(terse::write(output).as_bytes()),
                 Form::Normal => text_write::write_to(output, out),
                 form => json_write::write_to(output, *form == Form::JsonPlus, out),
             }),

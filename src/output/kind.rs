@@ -46,12 +46,6 @@ pub enum OutputKind {
     FioReport,
     /// A report in one of fio's forms of what volproof measured. One of fio itself is somebody's measurement.
     ConvertedReport,
-    /// A log of a fio job.
-    FioLog,
-    /// A trace of a fio job.
-    FioTrace,
-    /// What fio keeps of how far the check of a job came.
-    FioState,
     /// A job file of fio.
     JobFile,
     /// A plan file.
@@ -70,9 +64,6 @@ impl OutputKind {
             OutputKind::Markdown => "unchanged Markdown of volproof",
             OutputKind::FioReport => "report of fio",
             OutputKind::ConvertedReport => "unchanged report that volproof wrote in fio's form",
-            OutputKind::FioLog => "log of fio",
-            OutputKind::FioTrace => "trace of fio",
-            OutputKind::FioState => "state of a check of fio",
             OutputKind::JobFile => "unchanged job file of volproof convert",
             OutputKind::PlanFile => "unchanged plan file of volproof convert",
         }
@@ -201,17 +192,6 @@ impl OutputKind {
                         || first.strip_prefix("3;").is_some_and(version)
                         || text.lines().any(version))
             }
-            OutputKind::FioLog => {
-                let cells = first.contains(',') && first.starts_with(|c: char| c.is_ascii_digit());
-                // Kept compressed, it begins as zlib's streams do.
-                any(&["x\u{1}", "x^", "x\u{fffd}"])
-                    || (cells && first.chars().all(|c| c.is_ascii_hexdigit() || ", .-x;:".contains(c)))
-            }
-            OutputKind::FioTrace => any(&["fio version "]) && first.ends_with(" iolog"),
-            // The version of its form, of 64 bits.
-            OutputKind::FioState => {
-                any(&["\u{1}", "\u{2}", "\u{3}", "\u{4}"]) && text[1..].starts_with("\0\0\0\0\0\0\0")
-            }
             OutputKind::JobFile => any(&["; plan "]),
             // Others were written by hand.
             OutputKind::PlanFile => first == PLAN_MARK,
@@ -255,9 +235,6 @@ mod tests {
             K::Markdown,
             K::FioReport,
             K::ConvertedReport,
-            K::FioLog,
-            K::FioTrace,
-            K::FioState,
             K::JobFile,
             K::PlanFile,
         ];
@@ -323,11 +300,8 @@ mod tests {
             (K::FioReport, &("3;fio-3.33;a: b;0;5;".to_string() + &"1.000000%=4;".repeat(60) + "\n")),
             (K::FioReport, &("2;a;0;0;".to_string() + &"0%=0;7.5;".repeat(40) + "\n")),
             (K::FioReport, "fio-3.33\n"),
-            (K::FioLog, "1000, 2345, 0, 4096, 0x1f\n"),
             (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\",\n"),
             (K::FioReport, "fio-3.33\nStarting 1 process\n"),
-            (K::FioTrace, "fio version 3 iolog\n0 a add\n"),
-            (K::FioState, "\u{3}\0\0\0\0\0\0\0\u{98}\0"),
             (K::Junit, "<?xml version=\"1.0\"?>\n<testsuites name=\"volproof\" tests=\"1\">\n"),
             (K::Html, "<!doctype html>\n<head><title>a – volproof</title>"),
             (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),

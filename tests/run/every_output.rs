@@ -143,7 +143,7 @@ fn doors() -> Vec<(String, &'static str)> {
     let mut doors = vec![(declared.to_string(), "--junit"), ("report r.json".into(), "-o")];
     let judged = "verdict r.json --promise aws:gp3 --volume-size 10GiB";
     doors.extend(["--junit", "--openmetrics", "--markdown"].map(|option| (judged.to_string(), option)));
-    for form in ["record", "json", "json+", "csv", "terse", "normal"] {
+    for form in ["record", "json", "json+", "csv", "normal"] {
         doors.push((format!("convert r.json --to {form}"), "-o"));
     }
     for form in ["jobfile", "plan"] {

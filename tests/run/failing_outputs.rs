@@ -81,13 +81,10 @@ fn a_report_that_the_installed_fio_could_not_write_is_no_success() {
         (0, "--output=small/report"),
         (4096, "--output=small/report --output-format=json"),
         (4096, "--output=small/report --output-format=normal,json"),
-        (0, "--write_lat_log=small/log"),
     ] {
         fio(room, words).ended(1).says(&["is cut", "small/", "are free there"]);
     }
-    for words in
-        ["--output=small/report", "--output=small/report --output-format=json", "--write_lat_log=small/log"]
-    {
+    for words in ["--output=small/report", "--output=small/report --output-format=json"] {
         fio(49152, words).ended(0);
     }
 }

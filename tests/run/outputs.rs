@@ -87,19 +87,10 @@ fn outputs_do_not_overwrite_one_another_nor_what_is_used() {
         ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--output=hard"],
         ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--record=soft"],
         ["fio", "--name=a", "--filename=new", "--size=4k", "--output=new"],
-        ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--write_bw_log=a"],
     ] {
-        let log = arguments[4] == "--write_bw_log=a";
-        if log {
-            symlink("f.dat", bench.path().join("a_bw.1.log")).unwrap();
-        }
         bench.run(&arguments).ended(1).says(&["is the same file as the target"]);
         assert!(!bench.path().join("new").exists());
     }
-    // The log that was asked for is named, and not the one that would be kept compressed.
-    let log = ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--write_bw_log=none/x"];
-    let ran = bench.run(&log).ended(1).says(&["none/x_bw.1.log cannot be written"]);
-    assert!(!ran.err.contains(".fz"), "{}", ran.err);
     std::fs::write(bench.path().join("j.fio"), "[a]\nfilename=f.dat\nrw=read\n").unwrap();
     bench.run(&["fio", "j.fio", "--output=j.fio"]).ended(1).says(&["same file as the job file j.fio"]);
     assert_eq!(std::fs::read(&file).unwrap(), data);

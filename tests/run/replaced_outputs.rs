@@ -171,7 +171,7 @@ fn an_output_is_replaced_only_as_volproof_wrote_it() {
     let bench = Bench::new();
     bench.file("f.dat", 1);
     bench.run(&["run", "f.dat", "--rw", "randread", "--runtime", "100ms", "-q", "--json", "r.json"]).ended(0);
-    let forms = ["json", "json+", "terse", "normal", "csv", "jobfile", "plan", "record"];
+    let forms = ["json", "json+", "normal", "csv", "jobfile", "plan", "record"];
     let convert = |form: &str, to: &str| bench.run(&["convert", "r.json", "--to", form, "-o", to]);
     let page = |to: &str| bench.run(&["report", "r.json", "-o", to]);
     let shown = |form: &str| bench.run(&["show", "r.json", "-q", &format!("--{form}"), form]);
@@ -197,7 +197,7 @@ fn an_output_is_replaced_only_as_volproof_wrote_it() {
         refuses(name, &(written.clone() + "\n## What we decided\nBob: keep PL1 (ticket 4711)\n"));
         // Results that somebody collected.
         refuses(name, &written.repeat(2));
-        if !["terse", "normal"].contains(&name) {
+        if name != "normal" {
             // A key of JSON, a word in a page, a cell of a table.
             let edited = match name {
                 "record" => written.replacen('{', "{\"owner\":\"Bob\",", 1),
@@ -254,7 +254,7 @@ fn no_simulation_replaces_a_table_a_page_or_a_report_of_a_measurement() {
         assert!(kept() == measured, "{line}");
     }
     let ends = |line: &str, code: i32| bench.run(&line.split(' ').collect::<Vec<_>>()).ended(code);
-    let forms = ["json", "json+", "terse", "normal"];
+    let forms = ["json", "json+", "normal"];
     for form in forms {
         ends(&format!("convert real.json --to {form} -o k.{form}"), 0);
         let measured = text(&format!("k.{form}"));

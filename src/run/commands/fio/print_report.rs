@@ -1,6 +1,6 @@
 //! Where fio's reports go and in which order: what is said before a run, its results in each form that was asked for.
 //!
-//! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
+//! fio prints JSON first, then text, whatever the order in `--output-format`.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::fio::job::{Given, Job};
 use crate::fio::of_record::{self, Unified};
 use crate::fio::output::{self, Output};
 use crate::fio::plan::Native;
-use crate::fio::{json_write, terse, text_write};
+use crate::fio::{json_write, text_write};
 use crate::observe::KernelCounters;
 use crate::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::record::{Record, StepRecord};
@@ -86,9 +86,6 @@ impl Sink {
     /// A report in every form.
     pub fn results(&mut self, output: &Output) {
         let mut text = String::new();
-        if self.formats.contains(&Format::Terse) {
-            text += &terse::write(output);
-        }
         if self.formats.contains(&Format::JsonPlus) {
             text += &json_write::write(output, true);
         } else if self.formats.contains(&Format::Json) {
