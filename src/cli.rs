@@ -400,7 +400,7 @@ impl OutputArgs {
     /// The first option that names a file for results.
     pub fn named(&self) -> Option<&'static str> {
         let OutputArgs { json, csv, html, sheets, .. } = self;
-        let SheetArgs { junit, openmetrics, markdown } = sheets;
+        let SheetArgs { junit, openmetrics, markdown, .. } = sheets;
         let files = [
             (json, "--json"),
             (csv, "--csv"),
@@ -441,6 +441,9 @@ pub struct SheetArgs {
     /// Write a table for a ticket here, as Markdown; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub markdown: Option<PathBuf>,
+    /// Replace files that hold something else than an earlier result of the same kind
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
 }
 
 /// The words of test100w.sh, and where results go.

@@ -13,7 +13,7 @@ use crate::run::{Failure, code_after_outputs, input_of, print, show_text, tell_o
 /// # Errors
 /// Of input, and an output that cannot be written.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let SheetArgs { junit, openmetrics, markdown } = &args.sheets;
+    let SheetArgs { junit, openmetrics, markdown, .. } = &args.sheets;
     let files = [junit, openmetrics, markdown].into_iter().any(Option::is_some);
     if (args.csv || files) && args.records.len() > 1 {
         return Err(Failure::input(match args.csv {

@@ -169,7 +169,7 @@ fn hand(
     (needs, used): (&[Obstacle], &[(String, FileIdentity)]),
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<ExitCode, Failure> {
-    let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);
+    let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport, own.force);
     let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
     output::apart(&report.iter().collect::<Vec<_>>(), used).map_err(|e| as_fio(e.into()))?;
     let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
@@ -177,9 +177,6 @@ fn hand(
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let handed = hand_over::command_line(words, command, &jobs, report.as_mut())?;
-    if let Some(told) = report.as_ref().and_then(OutputFile::other_name) {
-        messages::say(&told);
-    }
     let ended = hand_over::to_installed(handed, needs)?;
     drop(jobs);
     ended_whole(command, report.as_ref(), ended)
@@ -367,7 +364,7 @@ fn run(
         ..RunOptions::default()
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
-    let sink = print_report::Sink::open(command).map_err(as_fio)?;
+    let sink = print_report::Sink::open(command, own.force).map_err(as_fio)?;
     let saved = open_record(own, &sink, &used).map_err(as_fio)?;
     let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
     let signal = last_signal().map_err(|e| as_fio(e.into()))?;
@@ -388,9 +385,7 @@ fn run(
     let mut whole = !sink.lost();
     if let Some(sheet) = &mut saved {
         sheet.save(&ended.record);
-        let elsewhere = [sheet.stays(), sheet.file().other_name()].into_iter().flatten();
-        let told = elsewhere.map(|told| format!("volproof: {told}\n")).chain(sheet.loss());
-        for told in told {
+        if let Some(told) = sheet.loss() {
             whole = false;
             screen::say(&told);
         }
@@ -427,12 +422,11 @@ fn open_record(
     sink: &print_report::Sink,
     used: &[(String, FileIdentity)],
 ) -> Result<Option<Sheet>, Failure> {
-    let mut record = own.record.as_deref().map(|path| Sheet::record("--record", path)).transpose()?;
+    let record = own.record.as_deref().map(|path| Sheet::record("--record", path, own.force)).transpose()?;
     let all: Vec<&OutputFile> =
         std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, used)?;
     leftover::tell_of_outputs(all.iter().map(|file| file.path()));
-    record.iter_mut().try_for_each(Sheet::keep_earlier)?;
     Ok(record)
 }
 

@@ -39,9 +39,9 @@ impl Sink {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn open(command: &Command) -> Result<Sink, Failure> {
+    pub fn open(command: &Command, force: bool) -> Result<Sink, Failure> {
         let path = command.output.as_deref().unwrap_or(Path::new("-"));
-        let to = crate::run::output("--output", path, OutputKind::FioReport)?;
+        let to = crate::run::output("--output", path, OutputKind::FioReport, force)?;
         Ok(Sink { to: GrowingOutput::new(to), formats: command.formats.clone(), lost: false })
     }
 
@@ -68,8 +68,6 @@ impl Sink {
         if self.formats.contains(&Format::Normal) {
             let text = text_write::before(&before) + &layouts;
             self.announce(&text);
-            // A report that goes on elsewhere says what its jobs are too.
-            self.to.keep(screen::visible(&text).as_bytes());
         }
     }
 
@@ -109,13 +107,7 @@ impl Sink {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let told = self.output().other_name();
-        let written = self.to.write(screen::visible(text).as_bytes());
-        if let Some(now) = self.output().other_name().filter(|now| told.as_ref() != Some(now)) {
-            self.lost = true;
-            messages::say(&now);
-        }
-        written
+        self.to.write(screen::visible(text).as_bytes())
     }
 
     /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.
