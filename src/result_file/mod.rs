@@ -86,7 +86,7 @@ pub enum ResultFileError {
         source: ReadError,
     },
     /// The file holds several reports, where one is asked for.
-    #[error("{} holds {count} reports: give one at a time, or judge all of them with 'volproof explain'", path.display())]
+    #[error("{} holds {count} reports: give one at a time, or read all of them with 'volproof show'", path.display())]
     Several {
         /// The file.
         path: PathBuf,

@@ -249,12 +249,40 @@ fn presets_and_a_plan() {
     ");
 }
 
+/// The old names of commands work for one version, and print what the new ones do.
+#[test]
+fn old_names_of_commands_work() {
+    let bench = Bench::new();
+    for (old, new) in [
+        (&["presets"][..], &["plan", "--list"][..]),
+        (&["fits"], &["fit", "--list"]),
+        (&["fits", "etcd"], &["fit", "--list", "etcd"]),
+    ] {
+        let text = bench.run(new).ended(0).out;
+        assert!(text.len() > 200, "{text}");
+        assert_eq!(bench.run(old).ended(0).out, text);
+    }
+    let report = include_str!("../fixtures/fio/3.33-deep.terse");
+    std::fs::write(bench.path().join("a.txt"), report).unwrap();
+    std::fs::write(bench.path().join("b.txt"), report.replace("deep", "other")).unwrap();
+    for files in [&["a.txt"][..], &["a.txt", "b.txt"]] {
+        let old = bench.run(&[&["explain"], files].concat()).ended(0).out;
+        assert_eq!(bench.run(&[&["show"], files].concat()).ended(0).out, old);
+        assert!(old.contains("deep") && old.contains("Side by side") == (files.len() > 1), "{old}");
+    }
+    bench.run(&["plan", "--list", "."]).ended(2);
+    bench.run(&["fit", "."]).ended(2).says(&["--for"]);
+}
+
 #[test]
 fn help_names_every_subcommand_and_exit_code() {
     let bench = Bench::new();
     let help = bench.run(&["--help"]).ended(0).out;
-    for word in ["run", "plan", "show", "presets", "promise", "completions", "Examples:", "130 interrupted"] {
+    for word in ["run", "plan", "show", "verdict", "promise", "completions", "Examples:", "130 interrupted"] {
         assert!(help.contains(word), "'{word}' is not in:\n{help}");
+    }
+    for old in ["explain", "presets", "fits"] {
+        assert!(!help.lines().any(|line| line.trim_start().starts_with(&format!("{old} "))), "{old}: {help}");
     }
     let help = bench.run(&["run", "--help"]).ended(0).out;
     for heading in ["Plan:", "Safety:", "Time and rate:", "Engine:", "Output:"] {
