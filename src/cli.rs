@@ -69,17 +69,17 @@ pub enum CliCommand {
     /// Run the loads that applications publish, and say for which of them the volume is good enough
     #[command(after_help = examples::FIT)]
     Fit(Box<FitArgs>),
-    /// List the applications that `fit` knows, or show one with its load, needs and sources
-    #[command(after_help = examples::FITS)]
+    /// The old name of `fit --list`
+    #[command(hide = true, after_help = examples::FITS)]
     Fits(FitsArgs),
     /// Print what `run` with the same options would do, and write nothing
     // It shares the declarations of `run`, and has no result to write.
     #[command(after_help = examples::PLAN, mut_args(|a| { let output = a.get_help_heading() == Some("Output"); if output { a.hide(true) } else { a } }))]
-    Plan(Box<RunArgs>),
+    Plan(Box<PlanCommand>),
     /// Say what a run would overwrite, or why it may not
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// Print a stored Record, or a report of another tool, as a run prints its result
+    /// Print a stored Record as its run did, or say in plain words what a report of another tool (fio, dd, sysbench, ...) shows
     #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
     /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
@@ -97,8 +97,8 @@ pub enum CliCommand {
     /// Turn Records, reports of other tools, plans and job files into each other's forms
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
-    /// Say in plain words what Records and reports of other tools (fio, dd, sysbench, ...) show, what limited them and what is wrong with the test
-    #[command(after_help = examples::EXPLAIN)]
+    /// The old name of `show`, and of `verdict` for several files
+    #[command(hide = true, after_help = examples::EXPLAIN)]
     Explain(Box<ExplainArgs>),
     /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
     #[command(disable_help_flag = true)]
@@ -107,8 +107,8 @@ pub enum CliCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FIO-ARGUMENTS")]
         arguments: Vec<std::ffi::OsString>,
     },
-    /// List the presets and the suites
-    #[command(after_help = examples::PRESETS)]
+    /// The old name of `plan --list`
+    #[command(hide = true, after_help = examples::PRESETS)]
     Presets,
     /// The promise of a volume type, and the volumes that promise what is needed
     #[command(after_help = examples::PROMISE)]
@@ -133,6 +133,17 @@ pub enum CliCommand {
     },
 }
 
+/// What `plan` prints.
+#[derive(clap::Args, Debug)]
+pub struct PlanCommand {
+    /// List the presets and the suites
+    #[arg(long, exclusive = true)]
+    pub list: bool,
+    /// The run
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// The plan of a run and its targets.
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
@@ -147,7 +158,7 @@ pub struct PlanArgs {
     /// Plan file (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub plan: Option<PathBuf>,
-    /// A standard suite, with the options of `volproof suite NAME`; `volproof presets` lists them
+    /// A standard suite, with the options of `volproof suite NAME`; `volproof plan --list` lists them
     #[arg(long, value_name = "NAME", help_heading = "Plan", value_parser = Suggested(suites::names),
           hide_possible_values = true)]
     pub suite: Option<String>,
@@ -400,7 +411,7 @@ impl OutputArgs {
     /// The first option that names a file for results.
     pub fn named(&self) -> Option<&'static str> {
         let OutputArgs { json, csv, html, sheets, .. } = self;
-        let SheetArgs { junit, openmetrics, markdown } = sheets;
+        let SheetArgs { junit, openmetrics, markdown, .. } = sheets;
         let files = [
             (json, "--json"),
             (csv, "--csv"),
@@ -441,6 +452,9 @@ pub struct SheetArgs {
     /// Write a table for a ticket here, as Markdown; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub markdown: Option<PathBuf>,
+    /// Replace files that hold something else than an earlier result of the same kind
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
 }
 
 /// The words of test100w.sh, and where results go.

@@ -14,7 +14,7 @@ use crate::fio::plan::{PathKind, convert};
 use crate::fio::point_files::point_files;
 use crate::fio::read_report::reports;
 use crate::fio::write_jobs::{self, JobTarget};
-use crate::fio::{command, jobfile, json_write, of_record, paste, terse, text_write};
+use crate::fio::{command, jobfile, json_write, of_record, paste, text_write};
 use crate::foreign;
 use crate::input;
 use crate::output::{OutputKind, PLAN_MARK};
@@ -37,8 +37,6 @@ pub enum Form {
     JsonPlus,
     /// volproof's table of comma-separated values.
     Csv,
-    /// fio's terse lines.
-    Terse,
     /// fio's text.
     Normal,
     /// A job file for fio.
@@ -57,9 +55,7 @@ impl Form {
             Form::Csv => OutputKind::Csv,
             Form::Jobfile => OutputKind::JobFile,
             Form::Plan => OutputKind::PlanFile,
-            Form::Json | Form::JsonPlus | Form::Terse | Form::Normal | Form::FioPlot => {
-                OutputKind::ConvertedReport
-            }
+            Form::Json | Form::JsonPlus | Form::Normal | Form::FioPlot => OutputKind::ConvertedReport,
         }
     }
 }
@@ -76,6 +72,9 @@ pub struct ConvertArgs {
     /// Where it goes [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace a file that holds something else
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// The content of an input file.
@@ -95,8 +94,6 @@ enum ConvertSource {
 pub enum Converted {
     /// The text itself.
     Text(String),
-    /// A table of a simulation.
-    SimulatedTable(String),
     /// A Record, as JSON.
     Record(Box<Record>),
     /// Reports of fio, one after the other.
@@ -104,28 +101,15 @@ pub enum Converted {
 }
 
 impl Converted {
-    /// Whether no volume was measured, but a device that exists in virtual time alone.
-    pub fn is_simulated(&self) -> bool {
-        match self {
-            Converted::Text(_) => false,
-            Converted::SimulatedTable(_) => true,
-            Converted::Record(record) => record.is_simulated(),
-            Converted::Reports(outputs, _) => {
-                outputs.iter().flat_map(|output| &output.jobs).any(of_record::is_simulated)
-            }
-        }
-    }
-
     /// Writes the text.
     ///
     /// # Errors
     /// When `out` takes no more.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
-            Converted::Text(text) | Converted::SimulatedTable(text) => out.write_all(text.as_bytes()),
+            Converted::Text(text) => out.write_all(text.as_bytes()),
             Converted::Record(record) => record.write(out),
             Converted::Reports(outputs, form) => outputs.iter().try_for_each(|output| match form {
-                Form::Terse => out.write_all(terse::write(output).as_bytes()),
                 Form::Normal => text_write::write_to(output, out),
                 form => json_write::write_to(output, *form == Form::JsonPlus, out),
             }),
@@ -252,9 +236,6 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
             bail!(
                 "it says what is to be done and holds no result: run it first, with volproof run --plan or volproof fio"
             )
-        }
-        (Form::Csv, ConvertSource::Record(record)) if record.is_simulated() => {
-            return Ok(Converted::SimulatedTable(csv::csv(&record)));
         }
         (Form::Csv, ConvertSource::Record(record)) => csv::csv(&record),
         (Form::Record, ConvertSource::Record(record)) => return Ok(Converted::Record(record)),

@@ -32,7 +32,7 @@ const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["type", "volume-type", "volume", "kind", "spec"], &["promise"]),
     (&["capacity", "size"], &["volume-size", "size"]),
     (&["rate", "rate-limit", "throttle"], &["rate-iops", "rate-bw"]),
-    (&["force", "yes", "y", "f"], &["overwrite", "destroy"]),
+    (&["yes", "y", "f"], &["overwrite", "destroy"]),
     (&["p90", "p95", "p999", "percentile", "latency"], &["p50", "p99", "p99.9", "mean"]),
     (&["json"], &["output"]),
 ];
@@ -51,8 +51,8 @@ const INSTEAD: [(&[&str], &str); 5] = [
 
 /// Names that no command has, with the command line that is meant.
 const COMMANDS: [(&[&str], &str, &str); 11] = [
-    (&["compare", "diff"], "explain A B", "two results side by side"),
-    (&["analyze", "analyse", "interpret", "why"], "explain FILE", "what a result shows, in plain words"),
+    (&["compare", "diff"], "show A B", "two results, one below the other"),
+    (&["analyze", "analyse", "interpret", "why"], "show FILE", "what a result shows, in plain words"),
     (&["bench", "benchmark", "test", "measure", "start"], "run TARGET", "the standard tests"),
     (&["export"], "convert FILE --to FORM", "a result in another form"),
     (&["html", "page"], "report RECORD", "a page with charts"),
@@ -393,7 +393,7 @@ fn without_command(cli: &Command) -> String {
     let firsts = [
         ("volproof run .", "the standard tests, on a file made in this folder"),
         ("volproof check DEVICE", "what a run would overwrite, or why it may not"),
-        ("volproof explain FILE", "a report of fio, dd, sysbench and others, in plain words"),
+        ("volproof show FILE", "a report of fio, dd, sysbench and others, in plain words"),
     ];
     let mut text = wrap("volproof: ", "name a command") + &wrap("  ", &about);
     text.extend(firsts.map(|(line, about)| format!("  {line:23}{about}\n")));
@@ -445,7 +445,7 @@ mod tests {
             "run . --queue-depth 4",
             "run . --threads 4",
             "run . --verbose",
-            "run . --force",
+            "run . --yes",
             "run . --quick",
             "run . --runtme 60",
             "run . --ioscheduler x",
@@ -473,7 +473,6 @@ mod tests {
             "run . --bs -4k",
             "run -5",
             "completions /bin/bash",
-            "fit .",
             "million",
             "/dev/null",
             "sweep . --duration 5m",

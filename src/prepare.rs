@@ -10,6 +10,7 @@ use anyhow::Context;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
 use crate::guard::Clearance;
@@ -125,11 +126,12 @@ pub fn reserve(clearance: &Clearance, to: Bytes) {
 ///
 /// # Errors
 /// When the filesystem has no room, or takes no file so long.
-fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
-    if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0).is_err() {
-        rustix::fs::ftruncate(clearance.as_fd(), to.0)?;
+pub fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
+    match rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0) {
+        Err(Errno::NOSPC) => Err(Errno::NOSPC.into()),
+        Err(_) => Ok(rustix::fs::ftruncate(clearance.as_fd(), to.0)?),
+        Ok(()) => Ok(()),
     }
-    Ok(())
 }
 
 /// Fills a file from one length to another. `watch` gets the share done, the time, and bytes a second; it ends the filling

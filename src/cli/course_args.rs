@@ -47,7 +47,7 @@ pub struct SloArgs {
 // It prepares its targets itself, and refuses the option with that reason.
 #[command(mut_arg("precondition", |arg| arg.hide(true)))]
 pub struct SuiteArgs {
-    /// The suite; `volproof presets` lists them
+    /// The suite; `volproof plan --list` lists them
     #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
     pub name: String,
     /// Folders (a test file is made there), files, block devices; driven together; none with --simulate

@@ -72,7 +72,7 @@ pub(super) const FIT: &str = "Examples:\n  \
     volproof fit . --for etcd:heavy,cockroachdb:vcpus=8\n  \
     volproof fit . --for etcd --beside 50MB/s         while a backup reads\n  \
     volproof fit /dev/vdb --for aerospike:x=30 --destroy SERIAL\n  \
-    volproof fits etcd                                load, needs, sources";
+    volproof fit --list etcd                          load, needs, sources";
 
 pub(super) const LINT: &str = "Examples:\n  \
     terraform show -json plan.out > plan.json; volproof lint plan.json\n  \
@@ -89,7 +89,8 @@ pub(super) const FITS: &str = "Examples:\n  \
 pub(super) const PLAN: &str = "Examples:\n  \
     volproof plan .                               steps, time, bytes written\n  \
     volproof plan /dev/vdb --destroy d-2ze8xyz    whether a run may write\n  \
-    volproof plan . --preset quick --promise aws:gp3 --volume-size 100GiB";
+    volproof plan . --preset quick --promise aws:gp3 --volume-size 100GiB\n  \
+    volproof plan --list                          the presets and the suites";
 
 pub(super) const CHECK: &str = "Examples:\n  \
     volproof check /dev/vdb              its serial, or why a run may not write\n  \
@@ -100,6 +101,7 @@ pub(super) const SHOW: &str = "Examples:\n  \
     volproof show volproof-*.json          each as its run printed it\n  \
     volproof show run.json --details       with evidence and notes\n  \
     volproof show run.json --csv > run.csv\n  \
+    volproof show old.txt new.txt          reports of fio and others, side by side\n  \
     fio job.fio --output-format=json | volproof show -";
 
 pub(super) const REPORT: &str = "Examples:\n  \

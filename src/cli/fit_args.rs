@@ -16,8 +16,12 @@ pub struct FitArgs {
     pub targets: Vec<PathBuf>,
     /// Applications, each with its grade and its parameters
     #[arg(long = "for", value_name = "APP[:GRADE][:KEY=N],...", value_parser = Suggested(applications),
-          hide_possible_values = true, required = true, help_heading = "Applications")]
-    pub applications: String,
+          hide_possible_values = true, help_heading = "Applications")]
+    pub applications: Option<String>,
+    /// List the applications, or show one with its load, needs and sources
+    #[arg(long, value_name = "APP", num_args = 0..=1, value_parser = Suggested(applications),
+          hide_possible_values = true, conflicts_with_all = ["applications", "targets"], help_heading = "Applications")]
+    pub list: Option<Option<String>>,
     /// Read so much a second beside each load, as a backup or a compaction does
     #[arg(long, value_name = "SIZE/s", help_heading = "Applications")]
     pub beside: Option<Disturbance>,
@@ -44,7 +48,7 @@ pub struct FitArgs {
     pub output: OutputArgs,
 }
 
-/// Which application to show.
+/// Which application to show: the arguments of the old command `fits`.
 #[derive(clap::Args, Debug)]
 pub struct FitsArgs {
     /// The application [default: a line for each]

@@ -69,4 +69,7 @@ pub struct ReportArgs {
     /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace a file that holds something else
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }

@@ -341,7 +341,7 @@ impl SloSearch {
         codes.dedup();
         if !codes.is_empty() {
             notes.push(format!(
-                "some steps do not show what the volume can do ({}): `volproof explain` on the Record says why",
+                "some steps do not show what the volume can do ({}): `volproof show --details` on the Record says why",
                 codes.join(", ")
             ));
         }

@@ -426,7 +426,7 @@ impl Sweep {
                 false => "points marked ! do not show",
             };
             notes.push(format!(
-                "{what} what the volume can do ({}): `volproof explain` on the Record says why",
+                "{what} what the volume can do ({}): `volproof show --details` on the Record says why",
                 codes.join(", ")
             ));
         }
@@ -435,7 +435,7 @@ impl Sweep {
             let axes = self.axes.iter().map(|axis| &axis.option);
             notes.push(format!(
                 "points marked ~ ({with} of {}) had times of a second or longer in which requests waited and none completed, \
-                 at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
+                 at {} for {} % of the time ({}): their rates are means over such times; `volproof show --details` on the Record says when",
                 points.len(),
                 point.place(axes),
                 significant(100.0 * dead.share),

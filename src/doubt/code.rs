@@ -115,8 +115,6 @@ codes! {
     JobsShareCpus = "jobs-share-cpus", Remark;
     /// Rate times latency is not what was in flight: something was miscounted.
     LittlesLaw = "littles-law", Voids;
-    /// The log of single I/Os was full.
-    LogIncomplete = "log-incomplete", Remark;
     /// The kernel merged I/Os: the disk did fewer and larger requests.
     Merges = "merges", Remark;
     /// The files lie on another machine: its figures, and those of the network, are in all of them.

@@ -15,7 +15,6 @@ use super::clock::Clock;
 use super::gate::Pass;
 use super::generator::{Generator, Region};
 use super::load_watch::attend;
-use super::outcome::Trace;
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker::{Worker, run_in_turn};
@@ -212,7 +211,6 @@ fn jobs(
             largest: step.largest_block(),
             generators: regions.iter().enumerate().map(generator).collect(),
             target: load.first_target(id) as u16,
-            trace: step.trace.then_some(Trace::MOST / workers as usize),
             passes: Passes::of(step, targets, &regions),
             schedule,
             window: LoadWindow {

@@ -61,7 +61,7 @@ pub trait Source {
     /// The only direction that occurs, where that is known beforehand. All I/Os of such a source have one length, too.
     const ONLY: Option<Direction> = None;
 
-    /// The load needs a look at every I/O beyond counting it: which target it goes to, its line in a trace, data of its own for a write,
+    /// The load needs a look at every I/O beyond counting it: which target it goes to, data of its own for a write,
     /// cached pages to be dropped at the end of a pass.
     const SPECIAL: bool = false;
 

@@ -158,7 +158,6 @@ pub(super) fn attend(
             "load threads unpinned, as kernel threads do the requests and keep the CPU of the load thread";
         outcome.ends.iter_mut().for_each(|e| e.features.push(told.into()));
     }
-    outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
     for (t, series) in outcome.series.iter_mut().enumerate() {
         let of_target = |e: &&WorkerEnd| step.series_of(e.worker) == t;
         let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();

@@ -52,7 +52,7 @@ pub use gate::Gate;
 pub use generator::Region;
 pub use load_watch::STOOD_STILL;
 pub use nops::Headrooms;
-pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
+pub use outcome::{FailedIo, OpenEnd, WorkerEnd};
 pub use passes::begin_file;
 use simulated_device::SimulatedDevice;
 pub use simulated_run::{SharedVolume, SimulatedRun};
@@ -196,8 +196,6 @@ pub struct StepOutcome {
     pub series: Vec<Series>,
     /// Ends of the workers, in their order; see [`Step::series_of`].
     pub ends: Vec<WorkerEnd>,
-    /// Every I/O of each worker, in the order of workers, when the step keeps them.
-    pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
     /// The limit of the wait after the end, for I/Os in flight or for stuck workers.

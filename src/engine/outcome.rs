@@ -23,52 +23,6 @@ pub struct FailedIo {
     pub target: u16,
 }
 
-/// One I/O of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TracedIo {
-    /// The time of completion, from the start of the window.
-    pub at: Nanos,
-    /// From submission to completion.
-    pub latency: Nanos,
-    /// The offset on the target, in bytes.
-    pub offset: u64,
-    /// The length, in bytes.
-    pub length: u32,
-    /// Number of the target within the step.
-    pub target: u16,
-    /// The kind of I/O.
-    pub direction: Direction,
-}
-
-/// Every I/O of a worker that completed within the window without error, in the order of completion.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
-    /// The worker.
-    pub worker: u32,
-    /// Its I/Os.
-    pub ios: Vec<TracedIo>,
-    /// Later I/Os for which there was no room: a step keeps [`Trace::MOST`].
-    pub left_out: u64,
-    /// How many I/Os this trace may keep.
-    pub(super) room: usize,
-}
-
-impl Trace {
-    /// I/Os that all workers of a step keep together: 512 MiB of memory.
-    pub const MOST: usize = (512 << 20) / size_of::<TracedIo>();
-
-    /// Keeps an I/O, or counts it where there is no room.
-    #[inline(always)]
-    pub(super) fn keep(&mut self, io: TracedIo) {
-        if self.ios.len() < self.room {
-            // The only allocation of the loop. Growing a large list remaps its pages and copies nothing.
-            self.ios.push(io);
-        } else {
-            self.left_out += 1;
-        }
-    }
-}
-
 /// The report of a worker at its end, beyond its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerEnd {
@@ -102,8 +56,6 @@ pub struct WorkerEnd {
     pub lost: u32,
     /// The end of the open loop; absent in a closed loop.
     pub open: Option<OpenEnd>,
-    /// The worker's I/Os one by one, when the step keeps them.
-    pub trace: Option<Trace>,
     /// The features that the backend agreed on with the kernel.
     pub features: Vec<String>,
     /// Why the worker could not go on.
@@ -172,21 +124,5 @@ pub fn cpu_time_of_thread() -> CpuTime {
         switches: (r.ru_nvcsw + r.ru_nivcsw) as u64,
         major_faults: r.ru_majflt as u64,
         minor_faults: r.ru_minflt as u64,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ios_without_room_are_counted() {
-        let mut trace = Trace { room: 2, ..Trace::default() };
-        let (at, latency, direction) = (Nanos(50), Nanos(60), Direction::Write);
-        for offset in [0, 4096, 8192, 12_288] {
-            trace.keep(TracedIo { at, latency, offset, length: 512, target: 3, direction });
-        }
-        assert_eq!((trace.ios.len(), trace.ios[1].offset, trace.left_out), (2, 4096, 2));
-        assert_eq!(size_of::<TracedIo>(), 32);
     }
 }

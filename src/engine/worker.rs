@@ -11,7 +11,7 @@
 //! While no slot is free, arrivals wait in order, and each keeps its intended start time. The backlog needs no queue: the loop asks the
 //! schedule for the next intended time whenever a slot becomes free.
 //!
-//! The loop takes no lock. It allocates only where a step keeps every I/O, and makes no system call besides submitting and waiting, except
+//! The loop takes no lock. It allocates nothing, and makes no system call besides submitting and waiting, except
 //! once per interval of the grid in [`Worker::event`] (`grid`) and where cached pages are dropped after a pass.
 
 mod end;
@@ -30,7 +30,7 @@ use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
 use super::clock::Clock;
 use super::generator::{Generator, Source, Turns};
-use super::outcome::{OpenEnd, Trace, TracedIo, WorkerEnd};
+use super::outcome::{OpenEnd, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
@@ -59,8 +59,6 @@ pub struct Worker<B: Backend, C: Clock> {
     targets: u16,
     /// Every write gets data of its own.
     data: Option<Data>,
-    /// The worker's I/Os, when the step keeps them.
-    trace: Option<Trace>,
     /// Begins each pass anew: drops cached pages, or gives the file its state again.
     passes: Option<Passes>,
     schedule: Option<Schedule>,
@@ -127,7 +125,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             buffers: ManuallyDrop::new(buffers),
             batch: job.batch,
             data: job.data,
-            trace: job.trace.map(|room| Trace { worker: job.id, room, ..Trace::default() }),
             passes: job.passes,
             target: job.target,
             targets: job.generators.len() as u16,
@@ -167,8 +164,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub fn run(mut self, start: u64) {
         self.begin(start);
         let generators = std::mem::take(&mut self.generators);
-        let special =
-            generators.len() > 1 || self.data.is_some() || self.trace.is_some() || self.passes.is_some();
+        let special = generators.len() > 1 || self.data.is_some() || self.passes.is_some();
         let result = if special {
             self.load(Turns::new(generators))
         } else if let Some(reads) = generators[0].reads() {
@@ -340,7 +336,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, tally, clock, origin, outcome, trace, passes, outside, ..
+            backend, slots, free, idle, tally, clock, origin, outcome, passes, outside, ..
         } = self;
         let mut failed = false;
         let mut only = [0];
@@ -364,22 +360,10 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if !service.record_common(clock.ns(ticks)) {
                 rare(service, slot.sent, now, clock, &mut outcome.backwards);
             }
-            if S::SPECIAL {
-                if let Some(passes) = passes {
-                    passes.complete(slot.length);
-                }
-                if let Some(trace) = trace
-                    && now >= *origin
-                {
-                    trace.keep(TracedIo {
-                        at: Nanos(clock.ns(now - *origin)),
-                        latency: Nanos(clock.ns(now.saturating_sub(slot.sent))),
-                        offset: slot.offset,
-                        length: slot.length,
-                        target: slot.target,
-                        direction,
-                    });
-                }
+            if S::SPECIAL
+                && let Some(passes) = passes
+            {
+                passes.complete(slot.length);
             }
             if OPEN && slot.intended >= *origin {
                 tally.response[direction as usize].record(clock.ns(now.saturating_sub(slot.intended)));

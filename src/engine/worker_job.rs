@@ -61,8 +61,6 @@ pub struct WorkerJob {
     pub generators: Vec<Generator>,
     /// Number of the worker's first target within the step.
     pub target: u16,
-    /// How many of its I/Os the worker keeps, none when absent.
-    pub trace: Option<usize>,
     /// Begins each pass anew: drops cached pages, or gives the file its state again.
     pub passes: Option<Passes>,
     /// Arrivals, in an open loop.

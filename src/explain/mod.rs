@@ -185,6 +185,33 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     Ok(Explanation { text, exit, refused })
 }
 
+/// What reports of other tools show, and a table of all of them.
+///
+/// # Errors
+/// Of input: a file that is no report.
+pub fn of_reports(files: &[PathBuf]) -> anyhow::Result<String> {
+    let mut all = Vec::new();
+    for file in files {
+        let found = content(file).and_then(|bytes| in_lines(file, &bytes));
+        all.extend(found.with_context(|| format!("cannot show {}", file.display()))?);
+    }
+    Ok(explanation_text::all(&all))
+}
+
+/// The same of the reports in one file.
+///
+/// # Errors
+/// It is no report.
+pub fn of_report(file: &Path, bytes: &[u8]) -> anyhow::Result<String> {
+    let found = in_lines(file, bytes).with_context(|| format!("cannot show {}", file.display()))?;
+    Ok(explanation_text::all(&found))
+}
+
+/// What is in a file, for a text in which no name begins a line.
+fn in_lines(file: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Explained>> {
+    explained_for(file, bytes, &PromiseOptions::default(), None, true)
+}
+
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
     crate::input::read(file).with_context(|| format!("cannot read {}", file.display()))
 }

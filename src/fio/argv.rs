@@ -54,39 +54,55 @@ const fn fio_only(
     Flag { name, letter, takes, help, support: Support::FioOnly(why) }
 }
 
+const fn refused(
+    name: &'static str,
+    letter: char,
+    takes: Takes,
+    help: &'static str,
+    why: &'static str,
+) -> Flag {
+    Flag { name, letter, takes, help, support: Support::Refused(why) }
+}
+
 const fn noted(name: &'static str, letter: char, help: &'static str, why: &'static str) -> Flag {
     Flag { name, letter, takes: Takes::Value, help, support: Support::Noted(why) }
 }
 
-const REMOTE: &str = "volproof runs jobs on the machine it is called on";
-const TRIGGER: &str = "volproof runs no programs";
+const TERSE: &str = "volproof writes fio's text and JSON, and no terse lines: use --output-format=json";
+const REMOTE: &str = "volproof runs jobs on the machine it is called on: call fio itself";
+const TRIGGER: &str = "volproof runs no programs: leave it out, or call fio itself";
 const SELFTEST: &str = "it tests fio itself";
 
 /// Flags of fio 3.33.
 pub const FLAGS: &[Flag] = &[
     flag("output", 'o', Takes::Value, "Write the report to this file"),
-    flag("latency-log", 'l', Takes::Value, "Gone from fio: use write_lat_log"),
-    fio_only(
+    flag("latency-log", 'l', Takes::Value, "Gone from fio"),
+    refused(
         "bandwidth-log",
         'b',
         Takes::Nothing,
         "Log the bandwidth of all jobs together",
-        "logs are of one job: use write_bw_log",
+        "volproof writes no logs: leave it out, or call fio itself",
     ),
-    flag("minimal", 'm', Takes::Maybe, "Terse report"),
+    fio_only("minimal", 'm', Takes::Maybe, "Terse report", TERSE),
     flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
-    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others"),
-    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5"),
+    fio_only("append-terse", 'f', Takes::Maybe, "Terse report after the others", TERSE),
+    noted(
+        "terse-version",
+        'V',
+        "Version of the terse report: 2, 3, 4 or 5",
+        "volproof writes no terse reports",
+    ),
     flag("version", 'v', Takes::Nothing, "Print the version"),
     flag("help", 'h', Takes::Nothing, "Print this text"),
     flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
     flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
-    fio_only(
+    refused(
         "showcmd",
         's',
         Takes::Nothing,
         "Print job files as a command line",
-        "volproof writes no command lines of jobs",
+        "volproof writes no command lines of jobs: call fio itself",
     ),
     flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
     flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
@@ -96,19 +112,19 @@ pub const FLAGS: &[Flag] = &[
     flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
     flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
     noted("alloc-size", 'a', "Size of the memory that jobs share, KiB", "volproof's jobs share all memory"),
-    fio_only(
+    refused(
         "profile",
         'p',
         Takes::Value,
         "Run a test that fio has built in",
-        "profiles are programs inside fio",
+        "profiles name their files themselves: call fio itself",
     ),
     flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
     noted("max-jobs", 'j', "Most jobs", "fio disregards it too"),
-    fio_only("server", 'S', Takes::Maybe, "Serve other machines", REMOTE),
-    fio_only("daemonize", 'D', Takes::Value, "Serve in the background", REMOTE),
-    fio_only("client", 'C', Takes::Value, "Run on another machine", REMOTE),
-    fio_only("remote-config", 'R', Takes::Value, "Job file on the other machine", REMOTE),
+    refused("server", 'S', Takes::Maybe, "Serve other machines", REMOTE),
+    refused("daemonize", 'D', Takes::Value, "Serve in the background", REMOTE),
+    refused("client", 'C', Takes::Value, "Run on another machine", REMOTE),
+    refused("remote-config", 'R', Takes::Value, "Job file on the other machine", REMOTE),
     fio_only("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU", SELFTEST),
     fio_only("crctest", 'G', Takes::Maybe, "Time checksums", SELFTEST),
     fio_only("memcpytest", 'M', Takes::Maybe, "Time copies in memory", SELFTEST),
@@ -120,20 +136,29 @@ pub const FLAGS: &[Flag] = &[
         "volproof reports CPU time per I/O instead",
     ),
     flag("status-interval", 'L', Takes::Value, "Time between full reports"),
-    fio_only("inflate-log", 'X', Takes::Value, "Print a compressed log", "volproof keeps logs as text"),
-    fio_only("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears", TRIGGER),
-    fio_only("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time", TRIGGER),
-    fio_only("trigger", 'H', Takes::Value, "Program of the trigger", TRIGGER),
-    fio_only("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere", TRIGGER),
+    refused(
+        "inflate-log",
+        'X',
+        Takes::Value,
+        "Print a compressed log",
+        "volproof reads no compressed logs: call fio itself",
+    ),
+    refused("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears", TRIGGER),
+    refused("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time", TRIGGER),
+    refused("trigger", 'H', Takes::Value, "Program of the trigger", TRIGGER),
+    refused("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere", TRIGGER),
     noted("aux-path", 'K', "Folder of state files", "volproof keeps no state files"),
-    fio_only(
+    refused(
         "merge-blktrace-only",
         'A',
         Takes::Nothing,
         "Merge traces and end",
-        "volproof does not replay traces of fio",
+        "volproof reads no traces: call fio itself",
     ),
 ];
+
+/// Flags that have done their work before the installed fio gets a command, or that name a file.
+const NOT_HANDED: [&str; 5] = ["output", "section", "aux-path", "parse-only", "warnings-fatal"];
 
 /// The flag or option that a word of the command line names.
 enum NamedWord {
@@ -192,7 +217,6 @@ impl CommandLine {
             let origin = Origin::Argument(n + 1);
             if only_files || word == "-" || !word.starts_with('-') {
                 self.command.files.push(word.into());
-                self.command.file_arguments.push(n);
                 continue;
             }
             if word == "--" {
@@ -216,11 +240,13 @@ impl CommandLine {
                 },
                 (_, value) => value,
             };
-            if name == "output" {
-                self.command.output_arguments.push(words);
-            }
             match named {
-                NamedWord::Flag(flag) => self.flag(flag, value, &origin)?,
+                NamedWord::Flag(flag) => {
+                    if !NOT_HANDED.contains(&flag.name) {
+                        self.command.flag_arguments.push(words);
+                    }
+                    self.flag(flag, value, &origin)?;
+                }
                 NamedWord::Option(option) => self.option(option, value, &origin)?,
             }
             if self.command.request.is_some() {
@@ -357,14 +383,13 @@ impl CommandLine {
         match flag.name {
             "output" => command.output = Some(text.into()),
             "latency-log" => {
-                return Err(bad("fio has given it up: use write_lat_log=NAME in each job".into()));
+                return Err(bad("fio has given it up, and volproof writes no logs: leave it out".into()));
             }
-            "minimal" => command.formats = vec![Format::Terse],
-            "output-format" => command.formats = formats(&text).map_err(bad)?,
-            "append-terse" => {
-                command.append_terse = true;
-                if !command.formats.contains(&Format::Terse) {
-                    command.formats.push(Format::Terse);
+            "output-format" => {
+                let terse;
+                (command.formats, terse) = formats(&text).map_err(bad)?;
+                if terse {
+                    command.needs_fio.push((format!("--output-format={text}"), TERSE));
                 }
             }
             "version" => command.request = Some(InfoRequest::Version),
@@ -387,20 +412,12 @@ impl CommandLine {
             "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
             "section" => command.sections.push(text),
             "warnings-fatal" => command.warnings_fatal = true,
-            "terse-version" => match text.parse::<u8>() {
-                Ok(3) => {}
-                Ok(2 | 4 | 5) => {
-                    let why = "volproof writes terse reports in version 3, fio's default";
-                    command.needs_fio.push((format!("--terse-version={text}"), why));
-                }
-                _ => return Err(bad(format!("'{text}' is none of 2, 3, 4, 5"))),
-            },
             name => {
                 let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
-                if let Support::FioOnly(why) = flag.support {
-                    command.needs_fio.push((word, why));
-                } else {
-                    command.noted.push((word, flag.support.reason().unwrap_or_default()));
+                match flag.support {
+                    Support::FioOnly(why) => command.needs_fio.push((word, why)),
+                    Support::Refused(why) => return Err(bad(why.into())),
+                    _ => command.noted.push((word, flag.support.reason().unwrap_or_default())),
                 }
             }
         }
@@ -408,12 +425,15 @@ impl CommandLine {
     }
 }
 
-/// A list of forms, each once; `json+` is `json` with more in it.
-fn formats(text: &str) -> Result<Vec<Format>, String> {
-    let mut formats = Vec::new();
+/// A list of forms, each once, and whether terse lines are one; `json+` is `json` with more in it.
+fn formats(text: &str) -> Result<(Vec<Format>, bool), String> {
+    let (mut formats, mut terse) = (Vec::new(), false);
     for part in text.split(',') {
         let format = match part {
-            "minimal" | "terse" | "csv" => Format::Terse,
+            "minimal" | "terse" | "csv" => {
+                terse = true;
+                continue;
+            }
             "json" => Format::Json,
             "json+" => Format::JsonPlus,
             "normal" => Format::Normal,
@@ -426,5 +446,5 @@ fn formats(text: &str) -> Result<Vec<Format>, String> {
     if formats.contains(&Format::JsonPlus) {
         formats.retain(|f| *f != Format::Json);
     }
-    Ok(formats)
+    Ok((formats, terse))
 }

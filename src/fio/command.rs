@@ -23,8 +23,6 @@ pub struct Command {
     pub output: Option<PathBuf>,
     /// Forms of the report, each once.
     pub formats: Vec<Format>,
-    /// Terse output was added with `--append-terse`.
-    pub append_terse: bool,
     /// When the progress line is shown.
     pub eta: Eta,
     /// Time between two progress lines.
@@ -51,10 +49,8 @@ pub struct Command {
     pub noted: Vec<(String, &'static str)>,
     /// Job files in order.
     pub files: Vec<PathBuf>,
-    /// Which argument names each of them, counted from 0.
-    pub file_arguments: Vec<usize>,
-    /// The arguments that name the file of the report, each time one is named.
-    pub output_arguments: Vec<Range<usize>>,
+    /// The arguments that are flags for the installed fio, with their values, counted from 0.
+    pub flag_arguments: Vec<Range<usize>>,
     /// Notes for the user, such as units that surprise.
     pub notes: Vec<String>,
     /// The most files that the jobs so far may have.
@@ -66,8 +62,6 @@ pub struct Command {
 pub enum Format {
     /// Text for people.
     Normal,
-    /// One line of fields.
-    Terse,
     /// JSON.
     Json,
     /// JSON with the bins of the histograms.
@@ -151,7 +145,6 @@ impl Command {
             jobs: Vec::new(),
             output: None,
             formats: vec![Format::Normal],
-            append_terse: false,
             eta: Eta::Auto,
             eta_interval: Nanos::seconds(1),
             eta_newline: None,
@@ -165,8 +158,7 @@ impl Command {
             has_arithmetic: false,
             noted: Vec::new(),
             files: Vec::new(),
-            file_arguments: Vec::new(),
-            output_arguments: Vec::new(),
+            flag_arguments: Vec::new(),
             notes: Vec::new(),
             names: 0,
         }

@@ -67,7 +67,6 @@ impl Sampled {
             min: self.min as f64 * unit,
             max: self.max as f64 * unit,
             share: None,
-            terse_share: None,
             mean: self.mean * unit,
             deviation: deviation * unit,
             samples: Some(self.samples),

@@ -293,7 +293,7 @@ impl Job {
         let support = match table::engine(name) {
             Some(engine) if engine.support == Support::Native => return None,
             Some(engine) => engine.support,
-            None => Support::FioOnly("it is no engine of fio 3.33 as packaged"),
+            None => Support::Refused("it is no engine of fio 3.33 as packaged: call fio itself"),
         };
         let origin = self.given("ioengine").map_or(Origin::Whole, |g| g.origin.clone());
         Some(Limit { option: "ioengine", text: format!("ioengine={name}"), support, origin })

@@ -399,7 +399,6 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
             mean: part.real(&format!("{name}_mean"))? * unit,
             deviation: real(deviation),
             samples: part.count(&format!("{name}_samples")),
-            ..Samples::default()
         };
         Some(samples).filter(|_| part.impossible_values() == before)
     };

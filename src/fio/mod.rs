@@ -22,7 +22,6 @@ pub mod json_read;
 pub mod json_reader;
 pub mod json_value;
 pub mod json_write;
-pub mod logs;
 pub mod mistake;
 pub mod of_record;
 pub mod option;

@@ -261,8 +261,7 @@ pub fn report(
     }
 }
 
-/// `bw_agg`: the mean of the samples as a share of what the whole group moved in its longest run time. The mean is cut to whole KiB/s; in the
-/// terse form the group's rate is instead.
+/// `bw_agg`: the mean of the samples as a share of what the whole group moved in its longest run time. The mean is cut to whole KiB/s.
 fn group_shares(rows: &mut [OutputRow]) {
     let places: [fn(&mut OutputRow) -> Option<&mut Stats>; 4] = [
         |j| j.directions[Direction::Read].as_deref_mut(),
@@ -284,13 +283,12 @@ fn group_shares(rows: &mut [OutputRow]) {
             let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
             let Some(stats) = place(row) else { continue };
             let Some(samples) = stats.bandwidth_samples.as_mut() else { continue };
-            let share = |mean: f64, rate: f64| match samples.samples {
+            let (mean, rate) = ((samples.mean / 1024.0).trunc(), rate / 1024.0);
+            samples.share = match samples.samples {
                 Some(0) => Some(0.0),
                 _ if rate < 1.0 => Some(1.0),
                 _ => Some((mean / rate).min(1.0)),
             };
-            let (mean, rate) = (samples.mean / 1024.0, rate / 1024.0);
-            (samples.share, samples.terse_share) = (share(mean.trunc(), rate), share(mean, rate.trunc()));
         }
     }
 }

@@ -277,8 +277,6 @@ pub struct Samples {
     pub max: f64,
     /// The mean as a share of the group's rate, 0 to 1; bandwidth only.
     pub share: Option<f64>,
-    /// The same as fio's terse form has it, where that is known: it rounds other figures than the JSON and the text.
-    pub terse_share: Option<f64>,
     /// Mean.
     pub mean: f64,
     /// Standard deviation.

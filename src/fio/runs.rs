@@ -248,7 +248,6 @@ fn of_jobs(parts: Vec<Samples>) -> Samples {
         min: sum(|s| s.min),
         max: sum(|s| s.max),
         share: None,
-        terse_share: None,
         mean: sum(|s| s.mean),
         deviation: (sum(|s| s.deviation.powi(2)) / parts.len() as f64).sqrt(),
         samples: parts.iter().map(|s| s.samples).sum(),
@@ -321,24 +320,12 @@ mod tests {
     use super::*;
 
     /// Lines of one name: so many rows, each of a direction at a rate of 1,000 a second with this mean latency in microseconds.
-    fn lines(rows: &[(Direction, f64, u64, &str)]) -> String {
+    fn lines(rows: &[(Direction, u64, u64, &str)]) -> String {
         let mut all = String::new();
         for (d, mean, seconds, disk) in rows {
-            let told =
-                Latency { min: Nanos(1), max: Nanos::seconds(1), mean: mean * 1e3, ..Latency::default() };
-            let stats = Stats {
-                bytes: Bytes(4096 * 1000 * seconds),
-                bytes_per_second: 4_096_000.0,
-                iops: 1000.0,
-                runtime: Nanos::seconds(*seconds),
-                clat: Some(told.clone()),
-                lat: Some(told),
-                ..Stats::default()
-            };
-            let mut job = OutputRow { name: "j".into(), ..OutputRow::default() };
-            job.directions[*d] = Some(Box::new(stats));
-            let output = Output { version: "fio-3.33".into(), jobs: vec![job], ..Output::default() };
-            all += &format!("{}{disk}\n", terse::write(&output).trim_end());
+            let moved = [4000 * seconds, 4000, 1000, 1000 * seconds, *mean];
+            let (reads, writes) = if *d == Direction::Read { (moved, [0; 5]) } else { ([0; 5], moved) };
+            all += &format!("{}{disk}\n", terse::line_of("j", reads, writes));
         }
         all
     }
@@ -347,14 +334,14 @@ mod tests {
     fn terse_rows_weigh_by_their_ios_and_unlike_ones_are_apart() {
         use Direction::{Read, Write};
         let read = |text: String| terse::read(text.as_bytes()).unwrap();
-        let clones = read(lines(&[(Read, 100.0, 30, ""), (Read, 400.0, 60, "")]));
+        let clones = read(lines(&[(Read, 100, 30, ""), (Read, 400, 60, "")]));
         let found = runs(&clones[0]);
         assert_eq!((clones.len(), found.len(), found[0].rows.len()), (1, 1, 2));
         let job = found[0].job();
         let reads = job.directions[Read].as_deref().unwrap();
         assert_eq!((reads.iops, reads.lat.as_ref().unwrap().mean), (1500.0, 300_000.0));
         assert!(job.directions[Write].as_deref().is_none_or(|s| s.bytes.0 == 0));
-        let apart = read(lines(&[(Read, 100.0, 60, ""), (Write, 400.0, 60, "")]));
+        let apart = read(lines(&[(Read, 100, 60, ""), (Write, 400, 60, "")]));
         let means: Vec<f64> = runs(&apart[0])
             .iter()
             .flat_map(|run| {
@@ -365,7 +352,7 @@ mod tests {
         // Two calls with one name: the disk counted on between them.
         let disk = |n: u64| format!(";sda;{n};0;0;0;1;0;1;50.00%");
         let (a, b) = (disk(60_000), disk(120_000));
-        let calls = read(lines(&[(Read, 100.0, 60, &a), (Read, 100.0, 60, &a), (Read, 100.0, 60, &b)]));
+        let calls = read(lines(&[(Read, 100, 60, &a), (Read, 100, 60, &a), (Read, 100, 60, &b)]));
         assert_eq!(calls.iter().map(|o| runs(o)[0].rows.len()).collect::<Vec<_>>(), [2, 1]);
     }
 

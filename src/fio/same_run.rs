@@ -184,7 +184,8 @@ mod tests {
         let json = |o: &Output| json_write::write(o, false);
         let text = |o: &Output| text_write::normal(o);
         let one = run(at, "randread", 2_055_000, 4_642_175.0);
-        assert_eq!(told(&[json(&one), text(&one), terse::write(&one)]), 1);
+        let line = terse::line_of("test", [8_220_000, 27_400, 6850, 300_000, 4648], [0; 5]);
+        assert_eq!(told(&[json(&one), text(&one), line]), 1);
         for other in [
             run(at, "randwrite", 2_055_000, 4_642_175.0),
             run(at, "read", 2_055_000, 4_642_175.0),
@@ -196,8 +197,9 @@ mod tests {
             assert_eq!(told(&[json(&one), text(&other)]), 2, "{other:?}");
         }
         let slow = run(at, "randread", 900_000, 10_642_175.0);
-        assert_eq!(told(&[terse::write(&slow), json(&one)]), 2);
-        assert_eq!(told(&[terse::write(&slow), text(&one)]), 2);
+        let line = terse::line_of("test", [3_600_000, 12_000, 3000, 300_000, 10_648], [0; 5]);
+        assert_eq!(told(&[line.clone(), json(&one)]), 2);
+        assert_eq!(told(&[line, text(&one)]), 2);
         // Two runs, one of them in both forms.
         assert_eq!(told(&[json(&one), text(&one), json(&slow)]), 2);
     }

@@ -1,4 +1,4 @@
-//! fio's terse form (`--minimal`): one line of fields between semicolons for each row. Versions 2 to 5 are read; version 3, fio's default, is written.
+//! fio's terse form (`--minimal`): one line of fields between semicolons for each row. Versions 2 to 5 are read; none is written.
 //!
 //! It says less than the JSON: latencies in whole microseconds, no counts of I/Os, and latencies below 1 us in the first of the
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
@@ -6,7 +6,7 @@
 use super::impossible;
 use super::json_read::ReadError;
 use super::output::{
-    DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, PERCENTILES, RowCpu, Samples, Stats,
+    DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, RowCpu, Samples, Stats,
 };
 use crate::record::PrintedRanges;
 use crate::sample::Direction;
@@ -14,107 +14,6 @@ use crate::unit::{Bytes, Nanos, is_report_figure};
 
 /// Places for percentiles.
 const SLOTS: usize = 20;
-
-/// The rows of an Output, one line of version 3 each.
-pub fn write(output: &Output) -> String {
-    let output = &*output.in_lines();
-    output.jobs.iter().map(|j| line(output, j) + "\n").collect()
-}
-
-fn line(output: &Output, job: &OutputRow) -> String {
-    let head = ["3", &output.version, &job.name, &job.group.to_string(), &job.error.to_string()];
-    let mut f: Vec<String> = head.map(str::to_string).into();
-    let none = Stats::default();
-    let listed = listed(output, job);
-    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
-    if !mixed_only {
-        for d in [Direction::Read, Direction::Write] {
-            stats(job.directions[d].as_deref().unwrap_or(&none), &listed, &mut f);
-        }
-    }
-    if let Some(mixed) = &job.mixed {
-        stats(mixed, &listed, &mut f);
-    }
-    let cpu = job.cpu.unwrap_or_default();
-    f.push(format!("{:.6}%", cpu.user * 100.0));
-    f.push(format!("{:.6}%", cpu.system * 100.0));
-    f.extend([cpu.switches, cpu.major_faults, cpu.minor_faults].map(|n| n.to_string()));
-    f.extend(job.depth.unwrap_or_default().map(|x| format!("{:.1}%", x * 100.0)));
-    let mut us = job.latency_us.unwrap_or_default().map(|x| x * 100.0);
-    us[0] += job.latency_ns.unwrap_or_default().iter().sum::<f64>() * 100.0;
-    f.extend(us.map(|x| format!("{x:.2}%")));
-    f.extend(job.latency_ms.unwrap_or_default().map(|x| format!("{:.2}%", x * 100.0)));
-    for disk in &output.disks {
-        f.push(disk.name.clone());
-        counts(&disk.counts, &mut f);
-        if let Some(below) = &disk.below {
-            f.push("slaves".into());
-            counts(below, &mut f);
-        }
-    }
-    if let Some(errors) = job.errors {
-        f.extend([errors.to_string(), job.first_error.unwrap_or(0).to_string()]);
-    }
-    f.extend(job.description.clone());
-    f.join(";")
-}
-
-/// The percentiles of a row, which fio also prints, as 0, for a direction that did nothing.
-fn listed(output: &Output, job: &OutputRow) -> Vec<f64> {
-    let all = job.directions.0.iter().flatten().chain(&job.mixed);
-    let found = all.flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.percentiles.is_empty());
-    if let Some(latency) = found {
-        return latency.percentiles.iter().map(|(p, _)| *p).collect();
-    }
-    let is = |name: &str, value: &str| job.option(output, &[name]) == Some(value);
-    let off = is("clat_percentiles", "0") || is("disable_clat", "1");
-    // Without options nothing is known of what was asked for.
-    if job.options.is_empty() || (off && !is("lat_percentiles", "1")) {
-        return Vec::new();
-    }
-    let given = job.option(output, &["percentile_list"]).unwrap_or_default();
-    let given: Vec<f64> = given.split(':').filter_map(|p| p.parse().ok()).collect();
-    if given.is_empty() { PERCENTILES.to_vec() } else { given }
-}
-
-fn stats(s: &Stats, listed: &[f64], f: &mut Vec<String>) {
-    let ms = s.runtime.0 / 1_000_000;
-    let iops = match s.ios {
-        Some(n) if ms > 0 => (u128::from(n) * 1000 / u128::from(ms)) as u64,
-        _ => s.iops as u64,
-    };
-    f.extend([s.bytes.0 / 1024, (s.bytes_per_second + 1e-6) as u64 / 1024, iops, ms].map(|n| n.to_string()));
-    latency(s.slat.as_ref(), f);
-    latency(s.clat.as_ref(), f);
-    let own = [&s.lat, &s.clat].into_iter().flatten().find(|l| !l.percentiles.is_empty());
-    let own = own.map(|l| l.percentiles.as_slice()).unwrap_or_default();
-    for slot in 0..SLOTS {
-        f.push(match (own.get(slot), listed.get(slot)) {
-            (Some((p, ns)), _) => format!("{p:.6}%={}", ns.0 / 1000),
-            (None, Some(p)) if own.is_empty() => format!("{p:.6}%=0"),
-            _ => "0%=0".into(),
-        });
-    }
-    latency(s.lat.as_ref(), f);
-    let kib = 1.0 / Bytes::KIB.0 as f64;
-    let bw = s.bandwidth_samples.unwrap_or_default();
-    f.extend([bw.min, bw.max].map(|x| ((x * kib + 1e-6) as u64).to_string()));
-    f.push(format!("{:.6}%", bw.terse_share.or(bw.share).unwrap_or(0.0) * 100.0));
-    f.extend([bw.mean, bw.deviation].map(|x| format!("{:.6}", x * kib)));
-}
-
-fn latency(l: Option<&Latency>, f: &mut Vec<String>) {
-    let none = Latency::default();
-    let l = l.unwrap_or(&none);
-    f.extend([l.min, l.max].map(|ns| (ns.0 / 1000).to_string()));
-    f.extend([l.mean, l.deviation].map(|ns| format!("{:.6}", ns / 1000.0)));
-}
-
-fn counts(c: &DiskCounts, f: &mut Vec<String>) {
-    let all = [c.ios.0, c.ios.1, c.merges.0, c.merges.1, c.ticks.0, c.ticks.1, c.in_queue];
-    f.extend(all.map(|n| n.to_string()));
-    f.push(format!("{:.2}%", c.busy * 100.0));
-}
 
 /// Reads the terse lines of a text, each run of fio an Output; other lines are skipped.
 ///
@@ -349,7 +248,7 @@ fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
     let share = Some(f.share("a share of the rate")?);
     let (mean, deviation) = (f.real("a rate")? * kib, f.real("a deviation")? * kib);
     let samples = if version == 5 { Some(f.number("a count of samples")?) } else { None };
-    s.bandwidth_samples = Some(Samples { min, max, share, terse_share: share, mean, deviation, samples });
+    s.bandwidth_samples = Some(Samples { min, max, share, mean, deviation, samples });
     if version == 5 {
         s.iops_samples = Some(Samples {
             min: f.real("a rate")?,
@@ -384,4 +283,18 @@ fn read_counts(f: &mut Fields<'_>) -> Result<DiskCounts, ReadError> {
         in_queue: f.number("a time")?,
         busy: f.share("a share of time")?,
     })
+}
+
+/// A line of version 3, as fio prints it for a job without disks: what each direction did, as (KiB, KiB a second, I/Os a second, milliseconds,
+/// mean latency in microseconds).
+#[cfg(test)]
+pub fn line_of(name: &str, reads: [u64; 5], writes: [u64; 5]) -> String {
+    let part = |[kib, rate, iops, ms, mean]: [u64; 5]| {
+        let latency = format!("0;0;0.0;0.0;1;90000;{mean}.0;0.0;");
+        let percentiles = "0%=0;".repeat(SLOTS);
+        format!("{kib};{rate};{iops};{ms};{latency}{percentiles}1;90000;{mean}.0;0.0;0;0;0.0%;0.0;0.0;")
+    };
+    let shares = "0.0%;".repeat(7 + 10 + 12);
+    let line = format!("3;fio-3.33;{name};0;0;{}{}1.0%;1.0%;0;0;0;{shares}", part(reads), part(writes));
+    line.trim_end_matches(';').into()
 }

@@ -151,7 +151,7 @@ impl FromStr for FitRequest {
         let mut all: Vec<RequestedApplication> = Vec::new();
         if text.split(',').all(|part| part.trim().is_empty()) {
             return Err(SelectionError(
-                "name an application, such as etcd; `volproof fits` lists them".into(),
+                "name an application, such as etcd; `volproof fit --list` lists them".into(),
             ));
         }
         for part in text.split(',').map(str::trim) {
@@ -223,7 +223,7 @@ fn requested(id: &str, scale: &BTreeMap<String, f64>, grade: Option<Grade>) -> S
 pub(super) fn unknown(catalogue: &FitCatalogue, id: &str) -> SelectionError {
     let names = catalogue.applications.iter().map(|a| (&a.id, &a.id));
     let hint = question(&nearest_few(id, names, 3));
-    SelectionError(format!("there is no application '{id}':{hint} `volproof fits` lists them"))
+    SelectionError(format!("there is no application '{id}':{hint} `volproof fit --list` lists them"))
 }
 
 impl FitRequest {

@@ -71,6 +71,9 @@ pub struct LintArgs {
     /// Write JUnit XML here, each volume as a test case; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
+    /// Replace a file that holds something else
+    #[arg(long, requires = "junit", help_heading = "Output")]
+    pub force: bool,
 }
 
 /// Everything that was found.

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::content::is_emptied;
@@ -19,38 +19,6 @@ use crate::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
-/// A file and its content: another file under the name, or another content, is another version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileVersion {
-    device: u64,
-    inode: u64,
-    size: i64,
-    modified: (i64, i64),
-}
-
-impl FileVersion {
-    /// The file under a name now; `None` where there is none.
-    pub fn of(folder: &OwnedFd, name: &OsStr) -> Option<FileVersion> {
-        rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(FileVersion::from)
-    }
-
-    /// An open file now.
-    pub fn of_open(file: &File) -> Option<FileVersion> {
-        rustix::fs::fstat(file).ok().map(FileVersion::from)
-    }
-}
-
-impl From<Stat> for FileVersion {
-    fn from(about: Stat) -> FileVersion {
-        FileVersion {
-            device: about.st_dev,
-            inode: about.st_ino,
-            size: about.st_size,
-            modified: (about.st_mtime, about.st_mtime_nsec as i64),
-        }
-    }
-}
-
 /// How an output is written.
 #[derive(Debug)]
 pub enum OutputPlace {
@@ -60,8 +28,6 @@ pub enum OutputPlace {
         folder: OwnedFd,
         /// The last name of the path, all links followed.
         name: OsString,
-        /// The file that may be replaced: the one that was there when the output was opened, or that was saved last.
-        replaceable: Option<FileVersion>,
     },
     /// A new file, whose name is chosen when it is first saved.
     Fresh {
@@ -80,8 +46,6 @@ pub enum OutputPlace {
         folder: OwnedFd,
         /// The last name of the path, all links followed.
         name: OsString,
-        /// The content that may be overwritten, as above.
-        replaceable: Option<FileVersion>,
     },
     /// Written as it is: standard output, a pipe, a terminal or a character device.
     Stream(File),
@@ -157,7 +121,7 @@ impl OutputPlace {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
                     try_folder(&folder, &name)?;
-                    return Ok(OutputPlace::Named { folder, name, replaceable: None });
+                    return Ok(OutputPlace::Named { folder, name });
                 }
                 Err(e) => return Err(e.into()),
             };
@@ -196,13 +160,14 @@ impl OutputPlace {
     /// # Errors
     /// The file cannot be opened.
     pub fn replaced(&self) -> io::Result<Option<File>> {
+        let (OutputPlace::Named { folder, name } | OutputPlace::InPlace { folder, name }) = self else {
+            return Ok(None);
+        };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        match self {
-            OutputPlace::Named { folder, name, replaceable: Some(_) }
-            | OutputPlace::InPlace { folder, name, .. } => {
-                Ok(Some(rustix::fs::openat(folder, name, flags, Mode::empty())?.into()))
-            }
-            _ => Ok(None),
+        match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e.into()),
         }
     }
 
@@ -286,11 +251,7 @@ fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
         // A shell has redirected standard output or error to it.
         return Ok(OutputPlace::Stream(file));
     }
-    let replaceable = FileVersion::of(&folder, &name);
-    Ok(match fixed {
-        true => OutputPlace::InPlace { folder, name, replaceable },
-        false => OutputPlace::Named { folder, name, replaceable },
-    })
+    Ok(if fixed { OutputPlace::InPlace { folder, name } } else { OutputPlace::Named { folder, name } })
 }
 
 /// The file behind an open descriptor, by its name in /proc; every other file there is a setting of the kernel. `/dev/stdout` is such a link:

@@ -17,22 +17,22 @@ use rustix::process::{Resource, getrlimit};
 
 use super::MisplacedOutput;
 use super::content::{CallGate, Content, fill};
-use super::destination::FileVersion;
 use crate::file_lock::is_ours_until;
 
 /// How long another program is waited for that has locked the file: a save of ours takes less, unless its disk is slow.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Opens the file under a name for writing, and locks it until it is closed. None where it is no longer this version, or somebody else keeps a
-/// lock on it.
+/// Opens the file under a name for writing, and locks it until it is closed.
 ///
 /// # Errors
-/// It cannot be opened.
-pub fn open(folder: &OwnedFd, name: &OsStr, expected: Option<FileVersion>) -> io::Result<Option<File>> {
+/// It cannot be opened, or somebody else keeps a lock on it.
+pub fn open(folder: &OwnedFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
-    let ours = is_ours_until(&file, Instant::now() + PATIENCE);
-    Ok((ours && FileVersion::of_open(&file) == expected).then_some(file))
+    if is_ours_until(&file, Instant::now() + PATIENCE) {
+        return Ok(file);
+    }
+    Err(io::Error::other("another program has locked it"))
 }
 
 /// Writes a content over what the open file holds. Where that fails halfway, the file gets back what it held.

@@ -1,31 +1,16 @@
-//! The kinds of outputs, and which existing files may be replaced by one: those that begin and end as an output of the same kind does, and empty ones. Any other file under the name is somebody's text, and the name a mistake.
-//!
-//! A file is known by its first bytes and its last ones, and by its [`SumLine`] where people write into outputs of its kind. What a file holds is not
-//! checked here.
+//! The kinds of outputs, and which existing files may be replaced by one: empty ones, and those that begin as an output of the same kind does.
+//! Any other file under the name is somebody's text, and the name a mistake.
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 
 use super::fio_report;
-use super::sum_line::SumLine;
-use super::table_sum;
 
-/// Bytes at the start of a file that tell what it is, and at its end.
+/// Bytes at the start of a file that tell what it is.
 const HEAD: u64 = 1 << 16;
-
-/// So much of a report in fio's text or terse lines is read.
-const LONGEST_REPORT: u64 = 1 << 27;
 
 /// The first line of a plan file that `convert` writes.
 pub const PLAN_MARK: &str = "# made by volproof convert";
-
-/// The end of the title of a page of a simulation.
-const SIMULATED_TITLE: &str = ", SIMULATED – volproof</title>";
-/// The fact in Markdown.
-const SIMULATED_FACT: &str = "- SIMULATED: a device in virtual time";
-/// The begin of the description of a job, in fio's JSON, text and terse lines.
-const SIMULATED_REPORT: [&str; 3] = ["\"desc\" : \"SIMULATED", "[SIMULATED", ";SIMULATED"];
 
 /// What an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +31,6 @@ pub enum OutputKind {
     FioReport,
     /// A report in one of fio's forms of what volproof measured. One of fio itself is somebody's measurement.
     ConvertedReport,
-    /// A log of a fio job.
-    FioLog,
-    /// A trace of a fio job.
-    FioTrace,
-    /// What fio keeps of how far the check of a job came.
-    FioState,
     /// A job file of fio.
     JobFile,
     /// A plan file.
@@ -62,101 +41,27 @@ impl OutputKind {
     /// Its name in a sentence.
     pub fn noun(self) -> &'static str {
         match self {
-            OutputKind::Record => "unchanged Record of volproof",
-            OutputKind::Csv => "unchanged table of volproof",
-            OutputKind::Html => "unchanged page of volproof",
-            OutputKind::Junit => "unchanged JUnit file of volproof",
-            OutputKind::OpenMetrics => "unchanged metrics of volproof",
-            OutputKind::Markdown => "unchanged Markdown of volproof",
+            OutputKind::Record => "Record of volproof",
+            OutputKind::Csv => "table of volproof",
+            OutputKind::Html => "page of volproof",
+            OutputKind::Junit => "JUnit file of volproof",
+            OutputKind::OpenMetrics => "metrics of volproof",
+            OutputKind::Markdown => "Markdown of volproof",
             OutputKind::FioReport => "report of fio",
-            OutputKind::ConvertedReport => "unchanged report that volproof wrote in fio's form",
-            OutputKind::FioLog => "log of fio",
-            OutputKind::FioTrace => "trace of fio",
-            OutputKind::FioState => "state of a check of fio",
-            OutputKind::JobFile => "unchanged job file of volproof convert",
-            OutputKind::PlanFile => "unchanged plan file of volproof convert",
+            OutputKind::ConvertedReport => "report that volproof wrote in fio's form",
+            OutputKind::JobFile => "job file of volproof convert",
+            OutputKind::PlanFile => "plan file of volproof convert",
         }
     }
 
-    /// Whether a file holds such an output, or nothing.
+    /// Whether a file begins as such an output does, or holds nothing.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn is_in(self, file: &mut File) -> io::Result<bool> {
-        let (mut head, mut tail) = (Vec::new(), Vec::new());
-        (&mut *file).take(HEAD).read_to_end(&mut head)?;
-        if head.is_empty() || !self.begins(&String::from_utf8_lossy(&head)) {
-            return Ok(head.is_empty());
-        }
-        if let Some(line) = self.sum_line() {
-            return line.closes(file);
-        }
-        if self == OutputKind::Csv {
-            return table_sum::agrees(file);
-        }
-        if self == OutputKind::ConvertedReport && !is_of_one_run(file)? {
-            return Ok(false);
-        }
-        file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(HEAD)))?;
-        file.take(HEAD).read_to_end(&mut tail)?;
-        Ok(self.ends(&String::from_utf8_lossy(&head), &String::from_utf8_lossy(&tail)))
-    }
-
-    /// Whether an output of this kind says that no volume was measured, but a device that exists in virtual time alone. A JUnit file and metrics,
-    /// which other programs take as the state of the last run, are not asked.
-    ///
-    /// # Errors
-    /// The output cannot be read.
-    pub fn is_simulated(self, output: impl Read) -> io::Result<bool> {
-        let said = |line: &str| match self {
-            OutputKind::Html => line.contains(SIMULATED_TITLE),
-            OutputKind::Markdown => line.starts_with(SIMULATED_FACT),
-            _ => SIMULATED_REPORT.iter().any(|words| line.contains(words)),
-        };
-        for line in BufReader::new(output.take(LONGEST_REPORT)).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            if self == OutputKind::Csv {
-                // Above the start of the run and the sum.
-                if line.rsplit(',').nth(2) == Some("no") {
-                    return Ok(false);
-                }
-            } else if said(&line) {
-                return Ok(true);
-            }
-        }
-        Ok(self == OutputKind::Csv)
-    }
-
-    /// The last line by which a file of a kind into which people write is known to be as volproof wrote it.
-    pub(super) fn sum_line(self) -> Option<SumLine> {
-        match self {
-            OutputKind::Markdown | OutputKind::Html | OutputKind::Junit => {
-                Some(SumLine { before: "<!-- ", after: " -->", end: "" })
-            }
-            // OpenMetrics knows no comments: the line is the help of a family without samples.
-            OutputKind::OpenMetrics => {
-                Some(SumLine { before: "# HELP volproof_file ", after: "", end: "# EOF\n" })
-            }
-            OutputKind::JobFile => Some(SumLine { before: "; ", after: "", end: "" }),
-            OutputKind::PlanFile => Some(SumLine { before: "# ", after: "", end: "" }),
-            _ => None,
-        }
-    }
-
-    /// Whether a file that begins as such an output ends as one: nobody wrote something below it.
-    fn ends(self, head: &str, tail: &str) -> bool {
-        let tail = tail.trim_end();
-        let last = tail.lines().last().unwrap_or_default();
-        match self {
-            OutputKind::Record => tail.ends_with('}'),
-            OutputKind::ConvertedReport => match head.trim_start().chars().next() {
-                Some('{') => tail.ends_with('}'),
-                Some('3') => last.starts_with("3;"),
-                _ => last.starts_with(' '),
-            },
-            _ => true,
-        }
+        let mut head = Vec::new();
+        file.take(HEAD).read_to_end(&mut head)?;
+        Ok(head.is_empty() || self.begins(&String::from_utf8_lossy(&head)))
     }
 
     /// Whether such an output begins like this. A part of one that stands further down, as in a diary, makes no output.
@@ -201,42 +106,11 @@ impl OutputKind {
                         || first.strip_prefix("3;").is_some_and(version)
                         || text.lines().any(version))
             }
-            OutputKind::FioLog => {
-                let cells = first.contains(',') && first.starts_with(|c: char| c.is_ascii_digit());
-                // Kept compressed, it begins as zlib's streams do.
-                any(&["x\u{1}", "x^", "x\u{fffd}"])
-                    || (cells && first.chars().all(|c| c.is_ascii_hexdigit() || ", .-x;:".contains(c)))
-            }
-            OutputKind::FioTrace => any(&["fio version "]) && first.ends_with(" iolog"),
-            // The version of its form, of 64 bits.
-            OutputKind::FioState => {
-                any(&["\u{1}", "\u{2}", "\u{3}", "\u{4}"]) && text[1..].starts_with("\0\0\0\0\0\0\0")
-            }
             OutputKind::JobFile => any(&["; plan "]),
             // Others were written by hand.
             OutputKind::PlanFile => first == PLAN_MARK,
         }
     }
-}
-
-/// Whether fio's text names its version once, and no terse line has the job of another. Neither form takes a [`SumLine`]: who reads it would take
-/// that for a job. Lines of several runs of different plans look like those of one.
-fn is_of_one_run(file: &mut File) -> io::Result<bool> {
-    file.rewind()?;
-    let (mut reports, mut jobs) = (0, HashSet::new());
-    for line in BufReader::new(file).take(LONGEST_REPORT).split(b'\n') {
-        let line = line?;
-        let mut fields = line.split(|byte| *byte == b';');
-        if line.starts_with(b"fio-") && !line.contains(&b' ') {
-            reports += 1;
-        } else if fields.next() == Some(b"3")
-            && let Some(job) = fields.nth(1)
-            && !jobs.insert(job.to_vec())
-        {
-            return Ok(false);
-        }
-    }
-    Ok(reports <= 1)
 }
 
 #[cfg(test)]
@@ -255,9 +129,6 @@ mod tests {
             K::Markdown,
             K::FioReport,
             K::ConvertedReport,
-            K::FioLog,
-            K::FioTrace,
-            K::FioState,
             K::JobFile,
             K::PlanFile,
         ];
@@ -323,11 +194,8 @@ mod tests {
             (K::FioReport, &("3;fio-3.33;a: b;0;5;".to_string() + &"1.000000%=4;".repeat(60) + "\n")),
             (K::FioReport, &("2;a;0;0;".to_string() + &"0%=0;7.5;".repeat(40) + "\n")),
             (K::FioReport, "fio-3.33\n"),
-            (K::FioLog, "1000, 2345, 0, 4096, 0x1f\n"),
             (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\",\n"),
             (K::FioReport, "fio-3.33\nStarting 1 process\n"),
-            (K::FioTrace, "fio version 3 iolog\n0 a add\n"),
-            (K::FioState, "\u{3}\0\0\0\0\0\0\0\u{98}\0"),
             (K::Junit, "<?xml version=\"1.0\"?>\n<testsuites name=\"volproof\" tests=\"1\">\n"),
             (K::Html, "<!doctype html>\n<head><title>a – volproof</title>"),
             (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
@@ -335,74 +203,6 @@ mod tests {
             (K::PlanFile, "# made by volproof convert\nname = 'a'\n[[step]]\n"),
         ] {
             assert!(kind.begins(text), "{kind:?}: {text}");
-        }
-    }
-
-    /// A file of these bytes.
-    fn file(text: &str) -> File {
-        let mut file = tempfile::tempfile().unwrap();
-        io::Write::write_all(&mut file, text.as_bytes()).unwrap();
-        file.rewind().unwrap();
-        file
-    }
-
-    #[test]
-    fn what_somebody_wrote_below_an_output_is_no_part_of_it() {
-        use OutputKind as K;
-        let json = "{\n  \"fio version\" : \"fio-3.33-volproof-0.1.0\",\n  \"jobs\" : []\n}\n";
-        let terse = "3;fio-3.33-volproof-0.1.0;a;0;0;".to_string() + &"0;".repeat(60) + "\n";
-        let text = "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33-volproof-0.1.0\nStarting 1 process\n\n   READ: bw=1MiB/s\n";
-        for (kind, output) in [
-            (K::Record, "{\"schema\":\"volproof.record\",\"steps\":[]}\n"),
-            (K::Csv, &table_sum::with_sum("step,direction,target\n\"a, or b\",read,f.dat\n")),
-            (K::ConvertedReport, json),
-            (K::ConvertedReport, &terse),
-            (K::ConvertedReport, text),
-        ] {
-            assert!(kind.is_in(&mut file(output)).unwrap(), "{kind:?}: {output}");
-            let with_notes = format!("{output}\nBob: keep PL1 (ticket 4711)\n");
-            assert!(!kind.is_in(&mut file(&with_notes)).unwrap(), "{kind:?}: {with_notes}");
-        }
-        for (kind, begin) in [
-            (K::Html, "<!doctype html>\n<head><title>a – volproof</title></head></html>\n"),
-            (K::Junit, "<testsuites name=\"volproof\">\n</testsuites>\n"),
-            (K::OpenMetrics, "# HELP volproof_a X.\nvolproof_a 1\n# EOF\n"),
-            (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
-            (K::JobFile, "; plan p\n[a]\nrw=read\n"),
-            (K::PlanFile, "# made by volproof convert\nname = 'a'"),
-        ] {
-            let mut sealed = Vec::new();
-            kind.sum_line().unwrap().write(&mut sealed, &|out| out.write_all(begin.as_bytes())).unwrap();
-            let sealed = String::from_utf8(sealed).unwrap();
-            assert_eq!(sealed.matches("# EOF").count(), begin.matches("# EOF").count(), "{sealed}");
-            assert!(!begin.contains("# EOF") || sealed.ends_with("\n# EOF\n"), "{sealed}");
-            assert!(kind.is_in(&mut file(&sealed)).unwrap(), "{sealed}");
-            let below = format!("{sealed}\nBob: keep PL1\n");
-            for edited in [begin, &below, &sealed.replacen('a', "b", 1), &format!("{sealed}{sealed}")] {
-                assert!(!kind.is_in(&mut file(edited)).unwrap(), "{kind:?}: {edited}");
-            }
-        }
-    }
-
-    #[test]
-    fn reports_of_several_runs_are_a_collection() {
-        let terse = |job: &str| format!("3;fio-3.33-volproof-0.1.0;{job};0;0;{}\n", "0;".repeat(60));
-        let text = "a: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33-volproof-0.1.0\nStarting 1 process\n\n   READ: bw=1MiB/s\n";
-        let is = |report: &str| OutputKind::ConvertedReport.is_in(&mut file(report)).unwrap();
-        assert!(is(&(terse("a") + &terse("b"))) && is(text));
-        assert!(!is(&(terse("a") + &terse("b") + &terse("a"))) && !is(&text.repeat(2)));
-    }
-
-    #[test]
-    fn a_report_of_fio_itself_is_no_conversion() {
-        let fio = [
-            "{\n  \"fio version\" : \"fio-3.33\",\n  \"jobs\" : []\n}\n".to_string(),
-            "3;fio-3.33;a-volproof-b;0;0;".to_string() + &"0;".repeat(60) + "\n",
-            "a-volproof-b: (g=0): rw=read\nfio-3.33\nStarting 1 process\n   READ: bw=1MiB/s\n".to_string(),
-        ];
-        for report in fio {
-            assert!(OutputKind::FioReport.is_in(&mut file(&report)).unwrap(), "{report}");
-            assert!(!OutputKind::ConvertedReport.is_in(&mut file(&report)).unwrap(), "{report}");
         }
     }
 }

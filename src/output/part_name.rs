@@ -5,17 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, renameat_with};
 use rustix::io::Errno;
 
-use super::destination::FileVersion;
 use super::unfinished;
-use crate::file_lock::{is_locked, locked_until};
-
-/// How long another program of ours is waited for: an exchange of names takes some microseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+use crate::file_lock::is_locked;
 
 /// A name that nobody can foresee, for a file that is marked as being written.
 pub struct PartName<'f> {
@@ -80,67 +75,20 @@ impl<'f> PartName<'f> {
         }
     }
 
-    /// Gives the file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, or one that
-    /// somebody has locked, which stays: two programs that save at one instant must not replace each other's file, so that the change of names itself decides.
+    /// Gives the file this name, in place of the file that has it.
     ///
     /// # Errors
-    /// The file cannot be given the name.
-    pub fn put_over(mut self, name: &OsStr, replaceable: Option<FileVersion>) -> io::Result<bool> {
-        if replaceable.is_none() {
-            return self.take(name);
-        }
-        let folder = self.folder;
+    /// The file cannot be given the name, or another program has locked the file that has it.
+    pub fn put_over(mut self, name: &OsStr) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let there = rustix::fs::openat(folder, name, flags, Mode::empty());
+        let there = rustix::fs::openat(self.folder, name, flags, Mode::empty());
         if there.is_ok_and(|file| is_locked(&file.into())) {
-            return Ok(false);
+            return Err(io::Error::other("another program has locked it"));
         }
-        let put = self.exchange_for(name, replaceable)?;
-        if put {
-            settle(folder);
-        }
-        Ok(put)
-    }
-
-    /// Exchanges names with the file that may be replaced, and removes that one. What waits for the disk comes later: the others wait for the lock.
-    fn exchange_for(mut self, name: &OsStr, replaceable: Option<FileVersion>) -> io::Result<bool> {
-        let folder = self.folder;
-        let _alone = alone(folder);
-        // Who reads the other file finds it there all the time. What comes between this look and the exchange gives the name back.
-        let there = FileVersion::of(folder, name);
-        if there.is_some() && there != replaceable {
-            return Ok(false);
-        }
-        match self.exchange(name) {
-            Ok(()) if FileVersion::of(folder, &self.name) == replaceable => {
-                // The name is that of the old file now.
-                let _ = self.remove();
-                Ok(true)
-            }
-            Ok(()) => {
-                // Should the names not go back, the other file has this name, and keeps it.
-                self.given_up = true;
-                self.exchange(name)?;
-                self.given_up = false;
-                Ok(false)
-            }
-            Err(Errno::NOENT) => self.take(name),
-            // Not every filesystem exchanges names.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                let there = FileVersion::of(folder, name);
-                let put = there.is_none() || there == replaceable;
-                if put {
-                    rustix::fs::renameat(folder, &self.name, folder, name)?;
-                    self.given_up = true;
-                }
-                Ok(put)
-            }
-            Err(e) => Err(e.into()),
-        }
-    }
-
-    fn exchange(&self, name: &OsStr) -> rustix::io::Result<()> {
-        renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::EXCHANGE)
+        rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
+        self.given_up = true;
+        settle(self.folder);
+        Ok(())
     }
 
     /// Gives the file a name that nobody has; `false` where somebody has it.
@@ -173,15 +121,6 @@ impl<'f> PartName<'f> {
         self.given_up = true;
         rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty())
     }
-}
-
-/// Waits until no other program of ours exchanges names in the folder: of three that do so at one instant, one could take another one's file
-/// for its own when it gives the name back. The lock ends with what is returned. None where the filesystem has no locks, or somebody holds this
-/// one for long.
-fn alone(folder: &OwnedFd) -> Option<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let own = rustix::fs::openat(folder, ".", flags, Mode::empty()).ok()?;
-    locked_until(&own, Instant::now() + PATIENCE).ok()?.then_some(own)
 }
 
 impl Drop for PartName<'_> {

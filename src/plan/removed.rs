@@ -70,11 +70,16 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
     REMOVED.iter().find(|(of, name, _)| *of == holder && *name == key).map(|(.., instead)| *instead)
 }
 
-/// Takes removed fields out of a stored object where they are empty.
+/// Fields that say nothing about the load or its figures: they are taken out whatever they hold.
+const SILENT: [(Holder, &str); 2] = [(Holder::PlanStep, "trace"), (Holder::RecordStep, "trace_left_out_ios")];
+
+/// Takes removed fields out of a stored object: silent ones, and others where they are empty.
 ///
 /// # Errors
 /// The first removed field that is not empty.
 pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<usize, String> {
+    let before = object.len();
+    object.retain(|key, _| !SILENT.contains(&(holder, key)));
     let is_removed = |key: &str| find(holder, key).is_some();
     let idle = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
@@ -87,7 +92,6 @@ pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<usize
     if let Some((key, _)) = object.iter().find(|(key, value)| is_removed(key) && !idle(value)) {
         return Err(key.clone());
     }
-    let before = object.len();
     object.retain(|key, _| !is_removed(key));
     Ok(before - object.len())
 }
@@ -110,6 +114,8 @@ mod tests {
         let mut step = json!({"name": "a", "flow": null, "group": 0, "ends": ""});
         assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Ok(3));
         assert_eq!(step, json!({"name": "a"}));
+        let mut step = json!({"name": "a", "trace": true});
+        assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Ok(1));
         let mut step = json!({"flow": {"weight": 8}});
         assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Err("flow".into()));
     }

@@ -126,8 +126,6 @@ declare! {
         Both cpus: Option<CpuList> = None, "'0-3,8'";
         /// Each job may run on all of cpus, instead of one CPU each
         File cpus_shared: bool = false, "true";
-        /// Keep every I/O for the logs of `volproof fio` (write_lat_log and the like)
-        Record trace: bool = false, "";
         /// Try volproof without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
         Both simulate: Option<Box<Simulated>> = None, "{ latency = '200us' }";
     }

@@ -8,7 +8,6 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 
 use super::figure_range::{FigureScan, NoFigure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
-use crate::output::SameText;
 use crate::output::screen::VisibleWriter;
 
 /// The most values of a Record. A Record of 100 MB that a run wrote has less than half as many.
@@ -211,23 +210,6 @@ impl Record {
                 Err(RecordError::Removed { path, field, written_by })
             }
         }
-    }
-
-    /// Whether a text holds one Record, and no key that volproof does not write. Of a Record of another version of volproof, which may have
-    /// other keys, this asks only that it is one value.
-    pub fn is_all_of(text: &str) -> bool {
-        if serde_json::from_str::<IgnoredAny>(text).is_err() {
-            return false;
-        }
-        let Ok(head) = RecordHead::of(text) else { return false };
-        let current = head.schema_version.flatten() == Some(SCHEMA_VERSION.into())
-            && head.volproof_version.flatten().as_deref() == Some(env!("CARGO_PKG_VERSION"));
-        if !current {
-            return true;
-        }
-        let mut same = SameText::of(text);
-        let written = Record::parse(text, PathBuf::new()).is_ok_and(|record| record.write(&mut same).is_ok());
-        written && same.is_all()
     }
 
     /// The Record as a file has it.

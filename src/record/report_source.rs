@@ -40,7 +40,7 @@ impl Report {
     pub fn told_beside(&self) -> Option<String> {
         (self.beside > 0).then(|| {
             format!(
-                "the file holds {} reports, and this is one of {}: read the others with volproof explain",
+                "the file holds {} reports, and this is one of {}: read the others with volproof show",
                 grouped(self.beside + 1),
                 self.tool
             )

@@ -78,9 +78,6 @@ pub struct StepRecord {
     /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
-    /// I/Os missing from the logs because there was no room for them.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub trace_left_out_ios: u64,
     /// CPU time of the load threads and of the kernel threads that work for them.
     pub cpu: CpuRecord,
     /// CPUs the workers were pinned to at the start, in order of workers; empty when unpinned. `engine_features` says when they were unpinned

@@ -2,7 +2,6 @@
 
 use super::text::COLUMNS;
 use crate::output::screen::visible;
-use crate::output::with_sum;
 use crate::plan::{EngineKind, EngineWord};
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
 use crate::unit::Nanos;
@@ -10,7 +9,7 @@ use crate::unit::Nanos;
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
 /// each machine, whose name stands in the place of the target.
 ///
-/// The last columns are the same in all rows: the start of the run, and a sum by which the unchanged table is known again.
+/// The last column is the same in all rows: the start of the run.
 pub fn csv(record: &Record) -> String {
     let record = &*record.in_lines();
     let started = quoted(record.started.as_ref().map_or("", String::as_str));
@@ -21,7 +20,7 @@ pub fn csv(record: &Record) -> String {
         }
         None => steps(record, &format!(",{started}\n")),
     };
-    with_sum(&visible(&table))
+    visible(&table).into_owned()
 }
 
 /// The rows of steps; `end` is the last cell of each.

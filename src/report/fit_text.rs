@@ -23,7 +23,7 @@ pub fn list(catalogue: &FitCatalogue) -> String {
     let profiles: String = profiles.into_iter().map(line).collect();
     let more = wrap(
         "",
-        "`volproof fits APP` shows load, needs and sources; `volproof fit TARGET --for APP` tests them",
+        "`volproof fit --list APP` shows load, needs and sources; `volproof fit TARGET --for APP` tests them",
     );
     format!(
         "Applications with a published need\n{judged}\nProfiles: nothing numeric was published, so figures and no PASS\n{profiles}\n{more}"

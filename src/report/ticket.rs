@@ -126,7 +126,7 @@ pub fn fio_command(record: &Record, step: &StepRecord) -> Result<String, String>
             write_jobs::command_line(&Step { engine, ..plan.clone() }, &targets, record.plan.seed)
                 .map_err(|e| format!("None: {e}."))
         }
-        None if step.reported.is_some() => Err("None: volproof explain says what to run instead.".into()),
+        None if step.reported.is_some() => Err("None: volproof show says what to run instead.".into()),
         None => Err("None: the plan in this Record has no step of that name.".into()),
     }
 }

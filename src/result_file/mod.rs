@@ -4,7 +4,6 @@
 
 mod pasted_job_files;
 mod typed_command;
-mod unchanged;
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,6 @@ use crate::judge::doubts;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
 use crate::seal::seal;
 use crate::unit::{counted, grouped};
-
-pub use unchanged::is_unchanged;
 
 /// What is said of a file that holds no result.
 pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
@@ -89,7 +86,7 @@ pub enum ResultFileError {
         source: ReadError,
     },
     /// The file holds several reports, where one is asked for.
-    #[error("{} holds {count} reports: give one at a time, or judge all of them with 'volproof explain'", path.display())]
+    #[error("{} holds {count} reports: give one at a time, or read all of them with 'volproof show'", path.display())]
     Several {
         /// The file.
         path: PathBuf,

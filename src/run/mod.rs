@@ -49,7 +49,6 @@ use crate::exit::Exit;
 use crate::guard::{self, GuardError};
 use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::record::Record;
-use crate::result_file::is_unchanged;
 use crate::tune::TuneError;
 use crate::ui;
 
@@ -171,10 +170,11 @@ fn unprinted(e: std::io::Error) -> Failure {
 }
 
 /// Opens an output. The guard checks a file that exists, whether it is replaced or written in place: a result must not overwrite a disk
-/// image in use or a swap file either. Standard output is not checked, since the shell has emptied its file already.
-fn output(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
-    let output = OutputFile::open(option, path)?.of_kind(kind);
-    output.replaces_only(|kind, file| Ok(!kind.is_in(file)? || is_unchanged(kind, file)?))?;
+/// image in use or a swap file either. Standard output is not checked, since the shell has emptied its file already. A file that holds something
+/// other than such an output is replaced with `force` alone.
+fn output(option: &str, path: &Path, kind: OutputKind, force: bool) -> Result<OutputFile, Failure> {
+    let output = OutputFile::open(option, path)?;
+    let output = if force { output } else { output.of_kind(kind) };
     if !output.is_stdout() && path.is_file() {
         guard::check_overwrite(&Root::system(), path, true)?;
     }
@@ -187,8 +187,14 @@ fn input_of(path: &Path) -> (String, FileIdentity) {
 }
 
 /// The output of a command that reads one file. The output must not overwrite that file.
-fn beside_input(option: &str, path: &Path, kind: OutputKind, input: &Path) -> Result<OutputFile, Failure> {
-    let output = output(option, path, kind)?;
+fn beside_input(
+    option: &str,
+    path: &Path,
+    kind: OutputKind,
+    force: bool,
+    input: &Path,
+) -> Result<OutputFile, Failure> {
+    let output = output(option, path, kind, force)?;
     output::apart(&[&output], &[input_of(input)])?;
     Ok(output)
 }
@@ -197,15 +203,9 @@ fn beside_input(option: &str, path: &Path, kind: OutputKind, input: &Path) -> Re
 /// has gone away, as `head` does, is no error.
 fn save_output(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
     let e = match output.save(content) {
-        // The next command would take the other program's file for this result.
-        Ok(()) => {
-            return output
-                .other_name()
-                .map_or(Ok(Exit::Done), |told| Err(Failure::new(Exit::RunFailed, told)));
-        }
+        Ok(()) => return Ok(Exit::Done),
         Err(e) if output.is_stream() && e.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Done),
         Err(e) => e,
     };
-    let whole = |out: &mut dyn std::io::Write| output::write_whole(output.kind(), content, out);
-    Err(Failure::new(Exit::RunFailed, MisplacedOutput::save(output.path(), e, &whole)))
+    Err(Failure::new(Exit::RunFailed, MisplacedOutput::save(output.path(), e, content)))
 }

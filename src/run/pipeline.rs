@@ -24,7 +24,7 @@ use crate::cli::TuneMode;
 use crate::course;
 use crate::device::Root;
 use crate::doubt::Doubt;
-use crate::engine::{EngineChoice, Headrooms, Timer, Trace, clock_source};
+use crate::engine::{EngineChoice, Headrooms, Timer, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::fio::plan::JobDataFile;
@@ -74,11 +74,6 @@ pub trait Front {
 
     /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
     fn measured(&mut self, record: &Record);
-
-    /// Every I/O of a step that keeps them (`Step::trace`), by worker: the moment to write logs. They are not kept after it.
-    fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
-        let _ = (step, traces);
-    }
 
     /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
     fn heard(&mut self, news: &News<'_>) {

@@ -34,16 +34,18 @@ fn put(out: &mut dyn Write, text: &str) -> io::Result<()> {
 
 /// The outputs for other programs and for tickets, opened and checked.
 fn sheets(args: &SheetArgs) -> Result<Vec<Sheet>, Failure> {
-    let mut all = Vec::new();
+    let (mut all, force) = (Vec::new(), args.force);
     if let Some(path) = &args.junit {
-        all.push(Sheet::open("--junit", path, OutputKind::Junit, |r, out| put(out, &junit::junit(r)))?);
+        all.push(Sheet::open("--junit", path, OutputKind::Junit, force, |r, out| {
+            put(out, &junit::junit(r))
+        })?);
     }
     if let Some(path) = &args.openmetrics {
-        let file = output("--openmetrics", path, OutputKind::OpenMetrics)?.of_state();
+        let file = output("--openmetrics", path, OutputKind::OpenMetrics, force)?;
         all.push(Sheet::new(file, |r, out| put(out, &openmetrics::openmetrics(r))));
     }
     if let Some(path) = &args.markdown {
-        all.push(Sheet::open("--markdown", path, OutputKind::Markdown, |r, out| {
+        all.push(Sheet::open("--markdown", path, OutputKind::Markdown, force, |r, out| {
             put(out, &markdown::markdown(r))
         })?);
     }
@@ -126,23 +128,22 @@ impl Results {
     /// # Errors
     /// An output that cannot be written, or that is one of the files in `used`.
     pub fn open(args: &OutputArgs, stem: &str, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
+        let force = args.sheets.force;
         let record = match &args.json {
-            Some(path) => Sheet::record("--json", path)?,
+            Some(path) => Sheet::record("--json", path, force)?,
             None => fresh(args, stem)?,
         };
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
-            others.push(Sheet::open("--csv", path, OutputKind::Csv, |r, out| put(out, &csv::csv(r)))?);
+            others.push(Sheet::open("--csv", path, OutputKind::Csv, force, |r, out| put(out, &csv::csv(r)))?);
         }
         if let Some(path) = &args.html {
-            others.push(Sheet::open("--html", path, OutputKind::Html, html::write)?);
+            others.push(Sheet::open("--html", path, OutputKind::Html, force, html::write)?);
         }
         others.extend(sheets(&args.sheets)?);
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
         leftover::tell_of_outputs(files.iter().map(|file| file.path()));
-        let mut record = record;
-        std::iter::once(&mut record).chain(&mut others).try_for_each(Sheet::keep_earlier)?;
         let mut results = Results {
             ui: Ui::plain(),
             quiet: args.quiet,
@@ -226,13 +227,8 @@ impl Results {
         }
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
-        // The next command reads the name that was asked for: a result under another name is lost to it.
-        let elsewhere: Vec<String> = sheets().filter_map(|sheet| sheet.file.other_name()).collect();
-        let mut lost = !elsewhere.is_empty() || sheets().any(|sheet| sheet.misplaced.is_some());
+        let mut lost = sheets().any(|sheet| sheet.misplaced.is_some());
         let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
-        let stays: Vec<String> = sheets().filter_map(Sheet::stays).collect();
-        lost |= record.state == State::Complete && !stays.is_empty();
-        unsaid.extend(stays.iter().chain(&elsewhere).map(|told| format!("volproof: {told}\n")));
         if self.prints() {
             let text = match self.quiet {
                 true => Headline::of(record).line(),

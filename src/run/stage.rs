@@ -19,7 +19,7 @@ use super::pipeline::{Front, News};
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{
-    self, EngineChoice, EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Timer, Trace, Watch,
+    self, EngineChoice, EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Timer, Watch,
 };
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
@@ -67,8 +67,6 @@ pub struct StageOutcome {
     pub steps: Vec<StepRecord>,
     /// The evidence that several steps of a stage share.
     pub together: Option<Together>,
-    /// Every I/O of the steps that keep them, by number of the step within the stage; never part of the Record.
-    pub traces: Vec<(usize, Vec<Trace>)>,
     /// Steps that could not run.
     pub failures: Vec<(String, Failure)>,
     /// How the user ended the stage by key, if the user did.
@@ -403,20 +401,16 @@ impl Stage<'_> {
         let zero = self.zero.unwrap_or(self.begun);
         self.outcomes.sort_by_key(|(i, ..)| *i);
         let mut steps = Vec::new();
-        let mut traces = Vec::new();
         for (i, started, mut outcome) in self.outcomes {
             let p = &self.prepared[i];
             let cut = self.by_user && outcome.interrupted;
             let after = started.first_io.saturating_duration_since(zero);
-            let left_out = outcome.trace.iter().map(|t| t.left_out).sum();
-            traces.extend(p.step.trace.then(|| std::mem::take(&mut outcome.trace)).map(|t| (i, t)));
             let mut step = step_entry::entry(EndedStep {
                 step: p.step,
                 engine: p.engine,
                 paths: self.setting.ready.paths_of(self.setting.plan, p.step),
                 started: started.wall,
                 started_after: Nanos(after.as_nanos() as u64),
-                trace_left_out: left_out,
                 pinned_cpus: p.cpus.clone(),
                 placement: p.placement.clone(),
                 evidence: evidence_of(p.step, &mut outcome, if alone { Some(&evidence) } else { None }),
@@ -436,7 +430,7 @@ impl Stage<'_> {
         let names = steps.iter().map(|s| s.name.clone()).collect();
         let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
         let Stage { failures, ended_by, elapsed, .. } = self;
-        Ok(StageOutcome { steps, together, traces, failures, ended_by, elapsed })
+        Ok(StageOutcome { steps, together, failures, ended_by, elapsed })
     }
 }
 

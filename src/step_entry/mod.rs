@@ -29,8 +29,6 @@ pub struct EndedStep<'a> {
     pub started: String,
     /// From the first I/O of its stage to its own.
     pub started_after: Nanos,
-    /// I/Os that its trace had no room for.
-    pub trace_left_out: u64,
     /// CPU of each worker; empty when unpinned.
     pub pinned_cpus: Vec<u32>,
     /// Why they were placed there.
@@ -43,7 +41,7 @@ pub struct EndedStep<'a> {
 
 /// The Record's entry of a step.
 pub fn entry(ended: EndedStep<'_>) -> StepRecord {
-    let EndedStep { step, engine, paths, started, started_after, trace_left_out, .. } = ended;
+    let EndedStep { step, engine, paths, started, started_after, .. } = ended;
     let EndedStep { pinned_cpus, placement, outcome, evidence, .. } = ended;
     let accounting = (!outcome.clock.is_empty()).then(|| accounting(&outcome));
     let StepOutcome { mut series, ends, stuck, set_up, fio, .. } = outcome;
@@ -94,7 +92,6 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
         in_flight_mean: series.iter().map(Series::in_flight_mean).sum(),
         in_flight_asked: (step.depth_per_target() as f64 * series.len() as f64).into(),
         depth: Some(depth),
-        trace_left_out_ios: trace_left_out,
         cpu: cpu(&ends, ios, window, step, &evidence),
         pinned_cpus,
         placement,

@@ -85,7 +85,6 @@ impl StepSoFar {
             paths,
             started: String::new(),
             started_after: Nanos(0),
-            trace_left_out: 0,
             pinned_cpus: Vec::new(),
             placement: None,
             outcome: StepOutcome { ends: ends.collect(), series, ..StepOutcome::default() },

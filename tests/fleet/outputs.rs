@@ -67,7 +67,7 @@ fn every_command_takes_the_record_of_a_fleet() {
     }
     let section = page.split("id=\"machines\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert_eq!(section.matches("<polyline").count(), 4, "a band for each machine");
-    for form in ["record", "json", "csv", "terse", "normal", "plan"] {
+    for form in ["record", "json", "csv", "normal", "plan"] {
         let (code, text, said) = desk.volproof(&format!("convert fleet.json --to {form}"));
         assert_eq!(code, 0, "{form}: {said}");
         assert!(!text.is_empty(), "{form}");

@@ -140,13 +140,18 @@ fn one_report_of_several_is_no_answer_without_a_word() {
     let both = [super::bytes("ioping-direct.txt"), super::bytes("sysbench-direct.txt")].concat();
     std::fs::write(folder.path().join("both.txt"), &both).unwrap();
     let says = "the file holds 2 reports, and this is one of";
-    for command in
-        [&["show", "both.txt"][..], &["show", "-q", "both.txt"], &["report", "both.txt", "-o", "both.html"]]
-    {
+    for command in [
+        &["show", "--details", "both.txt"][..],
+        &["show", "-q", "both.txt"],
+        &["report", "both.txt", "-o", "both.html"],
+    ] {
         let (code, _, err) = volproof(folder.path(), command);
         let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(code == Some(0) && err.contains(says), "{command:?}: {code:?} {err}");
     }
+    // In words both are told.
+    let (code, out, _) = volproof(folder.path(), &["show", "both.txt"]);
+    assert!(code == Some(0) && out.contains("ioping") && out.contains("sysbench"), "{out}");
     for form in ["csv", "record"] {
         let (code, _, err) = volproof(folder.path(), &["convert", "both.txt", "--to", form]);
         assert!(code != Some(0) && err.contains("holds 2 reports"), "{form}: {err}");

@@ -12,12 +12,8 @@ use crate::rig::{Rig, consent, done, started, volproof};
 
 /// The options of fio with which it writes to an existing file of 16 MiB: by our own engine, by the installed fio, and where it only reads.
 const OWN: [&str; 2] = ["--rw=randwrite --io_size=64k", "--rw=randread --size=40m --io_size=64k"];
-const INSTALLED: [&str; 4] = [
-    "--rw=write --io_size=64k --verify=crc32c",
-    "--rw=randread --size=40m --io_size=64k --iodepth_low=1",
-    "--rw=read --size=64k --file_append=1",
-    "--rw=read --size=64k --thread --unlink=1 --iodepth_low=1",
-];
+const INSTALLED: [&str; 2] =
+    ["--rw=write --io_size=64k --verify=crc32c", "--rw=randread --size=40m --io_size=64k --iodepth_low=1"];
 
 fn installed() -> &'static [&'static str] {
     if Command::new("fio").arg("--version").output().is_ok() {
@@ -71,7 +67,7 @@ fn a_deleted_image_is_written_by_no_descriptor() {
         run_refused(&rig, &bytes, by_us);
         for (within, target) in [(&[][..], &*bytes), (&within, "/dev/fd/6"), (&within, "/proc/self/fd/6")] {
             refused(&rig, within, target, Path::new(&bytes), &OWN, by_us);
-            refused(&rig, within, target, Path::new(&bytes), installed(), "name the file itself");
+            refused(&rig, within, target, Path::new(&bytes), installed(), by_us);
         }
         refused(
             &rig,
@@ -102,7 +98,7 @@ fn an_image_of_another_mount_namespace_is_not_written() {
     let by_us = "leads to a file or folder that no path here leads to";
     run_refused(&rig, &target, by_us);
     refused(&rig, &[], &target, Path::new(&target), &OWN, by_us);
-    refused(&rig, &[], &target, Path::new(&target), installed(), "name the file itself");
+    refused(&rig, &[], &target, Path::new(&target), installed(), by_us);
 }
 
 #[test]
@@ -122,7 +118,6 @@ fn a_path_back_over_what_is_no_folder_is_not_written() {
             refused(&rig, &[], target, &image, &[&sized], "without `..`");
         }
     }
-    refused(&rig, &[], "link/../a.img", &image, installed(), "without `..`");
     let file = rig.path("new/../a.img");
     let own = [&*format!("--rw=randwrite --size=1m --filename={}", file.display())];
     refused(&rig, &[], "folder/b.img", &image, &own, "without `..`");
@@ -130,6 +125,7 @@ fn a_path_back_over_what_is_no_folder_is_not_written() {
     // The same image by ways that are decided is refused for what it is, and a free file is written.
     refused(&rig, &[], "folder/../a.img", &image, installed(), "loop-file");
     refused(&rig, &[], "link/../a.img", &image, &OWN[..1], "loop-file");
+    refused(&rig, &[], "link/../a.img", &image, installed(), "loop-file");
     for options in OWN[..1].iter().chain(installed().first()) {
         let (code, said) = fio(&rig, &[], "folder/../free.img", &format!("{options} --size=1m"));
         assert!(done(&(code, said.clone())), "{code:?} {said}");

@@ -91,7 +91,7 @@ fn needed(bytes: Vec<u8>) {
     let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
 }
 
-const WAYS: [(&str, Way); 20] = [
+const WAYS: [(&str, Way); 19] = [
     ("merge", |bytes| merged(bytes).write(&mut io::sink()).unwrap()),
     ("merge, its text", |bytes| drop(black_box(summary_text::shown(&merged(bytes), true)))),
     ("merge, its page", |bytes| html::write(&merged(bytes), &mut io::sink()).unwrap()),
@@ -114,7 +114,6 @@ const WAYS: [(&str, Way); 20] = [
     ("convert --to record", |bytes| converted(bytes, Form::Record)),
     ("convert --to json", |bytes| converted(bytes, Form::Json)),
     ("convert --to json+", |bytes| converted(bytes, Form::JsonPlus)),
-    ("convert --to terse", |bytes| converted(bytes, Form::Terse)),
     ("convert --to normal", |bytes| converted(bytes, Form::Normal)),
     ("convert --to jobfile", |bytes| converted(bytes, Form::Jobfile)),
     ("convert --to plan", |bytes| converted(bytes, Form::Plan)),

@@ -98,7 +98,6 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         in_flight_mean: 31.7,
         in_flight_asked: 32.0.into(),
         depth: None,
-        trace_left_out_ios: 0,
         cpu: CpuRecord {
             user_ns_per_io: 800.0,
             system_ns_per_io: 2100.0,

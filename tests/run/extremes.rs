@@ -1,7 +1,7 @@
 //! Records and reports with figures that no run has: every output is still made, without a panic and without what is no number.
 
 use serde_json::{Value, json};
-use volproof::fio::{json_read, json_write, of_record, terse, text_write, to_record};
+use volproof::fio::{json_read, json_write, of_record, text_write, to_record};
 use volproof::record::Record;
 use volproof::report::verdict_text;
 use volproof::report::{csv, text};
@@ -19,12 +19,7 @@ fn outputs(record: &Record) -> Vec<String> {
     let report = of_record::of_record(record);
     // Texts for people are only to be made here; what programs read must hold numbers.
     let _ = (text::record(record), verdict_text::of_record(record));
-    let all = vec![
-        csv::csv(record),
-        json_write::write(&report, true),
-        terse::write(&report),
-        text_write::normal(&report),
-    ];
+    let all = vec![csv::csv(record), json_write::write(&report, true), text_write::normal(&report)];
     serde_json::from_str::<Value>(&all[1]).expect("JSON");
     all
 }
@@ -79,7 +74,7 @@ fn any_figure_of_a_report_gives_outputs() {
     let mut report = |value: &Value, what: &str| {
         let Ok(outputs_of_fio) = json_read::read(value.to_string().as_bytes()) else { return };
         for output in &outputs_of_fio {
-            for text in [json_write::write(output, true), terse::write(output), text_write::normal(output)] {
+            for text in [json_write::write(output, true), text_write::normal(output)] {
                 numbers_alone(&text, what);
             }
         }

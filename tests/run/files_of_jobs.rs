@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use volproof::device::{Facts, Root};
-use volproof::engine::{Timer, Trace};
+use volproof::engine::Timer;
 use volproof::fio::plan::JobDataFile;
 use volproof::plan::{EngineKind, Pattern, Plan, Start, Step};
 use volproof::record::{Record, State};
@@ -21,7 +21,6 @@ struct Silent {
     ui: Ui,
     saved: usize,
     heard: u64,
-    traced: Vec<(String, usize)>,
 }
 
 impl Front for Silent {
@@ -31,10 +30,6 @@ impl Front for Silent {
 
     fn measured(&mut self, record: &Record) {
         self.saved = record.steps.len();
-    }
-
-    fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
-        self.traced.push((step.name.clone(), traces.iter().map(|t| t.ios.len()).sum()));
     }
 
     fn heard(&mut self, news: &News<'_>) {
@@ -68,7 +63,7 @@ fn options(file: &Path, size: Bytes, unlink: bool) -> RunOptions {
 }
 
 fn run(plan: Plan, options: RunOptions) -> Result<(Ended, Silent), Failure> {
-    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0, traced: Vec::new() };
+    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0 };
     let timer = Timer::choose(Path::new("/"));
     let job = CheckedRun::survey(Root::system(), plan, options)?;
     let ended = job.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut front);
@@ -127,14 +122,11 @@ fn a_short_file_is_lengthened_and_keeps_what_it_had() {
 fn a_file_that_is_only_written_has_its_length_at_once() {
     let bench = Bench::new();
     let file = bench.path().join("new.dat");
-    let written =
-        Step { io_size: Some(Bytes::kib(64)), runtime: Nanos(0), trace: true, ..step("w", Pattern::Write) };
-    let (ended, front) =
-        complete(run(plan(&file, vec![written.clone()]), options(&file, Bytes::mib(4), false)));
+    let written = Step { io_size: Some(Bytes::kib(64)), runtime: Nanos(0), ..step("w", Pattern::Write) };
+    let (ended, _) = complete(run(plan(&file, vec![written.clone()]), options(&file, Bytes::mib(4), false)));
     assert!(ended.record.targets[0].filled_in_ns.is_none(), "nothing was written but by the step");
     assert_eq!(std::fs::metadata(&file).unwrap().len(), 4 << 20);
     assert_eq!(ended.record.steps[0].write.as_ref().unwrap().bytes, Bytes::kib(64));
-    assert_eq!(front.traced, [("w".to_string(), 16)], "every I/O was handed over once");
 
     // It exists now, and is overwritten without being asked; at the end it goes.
     complete(run(plan(&file, vec![written]), options(&file, Bytes::mib(4), true)));
@@ -182,7 +174,7 @@ fn what_cannot_be_laid_is_refused_before_anything_is_made() {
 fn a_run_that_is_ended_while_a_file_is_lengthened_gives_its_length_back() {
     let bench = Bench::new();
     let file = bench.file("short.dat", 1);
-    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0, traced: Vec::new() };
+    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0 };
     let timer = Timer::choose(Path::new("/"));
     let ended = |file: &Path, front: &mut Silent| {
         let job = CheckedRun::survey(

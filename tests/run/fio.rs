@@ -121,7 +121,7 @@ fn a_device_is_written_only_with_its_own_consent() {
         assert!(ran.out.is_empty(), "nothing was begun: {}", ran.out);
     }
     let log = format!("--write_iolog={}", disk.path());
-    bench.run(&["fio", "--name=w", "--size=1m", "--rw=read", &log]).ended(3).says(&[disk.path()]);
+    bench.run(&["fio", "--name=w", "--size=1m", "--rw=read", &log]).ended(1).says(&["write_iolog"]);
     let output = format!("--output={}", disk.path());
     bench.run(&["fio", "--name=w", "--size=1m", "--rw=read", &output]).ended(3).says(&["block device"]);
     drop(disk);
@@ -212,11 +212,9 @@ fn rows_and_groups_are_fios() {
 fn forms_of_the_report() {
     let bench = Bench::new();
     let job = ["--name=j", "--size=256k", "--rw=randrw"];
-    let both = bench.run(&[&["fio", "--output-format=normal,json,terse"], &job[..]].concat()).ended(0).out;
+    let both = bench.run(&[&["fio", "--output-format=normal,json"], &job[..]].concat()).ended(0).out;
     let at = |text: &str| both.find(text).unwrap_or_else(|| panic!("'{text}' is not in:\n{both}"));
-    assert!(
-        at("j: (g=0)") < at("3;fio-3.33") && at("3;fio-3.33") < at("\n{\n") && at("\n}\n") < at("(groupid=0")
-    );
+    assert!(at("j: (g=0)") < at("\n{\n") && at("\n}\n") < at("(groupid=0"));
     let ran =
         bench.run(&[&["fio", "--output=out.json", "--output-format=json+"], &job[..]].concat()).ended(0);
     assert_eq!(ran.out, "");
@@ -228,8 +226,6 @@ fn forms_of_the_report() {
     let quiet =
         json(&bench.run(&[&["fio", "--disk_util=0", "--output-format=json"], &job[..]].concat()).ended(0));
     assert!(quiet.get("disk_util").is_none());
-    let minimal = bench.run(&[&["fio", "--minimal"], &job[..]].concat()).ended(0).out;
-    assert!(minimal.starts_with("3;fio-3.33;j;0;0;") && minimal.lines().count() == 1, "{minimal}");
 }
 
 #[test]
@@ -328,9 +324,7 @@ fn no_way_of_naming_a_device_passes_the_guard() {
     let Some(disk) = Loop::over(&file) else { return };
     let node = disk.path();
     symlink(node, bench.path().join("olnk")).unwrap();
-    for log in ["W_bw.1.log", "V_lat.log", "local-v-0-verify.state", "agg-read_bw.log"] {
-        symlink(node, bench.path().join(log)).unwrap();
-    }
+    symlink(node, bench.path().join("local-v-0-verify.state")).unwrap();
     std::fs::create_dir(bench.path().join("d")).unwrap();
     symlink(node, bench.path().join("d/inner")).unwrap();
     let named = |form: &str| form.replace("NODE", node);
@@ -344,45 +338,30 @@ fn no_way_of_naming_a_device_passes_the_guard() {
         }
     }
     for more in [
-        &["--write_iolog=olnk", "--filename=f"][..],
-        &["--write_iolog=olnk", "--filename=f", "--rw=read"],
-        &["--write_bw_log=W", "--filename=f"],
-        &["--write_bw_log=W", "--filename=f", "--verify=md5"],
-        &["--write_lat_log=V", "--per_job_logs=0", "--filename=f"],
-        &["--bandwidth-log", "--filename=f", "--rw=read"],
-        &["--directory=d", "--filename=inner", "--ioengine=mmap"],
+        &["--directory=d", "--filename=inner", "--ioengine=mmap"][..],
         &["--directory=.:d", "--filename=inner", "--numjobs=2", "--ioengine=mmap"],
-        &["--merge_blktrace_file=olnk", "--filename=f"],
-        &["--mem=mmaphuge:olnk", "--filename=f"],
     ] {
         bench.run(&[&write[..], more].concat()).ended(3);
     }
-    bench.run(&["fio", "--name=v", "--rw=write", "--size=64k", "--verify=md5", "--aux-path=."]).ended(3);
-    drop(disk);
-    assert!(std::fs::read(&file).unwrap().iter().all(|b| *b == 0x5a), "nothing was written");
-}
-
-/// fio makes the files of a folder as long as its options say, with contents of its own.
-#[test]
-fn the_files_of_a_folder_are_read_and_not_laid_out() {
-    let bench = Bench::new();
-    let notes = bench.folder("d").join("notes");
-    std::fs::write(&notes, "precious notes\n").unwrap();
-    let job = ["fio", "--name=j", "--rw=read", "--bs=1", "--ioengine=psync", "--opendir=d"];
     for more in [
-        "--size=16m",
-        "--filesize=1m",
-        "--offset=1m",
-        "--file_append=1",
-        "--unlink=1",
-        "--ioengine=filedelete",
+        "--write_iolog=olnk",
+        "--write_bw_log=olnk",
+        "--write_hist_log=olnk",
+        "--bandwidth-log",
+        "--merge_blktrace_file=olnk",
+        "--mem=mmaphuge:olnk",
+        "--opendir=d",
+        "--verify_state_load=1",
     ] {
-        bench.run(&[&job[..], &[more]].concat()).ended(1).says(&["opendir=d", "cannot see"]);
+        let named = more.trim_start_matches("--").split('=').next().unwrap();
+        bench.run(&[&write[..], &["--filename=f", "--verify=md5", more]].concat()).ended(1).says(&[named]);
     }
     if installed() {
-        bench.run(&job).ended(0);
+        // fio saves no state of a check, to which that link leads.
+        bench.run(&["fio", "--name=v", "--rw=write", "--size=64k", "--verify=md5", "--aux-path=."]).ended(0);
     }
-    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious notes\n");
+    drop(disk);
+    assert!(std::fs::read(&file).unwrap().iter().all(|b| *b == 0x5a), "nothing was written");
 }
 
 #[test]
@@ -404,7 +383,7 @@ fn a_job_that_may_only_read_removes_no_file() {
     let bench = Bench::new();
     bench.file("a", 1);
     let job = ["fio", "--readonly", "--name=j", "--rw=read", "--size=64k", "--filename=a"];
-    for more in ["--unlink=1", "--unlink_each_loop=1", "--ioengine=filedelete"] {
+    for more in ["--unlink=1", "--unlink_each_loop=1"] {
         bench.run(&[&job[..], &[more]].concat()).ended(1).says(&["--readonly"]);
     }
     assert!(bench.path().join("a").exists());

@@ -140,74 +140,6 @@ fn a_file_larger_than_its_filesystem_grows_until_it_ends() {
     }
 }
 
-/// The installed fio writes logs into the files that are there, and their other names would show them too. Its report is a new file under the
-/// name, as all files are that volproof writes itself.
-#[test]
-fn the_installed_fio_is_not_given_files_with_other_names() {
-    if tools().len() < 2 {
-        return;
-    }
-    let bench = Bench::new();
-    let precious = bench.path().join("precious");
-    let cases = [
-        ("x_bw.1.log", "--write_bw_log=x", "1, 2, 0, 4096, 0\n"),
-        ("report", "--output=report", "fio-3.33\n"),
-    ];
-    for (name, option, held) in cases {
-        std::fs::write(&precious, held).unwrap();
-        std::fs::hard_link(&precious, bench.path().join(name)).unwrap();
-        let job = ["fio", "--name=a", "--size=64k", "--rw=read", option];
-        let handed_over = [&job[..], &["--iodepth_low=1"]].concat();
-        if name == "report" {
-            bench.run(&handed_over).ended(0);
-        } else {
-            bench.run(&handed_over).ended(3).says(&["the file has 2 names"]);
-            assert_eq!(Bench::names(bench.path()), ["precious", name]);
-        }
-        assert_eq!(std::fs::read(&precious).unwrap(), held.as_bytes());
-        // Without it the job runs here, and the file gets a new one under its name.
-        bench.run(&job).ended(0);
-        assert_eq!(std::fs::read(&precious).unwrap(), held.as_bytes());
-        for made in [name, "a.0.0"] {
-            std::fs::remove_file(bench.path().join(made)).unwrap();
-        }
-    }
-}
-
-/// fio saves under a name of its own how far a check came, and counts the jobs of the whole command.
-#[test]
-fn the_state_of_a_check_replaces_no_file_of_the_user() {
-    if tools().len() < 2 {
-        return;
-    }
-    let bench = Bench::new();
-    bench.folder("aux");
-    let jobs =
-        ["fio", "--verify=crc32c", "--size=64k", "--rw=write", "--name=a", "--name=b/c", "--filename=f"];
-    for (state, more) in [
-        ("local-a-0-verify.state", &[][..]),
-        ("local-b.c-1-verify.state", &[]),
-        ("aux/local-a-0-verify.state", &["--aux-path=aux"]),
-    ] {
-        let (state, command) = (bench.path().join(state), [&jobs[..1], more, &jobs[1..]].concat());
-        std::fs::write(&state, "my notes\n").unwrap();
-        bench.run(&command).ended(1).says(&["is there and is no state of a check of fio"]);
-        assert_eq!(std::fs::read(&state).unwrap(), b"my notes\n");
-        // A pattern asks for checks as well.
-        let pattern = command.iter().map(|word| word.replace("verify=crc32c", "verify_pattern=0xff"));
-        let pattern: Vec<String> = pattern.collect();
-        let pattern: Vec<&str> = pattern.iter().map(String::as_str).collect();
-        bench.run(&pattern).ended(1).says(&["is there and is no state of a check of fio"]);
-        assert_eq!(std::fs::read(&state).unwrap(), b"my notes\n");
-        std::fs::remove_file(&state).unwrap();
-        // One of fio's own is replaced.
-        for _ in 0..2 {
-            bench.run(&command).ended(0);
-            assert!(state.exists());
-        }
-    }
-}
-
 /// fio empties each file that an `--output` names, and writes to the last one. Only that one was checked.
 #[test]
 fn the_installed_fio_opens_no_report_but_the_one_that_was_checked() {
@@ -264,32 +196,13 @@ fn outputs_of_the_installed_fio_are_no_target_and_no_job_file() {
     let bench = Bench::new();
     let job = "[a]\nsize=64k\nrw=write\nfilename=data\niodepth_low=1\n";
     std::fs::write(bench.path().join("jobs"), job).unwrap();
-    std::fs::write(bench.path().join("j_bw.1.log"), format!("{job}write_bw_log=j\n")).unwrap();
     for (line, what) in [
         (["jobs", "--output=data"], "is the same file as the target data"),
         (["jobs", "--output=jobs"], "is the same file as the job file jobs"),
-        (["j_bw.1.log", "--eta=never"], "is the same file as the job file j_bw.1.log"),
     ] {
         bench.run(&["fio", line[0], line[1]]).ended(1).says(&[what]);
-        assert_eq!(Bench::names(bench.path()), ["j_bw.1.log", "jobs"], "{line:?}");
+        assert_eq!(Bench::names(bench.path()), ["jobs"], "{line:?}");
         assert_eq!(std::fs::read_to_string(bench.path().join("jobs")).unwrap(), job);
-    }
-}
-
-#[test]
-fn the_installed_fio_empties_no_file_that_another_program_has_locked() {
-    if tools().len() < 2 {
-        return;
-    }
-    let bench = Bench::new();
-    let job = ["fio", "--name=j", "--size=64k", "--rw=write", "--filename=data", "--iodepth_low=1"];
-    for (more, name) in [("--write_bw_log=j", "j_bw.1.log"), ("--write_iolog=trace", "trace")] {
-        let file = std::fs::File::create(bench.path().join(name)).unwrap();
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
-        bench.run(&[&job[..], &[more]].concat()).ended(3).says(&[name, "somebody has locked the file"]);
-        assert_eq!(file.metadata().unwrap().len(), 0);
-        drop(file);
-        bench.run(&[&job[..], &[more]].concat()).ended(0);
     }
 }
 
@@ -339,7 +252,6 @@ fn a_job_that_reads_destroys_no_file_by_the_installed_fio() {
         "--size=3m --offset=50% --ioengine=mmap",
         "--size=1m --offset_increment=50% --numjobs=3 --ioengine=mmap",
         "--filesize=8m --ioengine=mmap",
-        "--file_append=1 --size=1m",
     ] {
         read(more).ended(3).says(&["refused to write to data", "job a only reads it"]);
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
@@ -366,12 +278,7 @@ fn a_file_that_a_job_reads_is_not_made_longer_where_an_option_has_its_name() {
         bench.run(&line.split(' ').collect::<Vec<_>>())
     };
     let other = "--name=b --rw=read --filename=other --size=64k";
-    for more in [
-        "--write_bw_log=data",
-        "--filename_format=data",
-        "--description=data",
-        &format!("{other} --write_iops_log=data"),
-    ] {
+    for more in ["--filename_format=data", "--description=data", other] {
         read(more).ended(3).says(&["refused to write to data", "it would be made longer"]);
         assert!(std::fs::read(&file).unwrap() == before, "{more}");
     }

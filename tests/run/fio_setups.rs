@@ -1,6 +1,5 @@
 //! `volproof fio` beside the installed fio: what each makes of set-ups at the edge, and the line that they show while they run.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use serde_json::Value;
@@ -63,36 +62,6 @@ fn parts_at_the_edge_of_a_file() {
     ours(&bench, &["--name=j", "--filename=old", "--rw=write", "--size=200%"])
         .ended(1)
         .says(&["size", "200%"]);
-}
-
-/// How often each size was written, in percent.
-fn shares(bench: &Bench, log: &str) -> BTreeMap<u64, f64> {
-    let text = std::fs::read_to_string(bench.path().join(format!("{log}_bw.1.log"))).unwrap();
-    let sizes = text.lines().map(|line| line.split(", ").nth(3).unwrap().parse::<u64>().unwrap());
-    let mut counts = BTreeMap::<u64, f64>::new();
-    sizes.for_each(|size| *counts.entry(size).or_default() += 1.0);
-    let all: f64 = counts.values().sum();
-    counts.into_values().zip(1..).fold(BTreeMap::new(), |mut shares, (n, place)| {
-        shares.insert(place, 100.0 * n / all);
-        shares
-    })
-}
-
-#[test]
-fn shares_of_sizes_that_do_not_add_up() {
-    let bench = Bench::new();
-    for split in ["4k/60:8k/30", "4k/60:8k/50", "8k/10:4k/10", "4k/10:8k/50:16k/20", "16k/50:8k/40:4k/50"] {
-        let split = format!("--bssplit={split}");
-        let line = ["--name=j", "--ioengine=null", "--size=64m", "--rw=write", &split];
-        let Some(judge) = fio(&bench, &[&line[..], &["--write_bw_log=fios"]].concat()) else { return };
-        judge.ended(0);
-        ours(&bench, &[&line[..], &["--write_bw_log=ours"]].concat()).ended(0);
-        let (ours, fios) = (shares(&bench, "ours"), shares(&bench, "fios"));
-        assert_eq!(ours.len(), fios.len(), "{split}");
-        // Some 9000 draws each: five deviations are less than 3 %.
-        let near = ours.iter().all(|(place, share)| (share - fios[place]).abs() < 4.0);
-        assert!(near, "{split}: {ours:?} and {fios:?}");
-    }
 }
 
 /// The whole status lines, with every rate and time as `#`.

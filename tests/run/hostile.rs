@@ -105,7 +105,6 @@ fn no_name_begins_a_line() {
         &format!("verdict r.json {promise} --details"),
         &format!("verdict r.json {promise} -q"),
         "convert r.json --to normal",
-        "convert r.json --to terse",
         "convert r.json --to plan",
         "convert r.json --to csv",
         "run --plan p.toml -q --json s.json",
@@ -117,7 +116,7 @@ fn no_name_begins_a_line() {
     let json = bench.run(&["convert", "r.json", "--to", "json"]).ended(0).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["jobs"][0]["jobname"], NAME);
-    for format in ["normal", "terse"] {
+    for format in ["normal", "json"] {
         let name = format!("--name={NAME}");
         let line = ["fio", &name, "--ioengine=null", "--size=64k", "--output-format", format];
         let ran = bench.run(&line);
@@ -176,7 +175,7 @@ fn texts_of_fios_jobs_are_not_obeyed() {
     let text = file_name();
     let (name, description) = (format!("--name={text}"), format!("--description={text}"));
     let target = format!("--filename={}", text.replace(':', ""));
-    for format in ["normal", "terse", "json", "json+"] {
+    for format in ["normal", "json", "json+"] {
         let format = format!("--output-format={format}");
         let line =
             ["fio", &name, &description, &target, &format, "--rw=write", "--size=64k", "--output=o.txt"];

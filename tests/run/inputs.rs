@@ -73,7 +73,7 @@ fn poison(whole: &mut Value, path: &str) {
     }
 }
 
-const FORMS: [&str; 8] = ["record", "json", "json+", "csv", "terse", "normal", "jobfile", "plan"];
+const FORMS: [&str; 7] = ["record", "json", "json+", "csv", "normal", "jobfile", "plan"];
 
 #[test]
 fn no_control_character_of_a_record_passes() {

@@ -20,7 +20,6 @@ mod fio_engine;
 mod fio_files;
 mod fio_installed;
 mod fio_interim;
-mod fio_offsets;
 mod fio_setups;
 mod follow_up;
 mod hostile;

@@ -87,12 +87,12 @@ fn a_capped_device() {
       1.48 us system per I/O
     ");
     insta::assert_snapshot!(csv::csv(&record), @r#"
-    step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated,started,sum
-    randread-iops,read,all,null,60.000,1200000,4915200000,20000.000,20000.000,20000.000,81920000.0,128.000,500000,6391811.9,1572863,2424831,77594623,79691775,80389822,80389822,80389822,,,0,yes,2026-01-02T03:04:05Z,4892311bf9920bfd
-    read-throughput,read,all,null,60.000,76740,80467722240,1279.000,1275.603,1282.397,1341128704.0,64.000,20000187,50015145.4,50331647,74448895,77594623,79691775,79999012,,79999012,,,0,yes,2026-01-02T03:04:05Z,4892311bf9920bfd
-    randrw-latency,read,all,null,60.000,210356,861618176,3505.933,3491.895,3519.972,14360302.9,1.000,150000,200030.2,200703,241663,245759,249855,249999,249999,249999,,,0,yes,2026-01-02T03:04:05Z,4892311bf9920bfd
-    randrw-latency,write,all,null,60.000,89611,367046656,1493.517,1482.000,1505.033,6117444.3,1.000,150000,200001.1,200703,241663,245759,249855,249999,,249999,,,0,yes,2026-01-02T03:04:05Z,4892311bf9920bfd
-    randrw-latency,total,all,null,60.000,299967,1228664832,4999.450,4996.089,5002.811,20477747.2,1.000,150000,200021.5,200703,241663,245759,249855,249999,249999,249999,,,0,yes,2026-01-02T03:04:05Z,4892311bf9920bfd
+    step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated,started
+    randread-iops,read,all,null,60.000,1200000,4915200000,20000.000,20000.000,20000.000,81920000.0,128.000,500000,6391811.9,1572863,2424831,77594623,79691775,80389822,80389822,80389822,,,0,yes,2026-01-02T03:04:05Z
+    read-throughput,read,all,null,60.000,76740,80467722240,1279.000,1275.603,1282.397,1341128704.0,64.000,20000187,50015145.4,50331647,74448895,77594623,79691775,79999012,,79999012,,,0,yes,2026-01-02T03:04:05Z
+    randrw-latency,read,all,null,60.000,210356,861618176,3505.933,3491.895,3519.972,14360302.9,1.000,150000,200030.2,200703,241663,245759,249855,249999,249999,249999,,,0,yes,2026-01-02T03:04:05Z
+    randrw-latency,write,all,null,60.000,89611,367046656,1493.517,1482.000,1505.033,6117444.3,1.000,150000,200001.1,200703,241663,245759,249855,249999,,249999,,,0,yes,2026-01-02T03:04:05Z
+    randrw-latency,total,all,null,60.000,299967,1228664832,4999.450,4996.089,5002.811,20477747.2,1.000,150000,200021.5,200703,241663,245759,249855,249999,249999,249999,,,0,yes,2026-01-02T03:04:05Z
     "#);
 }
 
@@ -249,12 +249,40 @@ fn presets_and_a_plan() {
     ");
 }
 
+/// The old names of commands work for one version, and print what the new ones do.
+#[test]
+fn old_names_of_commands_work() {
+    let bench = Bench::new();
+    for (old, new) in [
+        (&["presets"][..], &["plan", "--list"][..]),
+        (&["fits"], &["fit", "--list"]),
+        (&["fits", "etcd"], &["fit", "--list", "etcd"]),
+    ] {
+        let text = bench.run(new).ended(0).out;
+        assert!(text.len() > 200, "{text}");
+        assert_eq!(bench.run(old).ended(0).out, text);
+    }
+    let report = include_str!("../fixtures/fio/3.33-deep.terse");
+    std::fs::write(bench.path().join("a.txt"), report).unwrap();
+    std::fs::write(bench.path().join("b.txt"), report.replace("deep", "other")).unwrap();
+    for files in [&["a.txt"][..], &["a.txt", "b.txt"]] {
+        let old = bench.run(&[&["explain"], files].concat()).ended(0).out;
+        assert_eq!(bench.run(&[&["show"], files].concat()).ended(0).out, old);
+        assert!(old.contains("deep") && old.contains("Side by side") == (files.len() > 1), "{old}");
+    }
+    bench.run(&["plan", "--list", "."]).ended(2);
+    bench.run(&["fit", "."]).ended(2).says(&["--for"]);
+}
+
 #[test]
 fn help_names_every_subcommand_and_exit_code() {
     let bench = Bench::new();
     let help = bench.run(&["--help"]).ended(0).out;
-    for word in ["run", "plan", "show", "presets", "promise", "completions", "Examples:", "130 interrupted"] {
+    for word in ["run", "plan", "show", "verdict", "promise", "completions", "Examples:", "130 interrupted"] {
         assert!(help.contains(word), "'{word}' is not in:\n{help}");
+    }
+    for old in ["explain", "presets", "fits"] {
+        assert!(!help.lines().any(|line| line.trim_start().starts_with(&format!("{old} "))), "{old}: {help}");
     }
     let help = bench.run(&["run", "--help"]).ended(0).out;
     for heading in ["Plan:", "Safety:", "Time and rate:", "Engine:", "Output:"] {

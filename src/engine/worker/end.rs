@@ -164,7 +164,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// Frees ring, buffers and targets, and only then sends the report: its receiver may unmount the target.
     pub(super) fn finish(mut self) {
-        self.outcome.trace = self.trace.take();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         self.outcome.features = self.backend.features();
         let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
@@ -265,7 +264,6 @@ mod tests {
                 largest: Bytes(4096),
                 generators: vec![Generator::new(&step, region, 1)],
                 target: 0,
-                trace: None,
                 passes: None,
                 schedule: None,
                 window: LoadWindow { ramp: Nanos(0), runtime: None, amount: step.io_size },

@@ -109,7 +109,7 @@ impl<'a> Files<'a> {
         number: u32,
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Vec<PathBuf>> {
-        let paths = names(job, number, self.look);
+        let paths = files_of_clone(job, number, self.look);
         let mut own = HashSet::new();
         if let Some(path) = paths.iter().find(|path| !own.insert(*path)) {
             obstacles.fio_only(format!("filename={}", path.display()), "the file is named twice");
@@ -159,7 +159,7 @@ pub fn targets(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
     let shared = job.text("filename").is_some() && job.text("directory").is_none();
     let clones = if shared { 1 } else { job.int("numjobs").unwrap_or(1) };
     let mut all: Vec<PathBuf> =
-        (0..clones.max(1) as u32).flat_map(|number| names(job, number, look)).collect();
+        (0..clones.max(1) as u32).flat_map(|number| files_of_clone(job, number, look)).collect();
     all.sort();
     all.dedup();
     all
@@ -177,8 +177,8 @@ fn is_target(name: &Path, look: &dyn Fn(&Path) -> PathKind) -> bool {
 /// fio's `filename_format`.
 const FORMAT: &str = "$jobname.$jobnum.$filenum";
 
-/// The files of one clone, which has that number.
-fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
+/// The files of one clone of a job, which has that number; its first one is 0.
+pub fn files_of_clone(job: &Job, number: u32, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
     let folders = job.text("directory").map(|d| split(&d)).unwrap_or_default();
     let folder = match folders.len() as u32 {
         0 => None,

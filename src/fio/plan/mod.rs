@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 pub use addressing::gap;
 pub use block_sizes::block_ranges;
-pub use data_files::{JobDataFile, Layout, PathKind, split, targets};
+pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;
@@ -181,7 +181,7 @@ fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
             _ if limit.option == "allow_file_create" => {}
             Support::Noted(_) => notes.push(limit),
             Support::FioOnly(why) => obstacles.fio_only(limit.text, why),
-            Support::Refused(why) => obstacles.refused(limit.text, why),
+            Support::Refused(why) => obstacles.push(limit.text, false, why.into()),
         }
     }
 }
@@ -228,10 +228,6 @@ fn step_of(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     written_data::from(job, &mut step, obstacles);
     if let Some(turns) = job.suffix("file_service_type").filter(|turns| turns != "1") {
         obstacles.fio_only(format!("file_service_type={turns}"), "files take turns I/O by I/O");
-    }
-    step.trace = ["write_lat_log", "write_bw_log", "write_iops_log"].iter().any(|o| job.given(o).is_some());
-    if step.trace && job.flag("log_unix_epoch") {
-        obstacles.fio_only("log_unix_epoch", "volproof's logs begin with the job");
     }
     if let Some(which @ ("read" | "write")) = job.choice("continue_on_error")
         && step.rw.directions().iter().any(|d| d.name() != which)

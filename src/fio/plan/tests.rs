@@ -328,7 +328,6 @@ fn what_only_fio_does_is_named() {
         (&["size=1m", "rw=write", "dedupe_percentage=9"], "dedupe_percentage=9"),
         (&["size=1m", "thinktime=5"], "thinktime=5"),
         (&["size=1m", "number_ios=9"], "number_ios=9"),
-        (&["size=1m", "write_hist_log=h"], "write_hist_log=h"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
         (&["size=1m", "rw=write", "overwrite=1"], "overwrite=1"),
@@ -343,6 +342,8 @@ fn what_only_fio_does_is_named() {
     }
     for (options, named) in [
         (&["filename=new"][..], "size"),
+        (&["size=1m", "write_hist_log=h"], "write_hist_log=h"),
+        (&["size=1m", "verify=md5", "write_bw_log=h"], "write_bw_log=h"),
         (&["size=1k"], "size"),
         (&["size=1m", "numjobs=0"], "numjobs"),
         (&["filename=/dev/small", "bs=2m"], "bs"),

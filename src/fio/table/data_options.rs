@@ -4,7 +4,9 @@ use super::super::option::{FioOption, Group, OptionWord, ValueKind};
 use super::{LONG, U32, UNCHECKED, int};
 
 const TRIM: &str = "volproof does not trim what it verified";
-const TRACE: &str = "volproof neither keeps nor replays traces of fio";
+const TRACE: &str = "volproof neither reads nor writes traces, and hands none over: call fio itself";
+const STATE: &str =
+    "fio opens a file of its own for it, which volproof cannot check: leave it out, or call fio itself";
 const ZONES: &str = "volproof drives devices without zones";
 const REPEATED: &str = "dedupe_percentage asks for it";
 
@@ -70,7 +72,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Verify, "verify_dump", ValueKind::Bool, "Keep wrong blocks in files")
         .default("0")
         .under("verify")
-        .fio_only(UNCHECKED),
+        .refused(STATE),
     FioOption::new(Group::Verify, "verify_async", int(0, U32), "Threads that check")
         .default("0")
         .under("verify")
@@ -99,7 +101,7 @@ pub const ROWS: &[FioOption] = &[
         "Begin from the state that an earlier run saved",
     )
     .under("verify")
-    .fio_only(UNCHECKED),
+    .refused(STATE),
     FioOption::new(Group::Verify, "verify_state_save", ValueKind::Bool, "Save how far the check came")
         .default("1")
         .under("verify")
@@ -123,27 +125,26 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Verify, "trim_backlog_batch", int(0, U32), "Blocks to trim at once")
         .under("trim_percentage")
         .fio_only(TRIM),
-    FioOption::new(Group::Replay, "write_iolog", ValueKind::Text, "Keep every I/O in a trace")
-        .fio_only(TRACE),
-    FioOption::new(Group::Replay, "read_iolog", ValueKind::Text, "Do the I/Os of a trace").fio_only(TRACE),
+    FioOption::new(Group::Replay, "write_iolog", ValueKind::Text, "Keep every I/O in a trace").refused(TRACE),
+    FioOption::new(Group::Replay, "read_iolog", ValueKind::Text, "Do the I/Os of a trace").refused(TRACE),
     FioOption::new(Group::Replay, "read_iolog_chunked", ValueKind::Bool, "Read a trace piece by piece")
         .default("0")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(Group::Replay, "replay_no_stall", ValueKind::Bool, "Ignore the pauses of a trace")
         .default("0")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(Group::Replay, "replay_redirect", ValueKind::Text, "Send a trace to this device")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(Group::Replay, "replay_scale", int(0, U32), "Divide offsets of a trace")
         .default("1")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(Group::Replay, "replay_align", int(0, U32), "Align offsets of a trace")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(
         Group::Replay,
         "replay_time_scale",
@@ -152,26 +153,26 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("100")
     .under("read_iolog")
-    .fio_only(TRACE),
+    .refused(TRACE),
     FioOption::new(Group::Replay, "replay_skip", ValueKind::Text, "Kinds of I/O to leave out")
         .under("read_iolog")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(Group::Replay, "merge_blktrace_file", ValueKind::Text, "File for traces merged into one")
-        .fio_only(TRACE),
+        .refused(TRACE),
     FioOption::new(
         Group::Replay,
         "merge_blktrace_scalars",
         ValueKind::Floats { range: None, most: 100 },
         "Stretch each trace when merging",
     )
-    .fio_only(TRACE),
+    .refused(TRACE),
     FioOption::new(
         Group::Replay,
         "merge_blktrace_iters",
         ValueKind::Floats { range: None, most: 100 },
         "Repeat each trace when merging",
     )
-    .fio_only(TRACE),
+    .refused(TRACE),
     FioOption::new(Group::Zones, "zonemode", ValueKind::Choice(ZONEMODE), "How zones are used")
         .default("none"),
     FioOption::new(Group::Zones, "zonesize", LONG, "Length of a zone").default("0").fio_only(ZONES),

@@ -7,6 +7,7 @@ const ENGINE: &str = "the engine is not one of volproof";
 const FLAGS: &str = "I/Os carry no such flags";
 const BLOCKING: &str = "volproof blocks on one I/O at a time";
 const OTHER: &str = "it is not among the engines of volproof";
+const UNCHECKED: &str = "volproof cannot check what it would write to: call fio itself";
 
 /// Engines of fio 3.33 as Debian packages it.
 pub const ENGINES: &[Engine] = &[
@@ -33,7 +34,7 @@ pub const ENGINES: &[Engine] = &[
         support: Support::FioOnly(OTHER),
         listed: true,
     },
-    Engine { name: "rbd", help: "Ceph block device", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "rbd", help: "Ceph block device", support: Support::Refused(UNCHECKED), listed: true },
     Engine {
         name: "mmap",
         help: "Memory that maps the file",
@@ -49,51 +50,51 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         name: "netsplice",
         help: "Pages moved between a pipe and the network",
-        support: Support::FioOnly(OTHER),
+        support: Support::Refused(UNCHECKED),
         listed: true,
     },
     Engine { name: "sg", help: "SCSI commands", support: Support::FioOnly(OTHER), listed: true },
     Engine { name: "null", help: "No I/O at all", support: Support::Native, listed: true },
-    Engine { name: "net", help: "Network", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "net", help: "Network", support: Support::Refused(UNCHECKED), listed: true },
     Engine { name: "cpuio", help: "Burn CPU time", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "rdma", help: "RDMA", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "e4defrag", help: "Defragment ext4", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "falloc", help: "Allocate space", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "gfapi", help: "GlusterFS", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "rdma", help: "RDMA", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "e4defrag", help: "Defragment ext4", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "falloc", help: "Allocate space", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "gfapi", help: "GlusterFS", support: Support::Refused(UNCHECKED), listed: true },
     Engine {
         name: "gfapi_async",
         help: "GlusterFS, asynchronous",
-        support: Support::FioOnly(OTHER),
+        support: Support::Refused(UNCHECKED),
         listed: true,
     },
     Engine {
         name: "pmemblk",
         help: "Persistent memory as blocks",
-        support: Support::FioOnly(OTHER),
+        support: Support::Refused(UNCHECKED),
         listed: true,
     },
-    Engine { name: "dev-dax", help: "DAX device", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "filecreate", help: "Create files", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "dev-dax", help: "DAX device", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "filecreate", help: "Create files", support: Support::Refused(UNCHECKED), listed: true },
     Engine {
         name: "external",
         help: "An engine from a file",
-        support: Support::FioOnly(OTHER),
+        support: Support::Refused(UNCHECKED),
         listed: true,
     },
-    Engine { name: "libpmem", help: "Persistent memory", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "nbd", help: "Network block device", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "ftruncate", help: "Truncate files", support: Support::FioOnly(OTHER), listed: false },
-    Engine { name: "filestat", help: "Look files up", support: Support::FioOnly(OTHER), listed: false },
-    Engine { name: "filedelete", help: "Remove files", support: Support::FioOnly(OTHER), listed: false },
-    Engine { name: "exec", help: "Run a program", support: Support::FioOnly(OTHER), listed: false },
-    Engine { name: "mtd", help: "Raw flash", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "libpmem", help: "Persistent memory", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "nbd", help: "Network block device", support: Support::Refused(UNCHECKED), listed: true },
+    Engine { name: "ftruncate", help: "Truncate files", support: Support::Refused(UNCHECKED), listed: false },
+    Engine { name: "filestat", help: "Look files up", support: Support::Refused(UNCHECKED), listed: false },
+    Engine { name: "filedelete", help: "Remove files", support: Support::Refused(UNCHECKED), listed: false },
+    Engine { name: "exec", help: "Run a program", support: Support::Refused(UNCHECKED), listed: false },
+    Engine { name: "mtd", help: "Raw flash", support: Support::Refused(UNCHECKED), listed: false },
     Engine {
         name: "io_uring_cmd",
         help: "Device commands through io_uring",
-        support: Support::FioOnly(OTHER),
+        support: Support::Refused(UNCHECKED),
         listed: false,
     },
-    Engine { name: "rados", help: "Ceph objects", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "rados", help: "Ceph objects", support: Support::Refused(UNCHECKED), listed: false },
 ];
 
 const CPUMODE: &[OptionWord] =

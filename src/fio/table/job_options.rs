@@ -92,7 +92,7 @@ pub const ROWS: &[FioOption] = &[
     .default("1")
     .noted("it matters to network clients only"),
     FioOption::new(Group::Job, "opendir", ValueKind::Text, "Add every file below this folder")
-        .fio_only("volproof drives the files that are named, not those it finds"),
+        .refused("volproof drives the files that are named, not those it finds: name them with filename"),
     FioOption::new(Group::Workload, "rw", ValueKind::Choice(RW), "Direction and order of the I/Os")
         .alias("readwrite")
         .default("read"),

@@ -68,8 +68,9 @@ pub const ROWS: &[FioOption] = &[
     )
     .fio_only(NODES),
     FioOption::new(Group::Process, "profile", ValueKind::Choice(PROFILE), "Run a test that fio has built in")
-        .fio_only("profiles are programs inside fio"),
-    FioOption::new(Group::Process, "cgroup", ValueKind::Text, "Control group of the job").fio_only(RIGHTS),
+        .refused("a profile names its files itself: call fio itself"),
+    FioOption::new(Group::Process, "cgroup", ValueKind::Text, "Control group of the job")
+        .refused("fio makes folders for it: use systemd-run around volproof"),
     FioOption::new(Group::Process, "cgroup_nodelete", ValueKind::Bool, "Keep the control group")
         .default("0")
         .under("cgroup")

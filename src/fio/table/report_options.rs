@@ -3,8 +3,8 @@
 use super::super::option::{FioOption, Group, OptionWord, ValueKind};
 use super::{U32, int};
 
-const HISTOGRAMS: &str = "write_hist_log asks for it";
-const PRIORITY: &str = "requests have no priority of their own";
+const NO_LOGS: &str = "volproof writes no logs: keep 100 ms samples with --record FILE, or call fio itself";
+const OF_LOGS: &str = "volproof writes no logs";
 const UNIFIED_RW_REPORTING: &[OptionWord] = &[
     OptionWord::native("none", "rows by direction"),
     OptionWord::native("mixed", "one row of all"),
@@ -28,25 +28,29 @@ const UNIT_BASE: &[OptionWord] = &[
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Logs, "per_job_logs", ValueKind::Bool, "A log of its own for each clone")
-        .default("1"),
-    FioOption::new(Group::Logs, "write_bw_log", ValueKind::LogName, "Log the bandwidth"),
+        .default("1")
+        .noted(OF_LOGS),
+    FioOption::new(Group::Logs, "write_bw_log", ValueKind::LogName, "Log the bandwidth").refused(NO_LOGS),
     FioOption::new(Group::Logs, "bwavgtime", int(0, U32), "Length of a bandwidth sample, ms")
         .default("500")
         .under("write_bw_log")
         .noted("samples of bandwidth are 500 ms long"),
-    FioOption::new(Group::Logs, "write_lat_log", ValueKind::LogName, "Log the latencies"),
-    FioOption::new(Group::Logs, "write_iops_log", ValueKind::LogName, "Log the I/Os a second"),
+    FioOption::new(Group::Logs, "write_lat_log", ValueKind::LogName, "Log the latencies").refused(NO_LOGS),
+    FioOption::new(Group::Logs, "write_iops_log", ValueKind::LogName, "Log the I/Os a second")
+        .refused(NO_LOGS),
     FioOption::new(Group::Logs, "iopsavgtime", int(0, U32), "Length of an IOPS sample, ms")
         .default("500")
         .under("write_iops_log")
         .noted("samples of I/Os a second are 500 ms long"),
     FioOption::new(Group::Logs, "log_entries", int(1024, 1048576), "Entries to set aside at first")
         .default("1024")
-        .noted("logs grow as they must"),
-    FioOption::new(Group::Logs, "log_avg_msec", int(0, U32), "Average logs over this time, ms").default("0"),
+        .noted(OF_LOGS),
+    FioOption::new(Group::Logs, "log_avg_msec", int(0, U32), "Average logs over this time, ms")
+        .default("0")
+        .noted(OF_LOGS),
     FioOption::new(Group::Logs, "log_hist_msec", int(0, U32), "Time of each logged histogram, ms")
         .default("0")
-        .noted(HISTOGRAMS),
+        .noted(OF_LOGS),
     FioOption::new(
         Group::Logs,
         "log_hist_coarseness",
@@ -54,38 +58,39 @@ pub const ROWS: &[FioOption] = &[
         "How many bins of logged histograms become one",
     )
     .default("0")
-    .noted(HISTOGRAMS),
+    .noted(OF_LOGS),
     FioOption::new(Group::Logs, "write_hist_log", ValueKind::LogName, "Log histograms of latency")
-        .fio_only("json+ has the whole histogram of a job"),
+        .refused(NO_LOGS),
     FioOption::new(
         Group::Logs,
         "log_max_value",
         ValueKind::Bool,
         "Log the greatest value of each interval instead of the mean",
     )
-    .default("0"),
-    FioOption::new(Group::Logs, "log_offset", ValueKind::Bool, "Log the offset of each I/O").default("0"),
+    .default("0")
+    .noted(OF_LOGS),
+    FioOption::new(Group::Logs, "log_offset", ValueKind::Bool, "Log the offset of each I/O")
+        .default("0")
+        .noted(OF_LOGS),
     FioOption::new(Group::Logs, "log_prio", ValueKind::Bool, "Log the priority of each I/O")
         .default("0")
-        .fio_only(PRIORITY),
+        .noted(OF_LOGS),
     FioOption::new(
         Group::Logs,
         "log_compression",
         int(1024, 536870912),
         "Compress logs in memory, in pieces of this size",
     )
-    .noted("logs are written as they are"),
+    .noted(OF_LOGS),
     FioOption::new(Group::Logs, "log_compression_cpus", ValueKind::Cpus, "CPUs that compress logs")
         .under("log_compression")
-        .noted("logs are written as they are"),
+        .noted(OF_LOGS),
     FioOption::new(Group::Logs, "log_store_compressed", ValueKind::Bool, "Keep logs compressed")
-        .fio_only("logs are written as text"),
-    FioOption::new(Group::Logs, "log_unix_epoch", ValueKind::Bool, "Times of logs since 1970")
-        .fio_only("times of logs are those of the run"),
+        .noted(OF_LOGS),
+    FioOption::new(Group::Logs, "log_unix_epoch", ValueKind::Bool, "Times of logs since 1970").noted(OF_LOGS),
     FioOption::new(Group::Logs, "log_alternate_epoch", ValueKind::Bool, "Times of logs by another clock")
-        .fio_only("times of logs are those of the run"),
-    FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, U32), "Which clock")
-        .noted("it matters with log_alternate_epoch only"),
+        .noted(OF_LOGS),
+    FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, U32), "Which clock").noted(OF_LOGS),
     FioOption::new(
         Group::Report,
         "block_error_percentiles",

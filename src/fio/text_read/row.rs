@@ -433,7 +433,6 @@ fn samples(here: &mut Here<'_, '_>, factor: f64) -> Option<Samples> {
         deviation: value(here, "stdev"),
         share: if share_there { here.get("per", share) } else { None },
         samples: if samples_there { here.get("samples", whole) } else { None },
-        ..Samples::default()
     })
 }
 

@@ -315,7 +315,6 @@ impl<'a> CauseCase<'a> {
             time_based: false,
             end_fsync: false,
             start: default.start,
-            trace: false,
             ..load
         };
         let word = format!("{code}-{case}");

@@ -28,7 +28,6 @@ mod io_errors;
 mod io_wq;
 mod jobs_ended_apart;
 mod littles_law;
-mod log_incomplete;
 mod merges;
 mod network_filesystem;
 mod no_ramp;
@@ -166,7 +165,6 @@ const RULES: &[DoubtRule] = &[
     cpu_steal::rule,
     cpu_quota::rule,
     slow_at_the_end::rule,
-    log_incomplete::rule,
     errors::rule,
     impossible_figures::rule,
     in_memory::rule,

@@ -45,8 +45,7 @@ pub fn plan_toml(plan: &Plan) -> String {
                     let word = EngineWord { engine: step.engine, fio: step.fio };
                     let _ = writeln!(out, "engine = {}", text(&word.to_string()));
                 }
-                "fio" => {}   // said with the engine
-                "trace" => {} // `volproof fio` alone writes logs
+                "fio" => {} // said with the engine
                 "simulate" => simulate = value.as_table(),
                 _ => {
                     let value = value.as_str().map_or_else(|| value.to_string(), text);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::convert::{self, ConvertArgs, Converted, Form};
 use crate::exit::Exit;
 use crate::output::screen;
-use crate::run::sheet::{Sheet, save_page};
+use crate::run::sheet::Sheet;
 use crate::run::{Failure, beside_input, chain, code_after_outputs, save_output};
 
 /// `convert`.
@@ -18,12 +18,10 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     if args.to == Form::FioPlot && path != Path::new("-") {
         return point_files(&args.file, path);
     }
-    let mut output = beside_input("-o", path, args.to.output_kind(), &args.file)?;
+    let mut output = beside_input("-o", path, args.to.output_kind(), args.force, &args.file)?;
     match convert::answer(args).map_err(|e| Failure::input(chain(&e)))? {
         Converted::Record(record) => Sheet::of_record(output).save_stored(&record),
-        converted => save_page(&mut output, converted.is_simulated(), &|out| {
-            converted.write(&mut screen::VisibleWriter(out))
-        }),
+        converted => save_output(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out))),
     }
 }
 
@@ -41,7 +39,7 @@ fn point_files(file: &Path, folder: &Path) -> Result<Exit, Failure> {
         let parent = path.parent().unwrap_or(folder);
         made.make(parent)
             .map_err(|e| Failure::input(format!("cannot make the folder {}: {e}", parent.display())))?;
-        beside_input("-o", path, Form::FioPlot.output_kind(), file)
+        beside_input("-o", path, Form::FioPlot.output_kind(), false, file)
     };
     let mut outputs = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
     let saved = outputs.iter_mut().zip(&points);

@@ -1,6 +1,7 @@
 //! `fit`: the loads that applications publish, and whether the volume meets their needs.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use super::plan_command::forecast;
 use crate::cli::FitArgs;
@@ -9,18 +10,27 @@ use crate::fit::FitRequest;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Step};
 use crate::promise_options::PromiseOptions;
+use crate::report::fit_text;
 use crate::run::measurement::{Measurement, Words};
 use crate::run::pipeline::RunOptions;
-use crate::run::{Failure, fit_steps, plans, preconditioning};
+use crate::run::{Failure, fit_steps, plans, preconditioning, show_text};
 
 /// `fit`.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
+    if let Some(application) = &args.list {
+        return list(application.as_deref(), args.catalog.as_deref());
+    }
     let change = |step: &mut Step| fit_steps::change(step, args.runtime, args.simulate.as_ref());
     let catalog = args.catalog.as_deref();
-    let request: FitRequest = args.applications.parse().map_err(Failure::input)?;
+    let Some(applications) = &args.applications else {
+        return Err(Failure::input(
+            "fit needs --for APP[:GRADE][:KEY=N],...: `volproof fit --list` lists the applications",
+        ));
+    };
+    let request: FitRequest = applications.parse().map_err(Failure::input)?;
     let (mut asked, steps) = fit_steps::select(&request, catalog, args.beside, &change)?;
     asked.judge_simulated = args.judge_simulated;
     let plan =
@@ -46,5 +56,17 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     match args.dry_run {
         true => measurement.tell(forecast),
         false => measurement.run(Words { before: String::new(), after: |_| String::new() }),
+    }
+}
+
+/// `fit --list`: the applications that are known, or one with its load, needs and sources.
+///
+/// # Errors
+/// A catalogue of applications that cannot be read, or an unknown application.
+pub fn list(application: Option<&str>, catalog: Option<&Path>) -> Result<Exit, Failure> {
+    let catalogue = fit_steps::catalogue(catalog)?;
+    match application {
+        None => show_text(&fit_text::list(&catalogue)),
+        Some(id) => show_text(&fit_text::application(&catalogue, id).map_err(Failure::input)?),
     }
 }

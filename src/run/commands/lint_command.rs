@@ -12,7 +12,7 @@ use crate::run::{Failure, chain, code_after_outputs, input_of, output, print, sa
 pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let sheet = match &args.junit {
         Some(path) => {
-            let sheet = output("--junit", path, OutputKind::Junit)?;
+            let sheet = output("--junit", path, OutputKind::Junit, args.force)?;
             let inputs: Vec<_> = args.files.iter().chain(&args.catalog).map(|file| input_of(file)).collect();
             apart(&[&sheet], &inputs)?;
             Some(sheet)

@@ -8,13 +8,11 @@ pub(super) mod course_question;
 mod explain_command;
 pub mod fio;
 mod fit_command;
-mod fits_command;
 mod fleet_command;
 mod lint_command;
 mod merge_command;
 mod million_command;
 mod plan_command;
-mod presets_command;
 mod promise_command;
 mod report_command;
 mod restore_command;
@@ -57,7 +55,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Suite(args) => suite_command::suite(&args),
         CliCommand::Cold(args) => cold_command::cold(&args),
         CliCommand::Fit(args) => fit_command::fit(&args),
-        CliCommand::Fits(args) => fits_command::fits(&args),
+        CliCommand::Fits(args) => fit_command::list(args.application.as_deref(), args.catalog.as_deref()),
         CliCommand::Plan(args) => plan_command::plan(&args),
         CliCommand::Check(args) => check_command::check(&args),
         CliCommand::Show(args) => show_command::show(&args),
@@ -67,7 +65,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Verdict(args) => verdict_command::verdict(&args),
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
-        CliCommand::Presets => presets_command::presets(),
+        CliCommand::Presets => plan_command::list(),
         CliCommand::Promise(args) => promise_command::promise(&args),
         CliCommand::Lint(args) => lint_command::lint(&args),
         CliCommand::Topo(args) => topo_command::topo(&args, &places),
@@ -87,7 +85,8 @@ fn read_results(command: &CliCommand) -> &[PathBuf] {
         CliCommand::Report(args) => from_ref(&args.record),
         CliCommand::Convert(args) => from_ref(&args.file),
         CliCommand::Verdict(args) => from_ref(&args.judge.record),
-        CliCommand::Run(args) | CliCommand::Plan(args) => args.resume.as_slice(),
+        CliCommand::Run(args) => args.resume.as_slice(),
+        CliCommand::Plan(args) => args.run.resume.as_slice(),
         CliCommand::Sweep(args) => args.how.resume.as_slice(),
         CliCommand::Slo(args) => args.how.resume.as_slice(),
         CliCommand::Suite(args) => args.how.resume.as_slice(),

@@ -1,22 +1,27 @@
-//! `plan`: what `run` with the same arguments would do.
+//! `plan`: what `run` with the same arguments would do, and the names that `--preset` and `suite` take.
 
 use super::resumed_run::{self, Resumed};
 use super::run_command;
-use crate::cli::RunArgs;
+use crate::cli::PlanCommand;
+use crate::course::suites;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
-use crate::plan::{EngineKind, Plan};
+use crate::plan::{EngineKind, PRESETS, Plan};
 use crate::record::JudgedPromise;
 use crate::report::{layout, plan_text};
 use crate::run::targets::{self, Surveyed};
-use crate::run::{Failure, preconditioning};
+use crate::run::{Failure, preconditioning, print};
 use crate::unit::{Bytes, Nanos};
 
 /// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code. Files for results have no use here.
 ///
 /// # Errors
 /// Of input, and of the guard.
-pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
+pub fn plan(args: &PlanCommand) -> Result<Exit, Failure> {
+    if args.list {
+        return list();
+    }
+    let args = &args.run;
     if let Some(option) = args.output.named() {
         return Err(Failure::input(format!(
             "plan measures nothing, so there is nothing for {option}: leave it out"
@@ -27,6 +32,28 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
         Resumed::Open(measurement) => measurement.tell(forecast),
         Resumed::Done(record) => resumed_run::nothing_left(args, path, &record).map(|_| Exit::Done),
     }
+}
+
+/// `plan --list`: the presets and the suites.
+///
+/// # Errors
+/// Standard output is closed, or its disk is full.
+pub fn list() -> Result<Exit, Failure> {
+    let presets = PRESETS.iter().map(|p| {
+        let time = p.plan().duration().clock();
+        (p.name.to_string(), format!("{}; {time} in all", p.about))
+    });
+    print(&format!(
+        "{}\nSuites (volproof suite NAME TARGET; with --dry-run it says how long it takes)\n{}",
+        in_columns(presets.collect()),
+        in_columns(suites::list())
+    ))
+}
+
+/// Names, and beside each what it stands for.
+fn in_columns(all: Vec<(String, String)>) -> String {
+    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    all.iter().map(|(name, about)| layout::wrap(&format!("{name:width$}  "), about)).collect()
 }
 
 /// The text of what a plan would do.

@@ -7,8 +7,7 @@ use crate::exit::Exit;
 use crate::output::{OutputFile, OutputKind};
 use crate::report::html;
 use crate::result_file;
-use crate::run::sheet::save_page;
-use crate::run::{Failure, beside_input, output, print, tell_of_others};
+use crate::run::{Failure, beside_input, output, print, save_output, tell_of_others};
 
 /// `report`.
 ///
@@ -16,16 +15,16 @@ use crate::run::{Failure, beside_input, output, print, tell_of_others};
 /// Of input, and an output that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut output = match (&args.output, args.record.file_stem()) {
-        (Some(path), _) => beside_input("-o", path, OutputKind::Html, &args.record)?,
+        (Some(path), _) => beside_input("-o", path, OutputKind::Html, args.force, &args.record)?,
         // The user did not name this file: an existing file of its name stays.
         (None, Some(stem)) if args.record != Path::new("-") => {
-            OutputFile::fresh("-o", Path::new(""), stem, "html")?.of_kind(OutputKind::Html)
+            OutputFile::fresh("-o", Path::new(""), stem, "html")?
         }
-        (None, _) => output("-o", Path::new("-"), OutputKind::Html)?,
+        (None, _) => output("-o", Path::new("-"), OutputKind::Html, false)?,
     };
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
     tell_of_others(&args.record, &record);
-    save_page(&mut output, record.is_simulated(), &|out| html::write(&record, out))?;
+    save_output(&mut output, &|out| html::write(&record, out))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }

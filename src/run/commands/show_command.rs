@@ -1,59 +1,131 @@
-//! `show`: stored Records, printed as `run` printed them.
+//! `show`: stored Records, printed as `run` printed them, and reports of other tools in plain words.
+
+use std::path::Path;
 
 use crate::cli::{SheetArgs, ShowArgs};
 use crate::exit::Exit;
+use crate::explain;
+use crate::input;
+use crate::record::Record;
 use crate::report::headline::Headline;
 use crate::report::{csv, summary_text};
-use crate::result_file;
+use crate::result_file::{self, Found};
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, code_after_outputs, input_of, print, show_text, tell_of_others};
+use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text, tell_of_others};
 
 /// `show`.
 ///
 /// # Errors
 /// Of input, and an output that cannot be written.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let SheetArgs { junit, openmetrics, markdown } = &args.sheets;
-    let files = [junit, openmetrics, markdown].into_iter().any(Option::is_some);
-    if (args.csv || files) && args.records.len() > 1 {
-        return Err(Failure::input(match args.csv {
-            true => {
-                "--csv prints one result on standard output and takes no file: name one Record, as in volproof show --csv RECORD > FILE"
-            }
-            false => "an output file holds one result: name one Record",
-        }));
+    refuse_several(args)?;
+    if is_in_words(args) && args.records.len() > 1 && args.records.iter().all(|path| holds_reports(path)) {
+        return in_words(args);
     }
     let mut unread = Vec::new();
     for (i, path) in args.records.iter().enumerate() {
-        let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
-        if args.csv && sheets.takes_stdout() {
-            return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
-        }
-        let record = match result_file::load(path) {
-            Ok(record) => record,
+        match one(args, path, i) {
             // The others may be read.
-            Err(e) => {
-                unread.push(Failure::input(e).message);
-                continue;
-            }
-        };
-        tell_of_others(path, &record);
-        let saved = sheets.save(&record);
-        if sheets.takes_stdout() {
-            saved?;
-            continue;
+            Err(NotShown::Unread(message)) => unread.push(message),
+            Err(NotShown::Failed(failure)) => return Err(failure),
+            Ok(()) => {}
         }
-        let title = match (args.records.len(), args.quiet) {
-            (1, _) => String::new(),
-            (_, true) => format!("{}: ", path.display()),
-            _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
-        };
-        let printed = match args.csv {
-            true => print(&csv::csv(&record)),
-            false if args.quiet => show_text(&(title + &Headline::of(&record).line())),
-            false => show_text(&(title + &summary_text::shown(&record, args.details))),
-        };
-        code_after_outputs([printed, saved], Exit::Done)?;
     }
     if unread.is_empty() { Ok(Exit::Done) } else { Err(Failure::input(unread.join("\nvolproof: "))) }
+}
+
+/// Why a file was not shown.
+enum NotShown {
+    /// It cannot be read, or is no result.
+    Unread(String),
+    /// Anything else, which ends the command.
+    Failed(Failure),
+}
+
+impl From<Failure> for NotShown {
+    fn from(failure: Failure) -> NotShown {
+        NotShown::Failed(failure)
+    }
+}
+
+/// Refuses outputs that hold one result where several are named.
+fn refuse_several(args: &ShowArgs) -> Result<(), Failure> {
+    let SheetArgs { junit, openmetrics, markdown, .. } = &args.sheets;
+    let files = [junit, openmetrics, markdown].into_iter().any(Option::is_some);
+    if args.csv && args.records.len() > 1 {
+        return Err(Failure::input(
+            "--csv prints one result on standard output and takes no file: name one Record, as in volproof show --csv RECORD > FILE",
+        ));
+    }
+    if files && args.records.len() > 1 {
+        return Err(Failure::input("an output file holds one result: name one Record"));
+    }
+    Ok(())
+}
+
+/// A report of another tool is told in plain words, not as a line or a table.
+fn is_in_words(args: &ShowArgs) -> bool {
+    !args.csv && !args.quiet && !args.details
+}
+
+/// Whether a file holds reports of other tools. Standard input is read once, so that it is not asked.
+fn holds_reports(path: &Path) -> bool {
+    let bytes = (path != Path::new("-")).then(|| input::read(path).ok()).flatten();
+    bytes.is_some_and(|bytes| matches!(result_file::of_bytes(&bytes, path), Ok(Found::Reports(_))))
+}
+
+/// All reports in plain words, and a table of them.
+fn in_words(args: &ShowArgs) -> Result<Exit, Failure> {
+    let text = explain::of_reports(&args.records).map_err(|e| Failure::input(chain(&e)))?;
+    show_text(&text)
+}
+
+/// Prints one file, the i-th.
+fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), NotShown> {
+    let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
+    if args.csv && sheets.takes_stdout() {
+        let why = "--csv prints on standard output: name a file with the other option";
+        return Err(NotShown::Failed(Failure::input(why)));
+    }
+    let (record, words) = read(args, path).map_err(NotShown::Unread)?;
+    if words.is_none() {
+        tell_of_others(path, &record);
+    }
+    let saved = sheets.save(&record);
+    if sheets.takes_stdout() {
+        saved?;
+        return Ok(());
+    }
+    let title = match (args.records.len(), args.quiet) {
+        (1, _) => String::new(),
+        (_, true) => format!("{}: ", path.display()),
+        _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
+    };
+    let printed = if args.csv {
+        print(&csv::csv(&record))
+    } else if args.quiet {
+        show_text(&(title + &Headline::of(&record).line()))
+    } else if let Some(words) = words {
+        show_text(&(title + &words))
+    } else {
+        show_text(&(title + &summary_text::shown(&record, args.details)))
+    };
+    code_after_outputs([printed, saved], Exit::Done)?;
+    Ok(())
+}
+
+/// The Record in a file, and the words for reports of other tools, where they are asked for.
+fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), String> {
+    let named = input::named(path);
+    let unread = |e: anyhow::Error| Failure::input(chain(&e)).message;
+    let bytes = input::read(path)
+        .map_err(|e| unread(anyhow::Error::from(e).context(format!("cannot read {}", named.display()))))?;
+    let record = result_file::one(&bytes, named).map_err(|e| Failure::input(e).message)?;
+    if record.report.is_none() || !is_in_words(args) {
+        return Ok((record, None));
+    }
+    // A Record that was made of a report is shown as other Records are.
+    let is_report = matches!(result_file::of_bytes(&bytes, named), Ok(Found::Reports(_)));
+    let words = is_report.then(|| explain::of_report(named, &bytes)).transpose().map_err(unread)?;
+    Ok((record, words))
 }

@@ -367,9 +367,6 @@ impl Running<'_> {
             self.front.ui().measured(record, first);
             self.front.measured(record);
         }
-        for (i, traces) in done.traces {
-            self.front.traced(&record.plan.steps[range.start + i], traces);
-        }
         if let Some(stuck) = record.steps[first..].iter().find(|s| s.stuck_workers > 0) {
             return Ok(Some(State::Failed(format!("step {}: the device hangs", stuck.name))));
         }

@@ -2,23 +2,23 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal, PipeReader, Write};
+use std::io::{self, IsTerminal, PipeReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use super::handed_jobs::HandedJobs;
 use super::passed_on::PassedOn;
 use super::{Failure, messages};
 use crate::fio::command::Command;
+use crate::fio::installed;
 use crate::fio::plan::Obstacle;
-use crate::fio::{installed, jobfile};
 use crate::output::{OutputFile, screen};
 use crate::run::end_signals;
 use crate::standard_streams;
@@ -102,55 +102,40 @@ fn takes_all(stream: &File) -> bool {
     stream.is_terminal() || kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }
 
-/// The arguments with the texts of the job files as they were read and checked: a file may change until fio reads it, and a pipe is read once.
-/// These files live in memory. The report goes to the file that was checked, whatever takes its name until fio opens it; names of other
-/// reports, which fio would empty, are left out. fio inherits the files, and a pipe for a report that goes to a stream.
+/// fio's command line: its flags as they were given, the jobs with the descriptors of their files, and the report as a descriptor too. fio
+/// inherits them, and a pipe for a report that goes to a stream.
 ///
 /// # Errors
-/// When there is no room for them, or the report cannot be made.
-pub fn with_checked_files(
-    arguments: &[OsString],
+/// There is no room for them, or the report cannot be made.
+pub fn command_line(
+    arguments: &[String],
     command: &Command,
-    texts: &[(String, String)],
+    jobs: &HandedJobs<'_>,
     report: Option<&mut OutputFile>,
 ) -> Result<HandedCommand, Failure> {
-    let mut arguments = arguments.to_vec();
-    let mut files = Vec::new();
-    let read = |name: &str| texts.iter().find(|(read, _)| read == name).map(|(_, text)| text.clone());
-    for (path, argument) in command.files.iter().zip(&command.file_arguments) {
-        let name = path.to_string_lossy();
-        let text = jobfile::inlined(&name, &read(&name).unwrap_or_default(), &read);
-        let kept = || -> std::io::Result<File> {
-            let mut file = File::from(rustix::fs::memfd_create("jobs", MemfdFlags::empty())?);
-            file.write_all(text.as_bytes())?;
-            Ok(file)
-        };
-        let file = kept()
-            .map_err(|e| Failure { code: 1, message: format!("{name} cannot be handed to fio: {e}") })?;
-        arguments[*argument] = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
-        files.push(file);
-    }
-    let given = |n: &usize| command.output_arguments.iter().any(|words| words.contains(n));
-    let words = arguments.into_iter().enumerate().filter(|(n, _)| !given(n));
-    let mut arguments: Vec<OsString> = words.map(|(_, word)| word).collect();
+    let (words, mut files) = jobs
+        .arguments()
+        .map_err(|e| Failure { code: 1, message: format!("files cannot be handed to fio: {e}") })?;
+    let given = command.flag_arguments.iter().flat_map(|words| &arguments[words.clone()]);
+    let mut arguments: Vec<OsString> = given.map(OsString::from).collect();
     // fio would empty the file behind standard output, to which it writes by itself.
     let mut stream = None;
     if let Some(report) = report.filter(|report| !report.is_stdout()) {
         let opened = report.begin();
         let failed = |e: io::Error| Failure { code: 1, message: format!("{}: {e}", report.path().display()) };
         let opened = opened.map_err(failed)?;
-        let own = match report.is_stream() {
-            true => {
-                let (from, into) = io::pipe().map_err(failed)?;
-                stream = Some((report.path().display().to_string(), from, opened));
-                rustix::io::dup(into)
-            }
-            false => rustix::io::dup(opened),
+        let own = if report.is_stream() {
+            let (from, into) = io::pipe().map_err(failed)?;
+            stream = Some((report.path().display().to_string(), from, opened));
+            rustix::io::dup(into)
+        } else {
+            rustix::io::dup(opened)
         };
         let file = File::from(own.map_err(|e| failed(e.into()))?);
-        arguments.insert(0, format!("--output=/proc/self/fd/{}", file.as_raw_fd()).into());
+        arguments.push(format!("--output=/proc/self/fd/{}", file.as_raw_fd()).into());
         files.push(file);
     }
+    arguments.extend(words.into_iter().map(OsString::from));
     Ok(HandedCommand { arguments, files, report: stream })
 }
 

@@ -12,12 +12,10 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
 use super::interim::Interim;
-use super::log_files::{self, OpenLog};
 use super::print_report::{self, Seen, Sink};
-use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
 use crate::fio::job::Job;
-use crate::fio::plan::{Member, Native};
+use crate::fio::plan::Native;
 use crate::fio::text_write::{Live, StatusText};
 use crate::output::screen;
 use crate::plan::{Pattern, Step};
@@ -47,9 +45,6 @@ pub struct Screen<'a> {
     line: Option<StatusLine>,
     /// The file of the Record, saved after every step: what has ended outlives us, however we end.
     saved: Option<(Sheet, SavePace)>,
-    logs: Vec<OpenLog>,
-    /// A log could not be written.
-    lost: bool,
 }
 
 struct StatusLine {
@@ -90,7 +85,7 @@ impl<'a> Screen<'a> {
         command: &'a Command,
         native: &'a Native,
         mut sink: Sink,
-        (saved, logs): (Option<Sheet>, Vec<OpenLog>),
+        saved: Option<Sheet>,
         terminal: bool,
     ) -> Result<Screen<'a>, Failure> {
         sink.begin(command, native);
@@ -118,21 +113,19 @@ impl<'a> Screen<'a> {
             native,
             sink,
             saved: saved.map(|sheet| (sheet, SavePace::default())),
-            logs,
             interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
             steps,
             began: now,
             line,
-            lost: false,
         })
     }
 
-    /// Nothing more is to come but the results. Also says whether all logs were written.
-    pub fn finish(self) -> (Sink, Option<Sheet>, bool) {
+    /// Nothing more is to come but the results.
+    pub fn finish(self) -> (Sink, Option<Sheet>) {
         if self.line.as_ref().is_some_and(|l| l.shown) {
             let _ = screen::print("\n");
         }
-        (self.sink, self.saved.map(|(sheet, _)| sheet), !self.lost)
+        (self.sink, self.saved.map(|(sheet, _)| sheet))
     }
 
     /// A full report of what was heard until now.
@@ -293,12 +286,6 @@ impl Front for Screen<'_> {
             // An error of this save is reported at the end, when the Record is saved again.
             pace.spaced(|| sheet.save(record));
         }
-    }
-
-    fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
-        let Some(i) = self.place(&step.name) else { return };
-        let Member { job, thread, .. } = self.native.members[i];
-        self.lost |= !log_files::write(&mut self.logs, &self.command.jobs[job], thread, &traces);
     }
 
     fn heard(&mut self, news: &News<'_>) {

@@ -1,7 +1,7 @@
 //! `volproof fio ARGS…`, and volproof called through a link named `fio`: fio's command line in, fio's reports out.
 //!
 //! ```text
-//! arguments -> Command -> Plan -> the pipeline -> Record -> Output -> normal | terse | json | json+ | logs
+//! arguments -> Command -> Plan -> the pipeline -> Record -> Output -> normal | json | json+
 //!                      -> the real fio, when an option needs it; refused where there is none
 //! ```
 //!
@@ -13,14 +13,13 @@
 
 mod devices;
 mod hand_over;
+mod handed_jobs;
 mod interim;
 mod live;
-mod log_files;
 mod messages;
 mod passed_on;
 mod path_of_later;
 mod print_report;
-mod room_for_files;
 mod volproof_options;
 mod whole_outputs;
 
@@ -52,8 +51,8 @@ use crate::plan::{EngineKind, Simulated};
 use crate::run::pipeline::{CheckedRun, RunOptions};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
+use handed_jobs::HandedJobs;
 use live::Screen;
-use log_files::OpenLog;
 use print_report::Seen;
 use volproof_options::VolproofOptions;
 
@@ -134,32 +133,53 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                 )));
             }
             // Released at once: the run claims each device itself.
-            drop(guarded(&root, &command, &own, &job_files, &look, false)?);
+            drop(guarded(&root, &command, &own, &job_files, &look)?);
             let used = files_of(targets_of(&native), &job_files);
             run(&root, &command, &own, native, used)
         }
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
-            let cleared = guarded(&root, &command, &own, &job_files, &look, true)?;
+            if let Some(short) = lacks_data(&command, &look).filter(|_| command.readonly) {
+                return Err(input(format!("{short}, and --readonly lays out none")));
+            }
+            drop(guarded(&root, &command, &own, &job_files, &look)?);
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
-            let mut used = files_of(targets, &job_files);
+            let used = files_of(targets, &job_files);
             // Without an fio nothing is written, and no earlier report is given up.
             hand_over::program(&needs)?;
-            open_logs(&command, &mut used).map_err(as_fio)?;
-            spare_by_fio(&command, &used).map_err(as_fio)?;
-            let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport);
-            let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
-            output::apart(&report.iter().collect::<Vec<_>>(), &used).map_err(|e| as_fio(e.into()))?;
-            let handed = hand_over::with_checked_files(&rest, &command, &job_files, report.as_mut())?;
-            if let Some(told) = report.as_ref().and_then(OutputFile::other_name) {
-                messages::say(&told);
-            }
-            let ended = hand_over::to_installed(handed, &needs)?;
-            drop(cleared);
-            ended_whole(&command, report.as_ref(), ended)
+            hand(&root, &command, &own, &words, (&needs, &used), &look)
         }
     }
+}
+
+/// The first job that reads more than its file has.
+fn lacks_data(command: &Command, look: &dyn Fn(&Path) -> PathKind) -> Option<String> {
+    let lacks = |job: &&Job| plan::targets(job, look).iter().any(|path| devices::is_short(job, path, look));
+    let job = command.jobs.iter().find(lacks)?;
+    Some(format!("{}: a file is missing or shorter than what is to be read", job.name))
+}
+
+/// Has the installed fio run a command on files that are open here until it ends. No output may be one of the files in `used`.
+fn hand(
+    root: &Root,
+    command: &Command,
+    own: &VolproofOptions,
+    words: &[String],
+    (needs, used): (&[Obstacle], &[(String, FileIdentity)]),
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Result<ExitCode, Failure> {
+    let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport, own.force);
+    let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
+    output::apart(&report.iter().collect::<Vec<_>>(), used).map_err(|e| as_fio(e.into()))?;
+    let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
+    let Some(jobs) = HandedJobs::open(root, command, own, look, &interrupts).map_err(as_fio)? else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let handed = hand_over::command_line(words, command, &jobs, report.as_mut())?;
+    let ended = hand_over::to_installed(handed, needs)?;
+    drop(jobs);
+    ended_whole(command, report.as_ref(), ended)
 }
 
 /// The exit code of the installed fio; 1 where it ended well and what it wrote did not all arrive.
@@ -211,9 +231,9 @@ fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> PathKi
         let code = jobs.len().min(255) as u8;
         return Err(Failure { code, ..hand_over::refusal("this cannot be run", &never) });
     }
-    let mut unseen = devices::unseen(command, &|job| plan::targets(job, look));
-    unseen.extend(hand_over::unprintable(command));
-    if unseen.is_empty() { Ok(()) } else { Err(hand_over::refusal("this is not handed to fio", &unseen)) }
+    let mut by_name = handed_jobs::obstacles(command, look);
+    by_name.extend(hand_over::unprintable(command));
+    if by_name.is_empty() { Ok(()) } else { Err(hand_over::refusal("this is not handed to fio", &by_name)) }
 }
 
 /// fio ends with 1 for everything that cannot be read or run.
@@ -273,11 +293,10 @@ fn converted(
     }
 }
 
-/// Refuses to write reports and logs over a block device.
+/// Refuses to write reports over a block device.
 fn sinks(command: &Command, own: &VolproofOptions, look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
     let named = [("--output", &command.output), ("--record", &own.record)];
-    let named = named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-    for (option, path) in named.chain(log_files::names(command).into_iter().map(|path| ("log", path))) {
+    for (option, path) in named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))) {
         if matches!(look(&path), PathKind::Block(_)) {
             return Err(Failure {
                 code: Exit::Refused.code(),
@@ -298,23 +317,15 @@ fn guarded(
     own: &VolproofOptions,
     job_files: &[(String, String)],
     look: &dyn Fn(&Path) -> PathKind,
-    handed_over: bool,
 ) -> Result<Vec<Clearance>, Failure> {
     let files = |job: &Job| plan::targets(job, look);
-    devices::decided(command, &files, handed_over)?;
+    devices::decided(command, &files)?;
     devices::spare_settings(root, command, &files)?;
     devices::spare_job_files(command, job_files, &files)?;
     let mut written = devices::written(command, &files);
-    written.extend(devices::laid_out(command, handed_over, &files, look));
-    // The installed fio writes its logs into the files that are there.
-    let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
-    let cleared = devices::clear(root, &written, &replaced, own).map_err(as_fio)?;
-    if handed_over {
-        devices::spare_read_files(command, &files, look)?;
-        room_for_files::check(root, command, &files)?;
-    } else {
-        devices::spare_short_files(command, &files, look)?;
-    }
+    written.extend(devices::laid_out(command, &files, look));
+    let cleared = devices::clear(root, &written, own).map_err(as_fio)?;
+    devices::spare_short_files(command, &files, look)?;
     Ok(cleared)
 }
 
@@ -332,44 +343,6 @@ fn files_of(
 fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
     let of_steps = native.plan.steps.iter().flat_map(|step| &step.targets);
     native.plan.targets.iter().chain(of_steps).cloned()
-}
-
-/// Refuses other files that the installed fio writes: a trace or the state of a check under the name of something else or of a file in `used`,
-/// and I/O buffers in a file that holds something.
-fn spare_by_fio(command: &Command, used: &[(String, FileIdentity)]) -> Result<(), Failure> {
-    for path in devices::states(command).iter().filter(|path| path.exists()) {
-        output::apart(&[&crate::run::output("--aux-path", path, OutputKind::FioState)?], used)?;
-    }
-    for job in &command.jobs {
-        if let Some(path) = job.given("write_iolog").and_then(|g| g.text.as_deref()) {
-            output::apart(
-                &[&crate::run::output("write_iolog", Path::new(path), OutputKind::FioTrace)?],
-                used,
-            )?;
-        }
-        let buffers = job.given("mem").and_then(|g| g.text.as_deref()?.split_once(':'));
-        if let Some((_, path)) = buffers
-            && std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0)
-        {
-            let why = "the installed fio keeps its I/O buffers there, and the file holds something";
-            return Err(Failure::input(format!("{}: mem: {path}: {why}: name a new one", job.name)));
-        }
-    }
-    Ok(())
-}
-
-/// Opens the logs, and refuses those that are one of the files in `used`; adds them to it.
-fn open_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<Vec<OpenLog>, Failure> {
-    let mut logs = Vec::new();
-    for named in log_files::names(command) {
-        let file = crate::run::output("log", &named, OutputKind::FioLog)?;
-        output::apart(&[&file], used)?;
-        logs.push(OpenLog { named, file });
-    }
-    used.extend(
-        logs.iter().map(|log| (format!("the log {}", log.named.display()), FileIdentity::of(&log.named))),
-    );
-    Ok(logs)
 }
 
 /// Runs a plan and reports as fio does. No output may be one of the files in `used`.
@@ -391,17 +364,17 @@ fn run(
         ..RunOptions::default()
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
-    let sink = print_report::Sink::open(command).map_err(as_fio)?;
-    let (saved, logs) = record_and_logs(command, own, &sink, used).map_err(as_fio)?;
+    let sink = print_report::Sink::open(command, own.force).map_err(as_fio)?;
+    let saved = open_record(own, &sink, &used).map_err(as_fio)?;
     let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
     let signal = last_signal().map_err(|e| as_fio(e.into()))?;
     if !own.quiet_doubts {
         print_report::say_noted(command, &native);
     }
-    let mut screen = Screen::new(command, &native, sink, (saved, logs), std::io::stdout().is_terminal())?;
+    let mut screen = Screen::new(command, &native, sink, saved, std::io::stdout().is_terminal())?;
     let began = Instant::now();
     let ended = job.run(&timer, &interrupts, &mut screen);
-    let (mut sink, mut saved, mut whole) = screen.finish();
+    let (mut sink, mut saved) = screen.finish();
     let stopped = interrupts.load(Ordering::Relaxed) > 0;
     let signal = signal.load(Ordering::Relaxed);
     if stopped {
@@ -409,12 +382,10 @@ fn run(
     }
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
     sink.results(&print_report::output(command, &native, &seen));
-    whole &= !sink.lost();
+    let mut whole = !sink.lost();
     if let Some(sheet) = &mut saved {
         sheet.save(&ended.record);
-        let elsewhere = [sheet.stays(), sheet.file().other_name()].into_iter().flatten();
-        let told = elsewhere.map(|told| format!("volproof: {told}\n")).chain(sheet.loss());
-        for told in told {
+        if let Some(told) = sheet.loss() {
             whole = false;
             screen::say(&told);
         }
@@ -445,21 +416,18 @@ fn with_failed(base: u8, failed: u32) -> u8 {
     base.saturating_add(u8::try_from(failed).unwrap_or(u8::MAX))
 }
 
-/// Opens the file of the Record and the logs. No output and no log may be another one, or one of the files in `used`.
-fn record_and_logs(
-    command: &Command,
+/// Opens the file of the Record. No output may be another one, or one of the files in `used`.
+fn open_record(
     own: &VolproofOptions,
     sink: &print_report::Sink,
-    mut used: Vec<(String, FileIdentity)>,
-) -> Result<(Option<Sheet>, Vec<OpenLog>), Failure> {
-    let mut record = own.record.as_deref().map(|path| Sheet::record("--record", path)).transpose()?;
-    let logs = open_logs(command, &mut used)?;
+    used: &[(String, FileIdentity)],
+) -> Result<Option<Sheet>, Failure> {
+    let record = own.record.as_deref().map(|path| Sheet::record("--record", path, own.force)).transpose()?;
     let all: Vec<&OutputFile> =
         std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
-    output::apart(&all, &used)?;
+    output::apart(&all, used)?;
     leftover::tell_of_outputs(all.iter().map(|file| file.path()));
-    record.iter_mut().try_for_each(Sheet::keep_earlier)?;
-    Ok((record, logs))
+    Ok(record)
 }
 
 /// The number of the last signal that was to end the run.

@@ -1,6 +1,6 @@
 //! Where fio's reports go and in which order: what is said before a run, its results in each form that was asked for.
 //!
-//! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
+//! fio prints JSON first, then text, whatever the order in `--output-format`.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::fio::job::{Given, Job};
 use crate::fio::of_record::{self, Unified};
 use crate::fio::output::{self, Output};
 use crate::fio::plan::Native;
-use crate::fio::{json_write, terse, text_write};
+use crate::fio::{json_write, text_write};
 use crate::observe::KernelCounters;
 use crate::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
 use crate::record::{Record, StepRecord};
@@ -39,9 +39,9 @@ impl Sink {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn open(command: &Command) -> Result<Sink, Failure> {
+    pub fn open(command: &Command, force: bool) -> Result<Sink, Failure> {
         let path = command.output.as_deref().unwrap_or(Path::new("-"));
-        let to = crate::run::output("--output", path, OutputKind::FioReport)?;
+        let to = crate::run::output("--output", path, OutputKind::FioReport, force)?;
         Ok(Sink { to: GrowingOutput::new(to), formats: command.formats.clone(), lost: false })
     }
 
@@ -68,8 +68,6 @@ impl Sink {
         if self.formats.contains(&Format::Normal) {
             let text = text_write::before(&before) + &layouts;
             self.announce(&text);
-            // A report that goes on elsewhere says what its jobs are too.
-            self.to.keep(screen::visible(&text).as_bytes());
         }
     }
 
@@ -86,9 +84,6 @@ impl Sink {
     /// A report in every form.
     pub fn results(&mut self, output: &Output) {
         let mut text = String::new();
-        if self.formats.contains(&Format::Terse) {
-            text += &terse::write(output);
-        }
         if self.formats.contains(&Format::JsonPlus) {
             text += &json_write::write(output, true);
         } else if self.formats.contains(&Format::Json) {
@@ -112,13 +107,7 @@ impl Sink {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let told = self.output().other_name();
-        let written = self.to.write(screen::visible(text).as_bytes());
-        if let Some(now) = self.output().other_name().filter(|now| told.as_ref() != Some(now)) {
-            self.lost = true;
-            messages::say(&now);
-        }
-        written
+        self.to.write(screen::visible(text).as_bytes())
     }
 
     /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.

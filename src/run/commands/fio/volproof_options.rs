@@ -13,6 +13,8 @@ pub struct VolproofOptions {
     pub destroy: Vec<String>,
     /// `--overwrite=shared`: consents to overwrite files that others have open, or that have other names.
     pub overwrite_shared: bool,
+    /// `--force`: the report and the Record replace a file that holds something else.
+    pub force: bool,
     /// `--record FILE`: where the Record goes.
     pub record: Option<PathBuf>,
     /// `--tune`: set the kernel's knobs for the devices and put them back; fio touches none.
@@ -28,6 +30,7 @@ pub const HELP: &str = "
 volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other
   --overwrite=shared\tOverwrite also files in use, locked or with other names
+  --force\t\tReplace a file of --output or --record that holds something else
   --record=FILE\t\tWrite volproof's Record of the run here
   --simulate=KEY=VALUE,...\tPlay a device in virtual time
   --tune\t\tSet the kernel's knobs for the devices, and put them back
@@ -56,6 +59,7 @@ impl VolproofOptions {
                         .map_err(|v| format!("--destroy: {} is no serial", v.display()))?,
                 ),
                 "overwrite" if value.is_some_and(|v| v == "shared") => own.overwrite_shared = true,
+                "force" => own.force = true,
                 "record" => own.record = Some(needed()?.into()),
                 "simulate" => {
                     let words = needed()?;

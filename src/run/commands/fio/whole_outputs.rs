@@ -1,4 +1,4 @@
-//! Whether the installed fio wrote its report and logs to their ends. fio notices no failed write: on a full disk it ends with 0 and leaves a part.
+//! Whether the installed fio wrote its report to its end. fio notices no failed write: on a full disk it ends with 0 and leaves a part.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -6,41 +6,35 @@ use std::path::Path;
 
 use serde::de::IgnoredAny;
 
-use super::{Failure, log_files};
+use super::Failure;
 use crate::fio::command::{Command, Format};
 use crate::unit::Bytes;
 
-/// Refuses to call a run done whose report or log is cut. What is no regular file keeps nothing to look at; a report that went to a stream was
-/// looked at on its way.
+/// Refuses to call a run done whose report is cut. A report that went to a stream was looked at on its way.
 ///
 /// # Errors
 /// With the file that is cut, the space that its filesystem has, and the way out.
 pub fn check(command: &Command, streamed: bool) -> Result<(), Failure> {
     let json = command.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
-    let report = command.output.iter().filter(|path| !streamed && is_cut(path, true, json));
-    let report = report.map(|path| ("report", path.clone()));
-    let logs = log_files::names(command).into_iter().filter(|path| is_cut(path, false, false));
-    let mut cut = report.chain(logs.map(|path| ("log", path)));
-    let Some((what, path)) = cut.next() else { return Ok(()) };
-    let free = free_bytes(&path).map_or_else(String::new, |free| format!(", and {free} are free there"));
+    let Some(path) = command.output.as_ref().filter(|path| !streamed && is_cut(path, json)) else {
+        return Ok(());
+    };
+    let free = free_bytes(path).map_or_else(String::new, |free| format!(", and {free} are free there"));
     Err(Failure {
         code: 1,
         message: format!(
-            "{}: fio's {what} is cut, which fio itself does not notice{free}: run it again with room for it, or with its name on another filesystem",
+            "{}: fio's report is cut, which fio itself does not notice{free}: run it again with room for it, or with its name on another filesystem",
             path.display()
         ),
     })
 }
 
-/// Every line that fio writes ends, and every object of JSON is closed. A job that measured nothing leaves an empty log; an empty report is none.
-fn is_cut(path: &Path, report: bool, json: bool) -> bool {
+/// Every line that fio writes ends, and every object of JSON is closed.
+fn is_cut(path: &Path, json: bool) -> bool {
     let Some(length) = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len()) else {
         return false;
     };
-    if length == 0 {
-        return report || free_bytes(path).is_some_and(|free| free.0 == 0);
-    }
-    last_byte(path).is_ok_and(|last| last != b'\n') || (json && ends_within_json(path))
+    length == 0 || last_byte(path).is_ok_and(|last| last != b'\n') || (json && ends_within_json(path))
 }
 
 fn last_byte(path: &Path) -> io::Result<u8> {
