@@ -194,10 +194,20 @@ impl StepFacts {
 /// A depth counts as reached from this share on: load threads refill a queue a little late.
 const REACHED: f64 = 0.9;
 
-/// An I/O error that the device reported, and not one of the program or of the kernel's limits.
+/// An I/O error that the device reported, and not one of the program or of the kernel's limits: the block layer's codes of a medium, of a target
+/// and of a link that fail, and of protected data that do not match (`blk_errors` in Linux `block/blk-core.c`).
 fn is_of_medium(error: &str) -> bool {
-    const OF_MEDIUM: [&str; 6] = ["EIO", "ENODATA", "EILSEQ", "EREMOTEIO", "ETIMEDOUT", "EBADE"];
-    OF_MEDIUM.iter().any(|name| error.contains(name)) || error.contains("Input/output error")
+    const OF_MEDIUM: [(i32, &str); 6] = [
+        (libc::EIO, "EIO"),
+        (libc::ENODATA, "ENODATA"),
+        (libc::EILSEQ, "EILSEQ"),
+        (libc::EREMOTEIO, "EREMOTEIO"),
+        (libc::ETIMEDOUT, "ETIMEDOUT"),
+        (libc::ENOLINK, "ENOLINK"),
+    ];
+    let is =
+        |(code, name): &(i32, &str)| error.contains(&format!("os error {code})")) || error.contains(name);
+    OF_MEDIUM.iter().any(is) || error.contains("Input/output error")
 }
 
 /// Mean service latency of reads and writes, in nanoseconds.
@@ -353,6 +363,13 @@ mod tests {
         let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
         let good = |rate| delivered_seconds(&bins, rate).iter().filter(|good| **good).count();
         assert_eq!((delivered_seconds(&bins, 960.0).len(), good(960.0), good(900.0)), (190, 130, 190));
+    }
+
+    #[test]
+    fn errors_of_the_medium_are_told_from_those_of_the_program() {
+        let words = |code| std::io::Error::from_raw_os_error(code).to_string();
+        assert!([libc::EIO, libc::ENODATA, libc::EREMOTEIO].iter().all(|code| is_of_medium(&words(*code))));
+        assert!(![libc::EINVAL, libc::ENOSPC, libc::ENOMEM].iter().any(|code| is_of_medium(&words(*code))));
     }
 
     #[test]

@@ -377,7 +377,8 @@ impl Case<'_> {
             Some((again, StepAnswer::Keeps)) if self.is_one_measurement(readings, first, again) => {
                 self.ends(Outcome::Pass, Basis::Kept, again)
             }
-            Some((again, StepAnswer::Keeps)) => {
+            // Its rate keeps the promise now, whatever gave it.
+            Some((again, StepAnswer::Keeps | StepAnswer::Open(Open::CreditsMayBeLeft))) => {
                 self.ends(Outcome::Inconclusive, Basis::Changed { first, again }, again)
             }
             Some((again, StepAnswer::Open(_))) => self.is_open(readings, again),

@@ -68,7 +68,8 @@ pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
         };
     }
     let baseline = terms.burst_is_over(s);
-    let kept = if baseline { last.low >= most } else { rate.low >= most && last.high >= most };
+    let kept =
+        if baseline { last.low >= most && rate.mean >= least } else { rate.low >= most && last.high >= most };
     if !kept {
         return StepAnswer::Open(unkept(s, &rate, &last, baseline, terms));
     }

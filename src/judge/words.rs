@@ -58,6 +58,16 @@ fn share_of_time(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
 
+/// The level from which on a second counts as delivered: the tolerance is for it as for the promise.
+fn delivered_level(terms: &ClaimTerms) -> String {
+    let level = share_of_time(DELIVERED);
+    if terms.tolerance > 0.0 {
+        format!("{level} of the promise less {}", share_of_time(terms.tolerance))
+    } else {
+        format!("{level} of the promise")
+    }
+}
+
 /// Share of dead time over the steps that are judged together.
 fn dead_share(claim: &Claim) -> f64 {
     let all = || claim.evidence.iter();
@@ -102,19 +112,23 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
     match answer.basis {
         Basis::Kept => String::new(),
         Basis::KeptWithMoreLoad { first } => format!(
-            "{} in flight keep it, {} each in the mean; {} gave {}; {} of the seconds delivered {} of the promise",
+            "{} in flight keep it, {} each in the mean; {} gave {}; {} of the seconds delivered {}",
             grouped(by.depth),
             Nanos(by.latency_ns as u64),
             in_flight(told(first)),
             rate(metric, told(first).per_second),
             claim.delivered.map_or(String::new(), |d| percent(d.share)),
-            share_of_time(DELIVERED),
+            delivered_level(terms),
         ),
         Basis::WithinGuarantee => format!(
-            "within the guarantee ({} of the rate for {} of the time), {} below the nominal rate; a longer run does not change that",
-            share_of_time(DELIVERED),
+            "within the guarantee ({} for {} of the time), {}",
+            delivered_level(terms),
             share_of_time(terms.time.unwrap_or_default()),
-            percent((1.0 - claim.ratio).max(0.0))
+            if claim.ratio < 1.0 {
+                format!("{} below the nominal rate; a longer run does not change that", percent(1.0 - claim.ratio))
+            } else {
+                "and too near the nominal rate to tell whether that is kept".into()
+            }
         ),
         Basis::Missed => missed(claim, by, deepest),
         Basis::TooFewSeconds => too_few_seconds(claim, terms),
@@ -162,9 +176,9 @@ fn too_few_seconds(claim: &Claim, terms: &ClaimTerms) -> String {
         depths_and_rates(claim).map_or("only ".into(), |shown| format!("{shown}; only "))
     };
     format!(
-        "{mean}{} of the seconds delivered {} of the promise; {} are promised",
+        "{mean}{} of the seconds delivered {}; {} are promised",
         percent(share),
-        share_of_time(DELIVERED),
+        delivered_level(terms),
         share_of_time(terms.time.unwrap_or_default())
     )
 }
@@ -177,9 +191,9 @@ fn share_is_open(claim: &Claim, terms: &ClaimTerms, more_seconds: Option<u64>) -
     let dead = dead_share(claim);
     let dead = if dead > 0.0 { format!("{}; ", no_progress(dead)) } else { String::new() };
     format!(
-        "{dead}{} of the seconds delivered {} of the promise, {} are promised: too short to tell how often slow seconds come; {wait}",
+        "{dead}{} of the seconds delivered {}, {} are promised: too short to tell how often slow seconds come; {wait}",
         percent(share),
-        share_of_time(DELIVERED),
+        delivered_level(terms),
         share_of_time(terms.time.unwrap_or_default())
     )
 }

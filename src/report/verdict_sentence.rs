@@ -50,9 +50,13 @@ fn pass(record: &Record, v: &Verdict, c: &Claim) -> String {
     let what = if burst { "what is promised of its burst" } else { "what is promised" };
     let load = loads_needed(v, c);
     if c.basis == BasisCode::WithinGuarantee {
-        let below = significant(100.0 * (1.0 - c.ratio).max(0.0));
+        let nominal = if c.ratio < 1.0 {
+            format!("{} % below the nominal rate", significant(100.0 * (1.0 - c.ratio)))
+        } else {
+            "whether or not it keeps the nominal rate".into()
+        };
         return format!(
-            "{who} {deliver} what is guaranteed{only}, {below} % below the nominal rate: {measured} of {promised}{load}."
+            "{who} {deliver} what is guaranteed{only}, {nominal}: {measured} of {promised}{load}."
         );
     }
     match v.claims.len() {

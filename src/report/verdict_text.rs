@@ -118,7 +118,10 @@ pub fn delivered(d: &Delivered) -> String {
     };
     let bound =
         bound.map_or(String::new(), |bound| format!(" (with 95 % confidence, {bound} % of all seconds do)"));
-    format!("{} % of the seconds delivered at least 90 % of the promise{bound}{of_it}", percent(d.share))
+    format!(
+        "{} % of the seconds delivered at least 90 % of the promise less its tolerance{bound}{of_it}",
+        percent(d.share)
+    )
 }
 
 /// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.

@@ -3,7 +3,7 @@
 //! A trial that differs from the load before it shows its cause only where that load, come again, differs from it too: else the volume changed
 //! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
 
-use super::{CauseCase, Change, burst_credits, cap, this_machine, volume_or_instance};
+use super::{CauseCase, Change, EXPERIMENTS};
 use crate::plan::Step;
 use crate::record::{CauseTrial, StepRecord};
 use crate::unit::Nanos;
@@ -16,19 +16,9 @@ const MINUTE: Nanos = Nanos::seconds(60);
 /// The missing control.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let load = Step { runtime: MINUTE, ..case.short_load() };
-    is_missing(case).then(|| case.step_named(CODE, Change::Again, load))
-}
-
-/// A trial needs the control, and no step of the plan is one.
-fn is_missing(case: &CauseCase<'_>) -> bool {
-    case.tried_as(CODE, Change::Again).is_none() && is_needed(case)
-}
-
-fn is_needed(case: &CauseCase<'_>) -> bool {
-    this_machine::needs_control(case)
-        || volume_or_instance::needs_control(case)
-        || burst_credits::needs_control(case)
-        || cap::needs_control(case)
+    let is_planned = case.tried_as(CODE, Change::Again).is_some();
+    let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
+    (!is_planned && is_needed).then(|| case.step_named(CODE, Change::Again, load))
 }
 
 /// The measured control.

@@ -83,6 +83,8 @@ struct Experiment {
     next: fn(&CauseCase<'_>) -> Option<Step>,
     /// What it shows; none while its steps are missing.
     row: fn(&CauseCase<'_>) -> Option<CauseRow>,
+    /// A trial of it differs from the load that decides: the control tells whether the volume changed instead.
+    needs_control: fn(&CauseCase<'_>) -> bool,
 }
 
 /// In the order of the table. The provider's counters have their place behind `VolumeOrInstance`.
@@ -92,57 +94,77 @@ const EXPERIMENTS: [Experiment; 10] = [
         obstacle: too_little_load::obstacle,
         next: no_step,
         row: too_little_load::row,
+        needs_control: never,
     },
     Experiment {
         cause: Cause::ThisMachine,
         obstacle: this_machine::obstacle,
         next: this_machine::next,
         row: this_machine::row,
+        needs_control: this_machine::needs_control,
     },
     Experiment {
         cause: Cause::OtherUsers,
         obstacle: other_users::obstacle,
         next: no_step,
         row: other_users::row,
+        needs_control: never,
     },
     Experiment {
         cause: Cause::OwnLimits,
         obstacle: own_limits::obstacle,
         next: no_step,
         row: own_limits::row,
+        needs_control: never,
     },
     Experiment {
         cause: Cause::KernelSettings,
         obstacle: kernel_settings::obstacle,
         next: kernel_settings::next,
         row: kernel_settings::row,
+        needs_control: never,
     },
-    Experiment { cause: Cause::Cap, obstacle: cap::obstacle, next: cap::next, row: cap::row },
+    Experiment {
+        cause: Cause::Cap,
+        obstacle: cap::obstacle,
+        next: cap::next,
+        row: cap::row,
+        needs_control: cap::needs_control,
+    },
     Experiment {
         cause: Cause::VolumeOrInstance,
         obstacle: volume_or_instance::obstacle,
         next: volume_or_instance::next,
         row: volume_or_instance::row,
+        needs_control: volume_or_instance::needs_control,
     },
     Experiment {
         cause: Cause::BurstCredits,
         obstacle: burst_credits::obstacle,
         next: burst_credits::next,
         row: burst_credits::row,
+        needs_control: burst_credits::needs_control,
     },
     Experiment {
         cause: Cause::ColdBlocks,
         obstacle: cold_blocks::obstacle,
         next: no_step,
         row: cold_blocks::row,
+        needs_control: never,
     },
     Experiment {
         cause: Cause::SlowVolume,
         obstacle: slow_volume::obstacle,
         next: slow_volume::next,
         row: slow_volume::row,
+        needs_control: never,
     },
 ];
+
+/// Its trials are exact, or compared with each other.
+fn never(_: &CauseCase<'_>) -> bool {
+    false
+}
 
 /// No step is needed.
 fn no_step(_: &CauseCase<'_>) -> Option<Step> {
