@@ -43,7 +43,6 @@ fn output() -> Output {
             mean: 80_064.69 * 1024.0,
             deviation: 463.9 * 1024.0,
             samples: Some(26),
-            ..Samples::default()
         }),
         iops_samples: Some(Samples {
             min: 19_882.0,
@@ -52,7 +51,6 @@ fn output() -> Output {
             mean: 20_016.17,
             deviation: 115.97,
             samples: Some(26),
-            ..Samples::default()
         }),
         ..Stats::default()
     };
