@@ -161,35 +161,6 @@ fn beside(file: &str, name: &str) -> Option<String> {
     Path::new(file).parent().map(|folder| folder.join(name).to_string_lossy().into_owned())
 }
 
-/// The text of a job file with the lines of the files that it includes in their places. `read` gives the texts of those files by their names.
-pub fn inlined(file: &str, text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
-    fn put(
-        file: &str,
-        text: &str,
-        read: &dyn Fn(&str) -> Option<String>,
-        left: &mut usize,
-        whole: &mut String,
-    ) {
-        for line in text.lines() {
-            let wanted = content(line).and_then(|(_, text)| text.strip_prefix("include")).map(included);
-            let by_name = |name: String| read(&name).map(|text| (name, text));
-            let found = wanted
-                .and_then(|name| by_name(name.to_string()).or_else(|| by_name(beside(file, name)?)))
-                .filter(|_| *left > 0);
-            match found {
-                Some((name, text)) => {
-                    *left -= 1;
-                    put(&name, &text, read, left, whole);
-                }
-                None => whole.extend([line, "\n"]),
-            }
-        }
-    }
-    let mut whole = String::new();
-    put(file, text, read, &mut { INCLUDES }, &mut whole);
-    whole
-}
-
 /// Reads sections and what they include.
 struct JobFileReader<'a> {
     around: &'a Surroundings<'a>,

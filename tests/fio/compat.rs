@@ -14,34 +14,23 @@ use volproof::fio::table::{self, ENGINES};
 pub const MARK: &str = "<!-- corpus -->";
 
 /// Where fio does otherwise and volproof does not follow, with the reason.
-const ON_PURPOSE: [&str; 13] = [
+const ON_PURPOSE: [&str; 14] = [
     "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
     "An existing file that a job names is overwritten without a question, as fio does. One that another process has open, \
      that is locked or that has other names is refused with exit code 3 unless `--overwrite=shared` is given; an attached disk \
      image and a swap file are refused always. fio asks nobody.",
-    "A path with `..` behind what is no folder yet is refused with exit code 3, and handed to fio also one with `..` behind a \
-     link, or through the open files of a process: fio makes folders and removes links, and nobody can say before where such a \
-     path leads.",
-    "A command that the installed fio runs is checked by volproof, and fio then opens its files by their names a second \
-     time. A device stays claimed from the check until fio has ended, so that nobody mounts it or builds on it meanwhile; a \
-     file is not claimed. Whoever renames or replaces a file within these milliseconds (in /dev only root can) leads fio \
-     elsewhere. fio does not get the checked descriptors in place of the names (`/proc/self/fd/N`), since it makes, \
-     lengthens and removes files by their names and repeats the names in its reports. What volproof runs itself, also with fio \
-     as its engine, writes to the files that were checked.",
+    "A path with `..` behind what is no folder yet is refused with exit code 3: nobody can say before where it will lead.",
+    "The installed fio gets the files that volproof checked, as descriptors (`/proc/self/fd/N`), and no name of a file. So a renamed file or a changed link leads it nowhere else, and a device stays claimed until fio has ended. Its JSON shows these descriptors as `filename`, and each job with all of its options. Volproof makes the files and gives them their lengths before fio starts. Options with which fio opens, makes or removes a file by its name are refused, with the reason in the table: call fio itself.",
+    "volproof writes no logs and no terse lines. A job that asks for a log is refused, and a Record (`--record FILE`) keeps samples of 100 ms. Terse lines come from the installed fio; those of every version are still read.",
     "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
      fio fills the filesystem to the last byte first and leaves the file.",
-    "Jobs that are handed to the installed fio are refused with exit code 3 where the missing parts of their files, as far as \
-     the options tell them, take more space together than their filesystem has; fio fills it to the last byte.",
+    "Jobs that are handed to the installed fio fail before they begin where their filesystem has no room for their files; fio fills it to the last byte.",
     "`size` above 100 % is refused: fio takes it and writes until the filesystem is full.",
     "A job or clone whose part begins at or behind the end of a device is refused: fio ends it at once, without an I/O and without an error.",
     "Interim reports (`--status-interval`, SIGUSR1) tell whole seconds of running jobs, so that counts and latencies are of one stretch \
      of time.",
-    "A job that only reads a file with data and asks for more than it has is not handed to fio, which writes all of the \
-     file anew: it is refused with exit code 3. Our own engine adds the missing end.",
-    "As with fio, the report of `--output` and the logs replace those of an earlier run as soon as there is something to \
-     write, also where the jobs are interrupted or fail: scripts read under that name what the last jobs wrote. The Record \
-     of `--record` is kept as that of `run` is: a complete one stays until another is complete, a measured one until \
-     another is measured, and the next one is `NAME-2` until then.",
+    "A job that only reads a file with data and asks for more than it has is refused with exit code 3: it would be made longer, and fio would write all of it anew.",
+    "As with fio, the report of `--output` replaces that of an earlier run as soon as there is something to write, also where the jobs are interrupted or fail: scripts read under that name what the last jobs wrote.",
     "`fio: terminating on signal N` goes to standard error where no normal output was asked for: JSON stays JSON.",
     "SIGHUP ends the run as SIGINT does, with a report; fio dies of it without one. The exit code is 129, as a shell tells it of fio.",
 ];

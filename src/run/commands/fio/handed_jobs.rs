@@ -150,8 +150,6 @@ impl<'a> HandedJobs<'a> {
         let mut options = RunOptions {
             destroy: own.destroy.clone(),
             overwrite_shared: own.overwrite_shared,
-            // Folders on the way to a file are made.
-            others_go_on: true,
             ..RunOptions::default()
         };
         let plan = Plan { name: "fio".into(), overwrite: true, ..Plan::none() };
@@ -166,6 +164,8 @@ impl<'a> HandedJobs<'a> {
         if handed.plan.targets.is_empty() {
             return Ok(Some(handed));
         }
+        // Where a folder has to be made first, the room in it is not known before.
+        options.others_go_on = handed.plan.targets.iter().any(|path| lacks_folder(path));
         let timer = Timer::choose(Path::new("/"));
         for target in targets::survey(root, &handed.plan, &options)? {
             let plan = &handed.plan;
@@ -245,6 +245,11 @@ impl<'a> HandedJobs<'a> {
         }
         Ok((words, inherited))
     }
+}
+
+/// The folder of a file is missing: it is made, as fio makes it.
+fn lacks_folder(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder != Path::new("") && !folder.exists())
 }
 
 /// The least block of a file or device.
