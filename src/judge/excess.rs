@@ -23,14 +23,17 @@ impl SoldBurst {
             (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
                 (if by_iops { i.iops_burst? } else { i.bytes_burst? }, i.burst_seconds)
             }
-            _ => SoldBurst::of_volumes(judged_promise, by_iops)?,
+            _ => SoldBurst::of_volumes(judged_promise, at, promised)?,
         };
         (per_second > promised).then_some(SoldBurst { per_second, seconds })
     }
 
-    /// The rate of all volumes while they burst, and how long the longest of their buckets lasts.
-    fn of_volumes(judged_promise: &JudgedPromise, by_iops: bool) -> Option<(f64, Option<f64>)> {
+    /// The rate of all volumes while they burst, and how long the longest of their buckets lasts. As the promise at this block size is to the
+    /// provider's figure, so is the burst; a burst of I/Os carries no more bytes than the volumes' throughput.
+    fn of_volumes(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<(f64, Option<f64>)> {
+        let by_iops = at.binding.counts_ios();
         let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
+        let (mut bases, mut bytes) = (0.0, Some(0.0));
         for v in &judged_promise.promise.volumes {
             let unit = if by_iops { 1.0 } else { v.unit.bytes as f64 };
             let base = if by_iops { v.level.iops.read } else { v.level.throughput.read }?;
@@ -41,8 +44,13 @@ impl SoldBurst {
                 longest = longest.zip(burst.and_then(|b| b.seconds)).map(|(a, b)| a.max(b));
             }
             sum += rate.unwrap_or(base) * unit;
+            bases += base * unit;
+            bytes = bytes.zip(v.level.throughput.read).map(|(all, own)| all + own * v.unit.bytes as f64);
         }
-        any.then_some((sum, longest))
+        let in_proportion = sum / bases * promised;
+        let block = at.bytes / at.iops;
+        let by_bytes = bytes.filter(|_| by_iops).map_or(f64::INFINITY, |bytes| bytes / block);
+        any.then_some((in_proportion.min(by_bytes), longest))
     }
 
     /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.

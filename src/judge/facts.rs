@@ -321,9 +321,11 @@ fn dead_seconds(idle: &[bool]) -> Vec<bool> {
     idle.chunks_exact(PER_SECOND as usize).map(|second| second.iter().all(|idle| *idle)).collect()
 }
 
-/// Seconds in stretches of at least a second. Where such a stretch lies between the edges of seconds makes no difference to the volume.
+/// Seconds in stretches of at least a second. Where such a stretch lies between the edges of seconds makes no difference to the volume. A second
+/// holds nine whole bins or ten.
 fn dead_time(idle: &[bool]) -> f64 {
-    let stretches = idle.chunk_by(|a, b| a == b).filter(|run| run[0] && run.len() >= PER_SECOND as usize);
+    let shortest = PER_SECOND as usize - 1;
+    let stretches = idle.chunk_by(|a, b| a == b).filter(|run| run[0] && run.len() >= shortest);
     stretches.map(<[bool]>::len).sum::<usize>() as f64 / PER_SECOND as f64
 }
 

@@ -404,8 +404,22 @@ impl Case<'_> {
         }
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
         let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
-        let missing = (next < depth(&by)).then_some(Missing::Depth(next));
-        Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing }
+        if next < depth(&by) {
+            let missing = Some(Missing::Depth(next));
+            return Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing };
+        }
+        self.kept_after_all_misses(readings, first, by)
+    }
+
+    /// Loads between may have missed because credits ended meanwhile: the load that keeps the promise keeps it after them too.
+    fn kept_after_all_misses(&self, readings: &[StepAnswer], first: usize, by: usize) -> Answer {
+        let load = self.steps[by].load;
+        let last_kept = readings.iter().rposition(|r| *r == StepAnswer::Keeps);
+        let missed_since = readings.iter().rposition(|r| *r == StepAnswer::Misses) > last_kept;
+        if missed_since {
+            return self.wants(Basis::LoadNotShown, by, Missing::Repeat(load));
+        }
+        self.ends(Outcome::Pass, Basis::KeptWithMoreLoad { first }, by)
     }
 
     /// A step that left the promise open and its repetition are one measurement with a pause, if both have the same rate. Else the volume

@@ -2,8 +2,8 @@
 //!
 //! **Experiment:** requests of this block size that do nothing (headroom), and as many in flight by one worker more on another CPU.
 //!
-//! **Shown** where the headroom is below 1.25 times the rate, a load thread is on its CPU for 95 % of the time, or the rate grows with the worker and
-//! falls again without it.
+//! **Shown** where the rate grows with the worker and falls again without it. Where that was not tried: where the headroom is below 1.25 times the
+//! rate, or a load thread is on its CPU for 95 % of the time.
 
 use super::{CauseCase, Change, control, found, is_above};
 use crate::judge::doubts::generator_limited::SATURATED;
@@ -45,7 +45,9 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let busiest = (!polls && !case.is_simulated()).then_some(case.base.cpu.busiest_worker);
     // Block layer and driver take CPU time that the headroom leaves out.
     let near = case.base.headroom.as_ref().is_some_and(|h| h.nearly_used(trials[0].ios_per_second).is_some());
-    let is_shown = near || busiest.is_some_and(|share| share >= SATURATED) || grows_with_workers(case);
+    let is_busy = near || busiest.is_some_and(|share| share >= SATURATED);
+    // One worker more on a free CPU tells more than how busy the others are.
+    let is_shown = if is_tried { grows_with_workers(case) } else { is_busy };
     // Without the trial, only the headroom excludes the machine.
     if !is_shown && !is_tried && (headroom.is_none() || busiest.is_none()) {
         return None;
