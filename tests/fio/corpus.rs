@@ -289,6 +289,10 @@ fn judged(fio: &Path, name: &str, wrong: &mut Vec<String>) -> Option<Outcome> {
     line.extend(consent.iter().map(String::as_str));
     let found = ours.run(us, &line);
     let said = String::from_utf8_lossy(&found.stderr).into_owned();
+    // Before anything is run: fio has options and kinds of files that volproof does not honour.
+    if let Some(why) = refused(&said) {
+        return Some(Outcome::Refused(why));
+    }
     let mut differ = |what: String| wrong.push(format!("{name}: {what}\n-- ours said:\n{said}"));
     if expected.status.code() != found.status.code() {
         let theirs = String::from_utf8_lossy(&expected.stderr).into_owned();
@@ -329,6 +333,18 @@ fn judged(fio: &Path, name: &str, wrong: &mut Vec<String>) -> Option<Outcome> {
         differ(format!("totals {ours_total:?}, fio's are {theirs_total:?}"));
     }
     Some(Outcome::Native)
+}
+
+/// The first option that is refused by its name, or the file that is no file to measure.
+fn refused(said: &str) -> Option<String> {
+    let listed =
+        ["this cannot be run:", "this is not handed to fio:"].iter().find_map(|head| said.split_once(head));
+    if let Some((_, options)) = listed {
+        let first = options.trim_start().split(':').next().unwrap_or_default();
+        return Some(first.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let is_no_target = said.contains("is a character device");
+    is_no_target.then(|| "a character device is no target".into())
 }
 
 fn page(rows: &[(String, Outcome)]) -> String {

@@ -6,7 +6,7 @@ use crate::cli::{SheetArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::explain;
 use crate::input;
-use crate::record::Record;
+use crate::record::{Record, SavedAs};
 use crate::report::headline::Headline;
 use crate::report::{csv, summary_text};
 use crate::result_file::{self, Found};
@@ -121,6 +121,7 @@ fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), String
     let bytes = input::read(path)
         .map_err(|e| unread(anyhow::Error::from(e).context(format!("cannot read {}", named.display()))))?;
     let record = result_file::one(&bytes, named).map_err(|e| Failure::input(e).message)?;
+    let record = Record { saved_as: SavedAs::of(path), ..record };
     if record.report.is_none() || !is_in_words(args) {
         return Ok((record, None));
     }
