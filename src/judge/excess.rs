@@ -29,7 +29,7 @@ impl SoldBurst {
     }
 
     /// The rate of all volumes while they burst, and how long the longest of their buckets lasts. As the promise at this block size is to the
-    /// provider's figure, so is the burst; a burst of I/Os carries no more bytes than the volumes' throughput.
+    /// provider's figure, so is the burst; a burst of I/Os carries no more bytes than the volumes' throughput, which may burst too.
     fn of_volumes(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<(f64, Option<f64>)> {
         let by_iops = at.binding.counts_ios();
         let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
@@ -45,7 +45,8 @@ impl SoldBurst {
             }
             sum += rate.unwrap_or(base) * unit;
             bases += base * unit;
-            bytes = bytes.zip(v.level.throughput.read).map(|(all, own)| all + own * v.unit.bytes as f64);
+            let throughput = burst.and_then(|b| b.throughput).or(v.level.throughput.read);
+            bytes = bytes.zip(throughput).map(|(all, own)| all + own * v.unit.bytes as f64);
         }
         let in_proportion = sum / bases * promised;
         let block = at.bytes / at.iops;
