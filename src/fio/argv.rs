@@ -44,28 +44,18 @@ const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str
     Flag { name, letter, takes, help, support: Support::Native }
 }
 
-const fn fio_only(
-    name: &'static str,
-    letter: char,
-    takes: Takes,
-    help: &'static str,
-    why: &'static str,
-) -> Flag {
-    Flag { name, letter, takes, help, support: Support::FioOnly(why) }
-}
+impl Flag {
+    const fn fio_only(self, why: &'static str) -> Flag {
+        Flag { support: Support::FioOnly(why), ..self }
+    }
 
-const fn refused(
-    name: &'static str,
-    letter: char,
-    takes: Takes,
-    help: &'static str,
-    why: &'static str,
-) -> Flag {
-    Flag { name, letter, takes, help, support: Support::Refused(why) }
-}
+    const fn refused(self, why: &'static str) -> Flag {
+        Flag { support: Support::Refused(why), ..self }
+    }
 
-const fn noted(name: &'static str, letter: char, help: &'static str, why: &'static str) -> Flag {
-    Flag { name, letter, takes: Takes::Value, help, support: Support::Noted(why) }
+    const fn noted(self, why: &'static str) -> Flag {
+        Flag { support: Support::Noted(why), ..self }
+    }
 }
 
 const TERSE: &str = "volproof writes fio's text and JSON, and no terse lines: use --output-format=json";
@@ -77,84 +67,51 @@ const SELFTEST: &str = "it tests fio itself";
 pub const FLAGS: &[Flag] = &[
     flag("output", 'o', Takes::Value, "Write the report to this file"),
     flag("latency-log", 'l', Takes::Value, "Gone from fio"),
-    refused(
-        "bandwidth-log",
-        'b',
-        Takes::Nothing,
-        "Log the bandwidth of all jobs together",
-        "volproof writes no logs: leave it out, or call fio itself",
-    ),
-    fio_only("minimal", 'm', Takes::Maybe, "Terse report", TERSE),
+    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together")
+        .refused("volproof writes no logs: leave it out, or call fio itself"),
+    flag("minimal", 'm', Takes::Maybe, "Terse report").fio_only(TERSE),
     flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
-    fio_only("append-terse", 'f', Takes::Maybe, "Terse report after the others", TERSE),
-    noted(
-        "terse-version",
-        'V',
-        "Version of the terse report: 2, 3, 4 or 5",
-        "volproof writes no terse reports",
-    ),
+    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others").fio_only(TERSE),
+    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5")
+        .noted("volproof writes no terse reports"),
     flag("version", 'v', Takes::Nothing, "Print the version"),
     flag("help", 'h', Takes::Nothing, "Print this text"),
     flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
     flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
-    refused(
-        "showcmd",
-        's',
-        Takes::Nothing,
-        "Print job files as a command line",
-        "volproof writes no command lines of jobs: call fio itself",
-    ),
+    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line")
+        .refused("volproof writes no command lines of jobs: call fio itself"),
     flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
     flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
     flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
     flag("eta-newline", 'E', Takes::Value, "Time until the progress line begins a new one"),
-    noted("debug", 'd', "Tell what fio does inside", "volproof has another inside"),
+    flag("debug", 'd', Takes::Value, "Tell what fio does inside").noted("volproof has another inside"),
     flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
     flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
-    noted("alloc-size", 'a', "Size of the memory that jobs share, KiB", "volproof's jobs share all memory"),
-    refused(
-        "profile",
-        'p',
-        Takes::Value,
-        "Run a test that fio has built in",
-        "profiles name their files themselves: call fio itself",
-    ),
+    flag("alloc-size", 'a', Takes::Value, "Size of the memory that jobs share, KiB")
+        .noted("volproof's jobs share all memory"),
+    flag("profile", 'p', Takes::Value, "Run a test that fio has built in")
+        .refused("profiles name their files themselves: call fio itself"),
     flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
-    noted("max-jobs", 'j', "Most jobs", "fio disregards it too"),
-    refused("server", 'S', Takes::Maybe, "Serve other machines", REMOTE),
-    refused("daemonize", 'D', Takes::Value, "Serve in the background", REMOTE),
-    refused("client", 'C', Takes::Value, "Run on another machine", REMOTE),
-    refused("remote-config", 'R', Takes::Value, "Job file on the other machine", REMOTE),
-    fio_only("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU", SELFTEST),
-    fio_only("crctest", 'G', Takes::Maybe, "Time checksums", SELFTEST),
-    fio_only("memcpytest", 'M', Takes::Maybe, "Time copies in memory", SELFTEST),
-    fio_only(
-        "idle-prof",
-        'I',
-        Takes::Value,
-        "Report how idle the CPUs are",
-        "volproof reports CPU time per I/O instead",
-    ),
+    flag("max-jobs", 'j', Takes::Value, "Most jobs").noted("fio disregards it too"),
+    flag("server", 'S', Takes::Maybe, "Serve other machines").refused(REMOTE),
+    flag("daemonize", 'D', Takes::Value, "Serve in the background").refused(REMOTE),
+    flag("client", 'C', Takes::Value, "Run on another machine").refused(REMOTE),
+    flag("remote-config", 'R', Takes::Value, "Job file on the other machine").refused(REMOTE),
+    flag("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU").fio_only(SELFTEST),
+    flag("crctest", 'G', Takes::Maybe, "Time checksums").fio_only(SELFTEST),
+    flag("memcpytest", 'M', Takes::Maybe, "Time copies in memory").fio_only(SELFTEST),
+    flag("idle-prof", 'I', Takes::Value, "Report how idle the CPUs are")
+        .fio_only("volproof reports CPU time per I/O instead"),
     flag("status-interval", 'L', Takes::Value, "Time between full reports"),
-    refused(
-        "inflate-log",
-        'X',
-        Takes::Value,
-        "Print a compressed log",
-        "volproof reads no compressed logs: call fio itself",
-    ),
-    refused("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears", TRIGGER),
-    refused("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time", TRIGGER),
-    refused("trigger", 'H', Takes::Value, "Program of the trigger", TRIGGER),
-    refused("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere", TRIGGER),
-    noted("aux-path", 'K', "Folder of state files", "volproof keeps no state files"),
-    refused(
-        "merge-blktrace-only",
-        'A',
-        Takes::Nothing,
-        "Merge traces and end",
-        "volproof reads no traces: call fio itself",
-    ),
+    flag("inflate-log", 'X', Takes::Value, "Print a compressed log")
+        .refused("volproof reads no compressed logs: call fio itself"),
+    flag("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears").refused(TRIGGER),
+    flag("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time").refused(TRIGGER),
+    flag("trigger", 'H', Takes::Value, "Program of the trigger").refused(TRIGGER),
+    flag("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere").refused(TRIGGER),
+    flag("aux-path", 'K', Takes::Value, "Folder of state files").noted("volproof keeps no state files"),
+    flag("merge-blktrace-only", 'A', Takes::Nothing, "Merge traces and end")
+        .refused("volproof reads no traces: call fio itself"),
 ];
 
 /// Flags that have done their work before the installed fio gets a command, or that name a file.

@@ -9,6 +9,10 @@ const BLOCKING: &str = "volproof blocks on one I/O at a time";
 const OTHER: &str = "it is not among the engines of volproof";
 const UNCHECKED: &str = "volproof cannot check what it would write to: call fio itself";
 
+const fn unchecked(name: &'static str, help: &'static str) -> Engine {
+    Engine { name, help, support: Support::Refused(UNCHECKED), listed: true }
+}
+
 /// Engines of fio 3.33 as Debian packages it.
 pub const ENGINES: &[Engine] = &[
     Engine { name: "sync", help: "Read and write after a seek", support: Support::Native, listed: true },
@@ -34,7 +38,7 @@ pub const ENGINES: &[Engine] = &[
         support: Support::FioOnly(OTHER),
         listed: true,
     },
-    Engine { name: "rbd", help: "Ceph block device", support: Support::Refused(UNCHECKED), listed: true },
+    unchecked("rbd", "Ceph block device"),
     Engine {
         name: "mmap",
         help: "Memory that maps the file",
@@ -47,42 +51,22 @@ pub const ENGINES: &[Engine] = &[
         support: Support::FioOnly(OTHER),
         listed: true,
     },
-    Engine {
-        name: "netsplice",
-        help: "Pages moved between a pipe and the network",
-        support: Support::Refused(UNCHECKED),
-        listed: true,
-    },
+    unchecked("netsplice", "Pages moved between a pipe and the network"),
     Engine { name: "sg", help: "SCSI commands", support: Support::FioOnly(OTHER), listed: true },
     Engine { name: "null", help: "No I/O at all", support: Support::Native, listed: true },
-    Engine { name: "net", help: "Network", support: Support::Refused(UNCHECKED), listed: true },
+    unchecked("net", "Network"),
     Engine { name: "cpuio", help: "Burn CPU time", support: Support::FioOnly(OTHER), listed: true },
-    Engine { name: "rdma", help: "RDMA", support: Support::Refused(UNCHECKED), listed: true },
-    Engine { name: "e4defrag", help: "Defragment ext4", support: Support::Refused(UNCHECKED), listed: true },
-    Engine { name: "falloc", help: "Allocate space", support: Support::Refused(UNCHECKED), listed: true },
-    Engine { name: "gfapi", help: "GlusterFS", support: Support::Refused(UNCHECKED), listed: true },
-    Engine {
-        name: "gfapi_async",
-        help: "GlusterFS, asynchronous",
-        support: Support::Refused(UNCHECKED),
-        listed: true,
-    },
-    Engine {
-        name: "pmemblk",
-        help: "Persistent memory as blocks",
-        support: Support::Refused(UNCHECKED),
-        listed: true,
-    },
-    Engine { name: "dev-dax", help: "DAX device", support: Support::Refused(UNCHECKED), listed: true },
-    Engine { name: "filecreate", help: "Create files", support: Support::Refused(UNCHECKED), listed: true },
-    Engine {
-        name: "external",
-        help: "An engine from a file",
-        support: Support::Refused(UNCHECKED),
-        listed: true,
-    },
-    Engine { name: "libpmem", help: "Persistent memory", support: Support::Refused(UNCHECKED), listed: true },
-    Engine { name: "nbd", help: "Network block device", support: Support::Refused(UNCHECKED), listed: true },
+    unchecked("rdma", "RDMA"),
+    unchecked("e4defrag", "Defragment ext4"),
+    unchecked("falloc", "Allocate space"),
+    unchecked("gfapi", "GlusterFS"),
+    unchecked("gfapi_async", "GlusterFS, asynchronous"),
+    unchecked("pmemblk", "Persistent memory as blocks"),
+    unchecked("dev-dax", "DAX device"),
+    unchecked("filecreate", "Create files"),
+    unchecked("external", "An engine from a file"),
+    unchecked("libpmem", "Persistent memory"),
+    unchecked("nbd", "Network block device"),
     Engine { name: "ftruncate", help: "Truncate files", support: Support::Refused(UNCHECKED), listed: false },
     Engine { name: "filestat", help: "Look files up", support: Support::Refused(UNCHECKED), listed: false },
     Engine { name: "filedelete", help: "Remove files", support: Support::Refused(UNCHECKED), listed: false },
