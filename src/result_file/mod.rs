@@ -301,9 +301,19 @@ pub fn load(path: &Path) -> Result<Record, ResultFileError> {
 /// # Errors
 /// The bytes are neither a Record nor a known report.
 pub fn one(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
-    match of_bytes(bytes, path)? {
-        Found::Record(record) => Ok(*record),
-        Found::Reports(reports) => last(&reports, path),
+    of_bytes(bytes, path)?.one(path)
+}
+
+impl Found {
+    /// The one Record of it: the Record that it is, or the last report; `path` is for messages.
+    ///
+    /// # Errors
+    /// The last report cannot be made a Record.
+    pub fn one(self, path: &Path) -> Result<Record, ResultFileError> {
+        match self {
+            Found::Record(record) => Ok(*record),
+            Found::Reports(reports) => last(&reports, path),
+        }
     }
 }
 

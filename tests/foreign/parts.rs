@@ -149,7 +149,7 @@ fn one_report_of_several_is_no_answer_without_a_word() {
         let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(code == Some(0) && err.contains(says), "{command:?}: {code:?} {err}");
     }
-    // In words both are told.
+    // The words have both.
     let (code, out, _) = volproof(folder.path(), &["show", "both.txt"]);
     assert!(code == Some(0) && out.contains("ioping") && out.contains("sysbench"), "{out}");
     for form in ["csv", "record"] {

@@ -63,7 +63,7 @@ fn refuse_several(args: &ShowArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A report of another tool is told in plain words, not as a line or a table.
+/// Plain words are asked for, and no line or table.
 fn is_in_words(args: &ShowArgs) -> bool {
     !args.csv && !args.quiet && !args.details
 }
@@ -120,13 +120,15 @@ fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), String
     let unread = |e: anyhow::Error| Failure::input(chain(&e)).message;
     let bytes = input::read(path)
         .map_err(|e| unread(anyhow::Error::from(e).context(format!("cannot read {}", named.display()))))?;
-    let record = result_file::one(&bytes, named).map_err(|e| Failure::input(e).message)?;
-    let record = Record { saved_as: SavedAs::of(path), ..record };
-    if record.report.is_none() || !is_in_words(args) {
-        return Ok((record, None));
-    }
+    let found = result_file::of_bytes(&bytes, named).map_err(|e| Failure::input(e).message)?;
     // A Record that was made of a report is shown as other Records are.
-    let is_report = matches!(result_file::of_bytes(&bytes, named), Ok(Found::Reports(_)));
-    let words = is_report.then(|| explain::of_report(named, &bytes)).transpose().map_err(unread)?;
+    let is_report = matches!(found, Found::Reports(_));
+    let record = found.one(named).map_err(|e| Failure::input(e).message)?;
+    let record = Record { saved_as: SavedAs::of(path), ..record };
+    let words = if is_report && is_in_words(args) {
+        Some(explain::of_report(named, &bytes).map_err(unread)?)
+    } else {
+        None
+    };
     Ok((record, words))
 }
