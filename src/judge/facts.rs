@@ -334,6 +334,13 @@ pub fn dead_share(step: &StepRecord) -> f64 {
     dead_time(&idle_bins_of(step)) / step.window_ns.as_seconds().max(1.0)
 }
 
+/// The share of the time of several steps, from each one's share and seconds.
+pub fn share_of_all(steps: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (part, all) =
+        steps.fold((0.0, 0.0), |(part, all), (share, seconds)| (part + share * seconds, all + seconds));
+    part / f64::max(all, 1.0)
+}
+
 /// Share of the values that are true.
 pub fn share(values: &[bool]) -> f64 {
     values.iter().filter(|v| **v).count() as f64 / values.len().max(1) as f64

@@ -8,7 +8,7 @@ use super::facts::TriedLoad;
 use super::latency::{self, OFFERED, TestedLatency, offered_rate, promised_latency};
 use super::load::{Deepest, at_depth, for_a_minute};
 use super::outcome::{DEPTH_FACTOR, Missing};
-use super::promised::{self, PromisedRates};
+use super::promised::{self, PromisedRates, TestedPromise};
 use super::{causes, promise_to_judge};
 use crate::plan::{FollowUp, Follows, Plan, Purpose, Step};
 use crate::record::promise_direction as direction;
@@ -25,55 +25,50 @@ const LONGER: u64 = 3;
 pub fn next(record: &Record) -> Option<Step> {
     let follow_up = record.plan.follow_up.as_ref().filter(|_| record.rank.is_none())?;
     let judged_promise = promise_to_judge(record)?;
-    next_for_rates(record, judged_promise, follow_up)
-        .or_else(|| next_for_latencies(record, judged_promise, follow_up))
-        .or_else(|| causes::next(record))
+    let (rates, latencies) =
+        (promised::tested(record, judged_promise), latency::tested(record, judged_promise));
+    let for_rates = rates.iter().filter_map(|t| next_for_rate(record, judged_promise, follow_up, t));
+    let for_latencies =
+        latencies.iter().filter_map(|t| next_for_latency(record, judged_promise, follow_up, t));
+    for_rates.chain(for_latencies).find(|step| fits(record, follow_up, step)).or_else(|| causes::next(record))
 }
 
-fn next_for_rates(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
-    for tested in promised::tested(record, judged_promise) {
-        // A user who ended a step early wants no more of them.
-        if tested.steps.iter().any(|step| step.was_ended_early()) {
-            continue;
-        }
-        let Some(answer) = tested.answer(record, judged_promise) else { continue };
-        let step = match answer.missing {
-            Some(missing) => {
-                let deepest = Deepest::of(record, tested.first, tested.saturating);
-                Some(missing_step(record, tested.first, missing, &deepest))
-            }
-            None => tested
-                .claim(record, judged_promise)
-                .and_then(|claim| longer(record, tested.first, &claim, follow_up)),
-        };
-        let Some(step) = step else { continue };
-        if fits(record, follow_up, &step, &tested.first.name) {
-            return Some(step);
-        }
+fn next_for_rate(
+    record: &Record,
+    judged_promise: &JudgedPromise,
+    follow_up: &FollowUp,
+    tested: &TestedPromise<'_>,
+) -> Option<Step> {
+    // A user who ended a step early wants no more of them.
+    if tested.steps.iter().any(|step| step.was_ended_early()) {
+        return None;
     }
-    None
+    match tested.answer(record, judged_promise)?.missing {
+        Some(missing) => {
+            let deepest = Deepest::of(record, tested.first, tested.saturating);
+            Some(missing_step(record, tested.first, missing, &deepest))
+        }
+        None => longer(record, tested.first, &tested.claim(record, judged_promise)?, follow_up),
+    }
 }
 
-fn next_for_latencies(record: &Record, judged_promise: &JudgedPromise, follow_up: &FollowUp) -> Option<Step> {
-    for tested in latency::tested(record, judged_promise) {
-        let step = match tested.missing(record, judged_promise) {
-            Some(_) => offered(record, judged_promise, &tested),
-            None => tested
-                .claim(record, judged_promise)
-                .and_then(|claim| longer(record, tested.first, &claim, follow_up)),
-        };
-        let Some(step) = step else { continue };
-        if fits(record, follow_up, &step, &tested.first.name) {
-            return Some(step);
-        }
+fn next_for_latency(
+    record: &Record,
+    judged_promise: &JudgedPromise,
+    follow_up: &FollowUp,
+    tested: &TestedLatency<'_>,
+) -> Option<Step> {
+    match tested.missing(record, judged_promise) {
+        Some(_) => offered(record, judged_promise, tested),
+        None => longer(record, tested.first, &tested.claim(record, judged_promise)?, follow_up),
     }
-    None
 }
 
 /// The time of all added steps stays within the budget, and their number within what a promise needs.
-fn fits(record: &Record, follow_up: &FollowUp, step: &Step, of: &str) -> bool {
+fn fits(record: &Record, follow_up: &FollowUp, step: &Step) -> bool {
+    let of = step.follows.as_ref().map(|follows| &follows.step);
     let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
-    let tests_it = |f: &Follows| f.step == of && f.purpose.tests_promise();
+    let tests_it = |f: &Follows| Some(&f.step) == of && f.purpose.tests_promise();
     let for_it = added().filter(|s| s.follows.as_deref().is_some_and(tests_it)).count();
     let taken = total(added().map(|s| s.whole_time().0)).saturating_add(step.whole_time().0);
     for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)
@@ -99,8 +94,8 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
 /// else once, where three times the planned length is enough. An estimate from a short step is rough: the new one is at least half as
 /// long again. The shorter step stays beside it, with what it shows.
 fn longer(record: &Record, first: &Step, claim: &Claim, follow_up: &FollowUp) -> Option<Step> {
-    let name = claim.deciding_step().map_or(&claim.step, |step| &step.step);
-    let measured = record.steps.iter().find(|done| done.name == *name)?.window_ns;
+    let name = claim.row_step();
+    let measured = record.steps.iter().find(|done| done.name == name)?.window_ns;
     let wanted = measured.0.saturating_add(Nanos::seconds(claim.more_seconds?).0).max(measured.0 / 2 * 3);
     let planned_length = for_a_minute(first).runtime;
     let enough = longest_unasked(first);

@@ -3,7 +3,7 @@
 //! One request at a time at full speed may wait for the volume's limit on I/Os. A mean that misses the promise so is measured again, offered
 //! at half of the promised rate at most: a mean above the promise is the volume's then.
 
-use super::facts::dead_share;
+use super::facts::{dead_share, share_of_all};
 use super::outcome::{MOST_DEAD, Missing};
 use super::promised::PromisedRates;
 use super::{subject, words};
@@ -216,9 +216,7 @@ impl TestedLatency<'_> {
 
     /// Share of the time of all steps in which the request waited for a second or longer.
     fn dead_share(&self) -> f64 {
-        let seconds = |step: &StepRecord| step.window_ns.as_seconds();
-        let dead: f64 = self.steps.iter().map(|step| dead_share(step) * seconds(step)).sum();
-        dead / self.steps.iter().map(|step| seconds(step)).sum::<f64>().max(1.0)
+        share_of_all(self.steps.iter().map(|step| (dead_share(step), step.window_ns.as_seconds())))
     }
 
     fn how_offered(&self, offered: Option<f64>) -> String {

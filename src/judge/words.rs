@@ -1,6 +1,6 @@
 //! The reasons of answers, for people: made here alone, from the facts that the answer rests on.
 
-use super::facts::DELIVERED;
+use super::facts::{DELIVERED, share_of_all};
 use super::load::Deepest;
 use super::outcome::{Answer, Basis, Missing};
 use super::step_answer::Open;
@@ -70,9 +70,7 @@ fn delivered_level(terms: &ClaimTerms) -> String {
 
 /// Share of dead time over the steps that are judged together.
 fn dead_share(claim: &Claim) -> f64 {
-    let all = || claim.evidence.iter();
-    let dead: f64 = all().map(|step| step.dead_share * step.seconds).sum();
-    dead / all().map(|step| step.seconds).sum::<f64>().max(1.0)
+    share_of_all(claim.evidence.iter().map(|step| (step.dead_share, step.seconds)))
 }
 
 fn no_progress(dead: f64) -> String {

@@ -3,7 +3,7 @@
 //! A trial that differs from the load before it shows its cause only where that load, come again, differs from it too: else the volume changed
 //! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
 
-use super::{CauseCase, Change, EXPERIMENTS};
+use super::{CauseCase, Change, EXPERIMENTS, Tried};
 use crate::plan::Step;
 use crate::record::{CauseTrial, StepRecord};
 use crate::unit::Nanos;
@@ -16,18 +16,20 @@ const MINUTE: Nanos = Nanos::seconds(60);
 /// The missing control.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let load = Step { runtime: MINUTE, ..case.short_load() };
-    let is_planned = case.tried_as(CODE, Change::Again).is_some();
     let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
-    (!is_planned && is_needed).then(|| case.step_named(CODE, Change::Again, load))
+    (tried(case).is_none() && is_needed).then(|| case.step_named(CODE, Change::Again, load))
+}
+
+fn tried<'c, 'a>(case: &'c CauseCase<'a>) -> Option<&'c Tried<'a>> {
+    case.tried_as(CODE, Change::Again)
 }
 
 /// The measured control.
 pub(super) fn done<'a>(case: &CauseCase<'a>) -> Option<&'a StepRecord> {
-    case.tried_as(CODE, Change::Again)?.done
+    tried(case)?.done
 }
 
 /// Its figures.
 pub(super) fn trial(case: &CauseCase<'_>) -> Option<CauseTrial> {
-    let tried = case.tried_as(CODE, Change::Again)?;
-    Some(super::trial_of(case.record, tried.plan, tried.done?))
+    tried(case)?.figures(case.record)
 }

@@ -213,6 +213,12 @@ struct Tried<'a> {
     done: Option<&'a StepRecord>,
 }
 
+impl Tried<'_> {
+    fn figures(&self, record: &Record) -> Option<CauseTrial> {
+        Some(trial_of(record, self.plan, self.done?))
+    }
+}
+
 /// A promise whose cause is looked for.
 struct CauseCase<'a> {
     record: &'a Record,
@@ -314,8 +320,7 @@ impl<'a> CauseCase<'a> {
 
     /// The figures of a trial.
     fn trial(&self, cause: Cause, change: Change) -> Option<CauseTrial> {
-        let tried = self.tried(cause, change)?;
-        Some(trial_of(self.record, tried.plan, tried.done?))
+        self.tried(cause, change)?.figures(self.record)
     }
 
     /// The load that decides the promise.
@@ -386,8 +391,7 @@ fn base_of<'a>(record: &'a Record, claim: &Claim) -> Option<&'a StepRecord> {
     {
         return Some(step);
     }
-    let name = claim.deciding_step().map_or(claim.step.as_str(), |step| step.step.as_str());
-    record.steps.iter().find(|s| s.name == name)
+    record.steps.iter().find(|s| s.name == claim.row_step())
 }
 
 fn tried<'a>(record: &'a Record, first: &Step, plan: &'a Step) -> Option<Tried<'a>> {

@@ -35,11 +35,9 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 /// A volume that does more alone than beside the others, before and in the control, shares a limit with them.
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let pairs = beside_and_alone(case, case.base)?;
-    let is_above_now =
-        |pairs: &[[CauseTrial; 2]]| pairs.iter().any(|[beside, alone]| is_above(alone, beside));
-    let mut is_shared = is_above_now(&pairs);
+    let mut is_shared = does_more_alone(&pairs);
     if is_shared {
-        is_shared = is_above_now(&beside_and_alone(case, control::done(case)?)?);
+        is_shared = does_more_alone(&beside_and_alone(case, control::done(case)?)?);
     }
     let trials = std::iter::once(case.base_trial()).chain(pairs.into_iter().flatten()).collect();
     Some(found(Cause::VolumeOrInstance, is_shared, trials, None))
@@ -47,7 +45,10 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 
 /// A volume did more alone than beside the others before.
 pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
-    let pairs = beside_and_alone(case, case.base).unwrap_or_default();
+    beside_and_alone(case, case.base).is_some_and(|pairs| does_more_alone(&pairs))
+}
+
+fn does_more_alone(pairs: &[[CauseTrial; 2]]) -> bool {
     pairs.iter().any(|[beside, alone]| is_above(alone, beside))
 }
 
