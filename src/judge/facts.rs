@@ -8,12 +8,15 @@ use crate::record::{Record, StepRecord};
 use crate::sample::{Direction, PER_SECOND, Series};
 use crate::stats::LEAST_QUOTABLE;
 use crate::stats::load_grid::LoadGrid;
+use crate::stats::moments::{median, variance};
 use crate::stats::rate::{Estimate, per_second, period, unit};
 use crate::stats::spread::{Spread, quantile};
 
 /// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
 /// (AWS: "at least 90 percent of provisioned IOPS performance").
 pub const DELIVERED: f64 = 0.9;
+/// Standard deviations from the mean within which all but one of a thousand seconds lie.
+const SURE: f64 = 3.0;
 /// The end of a window is looked at by itself: its last fifth, of at least so many seconds, and its last minute.
 const LAST_PART: f64 = 0.2;
 const SHORTEST_LAST_PART: usize = 20;
@@ -89,6 +92,8 @@ pub struct StepFacts {
     pub last_minute: f64,
     /// Whether each whole second delivered 90 % of the promise less its tolerance.
     pub delivered: Vec<bool>,
+    /// The seconds vary so little around their mean that hardly one in a thousand would not deliver.
+    pub delivers_surely: bool,
     /// Whether in each whole second requests waited and none completed.
     pub dead: Vec<bool>,
     /// Time in seconds of all stretches of at least a second in which requests waited and none completed.
@@ -170,6 +175,7 @@ impl StepFacts {
             last: last_part(counts),
             last_minute: mean(&seconds[seconds.len().saturating_sub(MINUTE)..]),
             delivered: delivered_seconds(counts, DELIVERED * limit),
+            delivers_surely: mean(&seconds) - SURE * variance(&seconds).sqrt() >= DELIVERED * limit,
             dead: dead_seconds(&samples.idle),
             dead_time: dead_time(&samples.idle),
             is_saturating: load.offered.is_none() && samples.in_flight >= REACHED * saturating as f64,
@@ -282,15 +288,18 @@ fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     by_edge.into_iter().find(|units| slow(units) == median).unwrap_or_default()
 }
 
-/// Whether each unit from an edge on reached a count, by itself or where it lacks one quota and has it with a neighbour.
+/// Whether each unit from an edge on reached a count, by itself or with the one quota that came just outside of it.
 fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bool> {
     let units: Vec<&[u64]> = bins[edge..].chunks_exact(length).collect();
     let sums: Vec<f64> = units.iter().map(|unit| sum(unit)).collect();
+    let usual = median(&sums).unwrap_or(0.0);
     let reached = |i: usize| {
-        let with = |neighbour: Option<&f64>| neighbour.is_some_and(|n| sums[i] + n >= 2.0 * wanted);
-        let lacks_a_quota = sums[i] + missing_quota(units[i]) >= wanted;
-        let before = i.checked_sub(1).and_then(|i| sums.get(i));
-        sums[i] >= wanted || (lacks_a_quota && (with(before) || with(sums.get(i + 1))))
+        let quota = missing_quota(units[i]);
+        // Two units together reach the count too, and lack no more than a quota that came outside both of them.
+        let both = f64::max(2.0 * wanted, 2.0 * usual - quota);
+        let is_whole_with = |n: usize| sums.get(n).is_some_and(|sum| sum + sums[i] >= both);
+        let neighbours = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
+        sums[i] >= wanted || (sums[i] + quota >= wanted && neighbours.into_iter().any(is_whole_with))
     };
     (0..sums.len()).map(reached).collect()
 }
@@ -408,6 +417,14 @@ mod tests {
         assert!(delivered_seconds(&slower, 2_646.0).iter().all(|reached| !reached));
         (3..60).step_by(3).for_each(|second| bins[10 * second - 3..10 * second].fill(0));
         let slow = delivered_seconds(&bins, 2_646.0).iter().filter(|good| !**good).count();
+        assert!(slow >= 18, "{slow}");
+    }
+
+    #[test]
+    fn a_pause_longer_than_a_quota_makes_its_second_slow() {
+        // A quota of 44 in each 100 ms, and every three seconds a pause that two of them fall into.
+        let bins: Vec<u64> = (0..600).map(|i| if matches!(i % 30, 4 | 5) { 6 } else { 44 }).collect();
+        let slow = delivered_seconds(&bins, 370.0).iter().filter(|good| !**good).count();
         assert!(slow >= 18, "{slow}");
     }
 

@@ -184,7 +184,8 @@ impl Case<'_> {
             return answer;
         }
         // On both sides of the nominal rate the guarantee is kept.
-        if seconds.iter().all(|delivered| *delivered) || share == LimitAnswer::Pass {
+        let is_sure = self.steps[by].delivers_surely && seconds.iter().all(|delivered| *delivered);
+        if is_sure || share == LimitAnswer::Pass {
             return self.within_guarantee(by);
         }
         if spans {

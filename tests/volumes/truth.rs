@@ -12,7 +12,7 @@
 //!   minute of the run, it fails. Else it must not pass.
 //!
 //! A volume without a clear answer by these rules is not drawn: its rate within 1 % of the limit, its minutes on both sides of it, its dead time
-//! within a fifth of what a PASS may have, its share of time between 97 % and 99.5 %.
+//! within a fifth of what a PASS may have, its share of time between 97 % and 99.5 %, or seconds that slow I/Os may move over their limit.
 
 use std::fmt::{Display, Formatter};
 
@@ -146,6 +146,13 @@ impl Played<'_> {
         shares.fold((1.0, 0.0), |(low, high), share| (f64::min(low, share), f64::max(high, share)))
     }
 
+    /// Standard deviation of a second's count as a share of the promise: slow I/Os complete in a later second than they should.
+    fn scatter(&self) -> f64 {
+        let (share, latency) = self.volume.slow.unwrap_or((0.0, 0.0));
+        let late = self.volume.promised() * latency * share * (1.0 - share);
+        (2.0 * late).sqrt() / self.volume.promised()
+    }
+
     /// Standard error of the mean of a window that noise leaves, as a share.
     fn noise(&self) -> f64 {
         self.volume.device.noise.map_or(0.0, |noise| {
@@ -221,6 +228,9 @@ fn of_a_rate(played: &Played<'_>) -> Option<Fair> {
 /// like a limiter with such a quota, whose seconds have no clear answer.
 fn of_a_share_of_time(played: &Played<'_>) -> Option<Fair> {
     if played.volume.device.stall.is_some_and(|stall| stall.every < 1.0) {
+        return None;
+    }
+    if (mean(&played.deep) - 0.9 * LIMIT).abs() < 3.0 * played.scatter() {
         return None;
     }
     let (low, high) = played.delivered();
