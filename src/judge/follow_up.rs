@@ -19,7 +19,7 @@ use crate::unit::{Bytes, Nanos, total};
 const MOST_STEPS: usize = 12;
 
 /// A load that time alone leaves open is measured for so many times its planned length, if that is enough.
-const LONGER: u64 = 3;
+const LONGER: u64 = 5;
 
 /// The step that a run adds next; none at its end, and where its plan asks for none.
 pub fn next(record: &Record) -> Option<Step> {
@@ -91,7 +91,7 @@ fn missing_step(record: &Record, first: &Step, missing: Missing, deepest: &Deepe
 }
 
 /// The load of the deciding step once more, for as long as its claim asks for, where only time leaves that open: as long as the user allows,
-/// else once, where three times the planned length is enough. An estimate from a short step is rough: the new one is at least half as
+/// else once, where five times the planned length is enough. An estimate from a short step is rough: the new one is at least half as
 /// long again. The shorter step stays beside it, with what it shows.
 fn longer(record: &Record, first: &Step, claim: &Claim, follow_up: &FollowUp) -> Option<Step> {
     let name = claim.row_step();
