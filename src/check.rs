@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use crate::device::Root;
-use crate::guard;
-use crate::report::check_text as report;
+use volproof_device::device::Root;
+use volproof_device::guard;
+use volproof_report::check_text as report;
 
 /// Arguments of `check`.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -18,18 +18,18 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
-use crate::course::suites;
 use crate::device_tuning::{RestoreArgs, TopoArgs, TuneArgs};
-use crate::exit;
 use crate::explain::ExplainArgs;
-use crate::fit::Disturbance;
-use crate::fleet::RankOf;
-use crate::lint::LintArgs;
-use crate::plan::{CausesWanted, FollowUp, PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
-use crate::suggested::{Suggested, applications, presets};
-use crate::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_course::suites;
+use volproof_fleet::RankOf;
+use volproof_lint::LintArgs;
+use volproof_plan::{CausesWanted, FollowUp, PreconditionChoice, Simulated, StepOptions};
+use volproof_promise::fit::Disturbance;
+use volproof_promise::suggested::{Suggested, applications, presets};
+use volproof_record::exit;
 
 /// Does this volume deliver what was paid for, and if not, what holds it back?
 #[derive(Parser, Debug)]

@@ -7,23 +7,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::fio::job_conditions::seems_time_based;
-use crate::fio::json_read::ReadError;
-use crate::fio::output::Output;
-use crate::fio::plan::{PathKind, convert};
-use crate::fio::point_files::point_files;
-use crate::fio::read_report::reports;
-use crate::fio::write_jobs::{self, JobTarget};
-use crate::fio::{command, jobfile, json_write, of_record, paste, text_write};
-use crate::foreign;
-use crate::input;
-use crate::output::{OutputKind, PLAN_MARK};
-use crate::plan::{Plan, parse_file};
-use crate::record::Record;
-use crate::report::csv;
-use crate::report::html::repeat::plan_toml;
 use crate::result_file::{self, ResultFileError};
-use crate::unit::Bytes;
+use fio_formats::json_read::ReadError;
+use fio_formats::output::Output;
+use fio_formats::read_report::reports;
+use fio_formats::{command, jobfile, json_write, paste, text_write};
+use volproof_base::input;
+use volproof_base::unit::Bytes;
+use volproof_device::output::{OutputKind, PLAN_MARK};
+use volproof_fio::job_conditions::seems_time_based;
+use volproof_fio::of_record;
+use volproof_fio::plan::{PathKind, convert};
+use volproof_fio::point_files::point_files;
+use volproof_fio::write_jobs::{self, JobTarget};
+use volproof_plan::{Plan, parse_file};
+use volproof_readers as foreign;
+use volproof_record::Record;
+use volproof_report::csv;
+use volproof_report::html::repeat::plan_toml;
 
 /// A form that a file can take.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! The unit of comparison is a pair of runs back to back, because a shared machine drifts by more than two tools differ; the order within a pair
 //! is reversed every time. What is compared is each tool's own account: rate, p50 and p99 of total latency, CPU time of its load threads.
 
-use crate::plan::{Plan, Start, Step};
-use crate::record::{CrossCheck, CrossMetric, Record, StepRecord};
-use crate::stats::compare::Comparison;
-use crate::unit::Nanos;
+use volproof_base::stats::compare::Comparison;
+use volproof_base::unit::Nanos;
+use volproof_plan::{Plan, Start, Step};
+use volproof_record::{CrossCheck, CrossMetric, Record, StepRecord};
 
 /// Differences up to this share do not matter: no volume is sold by a finer measure.
 const MARGIN: f64 = 0.05;
@@ -115,7 +115,7 @@ fn metric(metric: &ComparedMetric, runs: &[(&StepRecord, &StepRecord)]) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Preset;
+    use volproof_plan::Preset;
 
     #[test]
     fn what_runs_together_is_run_by_one_tool() {

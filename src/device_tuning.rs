@@ -3,18 +3,18 @@
 //! Arguments in, the text of the answer and the exit code out. `topo` reads only. `tune` holds its settings until it is
 //! told to stop, because a process that has ended could not put them back; with `--keep` they wait for `restore`.
 
-use crate::device::Root;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use volproof_device::device::Root;
 
 use anyhow::Context;
 use serde_json::json;
 
-use crate::exit::Exit;
-use crate::output::screen;
-use crate::report::{topo as topo_report, tune as tune_report};
-use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
-use crate::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
+use volproof_device::output::screen;
+use volproof_host::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
+use volproof_host::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
+use volproof_record::exit::Exit;
+use volproof_report::{topo as topo_report, tune as tune_report};
 
 /// Arguments of `topo`.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -9,11 +9,11 @@ use std::thread;
 
 use anyhow::{Context, bail};
 
-use crate::fleet::FleetMerge;
 use crate::promise_options::{self, PromiseOptions};
-use crate::record::Record;
 use crate::result_file;
-use crate::sample::{Direction, Series};
+use volproof_base::sample::{Direction, Series};
+use volproof_fleet::FleetMerge;
+use volproof_record::Record;
 
 /// The most figures of machines in the Record of a fleet, so that it stays below the most values that a Record may have.
 const MOST_SAMPLES: usize = 24_000_000;

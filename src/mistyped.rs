@@ -11,12 +11,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 
 use crate::cli::Cli;
-use crate::fio::option;
-use crate::misspelling::nearest;
-use crate::plan::Preset;
-use crate::report::layout::wrap;
-use crate::shell_word::shell;
-use crate::unit::grouped;
+use fio_formats::option;
+use volproof_base::misspelling::nearest;
+use volproof_base::shell_word::shell;
+use volproof_base::unit::grouped;
+use volproof_plan::Preset;
+use volproof_report::layout::wrap;
 
 /// Names that no option has, and the options that are meant by them; of those a command has.
 const OPTIONS: [(&[&str], &[&str]); 15] = [

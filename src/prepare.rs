@@ -12,11 +12,11 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
-use crate::guard::Clearance;
-use crate::plan::{BlockSizes, EngineKind, FileState, Pattern, Plan, Step};
-use crate::stats::LEAST_QUOTABLE;
-use crate::unit::{Bytes, Nanos, total};
+use volproof_base::stats::LEAST_QUOTABLE;
+use volproof_base::unit::{Bytes, Nanos, total};
+use volproof_device::guard::Clearance;
+use volproof_engine::{self as engine, EngineError, Load, Target, Timer, Watch};
+use volproof_plan::{BlockSizes, EngineKind, FileState, Pattern, Plan, Step};
 
 /// The file made when nobody asked for a size: no cache on the way holds much of it, so that the figures stand (`small-range`). A volume of
 /// 100 MB/s is filled in six minutes.
@@ -229,7 +229,7 @@ fn whole_blocks(
             "filling {} failed at offset {}: {}",
             clearance.path().display(),
             failure.offset,
-            crate::engine::explain(failure)
+            volproof_engine::explain(failure)
         );
     }
     if let Some(why) = outcome.ends.iter().find_map(|e| e.failed.clone()) {
@@ -241,7 +241,7 @@ fn whole_blocks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::PRESETS;
+    use volproof_plan::PRESETS;
 
     #[test]
     fn sizes_follow_space_and_memory() {

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::catalogue::Promise;
-use crate::catalogue::catalogue_file::Catalogue;
-use crate::catalogue::entry::Volume;
-use crate::catalogue::promise_error::unit_forgotten;
-use crate::catalogue::promised_level::Choice;
-use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
-use crate::catalogue::reverse::WantedRates;
-use crate::device::cloud::{self, CloudMachine, CloudVolume};
-use crate::device::{self, Block, Root};
-use crate::fit::{AskedApplication, FitCatalogue, FitRequest};
-use crate::report::promise as report;
-use crate::suggested::{Suggested, applications, instances, providers, volume_types};
-use crate::unit::{Bytes, whole_iops};
+use volproof_base::unit::{Bytes, whole_iops};
+use volproof_device::device::cloud::{self, CloudMachine, CloudVolume};
+use volproof_device::device::{self, Block, Root};
+use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::catalogue_file::Catalogue;
+use volproof_promise::catalogue::entry::Volume;
+use volproof_promise::catalogue::promise_error::unit_forgotten;
+use volproof_promise::catalogue::promised_level::Choice;
+use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
+use volproof_promise::catalogue::reverse::WantedRates;
+use volproof_promise::fit::{AskedApplication, FitCatalogue, FitRequest};
+use volproof_promise::suggested::{Suggested, applications, instances, providers, volume_types};
+use volproof_report::promise as report;
 
 /// Arguments of `promise`.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -8,21 +8,21 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use crate::catalogue::Promise;
-use crate::catalogue::catalogue_file::Catalogue;
-use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
-use crate::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
-use crate::catalogue::reverse::WantedRates;
-use crate::device::{Facts, Root, cloud};
-use crate::fit::{AskedFits, FitCatalogue, FitRequest};
-use crate::fleet;
-use crate::judge;
-use crate::record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
-use crate::seal::seal;
-use crate::shell_word::shell;
-use crate::stats::limit_answer::TOLERANCE;
-use crate::suggested::{Suggested, applications, instances, volume_types};
-use crate::unit::{Bytes, grouped, significant};
+use volproof_base::shell_word::shell;
+use volproof_base::stats::limit_answer::TOLERANCE;
+use volproof_base::unit::{Bytes, grouped, significant};
+use volproof_course::seal::seal;
+use volproof_device::device::{Facts, Root, cloud};
+use volproof_fleet as fleet;
+use volproof_judge as judge;
+use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::catalogue_file::Catalogue;
+use volproof_promise::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
+use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
+use volproof_promise::catalogue::reverse::WantedRates;
+use volproof_promise::fit::{AskedFits, FitCatalogue, FitRequest};
+use volproof_promise::suggested::{Suggested, applications, instances, volume_types};
+use volproof_record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
 
 /// The option that names the needs of applications.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -177,7 +177,7 @@ pub fn judged_promise(
         at: args.at.clone(),
     };
     let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
-        (crate::catalogue::PromiseError::NoSize { .. }, None) => {
+        (volproof_promise::catalogue::PromiseError::NoSize { .. }, None) => {
             anyhow::anyhow!("{}", e.to_string().replace("--size", "--volume-size"))
         }
         _ => e.into(),
@@ -223,7 +223,7 @@ pub fn judged_promise(
 /// A note for a volume below the size that earns the most IOPS of its type: it must not be called slow for its size.
 fn larger(
     catalogue: &Catalogue,
-    volume: &crate::catalogue::entry::Volume,
+    volume: &volproof_promise::catalogue::entry::Volume,
     promise: &Promise,
 ) -> Option<String> {
     let ours = promise.volumes.first()?.level.iops.of(PromiseDirection::Read)?;

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use crate::course::suites;
-use crate::exit::Exit;
-use crate::foreign_lines::in_lines;
-use crate::input;
-use crate::judge;
-use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
-use crate::record::{Diagnosis, Record, ReportComparison};
-use crate::report::headline::Headline;
-use crate::report::{cause_words, compared_text, summary_text, ticket, verdict_text};
+use volproof_base::foreign_lines::in_lines;
+use volproof_base::input;
+use volproof_course::suites;
+use volproof_judge as judge;
+use volproof_plan::Question;
+use volproof_record::exit::Exit;
+use volproof_record::{Diagnosis, Record, ReportComparison};
+use volproof_report::headline::Headline;
+use volproof_report::{cause_words, compared_text, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::engine;
-use crate::fio::fio_process::Fio;
-use crate::plan::EngineKind;
+use volproof_engine as engine;
+use volproof_fio::fio_process::Fio;
+use volproof_plan::EngineKind;
 
 /// Version, commit, engines and kernel, a line each. An engine that cannot be used here has its reason.
 pub fn text() -> String {

@@ -98,9 +98,9 @@ fn made() -> String {
     format!(
         "## Doubts\n\n| code | a blocker of it | what it says |\n|---|---|---|\n{}\n## The rules of doubts\n\n{}\n## Descriptions\n\n{}\n## Causes\n\n{}",
         codes.iter().map(row).collect::<String>(),
-        sections("src/judge/doubts"),
-        sections("src/judge/shape"),
-        sections("src/judge/causes")
+        sections("crates/judge/src/doubts"),
+        sections("crates/judge/src/shape"),
+        sections("crates/judge/src/causes")
     )
 }
 
@@ -119,6 +119,7 @@ fn the_dictionary_is_made_of_the_comments_of_the_code() {
     let guard = rows(&page, &["Refusals"]);
     let mut all = Vec::new();
     sources(&below("src"), &mut all);
+    sources(&below("crates"), &mut all);
     assert_eq!(of_guard(&all), guard, "the guard's codes and the page differ");
 }
 
@@ -126,7 +127,7 @@ fn the_dictionary_is_made_of_the_comments_of_the_code() {
 #[test]
 fn a_rule_has_the_name_of_its_code() {
     let not_rules = ["mod.rs", "disk_counters.rs"];
-    for entry in fs::read_dir(below("src/judge/doubts")).unwrap() {
+    for entry in fs::read_dir(below("crates/judge/src/doubts")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let code = name.trim_end_matches(".rs").replace('_', "-");
         let known = DoubtCode::ALL.iter().any(|known| *known == *code);
@@ -197,7 +198,7 @@ fn the_clouds_have_the_types_of_the_catalogue() {
 /// Whatever stands in capitals in front of an answer is explained to who reads it.
 #[test]
 fn every_word_in_front_of_an_answer_is_explained() {
-    let source = fs::read_to_string(below("src/output/colours.rs")).unwrap();
+    let source = fs::read_to_string(below("crates/device/src/output/colours.rs")).unwrap();
     let page = fs::read_to_string(below("docs/results.md")).unwrap();
     let first_cells: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();

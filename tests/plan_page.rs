@@ -42,7 +42,7 @@ Sizes take k, m, g, t (1024-based) or KiB, MB and so on; times take ns, us, ms, 
 command line, where they change every step of the plan. A key that would change nothing in its step, such as `rwmix` of reads alone, is
 refused with the way out, and so is `file-size` where no target is a folder.
 
-<!-- The rest is made from src/plan/step.rs: UPDATE_PLAN=1 cargo test --test plan_page -->
+<!-- The rest is made from crates/plan/src/step.rs: UPDATE_PLAN=1 cargo test --test plan_page -->
 ";
 
 fn page() -> String {
@@ -91,7 +91,7 @@ fn the_page_of_plan_keys_is_current() {
     }
     assert!(
         std::fs::read_to_string(PAGE).unwrap() == now,
-        "docs/plan.md is not what src/plan/step.rs declares: run UPDATE_PLAN=1 cargo test --test plan_page, and read the difference"
+        "docs/plan.md is not what crates/plan/src/step.rs declares: run UPDATE_PLAN=1 cargo test --test plan_page, and read the difference"
     );
 }
 

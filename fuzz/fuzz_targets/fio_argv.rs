@@ -4,8 +4,8 @@
 use std::io;
 
 use libfuzzer_sys::fuzz_target;
-use volproof::fio::command::Surroundings;
-use volproof::fio::{argv, cmdhelp, table};
+use volproof::fio_formats::command::Surroundings;
+use volproof::fio_formats::{argv, cmdhelp, table};
 
 fuzz_target!(|text: &str| {
     let words: Vec<String> = text.lines().map(str::to_string).collect();

@@ -4,8 +4,8 @@
 use std::io;
 
 use libfuzzer_sys::fuzz_target;
-use volproof::fio::command::Surroundings;
-use volproof::fio::{argv, table};
+use volproof::fio_formats::command::Surroundings;
+use volproof::fio_formats::{argv, table};
 
 fuzz_target!(|text: &str| {
     let file = |name: &str| match name {

@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use volproof::fio::{json_read, json_write, text_write, to_record};
+use volproof::fio_formats::{json_read, json_write, text_write};
+use volproof::fio::to_record;
 use volproof::record::ReportForm;
 use volproof::report::{csv, text};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use volproof::fio::terse;
+use volproof::fio_formats::terse;
 
 fuzz_target!(|bytes: &[u8]| {
     match terse::read(bytes) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use volproof::fio::{text_read, text_write};
+use volproof::fio_formats::{text_read, text_write};
 
 fuzz_target!(|text: &[u8]| {
     let Ok(outputs) = text_read::read(text) else { return };

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use super::{OutputArgs, TargetUseArgs, TuneMode};
-use crate::course::slo_options::SloOptions;
-use crate::course::suite_options::{SharedOptions, TouchOptions};
-use crate::course::suites;
-use crate::course::sweep_options::SweepOptions;
 use crate::promise_options::PromiseOptions;
-use crate::suggested::Suggested;
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_course::slo_options::SloOptions;
+use volproof_course::suite_options::{SharedOptions, TouchOptions};
+use volproof_course::suites;
+use volproof_course::sweep_options::SweepOptions;
+use volproof_promise::suggested::Suggested;
 
 /// A sweep and where its results go.
 #[derive(clap::Args, Debug)]

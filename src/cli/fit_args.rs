@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::{OutputArgs, TargetUseArgs};
-use crate::fit::Disturbance;
-use crate::plan::Simulated;
-use crate::suggested::{Suggested, applications};
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_plan::Simulated;
+use volproof_promise::fit::Disturbance;
+use volproof_promise::suggested::{Suggested, applications};
 
 /// The applications that a volume is tested for, and where the results go.
 #[derive(clap::Args, Debug)]

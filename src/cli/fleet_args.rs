@@ -2,7 +2,7 @@
 
 use super::{OutputArgs, PlanArgs, SharingArgs, SloArgs, SuiteArgs, SweepArgs, TuneMode, examples};
 use crate::promise_options::PromiseOptions;
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
 
 /// A run on all machines that a launcher of MPI started it on, and where its results go.
 #[derive(clap::Args, Debug)]

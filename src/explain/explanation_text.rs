@@ -1,13 +1,13 @@
 //! Explanations as text of at most 80 columns.
 
 use super::{Explained, RunExplained};
-use crate::doubt::Doubt;
-use crate::output::screen;
-use crate::record::{Finding, ReportForm, SavedAs};
-use crate::report::layout::{command_words, table, wrap};
-use crate::report::verdict_text;
-use crate::report::{compared_text, course_text, crosscheck_text};
-use crate::unit::{Nanos, mebibytes, significant};
+use volproof_base::doubt::Doubt;
+use volproof_base::unit::{Nanos, mebibytes, significant};
+use volproof_device::output::screen;
+use volproof_record::{Finding, ReportForm, SavedAs};
+use volproof_report::layout::{command_words, table, wrap};
+use volproof_report::verdict_text;
+use volproof_report::{compared_text, course_text, crosscheck_text};
 
 /// Width of the column of labels.
 const LABEL: usize = 11;

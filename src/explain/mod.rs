@@ -13,23 +13,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use crate::comparison;
-use crate::course::suites;
-use crate::doubt::Doubt;
-use crate::exit::Exit;
-use crate::judge;
-use crate::plan::Question;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
-use crate::record::{
-    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportComparison, ReportForm,
-    ReportedStep, StepFigures, StepRecord, Verdict,
-};
-use crate::report::fleet_text;
 use crate::result_file::{
     self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError, SUMMARY_OF_KUBESTR, only_jobs,
 };
 use crate::stored_verdict;
-use crate::unit::counted;
+use volproof_base::doubt::Doubt;
+use volproof_base::unit::counted;
+use volproof_course::suites;
+use volproof_judge as judge;
+use volproof_judge::comparison;
+use volproof_plan::Question;
+use volproof_record::exit::Exit;
+use volproof_record::{
+    Conditions, CourseAnswer, CrossCheck, Diagnosis, JudgedPromise, Record, ReportComparison, ReportForm,
+    ReportedStep, StepFigures, StepRecord, Verdict,
+};
+use volproof_report::fleet_text;
 
 /// Runs of one file that are explained in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -213,7 +213,7 @@ fn in_lines(file: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Explained>> {
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
-    crate::input::read(file).with_context(|| format!("cannot read {}", file.display()))
+    volproof_base::input::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// Explains what is in a file.
@@ -424,7 +424,7 @@ fn workings(judged_promise: &JudgedPromise) -> Vec<String> {
         .flat_map(|v| {
             v.level.workings.iter().map(|w| {
                 let unit = if w.of == "throughput" { format!(" {}", v.unit.printed) } else { String::new() };
-                format!("{}: {} = {}{unit}", w.of, w.text, crate::unit::grouped(w.value as u64))
+                format!("{}: {} = {}{unit}", w.of, w.text, volproof_base::unit::grouped(w.value as u64))
             })
         })
         .collect()

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
-use crate::record::StepFigures;
-use crate::record::{
+use volproof_base::stats::little::in_flight;
+use volproof_base::unit::{Nanos, counted, grouped, megabytes as rate, significant};
+use volproof_promise::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
+use volproof_record::StepFigures;
+use volproof_record::{
     Conditions, DrainedQueue, LatencySummary, Record, ReportProgram, ReportedFigures, ReportedLatency,
     ReportedStep, StepRecord,
 };
-use crate::stats::little::in_flight;
-use crate::unit::{Nanos, counted, grouped, megabytes as rate, significant};
 
 /// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &StepFigures) -> String {
@@ -95,7 +95,7 @@ fn drive(c: &Conditions) -> String {
 
 /// The part of each host.
 pub fn hosts(reported: &ReportedStep) -> Vec<String> {
-    let line = |h: &crate::record::ReportedHost| {
+    let line = |h: &volproof_record::ReportedHost| {
         let known = [
             h.iops.get().map(|x| format!("{} IOPS", significant(x))),
             h.bytes_per_second.get().map(rate),
@@ -239,7 +239,7 @@ fn latency_line(
 /// Little's law over a run, and whether it holds. `counted`: the requests in flight were counted, and not only asked for; the value is the
 /// mean number of those whose time is in no latency ([`Accounting::outside_latency_ns`]).
 ///
-/// [`Accounting::outside_latency_ns`]: crate::record::Accounting::outside_latency_ns
+/// [`Accounting::outside_latency_ns`]: volproof_record::Accounting::outside_latency_ns
 pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<String>, Option<bool>) {
     let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
     let by_law = in_flight(x, mean);

@@ -7,16 +7,16 @@ mod typed_command;
 
 use std::path::{Path, PathBuf};
 
-use crate::fio::json_read::ReadError;
-use crate::fio::output::Output;
-use crate::fio::to_record::to_record;
-use crate::fio::{jobfile, paste, read_report};
-use crate::foreign::{self, ForeignReport};
-use crate::input;
-use crate::judge::doubts;
-use crate::record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
-use crate::seal::seal;
-use crate::unit::{counted, grouped};
+use fio_formats::json_read::ReadError;
+use fio_formats::output::Output;
+use fio_formats::{jobfile, paste, read_report};
+use volproof_base::input;
+use volproof_base::unit::{counted, grouped};
+use volproof_course::seal::seal;
+use volproof_fio::to_record::to_record;
+use volproof_judge::doubts;
+use volproof_readers::{self as foreign, ForeignReport};
+use volproof_record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
 
 /// What is said of a file that holds no result.
 pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
@@ -146,7 +146,7 @@ impl ToolReport {
     /// How many runs the report has.
     pub fn runs(&self) -> usize {
         match self {
-            ToolReport::Fio(_, output) => crate::fio::to_record::count(output),
+            ToolReport::Fio(_, output) => volproof_fio::to_record::count(output),
             ToolReport::Foreign(report) => report.count(),
         }
     }

@@ -1,7 +1,7 @@
 //! Job files of fio in a text that was copied from a terminal, as `cat` prints them above a report.
 
-use crate::fio::jobfile::stripped;
-use crate::fio::{option, text_read};
+use fio_formats::jobfile::stripped;
+use fio_formats::{option, text_read};
 
 /// Job files of one text; more are left out.
 const MOST_FILES: usize = 100;

@@ -7,11 +7,12 @@ use std::cell::Cell;
 use std::slice;
 
 use super::pasted_job_files::{self, PastedJobFile};
-use crate::fio::command::Surroundings;
-use crate::fio::output::{Output, OutputRow};
-use crate::fio::{argv, job_conditions, text_read};
-use crate::record::ReportForm;
-use crate::sample::Direction;
+use fio_formats::command::Surroundings;
+use fio_formats::output::{Output, OutputRow};
+use fio_formats::{argv, text_read};
+use volproof_base::sample::Direction;
+use volproof_fio::job_conditions;
+use volproof_record::ReportForm;
 
 /// Commands of one text; more are left out.
 const MOST_COMMANDS: usize = 1000;
@@ -160,7 +161,7 @@ fn jobs(words: &[String], files: &[PastedJobFile]) -> Option<(Jobs, Option<usize
     };
     let around = Surroundings { file: &file, variable: &|_| None, ..Surroundings::here() };
     let command = argv::parse(words, &around).ok().filter(|command| command.files.len() <= 1)?;
-    let options = |job: &crate::fio::job::Job| {
+    let options = |job: &fio_formats::job::Job| {
         job.options().map(|g| (g.option.name.to_string(), g.text.clone().unwrap_or_default())).collect()
     };
     let jobs: Jobs = command.jobs.iter().map(|j| (j.name.clone(), options(j))).collect();

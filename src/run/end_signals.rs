@@ -11,7 +11,7 @@ use signal_hook::consts::{
 };
 use signal_hook::low_level;
 
-use crate::output::patient_write;
+use volproof_device::output::patient_write;
 
 /// The signals that would kill the program and lose its result: from a terminal, from `kill`, from a limit of CPU time, from a failing
 /// power supply, and those by which batch systems tell a job that its time is nearly over. SIGHUP is left out where the program was started

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::Failure;
-use crate::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
-use crate::plan::{EngineKind, Simulated, Step};
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_plan::{EngineKind, Simulated, Step};
+use volproof_promise::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
 
 /// The shipped applications, with those of a user's file on top.
 ///

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use super::fleet_run::FleetMember;
 use super::{Failure, chain, fleet_start};
-use crate::course;
-use crate::fleet::FleetMerge;
-use crate::fleet::message::FleetMessage;
-use crate::plan::{Plan, Step};
-use crate::record::{Record, State};
+use volproof_course as course;
+use volproof_fleet::FleetMerge;
+use volproof_fleet::message::FleetMessage;
+use volproof_plan::{Plan, Step};
+use volproof_record::{Record, State};
 
 impl FleetMember<'_> {
     /// The next step of the course for all machines; none at its end.

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use super::fleet_run::{FleetMember, RankPart};
 use super::{Failure, chain};
-use crate::exit::Exit;
-use crate::fleet::link::LinkEnd;
-use crate::fleet::message::FleetMessage;
-use crate::fleet::rank_clock::over_the_run;
-use crate::judge;
 use crate::merge::Gathering;
-use crate::record::{RankClock, Record};
+use volproof_fleet::link::LinkEnd;
+use volproof_fleet::message::FleetMessage;
+use volproof_fleet::rank_clock::over_the_run;
+use volproof_judge as judge;
+use volproof_record::exit::Exit;
+use volproof_record::{RankClock, Record};
 
 impl FleetMember<'_> {
     /// A rank other than 0 gives its Record to rank 0 and waits to be dismissed; whether all ranks are still there.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::targets::Surveyed;
 use crate::cli::{FleetArgs, SharingArgs};
-use crate::fleet::{from_launcher, kernel_clock, part, planned_times};
-use crate::plan::{Plan, Question, Step};
-use crate::record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
-use crate::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_fleet::{from_launcher, kernel_clock, part, planned_times};
+use volproof_plan::{Plan, Question, Step};
+use volproof_record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
 
 /// Time before the first I/O in which load threads, rings and buffers are made.
 const SET_UP: Duration = Duration::from_secs(1);

@@ -9,11 +9,11 @@ use super::{Failure, plans};
 use crate::cli::{
     ConsentArgs, CourseArgs, FleetCourse, FleetMemberArgs, FleetRunArgs, OutputArgs, TestFileArgs, TuneMode,
 };
-use crate::engine::Headrooms;
-use crate::fit::AskedFits;
-use crate::output::FileIdentity;
-use crate::plan::Plan;
 use crate::promise_options::PromiseOptions;
+use volproof_device::output::FileIdentity;
+use volproof_engine::Headrooms;
+use volproof_plan::Plan;
+use volproof_promise::fit::AskedFits;
 
 type MakePlan<'a> = Box<dyn Fn() -> Result<(Plan, Option<AskedFits>), Failure> + 'a>;
 

@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, XattrFlags, fgetxattr, flock, fsetxattr};
 
-use crate::device::Root;
-use crate::file_lock::locked_until;
-use crate::guard::{self, Access, Clearance, Displaced};
-use crate::output::{LeftOutput, left_in, screen};
-use crate::record::{KEPT_FILE, TEST_FILE};
-use crate::shell_word::shell_path;
-use crate::tune;
 use crate::ui::{self, Ui};
-use crate::unit::Bytes;
+use volproof_base::file_lock::locked_until;
+use volproof_base::shell_word::shell_path;
+use volproof_base::unit::Bytes;
+use volproof_device::device::Root;
+use volproof_device::guard::{self, Access, Clearance, Displaced};
+use volproof_device::output::{LeftOutput, left_in, screen};
+use volproof_host::tune;
+use volproof_record::{KEPT_FILE, TEST_FILE};
 
 /// The kernel lets go of the locks of a killed process once it has taken its ring apart: some 50 ms after its end. A lock that is held for
 /// longer is that of a process which only looks dead from here, as in another container. All files of a folder have this time together.

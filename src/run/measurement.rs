@@ -9,16 +9,16 @@ use super::targets::Surveyed;
 use super::{Failure, end_signals, show_text};
 use crate::cli::OutputArgs;
 use crate::crosscheck;
-use crate::device::Root;
-use crate::engine::Timer;
-use crate::exit::Exit;
-use crate::output::FileIdentity;
-use crate::plan::{Plan, Question};
 use crate::promise_options::{self, PromiseOptions};
-use crate::record::{JudgedPromise, Record};
-use crate::report::layout;
-use crate::seal::seal;
 use crate::ui;
+use volproof_course::seal::seal;
+use volproof_device::device::Root;
+use volproof_device::output::FileIdentity;
+use volproof_engine::Timer;
+use volproof_plan::{Plan, Question};
+use volproof_record::exit::Exit;
+use volproof_record::{JudgedPromise, Record};
+use volproof_report::layout;
 
 /// A plan, the way to run it, and the places of its results.
 pub struct Measurement<'a> {

@@ -44,13 +44,13 @@ use std::process::ExitCode;
 
 pub use commands::{fio, main};
 
-use crate::device::{DeviceError, Root};
-use crate::exit::Exit;
-use crate::guard::{self, GuardError};
-use crate::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
-use crate::record::Record;
-use crate::tune::TuneError;
 use crate::ui;
+use volproof_device::device::{DeviceError, Root};
+use volproof_device::guard::{self, GuardError};
+use volproof_device::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
+use volproof_host::tune::TuneError;
+use volproof_record::Record;
+use volproof_record::exit::Exit;
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use mpi_sys as ffi;
 
-use crate::fleet::RankOf;
-use crate::fleet::exchange::Exchange;
+use volproof_fleet::RankOf;
+use volproof_fleet::exchange::Exchange;
 
 /// The largest message: MPI counts with 32 bits.
 const LARGEST: usize = i32::MAX as usize;

@@ -15,15 +15,15 @@ use rustix::io::Errno;
 use super::pipeline::RunOptions;
 use super::targets::{Surveyed, Uses, driving};
 use super::{Failure, leftover, room};
-use crate::device::{self, Facts, Root};
-use crate::engine::{SharedVolume, SimulatedRun, Target, Timer, begin_file};
-use crate::fio::plan::JobDataFile;
-use crate::guard::{self, Access, Clearance};
-use crate::plan::{FileState, Plan, Step};
 use crate::prepare;
-use crate::record::TargetRecord;
 use crate::ui::{self, Ui};
-use crate::unit::Bytes;
+use volproof_base::unit::Bytes;
+use volproof_device::device::{self, Facts, Root};
+use volproof_device::guard::{self, Access, Clearance};
+use volproof_engine::{SharedVolume, SimulatedRun, Target, Timer, begin_file};
+use volproof_fio::plan::JobDataFile;
+use volproof_plan::{FileState, Plan, Step};
+use volproof_record::TargetRecord;
 
 /// Size of the pretended target of the null engine.
 pub const NULL_SIZE: Bytes = Bytes::gib(1024);
@@ -288,7 +288,7 @@ impl Ready {
         )?;
         let Some(took) = filled else { return Ok(false) };
         let rate = (to.0 - from.0) as f64 / took.as_seconds();
-        ui.say(&format!("  filled in {} ({})", took, crate::unit::throughput(rate)));
+        ui.say(&format!("  filled in {} ({})", took, volproof_base::unit::throughput(rate)));
         held.record.filled_in_ns = Some(took);
         self.look_again(&Root::system());
         Ok(true)

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use super::pipeline::RunOptions;
 use super::{Failure, fit_steps, room};
 use crate::cli::{PlanArgs, TargetUseArgs};
-use crate::device::Root;
-use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::engine::{self, EngineChoice, Headrooms};
-use crate::fio::fio_process::Fio;
-use crate::fio::jobfile;
-use crate::fio::write_jobs;
-use crate::fit::AskedFits;
-use crate::misspelling::none_of;
-use crate::plan::{PRESETS, Plan, Preset, Step, parse_beneath};
+use fio_formats::jobfile;
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::misspelling::none_of;
+use volproof_device::device::Root;
+use volproof_engine::{self as engine, EngineChoice, Headrooms};
+use volproof_fio::fio_process::Fio;
+use volproof_fio::write_jobs;
+use volproof_plan::{PRESETS, Plan, Preset, Step, parse_beneath};
+use volproof_promise::fit::AskedFits;
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
@@ -33,7 +33,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         ));
     }
     let mut plan = if let Some(path) = &args.plan {
-        let text = crate::input::read_text(path)
+        let text = volproof_base::input::read_text(path)
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         parse_beneath(&text, &name, &args.step, args.file.precondition.is_some()).map_err(|e| {

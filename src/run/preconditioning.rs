@@ -8,14 +8,14 @@ use super::open_targets::NULL_SIZE;
 use super::pipeline::RunOptions;
 use super::resume::other_target;
 use super::targets::{self, Surveyed};
-use crate::catalogue::Catalogue;
-use crate::course::finished::is_whole;
-use crate::course::precondition_steps;
-use crate::device::{Driver, Facts, Root, cloud};
-use crate::plan::{EngineKind, Plan, Precondition, PreconditionChoice, PreconditionMethod, Step};
 use crate::promise_options::PromiseOptions;
-use crate::record::Record;
-use crate::unit::Bytes;
+use volproof_base::unit::Bytes;
+use volproof_course::finished::is_whole;
+use volproof_course::precondition_steps;
+use volproof_device::device::{Driver, Facts, Root, cloud};
+use volproof_plan::{EngineKind, Plan, Precondition, PreconditionChoice, PreconditionMethod, Step};
+use volproof_promise::catalogue::Catalogue;
+use volproof_record::Record;
 
 /// An earlier preconditioning holds for this long.
 const HOLDS: Duration = Duration::from_secs(3600);
@@ -203,7 +203,7 @@ pub fn words(plan: &Plan) -> Option<String> {
         return Some(format!("nothing is written for preconditioning ({method}): {why}"));
     }
     let bytes = plan.precondition_bytes();
-    let time = crate::report::plan_text::fill_time(bytes);
+    let time = volproof_report::plan_text::fill_time(bytes);
     Some(format!("preconditioning ({method}, {why}) first writes {bytes}, {} at 100 MiB/s", time.clock()))
 }
 
@@ -215,7 +215,7 @@ mod tests {
     fn a_run_counts_for_an_hour_from_its_own_start() {
         let ago = |minutes: i64| {
             let at = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes);
-            within_the_hour(&crate::unit::utc(at))
+            within_the_hour(&volproof_base::unit::utc(at))
         };
         assert!(ago(1) && ago(59) && !ago(61) && !ago(-5));
         assert!(!within_the_hour("yesterday"));

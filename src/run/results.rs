@@ -11,14 +11,16 @@ use super::pipeline::{Ended, Front};
 use super::sheet::Sheet;
 use super::{Failure, leftover, output};
 use crate::cli::{OutputArgs, SheetArgs};
-use crate::exit::Exit;
-use crate::output::late::PATIENCE;
-use crate::output::{FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen};
-use crate::record::{Record, State};
-use crate::report::headline::Headline;
-use crate::report::{csv, html, junit, markdown, openmetrics, summary_text};
-use crate::shell_word::shell_path;
 use crate::ui::{self, Ui};
+use volproof_base::shell_word::shell_path;
+use volproof_device::output::late::PATIENCE;
+use volproof_device::output::{
+    FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen,
+};
+use volproof_record::exit::Exit;
+use volproof_record::{Record, State};
+use volproof_report::headline::Headline;
+use volproof_report::{csv, html, junit, markdown, openmetrics, summary_text};
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {

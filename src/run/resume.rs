@@ -7,15 +7,15 @@ use std::path::Path;
 
 use super::Failure;
 use super::targets::Surveyed;
-use crate::course::finished::is_whole;
-use crate::device::{self, Block, Facts, Root};
-use crate::doubt::Doubt;
-use crate::environment::Environment;
-use crate::judge::doubts;
-use crate::observe::QueueSettings;
-use crate::plan::Plan;
-use crate::record::{Record, StepRecord, TargetRecord, Together};
-use crate::tune::ab::Effect;
+use volproof_base::doubt::Doubt;
+use volproof_course::finished::is_whole;
+use volproof_device::device::{self, Block, Facts, Root};
+use volproof_host::environment::Environment;
+use volproof_host::observe::QueueSettings;
+use volproof_host::tune::ab::Effect;
+use volproof_judge::doubts;
+use volproof_plan::Plan;
+use volproof_record::{Record, StepRecord, TargetRecord, Together};
 
 /// The finished steps of an earlier run.
 #[derive(Clone, Debug)]

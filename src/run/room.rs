@@ -10,12 +10,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Failure;
 use super::targets::{Surveyed, driving, workers};
-use crate::device::{DevNumber, Facts, FilePlace, RoomBehind, Root};
-use crate::engine::EngineChoice;
-use crate::exit::Exit;
-use crate::plan::{EngineKind, Plan, Step};
-use crate::sample::Direction;
-use crate::unit::{Bytes, counted, grouped};
+use volproof_base::sample::Direction;
+use volproof_base::unit::{Bytes, counted, grouped};
+use volproof_device::device::{DevNumber, Facts, FilePlace, RoomBehind, Root};
+use volproof_engine::EngineChoice;
+use volproof_plan::{EngineKind, Plan, Step};
+use volproof_record::exit::Exit;
 
 /// Files and threads beside those of the load: targets, outputs, the live screen, the kernel's counters.
 const BESIDE: u64 = 64;
@@ -256,8 +256,8 @@ fn open_files(rings: u64, targets: u64, root: &Root) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Extents, FileFacts};
-    use crate::fio::plan::JobDataFile;
+    use volproof_device::device::{Extents, FileFacts};
+    use volproof_fio::plan::JobDataFile;
 
     /// A tree of these files.
     fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -296,7 +296,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse");
         std::fs::write(&path, "data").unwrap();
-        let Facts::File(mut file) = crate::device::facts(&Root::system(), &path).unwrap() else { panic!() };
+        let Facts::File(mut file) = volproof_device::device::facts(&Root::system(), &path).unwrap() else {
+            panic!()
+        };
         let extents =
             |hole| Extents { written_bytes: Bytes::mib(1), unwritten_bytes: Bytes(0), hole_bytes: hole };
         (file.size_bytes, file.place.free_bytes) = (Bytes::mib(200), Bytes::mib(64));
@@ -312,7 +314,7 @@ mod tests {
         };
         let plan = |step: &str| {
             let text = format!("[[step]]\n{step}\n");
-            let mut plan = crate::plan::parse_file(&text, "p").unwrap();
+            let mut plan = volproof_plan::parse_file(&text, "p").unwrap();
             plan.targets = vec![path.clone()];
             plan
         };

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::{Failure, output, save_output};
-use crate::exit::Exit;
-use crate::output::{MisplacedOutput, OutputFile, OutputKind};
-use crate::record::Record;
+use volproof_device::output::{MisplacedOutput, OutputFile, OutputKind};
+use volproof_record::Record;
+use volproof_record::exit::Exit;
 
 /// One output and what it holds.
 pub struct Sheet {

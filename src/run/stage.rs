@@ -6,33 +6,33 @@
 mod start_order;
 mod stillness;
 
-use crate::unit::utc;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
+use volproof_base::unit::utc;
 
 use super::Failure;
 use super::open_targets::Ready;
 use super::pipeline::{Front, News};
 use super::tuning;
-use crate::device::Root;
-use crate::engine::{
+use crate::ui::{EndOrder, StagedStep, Tick};
+use stillness::Stillness;
+use volproof_base::sample::{GRID, Interval};
+use volproof_base::unit::Nanos;
+use volproof_device::device::Root;
+use volproof_device::guard::GuardError;
+use volproof_engine::step_entry::{self, EndedStep};
+use volproof_engine::{
     self, EngineChoice, EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Timer, Watch,
 };
-use crate::exit::Exit;
-use crate::fio::fio_process::Fio;
-use crate::guard::GuardError;
-use crate::observe::{KernelCounters, Observer};
-use crate::plan::{EngineKind, Plan, Step};
-use crate::record::{Intervention, StepRecord, Together};
-use crate::sample::{GRID, Interval};
-use crate::step_entry::{self, EndedStep};
-use crate::topo::Placement;
-use crate::ui::{EndOrder, StagedStep, Tick};
-use crate::unit::Nanos;
-use stillness::Stillness;
+use volproof_fio::fio_process::Fio;
+use volproof_host::observe::{KernelCounters, Observer};
+use volproof_host::topo::Placement;
+use volproof_plan::{EngineKind, Plan, Step};
+use volproof_record::exit::Exit;
+use volproof_record::{Intervention, StepRecord, Together};
 
 /// How often the stage looks whether a step is to begin or the user wants to end.
 const TICK: Duration = Duration::from_millis(50);
@@ -481,7 +481,7 @@ fn load(
         let run = Fio::find().and_then(|fio| fio.run(&load, &mut watch));
         run.map_err(|e| EngineError::Program(e.to_string()))
     } else {
-        engine::run(&load, setting.timer, &mut watch)
+        volproof_engine::run(&load, setting.timer, &mut watch)
     };
     let _ = say.send((i, Said::Ended(Box::new(result))));
 }

@@ -1,23 +1,23 @@
 //! The survey: what the named targets are, and whether the plan fits them, before anything is opened or made.
 
-use crate::environment;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use volproof_host::environment;
 
 use rustix::thread::CpuSet;
 
 use super::pipeline::RunOptions;
 use super::room::{self, RoomTaken};
 use super::{Failure, leftover};
-use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
-use crate::engine::Region;
-use crate::exit::Exit;
-use crate::fio::plan::JobDataFile;
-use crate::plan::{EngineKind, FileState, Plan, Question, Step};
 use crate::prepare;
 use crate::promise_options;
-use crate::sample::Direction;
-use crate::unit::Bytes;
+use volproof_base::sample::Direction;
+use volproof_base::unit::Bytes;
+use volproof_device::device::{self, DeviceError, Facts, FilePlace, Node, Root};
+use volproof_engine::Region;
+use volproof_fio::plan::JobDataFile;
+use volproof_plan::{EngineKind, FileState, Plan, Question, Step};
+use volproof_record::exit::Exit;
 
 /// A target as it was found: nothing is opened or made yet.
 #[derive(Debug)]

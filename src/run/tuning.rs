@@ -2,23 +2,23 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::device::Root;
-use crate::stats::compare::FEWEST_PAIRS;
+use volproof_base::stats::compare::FEWEST_PAIRS;
+use volproof_device::device::Root;
 
 use super::Failure;
 use super::open_targets::Ready;
 use crate::cli::TuneMode;
-use crate::device::Facts;
 use crate::device_tuning;
-use crate::engine::{self, Load, Timer};
-use crate::exit::Exit;
-use crate::output::screen;
-use crate::plan::{EngineKind, Plan, Step};
-use crate::record::{TargetRecord, TuningRecord};
-use crate::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
-use crate::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use crate::ui::Ui;
-use crate::unit::{Nanos, grouped};
+use volproof_base::unit::{Nanos, grouped};
+use volproof_device::device::Facts;
+use volproof_device::output::screen;
+use volproof_engine::{self as engine, Load, Timer};
+use volproof_host::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
+use volproof_host::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
+use volproof_plan::{EngineKind, Plan, Step};
+use volproof_record::exit::Exit;
+use volproof_record::{TargetRecord, TuningRecord};
 
 /// Names of those targets that are block devices themselves.
 fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec<String> {
@@ -143,7 +143,7 @@ pub fn effects(tuned: &mut Tuned, run: &ComparedRun<'_>, ui: &mut Ui) -> Result<
         let ios: u64 = outcome
             .series
             .iter()
-            .flat_map(|s| crate::sample::Direction::ALL.iter().filter_map(|d| s.stream(*d)))
+            .flat_map(|s| volproof_base::sample::Direction::ALL.iter().filter_map(|d| s.stream(*d)))
             .map(|s| s.track.total().ios)
             .sum();
         let seconds = outcome.series.iter().map(|s| s.window_ns).max().unwrap_or_default().as_seconds();
@@ -160,10 +160,10 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let restored = tuned.restore();
     let complete = restored.complete() && found_all_back;
     if !found_all_back {
-        screen::say(crate::report::tune::EARLIER_NOT_BACK);
+        screen::say(volproof_report::tune::EARLIER_NOT_BACK);
     }
     if !restored.plain() {
-        let text = crate::report::tune::restored(std::slice::from_ref(&restored));
+        let text = volproof_report::tune::restored(std::slice::from_ref(&restored));
         screen::say(&text);
     }
     if let Some(record) = record {

@@ -6,13 +6,13 @@ use ratatui::text::{Line, Span};
 use super::large_digits::large;
 use super::live_run::{LiveRun, LiveStage};
 use super::paint::{Paint, foreign};
-use crate::judge::figure;
-use crate::record::{Claim, DirectionSummary, Metric};
-use crate::sample::Direction;
-use crate::stats::LEAST_QUOTABLE;
-use crate::stats::percentile::printable;
-use crate::stats::rate::Estimate;
-use crate::unit::{self, Nanos, grouped, significant, throughput};
+use volproof_base::sample::Direction;
+use volproof_base::stats::LEAST_QUOTABLE;
+use volproof_base::stats::percentile::printable;
+use volproof_base::stats::rate::Estimate;
+use volproof_base::unit::{self, Nanos, grouped, significant, throughput};
+use volproof_judge::figure;
+use volproof_record::{Claim, DirectionSummary, Metric};
 
 /// Without a completion for so long, a load that runs stands still.
 pub(super) const STILL: Nanos = Nanos::seconds(2);
@@ -205,7 +205,7 @@ fn device(stage: &LiveStage) -> Option<Line<'static>> {
     let last = e.at_ns.len().checked_sub(1)?;
     let before = last.checked_sub(1).map_or(Nanos(0), |i| e.at_ns[i]);
     let seconds = Nanos(e.at_ns[last].0.saturating_sub(before.0)).as_seconds().max(1e-3);
-    let sum = |of: fn(&crate::observe::DiskTrack) -> &Vec<u64>| -> f64 {
+    let sum = |of: fn(&volproof_host::observe::DiskTrack) -> &Vec<u64>| -> f64 {
         e.disks.iter().filter_map(|d| of(d).get(last)).map(|n| *n as f64).sum()
     };
     let name = match e.disks.as_slice() {

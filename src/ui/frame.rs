@@ -14,7 +14,7 @@ use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use super::terminal::SMALLEST;
-use crate::unit::{significant, throughput};
+use volproof_base::unit::{significant, throughput};
 
 /// Steps of darkness of the strip.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::hist::{Histogram, StoredHistogram, bucket_middle};
-use crate::sample::{Direction, Interval, PER_SECOND};
-use crate::stats::percentile::pooled;
-use crate::unit::Nanos;
+use volproof_base::hist::{Histogram, StoredHistogram, bucket_middle};
+use volproof_base::sample::{Direction, Interval, PER_SECOND};
+use volproof_base::stats::percentile::pooled;
+use volproof_base::unit::Nanos;
 
 /// Columns that are kept.
 pub const SECONDS: usize = 60;

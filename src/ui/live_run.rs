@@ -8,14 +8,14 @@ use super::heat_strip::Minute;
 use super::outlook::Outlook;
 use super::recent::RecentRates;
 use super::step_result::{StepResult, figures};
-use crate::doubt::Doubt;
-use crate::hist::Histogram;
-use crate::observe::KernelCounters;
-use crate::plan::{EngineKind, Step};
-use crate::record::{DirectionSummary, Record, StepRecord};
-use crate::sample::{CpuTime, Direction, Interval};
-use crate::step_entry::so_far::StepSoFar;
-use crate::unit::{Bytes, Nanos};
+use volproof_base::doubt::Doubt;
+use volproof_base::hist::Histogram;
+use volproof_base::sample::{CpuTime, Direction, Interval};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_engine::step_entry::so_far::StepSoFar;
+use volproof_host::observe::KernelCounters;
+use volproof_plan::{EngineKind, Step};
+use volproof_record::{DirectionSummary, Record, StepRecord};
 
 /// A step of the stage that begins.
 #[derive(Clone, Debug)]

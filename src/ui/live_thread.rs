@@ -19,7 +19,7 @@ use super::live_run::{LiveNews, LiveRun, Panel};
 use super::outlook::OutlookPace;
 use super::terminal;
 use super::user_orders::{EndOrder, UserOrders};
-use crate::output::screen::{self, has_micro};
+use volproof_device::output::screen::{self, has_micro};
 
 /// Time between frames.
 const FRAME: Duration = Duration::from_millis(250);

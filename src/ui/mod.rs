@@ -22,16 +22,16 @@ mod user_orders;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use crate::observe::KernelCounters;
-use crate::output::screen;
-use crate::record::{Record, StepRecord};
-use crate::report::layout::{LEAD, wrap_figures, wrap_lines, wrap_message};
-use crate::sample::Interval;
-use crate::unit::Nanos;
 use live_run::LiveNews;
 use live_thread::LiveThread;
 use plain_lines::PlainLines;
 use step_result::StepResult;
+use volproof_base::sample::Interval;
+use volproof_base::unit::Nanos;
+use volproof_device::output::screen;
+use volproof_host::observe::KernelCounters;
+use volproof_record::{Record, StepRecord};
+use volproof_report::layout::{LEAD, wrap_figures, wrap_lines, wrap_message};
 
 pub use live_run::StagedStep;
 pub use user_orders::EndOrder;
@@ -181,8 +181,9 @@ impl Ui {
         match &mut self.way {
             Way::Live(live) => {
                 let names: Vec<&str> = steps.iter().map(|s| s.name.as_str()).collect();
-                let ours =
-                    |d: &&crate::doubt::Doubt| d.step.as_ref().is_some_and(|s| names.contains(&s.as_str()));
+                let ours = |d: &&volproof_base::doubt::Doubt| {
+                    d.step.as_ref().is_some_and(|s| names.contains(&s.as_str()))
+                };
                 let doubts = record.doubts.iter().filter(ours).cloned().collect();
                 live.tell(LiveNews::Measured { steps, doubts });
             }

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::doubt::{Doubt, DoubtCode};
-use crate::judge::{self, doubts};
-use crate::observe::KernelCounters;
-use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
-use crate::sample::Direction;
-use crate::unit::Nanos;
+use volproof_base::doubt::{Doubt, DoubtCode};
+use volproof_base::sample::Direction;
+use volproof_base::unit::Nanos;
+use volproof_host::observe::KernelCounters;
+use volproof_judge::{self as judge, doubts};
+use volproof_record::{Claim, DirectionSummary, Record, StepRecord, Together};
 
 /// The figures and doubts that the report would have of one step.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::doubt::{Doubt, Severity};
-use crate::output::screen::visible;
-use crate::record::Outcome;
-use crate::unit::micro;
+use volproof_base::doubt::{Doubt, Severity};
+use volproof_base::unit::micro;
+use volproof_device::output::screen::visible;
+use volproof_record::Outcome;
 
 /// What the terminal shows: colours, and the micro sign.
 #[derive(Clone, Copy)]

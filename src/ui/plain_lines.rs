@@ -3,10 +3,10 @@
 use super::Tick;
 use super::live_run::StagedStep;
 use super::recent::RecentRates;
-use crate::foreign_lines::in_one_line;
-use crate::output::screen;
-use crate::report::layout::wrap_figures;
-use crate::unit::{Nanos, throughput};
+use volproof_base::foreign_lines::in_one_line;
+use volproof_base::unit::{Nanos, throughput};
+use volproof_device::output::screen;
+use volproof_report::layout::wrap_figures;
 
 /// Time between lines of a step that runs.
 const EVERY: Nanos = Nanos::seconds(10);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, Second};
-use crate::unit::{Bytes, Nanos, grouped, throughput};
+use volproof_base::sample::{Counts, Direction, GRID, Interval, PER_SECOND, Second};
+use volproof_base::unit::{Bytes, Nanos, grouped, throughput};
 
 /// Sums of the last intervals of the grid.
 #[derive(Clone, Debug, Default)]
@@ -107,8 +107,8 @@ impl RecentRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hist::Histogram;
-    use crate::sample::PerDirection;
+    use volproof_base::hist::Histogram;
+    use volproof_base::sample::PerDirection;
 
     #[test]
     fn under_a_schedule_the_latency_is_that_of_a_client() {

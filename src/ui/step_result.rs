@@ -1,8 +1,8 @@
 //! The result of a step in a line, as it stands in the list of finished steps and in plain progress.
 
-use crate::foreign_lines::in_one_line;
-use crate::record::{Claim, DirectionSummary, Outcome, StepRecord};
-use crate::unit::{grouped, significant, throughput};
+use volproof_base::foreign_lines::in_one_line;
+use volproof_base::unit::{grouped, significant, throughput};
+use volproof_record::{Claim, DirectionSummary, Outcome, StepRecord};
 
 /// The result of a step, as the list of finished steps has it.
 #[derive(Clone, Debug)]

@@ -7,18 +7,18 @@ use ratatui::style::Color;
 use super::frame;
 use super::live_run::{LiveNews, LiveRun, Panel, StagedStep};
 use super::step_result::StepResult;
-use crate::catalogue::Promise;
-use crate::catalogue::catalogue_file::Catalogue;
-use crate::catalogue::request::PromiseRequest;
-use crate::device::{DevNumber, Facts, FileFacts, FilePlace};
-use crate::doubt::{Doubt, Severity};
-use crate::environment::Environment;
-use crate::hist::Histogram;
-use crate::observe::{DiskTrack, KernelCounters};
-use crate::plan::{EngineKind, Pattern, Plan, Step};
-use crate::record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
-use crate::sample::{Counts, Direction, GRID, Interval, PerDirection, Second};
-use crate::unit::{Bytes, Nanos, micro};
+use volproof_base::doubt::{Doubt, Severity};
+use volproof_base::hist::Histogram;
+use volproof_base::sample::{Counts, Direction, GRID, Interval, PerDirection, Second};
+use volproof_base::unit::{Bytes, Nanos, micro};
+use volproof_device::device::{DevNumber, Facts, FileFacts, FilePlace};
+use volproof_host::environment::Environment;
+use volproof_host::observe::{DiskTrack, KernelCounters};
+use volproof_plan::{EngineKind, Pattern, Plan, Step};
+use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::catalogue_file::Catalogue;
+use volproof_promise::catalogue::request::PromiseRequest;
+use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
 
 /// Steps of 60 s after a ramp of 5 s, with 32 requests in flight, on so many targets.
 fn record(names: &[&str], targets: &[&str]) -> Record {
@@ -69,7 +69,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         plan: Plan {
             name: "standard".into(),
             steps: names.iter().map(step).collect(),
-            ..crate::plan::PRESETS[0].plan()
+            ..volproof_plan::PRESETS[0].plan()
         },
         environment: Environment::default(),
         targets: targets.iter().map(target).collect(),

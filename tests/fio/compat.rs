@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use volproof::fio::argv::FLAGS;
-use volproof::fio::cmdhelp::SPOKEN;
-use volproof::fio::option::{FioOption, Group, Support};
-use volproof::fio::table::{self, ENGINES};
+use volproof::fio_formats::argv::FLAGS;
+use volproof::fio_formats::cmdhelp::SPOKEN;
+use volproof::fio_formats::option::{FioOption, Group, Support};
+use volproof::fio_formats::table::{self, ENGINES};
 
 /// Ends the part that is made here.
 pub const MARK: &str = "<!-- corpus -->";

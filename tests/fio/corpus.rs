@@ -14,8 +14,8 @@ use std::process::{Command, Output, Stdio};
 use crate::compat::MARK;
 use serde_json::Value;
 use tempfile::TempDir;
-use volproof::fio::argv;
-use volproof::fio::command::Surroundings;
+use volproof::fio_formats::argv;
+use volproof::fio_formats::command::Surroundings;
 
 /// Where Debian's package fio-examples has its files: installed, or unpacked by `./test` beside the build.
 fn examples() -> Option<PathBuf> {

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use volproof::fio::output::Output;
-use volproof::fio::{json_read, json_write, percentile_list, terse};
+use volproof::fio::percentile_list;
+use volproof::fio_formats::output::Output;
+use volproof::fio_formats::{json_read, json_write, terse};
 
 /// Jobs, one for each feature of a report of fio. `{f}` is a file that may be written.
 const JOBS: &[(&str, &str)] = &[
@@ -203,7 +204,8 @@ fn reads_back(case: &str, theirs: &str, version: u8, json: &Output) {
                 continue;
             };
             assert_eq!((t.bytes.0 / 1024, t.runtime), (s.bytes.0 / 1024, s.runtime), "{case}");
-            let list = |s: &volproof::fio::output::Stats| s.clat.as_ref().map(|c| c.percentiles.len());
+            let list =
+                |s: &volproof::fio_formats::output::Stats| s.clat.as_ref().map(|c| c.percentiles.len());
             if s.lat.as_ref().is_none_or(|l| l.percentiles.is_empty()) {
                 assert_eq!(
                     list(t).filter(|n| *n > 0 && s.ios != Some(0)),

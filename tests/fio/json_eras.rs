@@ -1,7 +1,7 @@
 //! fio's JSON of other versions, in other company, cut off, and of nobody.
 
-use volproof::fio::json_read::{self, ReadError};
-use volproof::fio::output::{Output, OutputRow};
+use volproof::fio_formats::json_read::{self, ReadError};
+use volproof::fio_formats::output::{Output, OutputRow};
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
 
@@ -49,7 +49,7 @@ fn one(text: &str) -> Output {
     all.remove(0)
 }
 
-fn read_of(job: &OutputRow) -> &volproof::fio::output::Stats {
+fn read_of(job: &OutputRow) -> &volproof::fio_formats::output::Stats {
     job.directions[Direction::Read].as_ref().unwrap()
 }
 
@@ -133,7 +133,7 @@ fn clients_keep_their_hosts() {
         output.jobs.iter().map(|j| j.host.as_deref().unwrap()).collect::<Vec<_>>(),
         ["host-a", "host-b"]
     );
-    let written = volproof::fio::json_write::write(&output, false);
+    let written = volproof::fio_formats::json_write::write(&output, false);
     assert!(written.contains("\"client_stats\" : ["), "{written}");
     assert!(written.contains("\"hostname\" : \"host-a\",\n      \"port\" : 8765"), "{written}");
     assert_eq!(one(&written).jobs[1].host, output.jobs[1].host);
@@ -209,9 +209,9 @@ fn times_beyond_all_clocks_are_read_and_written() {
     let text = r#"{ "fio version" : "fio-3.33", "timestamp" : 1700000700000000123, "jobs" : [ { "jobname" : "a" } ] }"#;
     let output = one(text);
     assert_eq!(output.timestamp_ms, Some(u64::MAX));
-    let written = volproof::fio::json_write::write(&output, true);
+    let written = volproof::fio_formats::json_write::write(&output, true);
     assert_eq!(one(&written).jobs.len(), 1, "{written}");
-    assert!(volproof::fio::text_write::normal(&output).contains("fio-3.33"));
+    assert!(volproof::fio_formats::text_write::normal(&output).contains("fio-3.33"));
     let record = volproof::fio::to_record::to_record(&output, volproof::record::ReportForm::Json);
     assert!(record.started.is_unknown(), "{:?}", record.started);
 }

@@ -6,12 +6,12 @@ use std::{fs, io};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use volproof::fio::command::{Command, Format, InfoRequest, Surroundings};
-use volproof::fio::job::default_of;
-use volproof::fio::mistake::{Mistake, What};
-use volproof::fio::option::{Support, ValueKind};
-use volproof::fio::option_value::TargetAmount;
-use volproof::fio::{argv, cmdhelp, table};
+use volproof::fio_formats::command::{Command, Format, InfoRequest, Surroundings};
+use volproof::fio_formats::job::default_of;
+use volproof::fio_formats::mistake::{Mistake, What};
+use volproof::fio_formats::option::{Support, ValueKind};
+use volproof::fio_formats::option_value::TargetAmount;
+use volproof::fio_formats::{argv, cmdhelp, table};
 
 use crate::compat;
 use volproof::unit::{Bytes, Nanos};

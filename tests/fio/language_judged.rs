@@ -9,9 +9,9 @@ use std::process::{Command as Process, Output, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
-use volproof::fio::command::{Command, InfoRequest, Surroundings};
-use volproof::fio::mistake::Mistake;
-use volproof::fio::{argv, cmdhelp, table};
+use volproof::fio_formats::command::{Command, InfoRequest, Surroundings};
+use volproof::fio_formats::mistake::Mistake;
+use volproof::fio_formats::{argv, cmdhelp, table};
 
 /// fio's answer to a command line; none where it is not the fio whose language this is.
 fn fio(words: &[&str], folder: &Path) -> Option<Output> {

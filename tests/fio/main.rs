@@ -9,8 +9,6 @@ mod language;
 mod language_judged;
 mod record;
 mod record_jobs;
-mod text_live;
 mod text_read;
-mod text_write;
 mod tools;
 mod values;

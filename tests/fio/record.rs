@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use volproof::fio::json_reader::JsonReader;
-use volproof::fio::json_value::JsonValue;
 use volproof::fio::of_record::{self, ReportRow, Unified};
-use volproof::fio::output::{Output, OutputRow, Stats};
-use volproof::fio::{json_read, json_write};
+use volproof::fio_formats::json_reader::JsonReader;
+use volproof::fio_formats::json_value::JsonValue;
+use volproof::fio_formats::output::{Output, OutputRow, Stats};
+use volproof::fio_formats::{json_read, json_write};
 use volproof::record::Record;
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use volproof::fio::json_read::{self, ReadError};
-use volproof::fio::output::{Latency, Output, OutputRow, Stats};
-use volproof::fio::{text_read, text_write};
+use volproof::fio_formats::json_read::{self, ReadError};
+use volproof::fio_formats::output::{Latency, Output, OutputRow, Stats};
+use volproof::fio_formats::{text_read, text_write};
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
 
@@ -394,7 +394,7 @@ fn a_row_of_unlike_jobs_has_what_they_share() {
     let conditions = &record.steps[0].reported.as_ref().unwrap().conditions;
     assert_eq!((conditions.iodepth.get(), conditions.jobs.get()), (None, Some(2)));
     // Its own text names no job that has no one load.
-    assert!(!volproof::fio::text_write::normal(&output).contains("rw=write, bs="));
+    assert!(!volproof::fio_formats::text_write::normal(&output).contains("rw=write, bs="));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::{Command, Output as Ended};
 use std::sync::OnceLock;
 
 use volproof::fio::of_record;
-use volproof::fio::{json_read, json_write};
+use volproof::fio_formats::{json_read, json_write};
 use volproof::record::Record;
 use volproof::sample::Direction;
 
@@ -39,7 +39,7 @@ fn said(command: &mut Command, dir: &Path) -> String {
 }
 
 /// A report of our own: random reads of a simulated device at some depths.
-fn report(depth: u32, dir: &Path) -> volproof::fio::output::Output {
+fn report(depth: u32, dir: &Path) -> volproof::fio_formats::output::Output {
     let plan = format!(
         "[[step]]\nname = 'sim'\nrw = 'randread'\nbs = '4k'\nruntime = '2s'\niodepth = {depth}\nengine = 'null'\n\
          simulate = {{ latency = '100us', jitter = '900us' }}\n"

@@ -1,7 +1,7 @@
 //! `volproof lint`: what Terraform plans and Kubernetes objects declare, held against the catalogue.
 //!
 //! The plans in `fixtures/` are written by hand in the form that <https://developer.hashicorp.com/terraform/internals/json-format> documents, with
-//! the fields of the providers' pages; the objects in the form of the drivers' pages. `data/lint.toml` names those pages. Nothing in them is real.
+//! the fields of the providers' pages; the objects in the form of the drivers' pages. `crates/lint/data/lint.toml` names those pages. Nothing in them is real.
 
 mod cases;
 mod csi_drivers;

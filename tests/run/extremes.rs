@@ -1,7 +1,8 @@
 //! Records and reports with figures that no run has: every output is still made, without a panic and without what is no number.
 
 use serde_json::{Value, json};
-use volproof::fio::{json_read, json_write, of_record, text_write, to_record};
+use volproof::fio::{of_record, to_record};
+use volproof::fio_formats::{json_read, json_write, text_write};
 use volproof::record::Record;
 use volproof::report::verdict_text;
 use volproof::report::{csv, text};

@@ -10,7 +10,7 @@
 //! `VOLUMES=1000 cargo test --release --test volumes` judges as many; without it [`ORDINARY`] are judged.
 
 mod draw;
-#[path = "../../src/judge/tests/fluid.rs"]
+#[path = "../../crates/judge/src/tests/fluid.rs"]
 mod fluid;
 mod lab;
 mod metamorphic;

@@ -1,9 +1,9 @@
 //! `check`: what a run would overwrite, or why it may not.
 
 use crate::check::{self, CheckArgs};
-use crate::device::Root;
-use crate::exit::Exit;
 use crate::run::{Failure, code_after_outputs, print, show_text, unanswered};
+use volproof_device::device::Root;
+use volproof_record::exit::Exit;
 
 /// `check`.
 ///

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::suite_command::of_name;
 use crate::cli::ColdArgs;
-use crate::device::{Facts, Root, facts};
-use crate::exit::Exit;
-use crate::plan::SuiteName;
 use crate::run::Failure;
+use volproof_device::device::{Facts, Root, facts};
+use volproof_plan::SuiteName;
+use volproof_record::exit::Exit;
 
 /// `cold`.
 ///

@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::convert::{self, ConvertArgs, Converted, Form};
-use crate::exit::Exit;
-use crate::output::screen;
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, beside_input, chain, code_after_outputs, save_output};
+use volproof_device::output::screen;
+use volproof_record::exit::Exit;
 
 /// `convert`.
 ///

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::cli::CourseArgs;
-use crate::course::{self, Course};
-use crate::exit::Exit;
-use crate::output::FileIdentity;
-use crate::plan::{Plan, Question};
-use crate::report::{course_text, layout, slo_text};
 use crate::run::measurement::{Measurement, UsedFiles, Words};
 use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, plans, preconditioning};
+use volproof_course::{self as course, Course};
+use volproof_device::output::FileIdentity;
+use volproof_plan::{Plan, Question};
+use volproof_record::exit::Exit;
+use volproof_report::{course_text, layout, slo_text};
 
 fn course_of(plan: &Plan) -> &dyn Course {
     course::of(plan.question.as_ref().expect("the plan of a course has a question"))
@@ -23,7 +23,8 @@ fn course_of(plan: &Plan) -> &dyn Course {
 /// # Errors
 /// A mistake of the input in one of them.
 pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
-    let plan = Plan { steps: course_of(&plan).possible(), ..plan };
+    let steps = course_of(&plan).possible();
+    let plan = Plan { steps, ..plan };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
 }
 

@@ -1,8 +1,8 @@
 //! `explain`: Records and reports of other tools in plain words.
 
-use crate::exit::Exit;
 use crate::explain::{self, ExplainArgs};
 use crate::run::{Failure, chain, code_after_outputs, print, show_text};
+use volproof_record::exit::Exit;
 
 /// `explain`.
 ///

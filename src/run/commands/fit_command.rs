@@ -5,15 +5,15 @@ use std::path::Path;
 
 use super::plan_command::forecast;
 use crate::cli::FitArgs;
-use crate::exit::Exit;
-use crate::fit::FitRequest;
-use crate::output::FileIdentity;
-use crate::plan::{Plan, Step};
 use crate::promise_options::PromiseOptions;
-use crate::report::fit_text;
 use crate::run::measurement::{Measurement, Words};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fit_steps, plans, preconditioning, show_text};
+use volproof_device::output::FileIdentity;
+use volproof_plan::{Plan, Step};
+use volproof_promise::fit::FitRequest;
+use volproof_record::exit::Exit;
+use volproof_report::fit_text;
 
 /// `fit`.
 ///

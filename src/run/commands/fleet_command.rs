@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use crate::cli::FleetRunArgs;
-use crate::exit::Exit;
-use crate::fleet::link::FleetLink;
-#[cfg(feature = "mpi")]
-use crate::fleet::rank_clock::ClockStamp;
 #[cfg(feature = "mpi")]
 use crate::run::fleet_run::host;
 use crate::run::fleet_run::take_part;
 use crate::run::fleet_work::FleetWork;
 use crate::run::{Failure, end_signals};
+use volproof_fleet::link::FleetLink;
+#[cfg(feature = "mpi")]
+use volproof_fleet::rank_clock::ClockStamp;
+use volproof_record::exit::Exit;
 
 /// `fleet`.
 ///

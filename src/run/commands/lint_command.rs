@@ -1,9 +1,9 @@
 //! `lint`: the findings about declared volumes, where they are asked for.
 
-use crate::exit::Exit;
-use crate::lint::{self, LintArgs};
-use crate::output::{OutputKind, apart};
 use crate::run::{Failure, chain, code_after_outputs, input_of, output, print, save_output, show_text};
+use volproof_device::output::{OutputKind, apart};
+use volproof_lint::{self as lint, LintArgs};
+use volproof_record::exit::Exit;
 
 /// `lint`.
 ///

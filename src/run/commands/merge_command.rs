@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::cli::MergeArgs;
-use crate::exit::Exit;
-use crate::judge;
 use crate::merge;
-use crate::output::{self, OutputFile, OutputKind};
-use crate::report::headline::Headline;
-use crate::report::summary_text;
 use crate::run::results::{StoredSheets, place_told};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, chain, code_after_outputs, input_of, show_text};
+use volproof_device::output::{self, OutputFile, OutputKind};
+use volproof_judge as judge;
+use volproof_record::exit::Exit;
+use volproof_report::headline::Headline;
+use volproof_report::summary_text;
 
 /// `merge`.
 ///

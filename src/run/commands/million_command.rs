@@ -9,25 +9,25 @@
 //! The device may also come first. What the script does is kept (queues to CPUs, `rq_affinity`, 30 s of load, the rate); the points in
 //! which this command differs on the machine at hand are printed beside the result.
 
-use crate::device::Root;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use volproof_device::device::Root;
 
 use super::plan_command::forecast;
 use crate::cli::{MillionArgs, TuneMode};
-use crate::doubt::Severity;
-use crate::engine::Headrooms;
-use crate::exit::Exit;
-use crate::fio::plan::JobDataFile;
-use crate::output::FileIdentity;
-use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
-use crate::record::{Headroom, Record};
-use crate::report::layout::wrap;
 use crate::run::Failure;
 use crate::run::measurement::{Measurement, Words as Printed};
 use crate::run::pipeline::RunOptions;
-use crate::topo::{QueueKind, Topology, like_script, place_on};
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use volproof_base::doubt::Severity;
+use volproof_base::unit::{Bytes, Nanos, grouped, significant};
+use volproof_device::output::FileIdentity;
+use volproof_engine::Headrooms;
+use volproof_fio::plan::JobDataFile;
+use volproof_host::topo::{QueueKind, Topology, like_script, place_on};
+use volproof_plan::{EngineKind, Pattern, Plan, Start, Step};
+use volproof_record::exit::Exit;
+use volproof_record::{Headroom, Record};
+use volproof_report::layout::wrap;
 
 /// The rate that the procedure is named after.
 const MILLION: f64 = 1e6;

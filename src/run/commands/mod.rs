@@ -33,8 +33,8 @@ use std::slice::from_ref;
 use super::{Failure, leftover, print};
 use crate::cli::CliCommand;
 use crate::device_tuning;
-use crate::output::screen;
-use crate::tune::Places;
+use volproof_device::output::screen;
+use volproof_host::tune::Places;
 
 /// Runs a subcommand.
 ///

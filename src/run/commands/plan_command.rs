@@ -3,15 +3,15 @@
 use super::resumed_run::{self, Resumed};
 use super::run_command;
 use crate::cli::PlanCommand;
-use crate::course::suites;
-use crate::engine::Headrooms;
-use crate::exit::Exit;
-use crate::plan::{EngineKind, PRESETS, Plan};
-use crate::record::JudgedPromise;
-use crate::report::{layout, plan_text};
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, preconditioning, print};
-use crate::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_course::suites;
+use volproof_engine::Headrooms;
+use volproof_plan::{EngineKind, PRESETS, Plan};
+use volproof_record::JudgedPromise;
+use volproof_record::exit::Exit;
+use volproof_report::{layout, plan_text};
 
 /// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code. Files for results have no use here.
 ///

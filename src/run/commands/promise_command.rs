@@ -1,8 +1,8 @@
 //! `promise`: the promise of a volume type, and the volumes that promise what is needed.
 
-use crate::exit::Exit;
 use crate::promise::{self, PromiseArgs};
 use crate::run::{Failure, chain, print, show_text};
+use volproof_record::exit::Exit;
 
 /// `promise`.
 ///

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::cli::ReportArgs;
-use crate::exit::Exit;
-use crate::output::{OutputFile, OutputKind};
-use crate::report::html;
 use crate::result_file;
 use crate::run::{Failure, beside_input, output, print, save_output, tell_of_others};
+use volproof_device::output::{OutputFile, OutputKind};
+use volproof_record::exit::Exit;
+use volproof_report::html;
 
 /// `report`.
 ///

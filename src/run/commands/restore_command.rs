@@ -1,9 +1,9 @@
 //! `restore`: puts back the kernel's settings that a killed or kept tuning left.
 
 use crate::device_tuning::{self, RestoreArgs};
-use crate::exit::Exit;
 use crate::run::{Failure, print_with_code};
-use crate::tune::Places;
+use volproof_host::tune::Places;
+use volproof_record::exit::Exit;
 
 /// `restore`.
 ///

@@ -7,24 +7,24 @@ use std::path::Path;
 use super::course_question::inputs;
 use super::run_command::refuse_idle;
 use crate::cli::{RunArgs, TuneMode};
-use crate::course;
 use crate::crosscheck;
-use crate::device::Root;
-use crate::engine::Headrooms;
-use crate::exit::Exit;
-use crate::fit::AskedFits;
-use crate::judge;
-use crate::plan::{CausesWanted, FollowUp, Plan, Precondition, PreconditionChoice, Question};
 use crate::promise_options::{self, PromiseOptions};
-use crate::record::{Record, State};
-use crate::report::headline::Headline;
 use crate::run::measurement::{self, Measurement};
 use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::resume::other_plan;
 use crate::run::{Failure, chain, plans, show_text};
-use crate::seal::seal;
-use crate::shell_word::shell_path;
-use crate::unit::Bytes;
+use volproof_base::shell_word::shell_path;
+use volproof_base::unit::Bytes;
+use volproof_course as course;
+use volproof_course::seal::seal;
+use volproof_device::device::Root;
+use volproof_engine::Headrooms;
+use volproof_judge as judge;
+use volproof_plan::{CausesWanted, FollowUp, Plan, Precondition, PreconditionChoice, Question};
+use volproof_promise::fit::AskedFits;
+use volproof_record::exit::Exit;
+use volproof_record::{Record, State};
+use volproof_report::headline::Headline;
 
 /// What there is to do for `--resume`.
 pub enum Resumed<'a> {

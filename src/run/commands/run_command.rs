@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use super::course_question::inputs;
 use super::resumed_run::{self, Resumed};
 use crate::cli::RunArgs;
-use crate::engine::Headrooms;
-use crate::exit::Exit;
-use crate::fit::AskedFits;
-use crate::plan::Plan;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
+use volproof_engine::Headrooms;
+use volproof_plan::Plan;
+use volproof_promise::fit::AskedFits;
+use volproof_record::exit::Exit;
 
 /// `run`.
 ///

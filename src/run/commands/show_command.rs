@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::cli::{SheetArgs, ShowArgs};
-use crate::exit::Exit;
 use crate::explain;
-use crate::input;
-use crate::record::{Record, SavedAs};
-use crate::report::headline::Headline;
-use crate::report::{csv, summary_text};
 use crate::result_file::{self, Found};
 use crate::run::results::StoredSheets;
 use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text, tell_of_others};
+use volproof_base::input;
+use volproof_record::exit::Exit;
+use volproof_record::{Record, SavedAs};
+use volproof_report::headline::Headline;
+use volproof_report::{csv, summary_text};
 
 /// `show`.
 ///

@@ -1,13 +1,13 @@
 //! `slo`: the highest load whose latency stays within a limit.
 
 use super::course_question::ask;
-use crate::catalogue::volume_promise::VolumePromise;
 use crate::cli::SloArgs;
-use crate::exit::Exit;
-use crate::plan::{Plan, Question};
 use crate::promise_options::{self, PromiseOptions};
 use crate::run::{Failure, plans};
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_plan::{Plan, Question};
+use volproof_promise::catalogue::volume_promise::VolumePromise;
+use volproof_record::exit::Exit;
 
 /// `slo`.
 ///

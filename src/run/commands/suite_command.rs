@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use super::course_question::ask;
 use super::million_command;
 use crate::cli::{CourseArgs, SuiteArgs};
-use crate::course::suites::SuiteRange;
-use crate::course::{self, Course, suites};
-use crate::device::Root;
-use crate::exit::Exit;
-use crate::plan::{Plan, Question, ReferenceLatency, Step, SuiteName};
-use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::run::open_targets::NULL_SIZE;
 use crate::run::targets::{self, Surveyed};
 use crate::run::{Failure, plans};
-use crate::topo::Topology;
-use crate::unit::Bytes;
+use volproof_base::unit::Bytes;
+use volproof_course::suites::SuiteRange;
+use volproof_course::{self as course, suites};
+use volproof_device::device::Root;
+use volproof_host::topo::Topology;
+use volproof_plan::{Plan, Question, ReferenceLatency, Step, SuiteName};
+use volproof_record::exit::Exit;
+use volproof_record::{CourseAnswer, Record, SuitePoint};
 
 /// `suite`.
 ///
@@ -74,12 +74,10 @@ fn plan_of_name(
     let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1, seed };
     let smallest_amounts = of(smallest)?;
     // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
-    let steps = smallest_amounts
-        .possible()
-        .into_iter()
-        .map(|s| Step { size: step.size, offset: step.offset, ..s })
-        .collect();
-    let question = Some(Question::Suite(smallest_amounts));
+    let question = Question::Suite(smallest_amounts);
+    let possible = course::of(&question).possible();
+    let steps = possible.into_iter().map(|s| Step { size: step.size, offset: step.offset, ..s }).collect();
+    let question = Some(question);
     let surveyed = targets::survey(
         &Root::system(),
         &Plan { steps, question, ..base.clone() },

@@ -2,10 +2,10 @@
 
 use super::course_question::ask;
 use crate::cli::SweepArgs;
-use crate::course;
-use crate::exit::Exit;
-use crate::plan::{Plan, Question};
 use crate::run::{Failure, plans};
+use volproof_course as course;
+use volproof_plan::{Plan, Question};
+use volproof_record::exit::Exit;
 
 /// `sweep`.
 ///

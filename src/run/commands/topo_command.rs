@@ -1,9 +1,9 @@
 //! `topo`: hardware queues and CPUs of a device, and where workers would go.
 
 use crate::device_tuning::{self, TopoArgs};
-use crate::exit::Exit;
 use crate::run::{Failure, print_with_code};
-use crate::tune::Places;
+use volproof_host::tune::Places;
+use volproof_record::exit::Exit;
 
 /// `topo`.
 ///

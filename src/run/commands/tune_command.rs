@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use crate::device_tuning::{self, TuneArgs};
-use crate::exit::Exit;
 use crate::run::{Failure, code_after_outputs, end_signals, print, unanswered};
-use crate::tune::Places;
+use volproof_host::tune::Places;
+use volproof_record::exit::Exit;
 
 /// `tune`.
 ///

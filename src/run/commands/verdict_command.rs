@@ -1,11 +1,11 @@
 //! `verdict`: a stored Record, or a report of another tool, held against a promise.
 
 use crate::cli::VerdictCommand;
-use crate::exit::Exit;
 use crate::result_file;
 use crate::run::results::StoredSheets;
 use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text};
 use crate::stored_verdict;
+use volproof_record::exit::Exit;
 
 /// `verdict`.
 ///

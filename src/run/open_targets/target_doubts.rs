@@ -1,9 +1,9 @@
 //! Doubts about the targets themselves: what they were when the run began, and whether they are still there.
 
 use super::{Held, Ready, Uses};
-use crate::device::Facts;
-use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::plan::Plan;
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_device::device::Facts;
+use volproof_plan::Plan;
 
 /// Files that the doubt names.
 const TOLD: usize = 8;

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use super::{Ended, Front, RunOptions, not_resumed};
 use crate::cli::TuneMode;
-use crate::device::Root;
-use crate::doubt::{Doubt, DoubtCode, Severity};
-use crate::engine::{self, EngineChoice, Timer};
-use crate::judge::{causes, doubts};
-use crate::record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
-use crate::report::tune as tune_report;
 use crate::run::fleet_start::{self, Due};
 use crate::run::open_targets::{self, Ready};
 use crate::run::stage;
 use crate::run::targets::Surveyed;
 use crate::run::tuning::{ComparedRun, Knobs};
 use crate::run::{Failure, tuning};
-use crate::seal::{seal, seal_steps};
 use crate::ui::EndOrder;
-use crate::unit::{Bytes, Nanos};
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_course::seal::{seal, seal_steps};
+use volproof_device::device::Root;
+use volproof_engine::{self as engine, EngineChoice, Timer};
+use volproof_judge::{causes, doubts};
+use volproof_record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
+use volproof_report::tune as tune_report;
 
 /// A run that has begun.
 pub(super) struct Running<'a> {
@@ -38,7 +38,7 @@ pub(super) struct Running<'a> {
     pub(super) preconditions_anew: bool,
     /// The size of the first target.
     pub(super) size: Option<Bytes>,
-    pub(super) tuned: Option<crate::tune::Tuned>,
+    pub(super) tuned: Option<volproof_host::tune::Tuned>,
     /// Steps that failed, and why.
     pub(super) failed: Vec<(String, String)>,
     /// Targets that could not be made ready, and why.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Stage, StepState};
-use crate::plan::{Start, Step};
+use volproof_plan::{Start, Step};
 
 impl Stage<'_> {
     /// Whether the step waits for nothing. All such steps begin at one instant.

@@ -5,9 +5,9 @@
 
 use std::time::Instant;
 
-use crate::engine::STOOD_STILL;
-use crate::sample::{GRID, Interval};
-use crate::unit::Nanos;
+use volproof_base::sample::{GRID, Interval};
+use volproof_base::unit::Nanos;
+use volproof_engine::STOOD_STILL;
 
 /// The least pause at a SIGCONT that shows a suspension: terminals send SIGCONT to programs that were never stopped, and those look about them each
 /// [`TICK`](super::TICK).
@@ -81,7 +81,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::sample::{Counts, Direction, PerDirection};
+    use volproof_base::sample::{Counts, Direction, PerDirection};
 
     /// The times that looks and news at these milliseconds show as standstill; news come with the number of intervals in which I/Os completed.
     fn told(signs: &[(&str, u64, i64)]) -> Vec<Nanos> {

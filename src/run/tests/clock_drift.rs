@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::device::Root;
-use crate::engine::Timer;
-use crate::plan::{EngineKind, Plan, Preset, Step};
-use crate::record::Record;
-use crate::report::summary_text;
 use crate::run::pipeline::{CheckedRun, Front, RunOptions};
 use crate::ui::Ui;
-use crate::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_device::device::Root;
+use volproof_engine::Timer;
+use volproof_plan::{EngineKind, Plan, Preset, Step};
+use volproof_record::Record;
+use volproof_report::summary_text;
 
 struct Quiet(Ui);
 

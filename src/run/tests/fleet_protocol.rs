@@ -7,19 +7,19 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::cli::{Cli, CliCommand, FleetRunArgs};
-use crate::course::finished::FinishedStep;
-use crate::exit::Exit;
-use crate::fleet::exchange::{Exchange, threads};
-use crate::fleet::link::FleetLink;
-use crate::fleet::message::FleetMessage;
-use crate::fleet::rank_clock::ClockStamp;
-use crate::plan::{Plan, Question, Step};
-use crate::record::{ClockBasis, CourseAnswer, Outcome, Record, StepRecord};
 use crate::run::Failure;
 use crate::run::fleet_run::{take_part, volumes_fit};
 use crate::run::fleet_start::rate_of_rank;
 use crate::run::fleet_work::FleetWork;
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_course::finished::FinishedStep;
+use volproof_fleet::exchange::{Exchange, threads};
+use volproof_fleet::link::FleetLink;
+use volproof_fleet::message::FleetMessage;
+use volproof_fleet::rank_clock::ClockStamp;
+use volproof_plan::{Plan, Question, Step};
+use volproof_record::exit::Exit;
+use volproof_record::{ClockBasis, CourseAnswer, Outcome, Record, StepRecord};
 
 const DAY: i64 = 86_400_000_000_000;
 const SIMULATED: &str = "--rw randread --simulate latency=500us --runtime 1s";

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 
 use super::volproof_options::VolproofOptions;
 use super::{Failure, path_of_later};
-use crate::device::{self, DeviceError, Facts, Root};
-use crate::exit::Exit;
-use crate::fio::command::Command;
-use crate::fio::job::Job;
-use crate::fio::option_value::{OptionValue, TargetAmount};
-use crate::fio::plan::PathKind;
-use crate::guard::{self, Access, Clearance};
-use crate::output::FileIdentity;
-use crate::unit::Bytes;
+use fio_formats::command::Command;
+use fio_formats::job::Job;
+use fio_formats::option_value::{OptionValue, TargetAmount};
+use volproof_base::unit::Bytes;
+use volproof_device::device::{self, DeviceError, Facts, Root};
+use volproof_device::guard::{self, Access, Clearance};
+use volproof_device::output::FileIdentity;
+use volproof_fio::plan::PathKind;
+use volproof_record::exit::Exit;
 
 /// Engines that do no I/O, so that their jobs have no files.
 pub const DISKLESS_ENGINES: [&str; 2] = ["null", "cpuio"];

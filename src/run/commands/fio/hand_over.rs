@@ -16,12 +16,12 @@ use signal_hook::iterator::Signals;
 use super::handed_jobs::HandedJobs;
 use super::passed_on::PassedOn;
 use super::{Failure, messages};
-use crate::fio::command::Command;
-use crate::fio::installed;
-use crate::fio::plan::Obstacle;
-use crate::output::{OutputFile, screen};
 use crate::run::end_signals;
-use crate::standard_streams;
+use fio_formats::command::Command;
+use volproof_base::standard_streams;
+use volproof_device::output::{OutputFile, screen};
+use volproof_fio::installed;
+use volproof_fio::plan::Obstacle;
 
 /// How long the last texts of an fio that a signal has ended are waited for: its jobs may go on and hold the pipe.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -14,19 +14,20 @@ use anyhow::Context;
 use super::Failure;
 use super::devices::{DISKLESS_ENGINES, least_length, reads_only};
 use super::volproof_options::VolproofOptions;
-use crate::device::Root;
-use crate::engine::Timer;
-use crate::fio::command::Command;
-use crate::fio::job::{Given, Job};
-use crate::fio::option_value::{OptionValue, TargetAmount};
-use crate::fio::plan::{Obstacle, PathKind, block_ranges, files_of_clone};
-use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Step};
 use crate::prepare;
 use crate::run::open_targets::{Ready, ReadySetting};
 use crate::run::pipeline::RunOptions;
 use crate::run::targets;
 use crate::ui::Ui;
-use crate::unit::Bytes;
+use fio_formats::block_ranges::block_ranges;
+use fio_formats::command::Command;
+use fio_formats::job::{Given, Job};
+use fio_formats::option_value::{OptionValue, TargetAmount};
+use volproof_base::unit::Bytes;
+use volproof_device::device::Root;
+use volproof_engine::Timer;
+use volproof_fio::plan::{Obstacle, PathKind, files_of_clone};
+use volproof_plan::{BlockSizes, EngineKind, Pattern, Plan, Step};
 
 /// Options that volproof's own engine honours or leaves to fio, and that are not handed over: fio would look for the name of a file.
 const BY_NAME: [(&str, &str); 4] = [

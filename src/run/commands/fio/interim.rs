@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::observe::KernelCounters;
-use crate::plan::Step;
-use crate::record::{Record, StepRecord};
 use crate::run::pipeline::News;
-use crate::step_entry::so_far::StepSoFar;
-use crate::unit::Nanos;
+use volproof_base::unit::Nanos;
+use volproof_engine::step_entry::so_far::StepSoFar;
+use volproof_host::observe::KernelCounters;
+use volproof_plan::Step;
+use volproof_record::{Record, StepRecord};
 
 /// The last second of a step is heard of so long after its end.
 const LATE: Duration = Duration::from_millis(200);

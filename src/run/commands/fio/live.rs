@@ -13,19 +13,19 @@ use signal_hook::flag;
 
 use super::interim::Interim;
 use super::print_report::{self, Seen, Sink};
-use crate::fio::command::{Command, Eta, Format};
-use crate::fio::job::Job;
-use crate::fio::plan::Native;
-use crate::fio::text_write::{Live, StatusText};
-use crate::output::screen;
-use crate::plan::{Pattern, Step};
-use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::run::pipeline::{Front, News};
 use crate::run::results::SavePace;
 use crate::run::sheet::Sheet;
-use crate::sample::{Direction, PerDirection};
 use crate::ui::Ui;
+use fio_formats::command::{Command, Eta, Format};
+use fio_formats::job::Job;
+use fio_formats::text_write::{Live, StatusText};
+use volproof_base::sample::{Direction, PerDirection};
+use volproof_device::output::screen;
+use volproof_fio::plan::Native;
+use volproof_plan::{Pattern, Step};
+use volproof_record::{Record, StepRecord};
 
 /// The time to go in fio's JSON where it is not known.
 const UNKNOWN: u64 = i32::MAX as u64;
@@ -321,7 +321,7 @@ impl Front for Screen<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::{Bytes, Nanos};
+    use volproof_base::unit::{Bytes, Nanos};
 
     #[test]
     fn the_time_to_go() {

@@ -3,10 +3,10 @@
 //! The pipeline behind speaks of steps and of `run`'s options; the user of a fio command line never wrote one of those.
 
 use super::Failure;
-use crate::output::screen;
-use crate::record::{Record, StepRecord};
-use crate::report::layout::{LEAD, wrap_message};
-use crate::sample::Direction;
+use volproof_base::sample::Direction;
+use volproof_device::output::screen;
+use volproof_record::{Record, StepRecord};
+use volproof_report::layout::{LEAD, wrap_message};
 
 /// Options of `run` that messages name, and what the same thing is called in fio.
 const NAMES: [(&str, &str); 9] = [

@@ -37,24 +37,24 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
 use crate::cli::TuneMode;
-use crate::device::Root;
-use crate::engine::Timer;
-use crate::exit::Exit;
-use crate::fio::command::{Command, InfoRequest, Surroundings};
-use crate::fio::job::Job;
-use crate::fio::mistake::Mistake;
-use crate::fio::plan::{self, Native, Obstacle, PathKind};
-use crate::fio::{argv, cmdhelp};
-use crate::guard::Clearance;
-use crate::output::{self, FileIdentity, OutputFile, OutputKind, screen};
-use crate::plan::{EngineKind, Simulated};
 use crate::run::pipeline::{CheckedRun, RunOptions};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
+use fio_formats::command::{Command, InfoRequest, Surroundings};
+use fio_formats::job::Job;
+use fio_formats::mistake::Mistake;
+use fio_formats::{argv, cmdhelp};
 use handed_jobs::HandedJobs;
 use live::Screen;
 use print_report::Seen;
+use volproof_device::device::Root;
+use volproof_device::guard::Clearance;
+use volproof_device::output::{self, FileIdentity, OutputFile, OutputKind, screen};
+use volproof_engine::Timer;
+use volproof_fio::plan::{self, Native, Obstacle, PathKind};
 use volproof_options::VolproofOptions;
+use volproof_plan::{EngineKind, Simulated};
+use volproof_record::exit::Exit;
 
 /// The exit code after a signal, as fio has it. The number of failed jobs is added.
 const INTERRUPTED: u8 = 128;

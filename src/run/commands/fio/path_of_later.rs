@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 
-use crate::output::LINKS;
+use volproof_device::output::LINKS;
 
 /// Why it cannot be said now what a path will lead to; nothing where it can.
 pub(super) fn undecided(path: &Path) -> Option<String> {

@@ -9,20 +9,20 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::messages;
-use crate::doubt::{Doubt, Severity};
-use crate::fio::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
-use crate::fio::command::{Command, Format};
-use crate::fio::job::{Given, Job};
-use crate::fio::of_record::{self, Unified};
-use crate::fio::output::{self, Output};
-use crate::fio::plan::Native;
-use crate::fio::{json_write, text_write};
-use crate::observe::KernelCounters;
-use crate::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
-use crate::record::{Record, StepRecord};
 use crate::run::Failure;
-use crate::shell_word::shell_path;
-use crate::unit::Nanos;
+use fio_formats::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
+use fio_formats::command::{Command, Format};
+use fio_formats::job::{Given, Job};
+use fio_formats::output::{self, Output};
+use fio_formats::{json_write, text_write};
+use volproof_base::doubt::{Doubt, Severity};
+use volproof_base::shell_word::shell_path;
+use volproof_base::unit::Nanos;
+use volproof_device::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
+use volproof_fio::of_record::{self, Unified};
+use volproof_fio::plan::Native;
+use volproof_host::observe::KernelCounters;
+use volproof_record::{Record, StepRecord};
 
 /// So many doubts have a message each.
 const DOUBTS: usize = 4;

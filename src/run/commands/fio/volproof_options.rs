@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use crate::plan::Simulated;
+use volproof_plan::Simulated;
 
 /// Options of volproof that stand between those of fio.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 
 use super::Failure;
-use crate::fio::command::{Command, Format};
-use crate::unit::Bytes;
+use fio_formats::command::{Command, Format};
+use volproof_base::unit::Bytes;
 
 /// Refuses to call a run done whose report is cut. A report that went to a stream was looked at on its way.
 ///

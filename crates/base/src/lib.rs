@@ -1,0 +1,18 @@
+//! What every crate of volproof rests on: quantities with units, the latency histogram, samples of 100 ms, statistics of series, and how
+//! text and files of others are read.
+//!
+//! It may use the standard library and crates of mathematics alone. It knows no plan, device, promise or Record, prints nothing, and judges
+//! nothing: a mean carries its error, and what follows from that is said elsewhere.
+
+pub mod doubt;
+pub mod file_lock;
+pub mod foreign_lines;
+pub mod hist;
+pub mod input;
+pub mod misspelling;
+pub mod printed;
+pub mod sample;
+pub mod shell_word;
+pub mod standard_streams;
+pub mod stats;
+pub mod unit;

@@ -1,0 +1,134 @@
+//! `essd-contract`: seven checks of published observations about elastic volumes. This file has their steps, `contract_checks` judges.
+//!
+//! The first touch comes before anything is written, the long overwriting last.
+
+use super::cold_blocks;
+use super::suites::SuiteRange;
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_plan::{BlockSizes, Pattern, Phase, Step, Suite, SuiteName};
+
+/// Block sizes and depths of the latency grid (C1).
+pub(super) const GRID: ([u64; 4], [u32; 6]) = ([4, 16, 64, 256], [1, 2, 4, 8, 16, 32]);
+/// Its patterns.
+pub(super) const PATTERNS: [Pattern; 4] =
+    [Pattern::RandRead, Pattern::RandWrite, Pattern::Read, Pattern::Write];
+/// Shares of reads (C4).
+pub(super) const MIXES: [u32; 5] = [0, 25, 50, 75, 100];
+/// Block sizes in KiB (C5).
+pub(super) const SIZES: [u64; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// Streams far apart (C3).
+const STREAMS: u32 = 4;
+/// The depth at which a volume is at its limit.
+const SATURATED: u32 = 64;
+/// The load that shows credits (C6).
+pub(super) const CREDITS: Nanos = Nanos::seconds(20 * 60);
+/// The range is overwritten so many times (C2).
+pub(super) const OVERWRITES: u64 = 3;
+
+/// A step that ends when it has moved an amount.
+pub(super) fn amount(base: &Step, amount: Bytes) -> Step {
+    Step {
+        runtime: Nanos(0),
+        ramp: Nanos(0),
+        time_based: false,
+        io_size: Some(amount),
+        iodepth: 1,
+        numjobs: 1,
+        ..base.clone()
+    }
+}
+
+/// One sequential pass over the range.
+pub(super) fn fill(base: &Step, part: Bytes) -> Step {
+    let block = Bytes::mib(1).0.min(part.0);
+    let whole = Bytes(part.0 / block * block);
+    let rw = Pattern::Write;
+    Step { name: "pass".into(), rw, bs: BlockSizes::one(Bytes(block)), iodepth: 16, ..amount(base, whole) }
+}
+
+/// The suite over a range.
+pub(super) fn suite(base: &Step, range: &SuiteRange) -> Suite {
+    let SuiteRange { part, whole, seed, .. } = *range;
+    let load = |name: String, rw: Pattern, kib: u64, iodepth: u32| Step {
+        name,
+        rw,
+        bs: BlockSizes::one(Bytes::kib(kib)),
+        iodepth,
+        numjobs: 1,
+        ..base.clone()
+    };
+    let mut grid = Vec::new();
+    for rw in PATTERNS {
+        for kib in GRID.0 {
+            grid.extend(GRID.1.map(|depth| load(grid_name(rw, kib, depth), rw, kib, depth)));
+        }
+    }
+    let mut streams = load("write-streams".into(), Pattern::Write, 64, 32 / STREAMS);
+    streams.numjobs = STREAMS;
+    let patterns = vec![
+        load("randwrite".into(), Pattern::RandWrite, 64, 32),
+        load("write".into(), Pattern::Write, 64, 32),
+        streams,
+    ];
+    let mixes =
+        MIXES.map(|mix| Step { rwmix: mix, ..load(format!("{mix}r"), Pattern::RandRw, 256, SATURATED) });
+    let sizes = SIZES.map(|kib| load(format!("{kib}KiB"), Pattern::RandRead, kib, SATURATED));
+    let credits = Step { runtime: CREDITS, ..load("load".into(), Pattern::RandRead, 4, SATURATED) };
+    let overwrite = Step {
+        name: "writes".into(),
+        rw: Pattern::RandWrite,
+        bs: BlockSizes::one(Bytes::kib(128)),
+        iodepth: 32,
+        ..amount(base, Bytes(part.0.saturating_mul(OVERWRITES) / Bytes::kib(128).0 * Bytes::kib(128).0))
+    };
+    let mut notes = Vec::new();
+    let apart = Bytes(part.0 / u64::from(STREAMS));
+    if apart < Bytes::gib(128) {
+        notes.push(format!(
+            "C3: the {STREAMS} sequential streams are {apart} apart, the observation has 128 GiB"
+        ));
+    }
+    if !whole {
+        notes.push(format!(
+            "C2: the range of {part} is not the whole volume, whose spare space may hide its clean-up"
+        ));
+    }
+    let mut phases = cold_blocks::phases(base, part, seed);
+    phases.extend([
+        Phase::once("fill", vec![fill(base, part)]),
+        Phase::once("latency", grid),
+        Phase::once("patterns", patterns),
+        Phase::once("mix", mixes.to_vec()),
+        Phase::once("blocks", sizes.to_vec()),
+        Phase::once("credits", vec![credits]),
+        Phase::once("overwrite", vec![overwrite]),
+    ]);
+    Suite {
+        name: SuiteName::EssdContract,
+        source: "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes"
+            .into(),
+        phases,
+        reference: Vec::new(),
+        notes,
+        left_out: Vec::new(),
+        was_judged_simulated: false,
+    }
+}
+
+/// The first touch alone (C7).
+pub(super) fn cold(base: &Step, range: &SuiteRange) -> Suite {
+    Suite {
+        name: SuiteName::Cold,
+        source: "check C7 of essd-contract".into(),
+        phases: cold_blocks::phases(base, range.part, range.seed),
+        reference: Vec::new(),
+        notes: Vec::new(),
+        left_out: Vec::new(),
+        was_judged_simulated: false,
+    }
+}
+
+/// The name of a point of the latency grid.
+pub(super) fn grid_name(rw: Pattern, kib: u64, depth: u32) -> String {
+    format!("{rw}-{kib}KiB-d{depth}")
+}

@@ -1,0 +1,114 @@
+//! The suites by name.
+
+use super::{essd_contract, procedures, saturation, snia};
+use volproof_base::misspelling::none_of;
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_plan::{Pattern, Step, Suite, SuiteName};
+
+/// A shorter step has no interval.
+pub(super) const SHORTEST_STEP: Nanos = Nanos::seconds(10);
+
+/// The kind of a suite: how its figures are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuiteFamily {
+    /// Published observations.
+    Contract,
+    /// SNIA's steady state.
+    Snia,
+    /// The promise of the type.
+    Procedure,
+    /// The edge of the range.
+    Saturation,
+}
+
+/// The range that a suite is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuiteRange {
+    /// Its length.
+    pub part: Bytes,
+    /// It is all of the target.
+    pub whole: bool,
+    /// The smallest block that can be used.
+    pub smallest: Bytes,
+    /// Hardware queues of the target; 1 where it has none.
+    pub queues: u32,
+    /// Seed of what is left to chance.
+    pub seed: u64,
+}
+
+/// The family of a suite.
+pub fn family(name: &SuiteName) -> SuiteFamily {
+    match name {
+        SuiteName::EssdContract | SuiteName::Cold => SuiteFamily::Contract,
+        SuiteName::Saturation | SuiteName::SaturationWrites => SuiteFamily::Saturation,
+        SuiteName::Snia(_) => SuiteFamily::Snia,
+        SuiteName::Provider(_) => SuiteFamily::Procedure,
+    }
+}
+
+/// Checks of the suite hold its figures against a promise.
+pub fn regards_promise(name: &SuiteName) -> bool {
+    matches!(name, SuiteName::Provider(_) | SuiteName::EssdContract)
+}
+
+/// One line about a suite; none about `cold`, which is a command of its own.
+fn about(name: &SuiteName) -> Option<String> {
+    Some(match name {
+        SuiteName::Cold => return None,
+        SuiteName::EssdContract => "seven published observations about elastic volumes, each checked".into(),
+        SuiteName::Saturation => {
+            "the most read IOPS and MiB/s, with the least jobs and depth that give them; writes nothing"
+                .into()
+        }
+        SuiteName::SaturationWrites => "the same of writes".into(),
+        SuiteName::Snia(test) => snia::about(*test).into(),
+        SuiteName::Provider(provider) => {
+            format!("the procedure that {provider} documents, held against --promise")
+        }
+    })
+}
+
+/// All suites, with one line about each.
+pub fn list() -> Vec<(String, String)> {
+    let providers = procedures::providers().into_iter().map(|p| SuiteName::Provider(p.into()));
+    let all = SuiteName::FIXED.into_iter().chain(providers);
+    all.filter_map(|name| Some((name.to_string(), about(&name)?))).collect()
+}
+
+/// The names of all suites.
+pub fn names() -> Vec<String> {
+    list().into_iter().map(|(name, _)| name).collect()
+}
+
+/// The suite that a user names.
+///
+/// # Errors
+/// There is none of that name; the text names all.
+pub fn named(word: &str) -> Result<SuiteName, String> {
+    word.parse().map_err(|_| none_of("suite", word, &names()))
+}
+
+/// The tests of a suite.
+///
+/// # Errors
+/// The provider has no procedure, or the steps would be too short; the text says what to give.
+pub fn of(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
+    if given && base.runtime < SHORTEST_STEP {
+        return Err(format!(
+            "a step of {} has no interval: give --runtime 10s or more",
+            base.runtime.exact()
+        ));
+    }
+    Ok(match name {
+        SuiteName::Provider(provider) => return procedures::suite(provider, base, given, range.part),
+        SuiteName::Cold => essd_contract::cold(base, range),
+        SuiteName::EssdContract => essd_contract::suite(base, range),
+        SuiteName::Saturation => {
+            saturation::suite(name.clone(), (Pattern::RandRead, Pattern::Read), base, range)
+        }
+        SuiteName::SaturationWrites => {
+            saturation::suite(name.clone(), (Pattern::RandWrite, Pattern::Write), base, range)
+        }
+        SuiteName::Snia(test) => snia::suite(*test, base, range.part, range.smallest, given),
+    })
+}

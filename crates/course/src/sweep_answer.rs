@@ -1,0 +1,533 @@
+//! The answer of a sweep, from its finished points: limits, the depth that is enough, and doubts, in one sentence and notes.
+
+use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
+use super::slo_conclusion::TypeBurst;
+use super::sweep_course::{GROWTH, SweepCourse, Values};
+use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
+use volproof_base::stats::moments::mean;
+use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
+use volproof_judge::{PromisedRates, question_of_excess};
+use volproof_plan::AxisOption;
+use volproof_promise::catalogue::Promise;
+use volproof_record::promise_direction;
+use volproof_record::{
+    AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
+};
+
+/// Shorter points conclude nothing: their rates have no interval.
+const LEAST_POINT: Nanos = Nanos::seconds(10);
+/// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
+const PROPORTIONAL: f64 = 0.9;
+/// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
+const SAME_LIMIT: f64 = 0.05;
+/// Rates of two block sizes that differ by less have met one limit.
+const SAME_CAP: f64 = 0.01;
+/// Dead time of this share of a point makes its rate a mean of two states; the sentence says so.
+const DEAD_TIME_SHARE: f64 = 0.05;
+/// A volume whose rate changes by more than this share between the first and the last runs drifts.
+const DRIFT: f64 = 0.03;
+
+/// The points that show what the volume can do; all points where none does.
+fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
+    let sound: Vec<_> = points.iter().copied().filter(|(_, p)| p.spoilt_by.is_empty()).collect();
+    if sound.is_empty() { points.to_vec() } else { sound }
+}
+
+/// The point with the highest rate.
+fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
+    // Of equal rates the one with more bytes, and of those the first, which has the least depth.
+    let rates = |point: &SweepPoint| (point.iops, point.bytes_per_second);
+    sound(points).into_iter().reduce(|most, p| if rates(&p.1) > rates(&most.1) { p } else { most })
+}
+
+/// A point and its runs over all repeats.
+pub(super) struct MeasuredPoint<'a> {
+    /// Its place on the axes.
+    pub(super) values: Values,
+    /// All runs, in the order of time.
+    pub(super) all: Vec<&'a FinishedStep>,
+    /// Those that count.
+    pub(super) present: PresentRuns<'a>,
+}
+
+fn of_point(measured: &MeasuredPoint<'_>) -> (Values, SweepPoint) {
+    let mut point = point::of_runs(&measured.present.runs);
+    if measured.present.changed {
+        point.spoilt_by.push(CHANGED.into());
+    }
+    (measured.values.clone(), point)
+}
+
+fn is_changed(point: &SweepPoint) -> bool {
+    point.spoilt_by.iter().any(|code| code == CHANGED)
+}
+
+/// What a volume did before it changed.
+struct Before<'a> {
+    /// A load that was measured before and after.
+    twice: (&'a FinishedStep, &'a FinishedStep),
+    /// The highest rate that is outdated.
+    most: &'a FinishedStep,
+}
+
+impl<'a> Before<'a> {
+    /// None for a volume that stayed as it is.
+    fn of(measured: &[MeasuredPoint<'a>]) -> Option<Before<'a>> {
+        let fell = |p: &MeasuredPoint<'a>| {
+            let (first, last) = (p.all.iter().copied(), *p.all.last()?);
+            let high = first.filter(|f| is_outdated(f, last)).max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+            Some((high, last))
+        };
+        let twice = measured.iter().filter_map(fell).max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))?;
+        let counts = |p: &MeasuredPoint<'a>, f: &FinishedStep| {
+            p.present.runs.iter().any(|run| run.step.name == f.step.name) && !p.present.changed
+        };
+        let gone = measured.iter().flat_map(|p| p.all.iter().copied().filter(|f| !counts(p, f)));
+        let most = gone.max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+        Some(Before { twice, most })
+    }
+}
+
+fn total_depth(point: &SweepPoint) -> u64 {
+    u64::from(point.iodepth) * u64::from(point.numjobs)
+}
+
+/// This many requests in flight, in the words of a sweep with one job, whose `--iodepth` it is, or with several.
+fn in_flight_words(points: &[(Values, SweepPoint)], depth: u64) -> String {
+    match points.iter().any(|(_, p)| p.numjobs > 1) {
+        true => format!("{} in flight", grouped(depth)),
+        false => format!("depth {}", grouped(depth)),
+    }
+}
+
+impl SweepCourse<'_> {
+    /// Whether points are long enough for a rate that can be quoted: shorter ones tell neither a limit nor the depth that is enough.
+    fn concludes(&self) -> bool {
+        self.base.runtime >= LEAST_POINT
+    }
+
+    /// The answer so far, held against a promise where there is one; none before the first step has finished.
+    pub(super) fn sweep_answer(
+        &self,
+        finished: &[FinishedStep],
+        judged_promise: Option<&JudgedPromise>,
+    ) -> Option<SweepAnswer> {
+        let measured = self.present_runs(finished);
+        if measured.is_empty() {
+            return None;
+        }
+        let points: Vec<(Values, SweepPoint)> = measured.iter().map(of_point).collect();
+        let before = Before::of(&measured);
+        let concludes = self.concludes();
+        let promise = judged_promise.map(|judged_promise| &judged_promise.promise);
+        let depths = if concludes { self.depths(&points) } else { Vec::new() };
+        let caps = if concludes { self.caps(&points, promise) } else { Vec::new() };
+        let best = self.best(&points);
+        let changed = before.as_ref().map(|before| self.changed_note(before, &points));
+        let mut notes = self.notes(&points, &measured, &depths, changed.is_some());
+        notes.extend(changed);
+        notes.extend(judged_promise.and_then(|judged_promise| self.beside_promise(&points, judged_promise)));
+        Some(SweepAnswer {
+            sentence: self.sentence(&points, (&depths, &caps, &best), before.as_ref()),
+            rw: self.base.rw,
+            axes: self.axes.iter().map(|a| a.option).collect(),
+            depths,
+            caps,
+            best,
+            notes,
+            points: points.into_iter().map(|(_, point)| point).collect(),
+            not_measured: self.not_measured(finished),
+        })
+    }
+
+    /// The most beside what is promised at its block size: a sweep judges nothing, and what a burst or another type gives is no rate that lasts.
+    fn beside_promise(
+        &self,
+        points: &[(Values, SweepPoint)],
+        judged_promise: &JudgedPromise,
+    ) -> Option<String> {
+        let (values, most) = highest(&points.iter().collect::<Vec<_>>())?;
+        let rates = PromisedRates::of(judged_promise, most.block_bytes, promise_direction(self.base.rw)?)?;
+        if let Some(question) = question_of_excess(judged_promise, &rates, (most.iops, most.bytes_per_second))
+        {
+            return Some(format!("the most is {question}"));
+        }
+        let promised = rates.least.iops;
+        let share = significant(100.0 * most.iops / promised);
+        let base = format!(
+            "{} IOPS are promised at {}, and the most is {share} % of them",
+            grouped(promised.round() as u64),
+            most.block_bytes
+        );
+        let burst =
+            TypeBurst::of(&judged_promise.promise, &self.step(values, 0)).filter(|b| most.iops > b.baseline);
+        Some(match burst.map(|b| b.lasts) {
+            Some(Some(lasts)) => {
+                format!(
+                    "{base}: the type bursts for up to {}, and the most may last no longer",
+                    lasts.clock()
+                )
+            }
+            Some(None) => format!("{base}: the type bursts, and the most may last no longer than its burst"),
+            None => format!("{base}; a sweep judges nothing, `volproof run` with the promise does"),
+        })
+    }
+
+    /// The points, grouped by the values of all options but those of `without`, in the order of the axes.
+    fn groups<'a>(
+        &self,
+        points: &'a [(Values, SweepPoint)],
+        without: &[AxisOption],
+    ) -> Vec<(String, Vec<&'a (Values, SweepPoint)>)> {
+        let mut groups: Vec<(String, Vec<&(Values, SweepPoint)>)> = Vec::new();
+        for point in points {
+            let of_axes = self.axes.iter().zip(&point.0).filter(|(axis, _)| !without.contains(&axis.option));
+            let words: Vec<String> = of_axes.map(|(axis, value)| axis.option.words(*value)).collect();
+            let at = words.join(", ");
+            match groups.iter_mut().find(|(name, _)| *name == at) {
+                Some((_, group)) => group.push(point),
+                None => groups.push((at, vec![point])),
+            }
+        }
+        groups
+    }
+
+    fn depths(&self, points: &[(Values, SweepPoint)]) -> Vec<DepthAnswer> {
+        if self.depth_axis().is_none() {
+            return Vec::new();
+        }
+        self.depth_curves(points).into_iter().map(|curve| curve.answer).collect()
+    }
+
+    /// The effect of depth at each value of the other axes. A rate that still grew with depth to the limit that other block sizes have met is at that
+    /// limit too.
+    fn depth_curves<'a>(&self, points: &'a [(Values, SweepPoint)]) -> Vec<DepthCurve<'a>> {
+        let groups = self.groups(points, &[AxisOption::Iodepth]);
+        let curve = |(at, group): (String, Vec<&'a (Values, SweepPoint)>)| {
+            Some(DepthCurve { most: highest(&group)?, answer: depth_answer(at, &group)? })
+        };
+        let mut curves: Vec<DepthCurve<'a>> = groups.into_iter().filter_map(curve).collect();
+        let free = [self.place(AxisOption::Bs), self.depth_axis()];
+        let beside = |a: &Values, b: &Values| {
+            (0..a.len()).all(|place| free.contains(&Some(place)) || a[place] == b[place])
+        };
+        let met: Vec<_> = curves.iter().filter(|c| !c.answer.at_edge).map(|c| c.most).collect();
+        let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_CAP;
+        for curve in curves.iter_mut().filter(|c| c.answer.at_edge) {
+            let (values, most) = curve.most;
+            let at_limit = |(other, p): &&(Values, SweepPoint)| {
+                beside(values, other)
+                    && (same(most.bytes_per_second, p.bytes_per_second) || same(most.iops, p.iops))
+            };
+            curve.answer.at_edge = !met.iter().any(at_limit);
+        }
+        curves
+    }
+
+    fn caps(&self, points: &[(Values, SweepPoint)], promise: Option<&Promise>) -> Vec<CapFit> {
+        if self.place(AxisOption::Bs).is_none() {
+            return Vec::new();
+        }
+        let direction = promise_direction(self.base.rw);
+        let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
+        let groups = self.groups(points, &[AxisOption::Bs, AxisOption::Iodepth]);
+        let curves = self.depth_curves(points);
+        let fits = groups.into_iter().filter_map(|(at, group)| {
+            let mut sizes: Vec<Bytes> = group.iter().map(|(_, p)| p.block_bytes).collect();
+            sizes.dedup();
+            let of_size = |size: &Bytes| -> Vec<_> {
+                group.iter().copied().filter(|(_, p)| p.block_bytes == *size).collect()
+            };
+            let most: Vec<(Bytes, f64)> =
+                sizes.iter().filter_map(|size| Some((*size, highest(&of_size(size))?.1.iops))).collect();
+            let edges = curves.iter().filter(|c| c.answer.at_edge && group.contains(&c.most));
+            let only_at_depth = edges.map(|c| c.answer.most_at).max();
+            Some(CapFit { only_at_depth, ..caps::fit(at, &most, promised)? })
+        });
+        fits.collect()
+    }
+
+    /// The highest rate at each value of each axis but depth, in a sweep of more than one axis.
+    fn best(&self, points: &[(Values, SweepPoint)]) -> Vec<AxisBest> {
+        let mut best = Vec::new();
+        for (place, axis) in self.axes.iter().enumerate().filter(|(_, a)| a.option != AxisOption::Iodepth) {
+            for value in &axis.values {
+                let of_value: Vec<_> = points.iter().filter(|(values, _)| values[place] == *value).collect();
+                best.extend(highest(&of_value).map(|(_, p)| AxisBest {
+                    option: axis.option,
+                    value: *value,
+                    iops: p.iops,
+                    bytes_per_second: p.bytes_per_second,
+                }));
+            }
+        }
+        best
+    }
+
+    fn sentence(
+        &self,
+        points: &[(Values, SweepPoint)],
+        (depths, caps, best): (&[DepthAnswer], &[CapFit], &[AxisBest]),
+        before: Option<&Before>,
+    ) -> String {
+        let all: Vec<_> = points.iter().collect();
+        let Some((values, most)) = highest(&all) else { return String::new() };
+        let at: Vec<String> = self
+            .axes
+            .iter()
+            .zip(values)
+            .filter(|(axis, _)| axis.option != AxisOption::Iodepth)
+            .map(|(axis, value)| axis.option.words(*value))
+            .collect();
+        let (iops, rate) = (grouped(most.iops.round() as u64), throughput(most.bytes_per_second));
+        let fit = caps.iter().find(|c| c.explains);
+        // Where I/Os are the limit at every block size, the largest has the most bytes.
+        let level = fit.is_some_and(|c| c.iops_cap.is_some() && c.bytes_cap.is_none()) && at.len() == 1;
+        // Whether the volume sets the rates, and not the depth.
+        let limited = self.depth_axis().is_some() && depths.iter().all(|d| !d.at_edge);
+        let mut text = match at.join(", ") {
+            at if level => format!("{iops} IOPS is the most at every block size ({rate} at {at})"),
+            at if at.is_empty() => format!("{iops} IOPS ({rate}) is the most"),
+            at => format!("{iops} IOPS ({rate}) is the most at {at}"),
+        };
+        let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
+        match top {
+            Some(d) if d.at_edge => {
+                let deeper = |(_, p): &(Values, SweepPoint)| is_changed(p) && total_depth(p) > d.most_at;
+                let seen = match points.iter().any(deeper) {
+                    true => "since the volume changed",
+                    false => "at the edge of the range",
+                };
+                text += &format!(
+                    " that was seen, {seen}: more than {} may give more",
+                    in_flight_words(points, d.most_at)
+                );
+            }
+            Some(d) => {
+                let enough = in_flight_words(points, d.enough);
+                // A smaller one may reach it too, where none of the present volume was measured.
+                let less = |(_, p): &&(Values, SweepPoint)| total_depth(p) < d.enough;
+                let open = points.iter().filter(less).any(|(_, p)| is_changed(p));
+                text += &match open {
+                    true => format!("; {enough} reaches 95 % of it"),
+                    false => format!("; {enough} is the smallest that reaches 95 % of it"),
+                };
+            }
+            None if self.concludes() => text += &format!(", with {} in flight", grouped(total_depth(most))),
+            None => {
+                text += &format!(
+                    " that was seen, with {} in flight, of points too short for an interval: to know limits and the depth that is enough, give \
+                     --runtime {} or more",
+                    grouped(total_depth(most)),
+                    POINT_TIME.0.exact()
+                )
+            }
+        }
+        if let Some(fit) = fit.filter(|fit| !level && fit.only_at_depth.is_none()) {
+            let (a, b) = (fit.iops_cap, fit.bytes_cap);
+            let iops = a.map(|a| format!("{} IOPS", grouped(a.round() as u64)));
+            let bytes = b.map(throughput);
+            text += &match (iops, bytes, fit.knee_bytes) {
+                (Some(iops), Some(bytes), Some(knee)) => {
+                    format!("; the limit is {iops} up to blocks of {} and {bytes} above", Bytes(knee as u64))
+                }
+                (Some(one), ..) | (None, Some(one), _) => {
+                    format!("; the limit is {one} at every block size")
+                }
+                (None, None, _) => String::new(),
+            };
+        }
+        if let Some(spread) = spread_of(best, AxisOption::Rwmix) {
+            let percent = significant(100.0 * spread);
+            text += &if limited && spread <= SAME_LIMIT {
+                format!("; the mix changes it by {percent} %: reads and writes have one limit")
+            } else {
+                format!("; the mix changes it by {percent} %")
+            };
+        }
+        if let Some((_, dead)) = most_dead(points).filter(|(_, dead)| dead.share >= DEAD_TIME_SHARE) {
+            let percent = significant(100.0 * dead.share);
+            text += &format!("; the volume delivered nothing for up to {percent} % of the time");
+        }
+        if let Some(before) = before {
+            let iops = grouped(before.most.iops.round() as u64);
+            text += &format!("; up to {iops} IOPS were measured before the volume changed");
+        }
+        text + "."
+    }
+
+    /// What shows that the volume changed, and what became of the points that were measured before.
+    fn changed_note(&self, before: &Before, points: &[(Values, SweepPoint)]) -> String {
+        let iops = |f: &FinishedStep| grouped(f.iops.round() as u64);
+        let axes: Vec<AxisOption> = self.axes.iter().map(|axis| axis.option).collect();
+        let place = |p: &SweepPoint| p.place(&axes);
+        let (high, low) = before.twice;
+        let marked: Vec<String> =
+            points.iter().map(|(_, p)| p).filter(|p| is_changed(p)).map(place).collect();
+        let left = match marked.as_slice() {
+            [] => "what was measured before the change is in no figure".to_string(),
+            all => format!(
+                "{} (marked !) {} of the time before or of both: measure again{}",
+                all.join("; "),
+                if all.len() == 1 { "is" } else { "are" },
+                if self.repeats < 3 { ", with --repeats 3" } else { "" }
+            ),
+        };
+        format!(
+            "the volume changed during the sweep: {} gave {} IOPS at first and {} IOPS when it was measured again, as where burst credits run out; {left}",
+            place(&point::of_runs(&[high])),
+            iops(high),
+            iops(low)
+        )
+    }
+
+    fn notes(
+        &self,
+        points: &[(Values, SweepPoint)],
+        measured: &[MeasuredPoint<'_>],
+        depths: &[DepthAnswer],
+        changed: bool,
+    ) -> Vec<String> {
+        let mut notes: Vec<String> =
+            self.left_out.iter().map(|what| format!("left out for lack of time: {what}")).collect();
+        let deepest = self.depth_axis().and_then(|axis| self.axes[axis].values.last());
+        let is_deepest = |d: &&DepthAnswer| {
+            let of_group = points.iter().filter(|(_, p)| total_depth(p) == d.most_at);
+            of_group.map(|(_, p)| u64::from(p.iodepth)).any(|depth| Some(&depth) == deepest)
+        };
+        for d in depths.iter().filter(|d| d.at_edge).filter(is_deepest) {
+            let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
+            notes.push(format!(
+                "the rate still grew at {}{at}: give --iodepth a larger range",
+                in_flight_words(points, d.most_at)
+            ));
+        }
+        for d in depths {
+            if let Some(after) = d.falls_after {
+                let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
+                notes.push(format!("more than {}{at} gives less", in_flight_words(points, after)));
+            }
+        }
+        if self.place(AxisOption::Bs).is_some() && self.depth_axis().is_none() {
+            notes.push(format!(
+                "depth was {} at every point; whether more depth gives more was not measured: add --iodepth 1..256",
+                self.base.iodepth
+            ));
+        }
+        let spoilt: Vec<&SweepPoint> =
+            points.iter().map(|(_, p)| p).filter(|p| !p.spoilt_by.is_empty()).collect();
+        let mut codes: Vec<&str> = spoilt.iter().flat_map(|p| &p.spoilt_by).map(String::as_str).collect();
+        codes.retain(|code| *code != CHANGED);
+        codes.sort_unstable();
+        codes.dedup();
+        if !codes.is_empty() {
+            let what = match spoilt.len() == points.len() {
+                true => "no point shows",
+                false => "points marked ! do not show",
+            };
+            notes.push(format!(
+                "{what} what the volume can do ({}): `volproof show --details` on the Record says why",
+                codes.join(", ")
+            ));
+        }
+        if let Some((point, dead)) = most_dead(points) {
+            let with = points.iter().filter(|(_, p)| p.dead_time.is_some()).count();
+            let axes = self.axes.iter().map(|axis| &axis.option);
+            notes.push(format!(
+                "points marked ~ ({with} of {}) had times of a second or longer in which requests waited and none completed, \
+                 at {} for {} % of the time ({}): their rates are means over such times; `volproof show --details` on the Record says when",
+                points.len(),
+                point.place(axes),
+                significant(100.0 * dead.share),
+                dead.finding
+            ));
+        }
+        let changes: Vec<f64> = measured
+            .iter()
+            .filter_map(|MeasuredPoint { all, .. }| {
+                let (first, last) = (all.first()?, all.last().filter(|_| all.len() > 1)?);
+                (first.iops > 0.0 && last.iops > 0.0).then(|| (last.iops / first.iops).ln())
+            })
+            .collect();
+        if !changed && !changes.is_empty() && mean(&changes).abs() > DRIFT {
+            let percent = 100.0 * (mean(&changes).exp() - 1.0);
+            notes.push(format!(
+                "the volume changed during the sweep: the last runs are {} % {} than the first",
+                significant(percent.abs()),
+                if percent > 0.0 { "faster" } else { "slower" }
+            ));
+        }
+        notes
+    }
+}
+
+/// The effect of depth in a group of points, with the point of the highest rate.
+struct DepthCurve<'a> {
+    most: &'a (Values, SweepPoint),
+    answer: DepthAnswer,
+}
+
+/// The point with the longest dead time.
+fn most_dead(points: &[(Values, SweepPoint)]) -> Option<(&SweepPoint, &DeadTime)> {
+    let dead = points.iter().filter_map(|(_, p)| Some((p, p.dead_time.as_ref()?)));
+    dead.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
+}
+
+/// The effect of depth in a group of points, ascending.
+fn depth_answer(at: String, group: &[&(Values, SweepPoint)]) -> Option<DepthAnswer> {
+    let (_, most) = highest(group)?;
+    let sound = sound(group);
+    let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH_OF_THE_MOST * most.iops)?;
+    let (_, last) = sound.last()?;
+    let grew = match sound.len() {
+        0 | 1 => true,
+        n => last.iops > sound[n - 2].1.iops * (1.0 + GROWTH),
+    };
+    let apart = last.iops_high.zip(most.iops_low).is_none_or(|(high, low)| high < low);
+    let curve: Vec<&SweepPoint> = group.iter().map(|(_, point)| point).collect();
+    Some(DepthAnswer {
+        at,
+        most_iops: most.iops,
+        most_at: total_depth(most),
+        enough: total_depth(&enough.1),
+        unloaded_ns: unloaded(&curve, most),
+        knee: if grew { None } else { knee(&curve, most) },
+        at_edge: grew,
+        // A volume that changed meanwhile looks alike, where the most was measured once.
+        falls_after: (last.iops < ENOUGH_OF_THE_MOST * most.iops && apart && most.runs > 1)
+            .then(|| total_depth(most)),
+    })
+}
+
+/// The latency at the smallest depth of a curve over depth, ascending; none where requests wait there: then it is none of the volume's.
+fn unloaded(curve: &[&SweepPoint], most: &SweepPoint) -> Option<f64> {
+    let (first, second) = (curve.first()?, curve.get(1)?);
+    let queued =
+        second.iops / first.iops < PROPORTIONAL * total_depth(second) as f64 / total_depth(first) as f64;
+    let at_limit = first.iops >= ENOUGH_OF_THE_MOST * most.iops;
+    // One request waits for no other, but a limit of the rate may hold it back.
+    let waits = at_limit || (total_depth(first) > 1 && queued);
+    (first.spoilt_by.is_empty() && first.dead_time.is_none() && !waits).then_some(first.mean_ns)
+}
+
+/// The knee of rates over depth, ascending, that have levelled off. By Little's law the latency at the smallest depth is that depth
+/// over its rate, so that the knee is the smallest depth times the growth of the rate, and its error that of the two rates. None where
+/// the rate did not grow for certain, or where requests already queued at the smallest depth.
+fn knee(curve: &[&SweepPoint], most: &SweepPoint) -> Option<DepthKnee> {
+    let first = curve.first()?;
+    let share = |p: &SweepPoint| Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops));
+    let depth = most.iops * unloaded(curve, most)? / 1e9;
+    let half = depth * share(first)?.hypot(share(most)?);
+    let knee = DepthKnee { depth, low: depth - half, high: depth + half };
+    (knee.low > total_depth(first) as f64 * (1.0 + GROWTH)).then_some(knee)
+}
+
+/// The difference between the largest and the smallest rate, as a share of their mean.
+fn spread_of(best: &[AxisBest], option: AxisOption) -> Option<f64> {
+    let rates: Vec<f64> = best.iter().filter(|b| b.option == option).map(|b| b.iops).collect();
+    let (low, high) = (rates.iter().copied().reduce(f64::min)?, rates.iter().copied().reduce(f64::max)?);
+    (rates.len() > 1 && high > 0.0).then(|| (high - low) / mean(&rates))
+}
+
+#[cfg(test)]
+mod tests;

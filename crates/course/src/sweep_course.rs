@@ -1,0 +1,279 @@
+//! A sweep as a course: the order of its points. Their answer is in `sweep_answer`.
+//!
+//! The first run of every point goes up in depth, so that it can stop where more depth only adds waiting. All later runs are in random
+//! order, so that a volume that drifts does not look like one that depends on an option.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::changed_volume::{PresentRuns, is_outdated};
+use super::sweep_answer::MeasuredPoint;
+use super::{Course, ENOUGH_OF_THE_MOST, FinishedStep, Forecast};
+use volproof_base::unit::Nanos;
+use volproof_plan::{AxisOption, Pattern, Step, Sweep};
+use volproof_record::{CourseAnswer, JudgedPromise, UnmeasuredPoint};
+
+/// A rate that grows by less than this share over two doublings of depth has levelled off.
+pub(super) const GROWTH: f64 = 0.05;
+/// The depth at which most volumes reach their limit, for the likely time.
+const LIKELY_DEPTH: u64 = 32;
+
+/// A point: one value for each axis.
+pub(super) type Values = Vec<u64>;
+
+/// A sweep as a course.
+pub(super) struct SweepCourse<'a>(pub(super) &'a Sweep);
+
+impl Deref for SweepCourse<'_> {
+    type Target = Sweep;
+
+    fn deref(&self) -> &Sweep {
+        self.0
+    }
+}
+
+impl Course for Sweep {
+    fn possible(&self) -> Vec<Step> {
+        self.points().iter().map(|point| self.step(point, 0)).collect()
+    }
+
+    fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
+        SweepCourse(self).next_point(finished)
+    }
+
+    fn answer(
+        &self,
+        finished: &[FinishedStep],
+        judged_promise: Option<&JudgedPromise>,
+    ) -> Option<CourseAnswer> {
+        SweepCourse(self).sweep_answer(finished, judged_promise).map(CourseAnswer::Sweep)
+    }
+
+    fn forecast(&self) -> Forecast {
+        SweepCourse(self).length()
+    }
+}
+
+/// A step that measures a point once more.
+fn again(step: &Step) -> Step {
+    Step { name: format!("{}-again", step.name), ..step.clone() }
+}
+
+/// Finished steps by their names.
+pub(super) fn by_name(finished: &[FinishedStep]) -> HashMap<&str, &FinishedStep> {
+    finished.iter().map(|f| (f.step.name.as_str(), f)).collect()
+}
+
+/// Whether more depth only adds waiting: over the last two doublings the rate grew by no more than its error, and the latency grew in
+/// proportion to the depth.
+fn levelled(measured: &[&FinishedStep]) -> bool {
+    let Some((last, before)) = measured.split_last() else { return false };
+    let depth = |f: &FinishedStep| f.step.depth_per_target();
+    let Some(from) = before.iter().rposition(|f| depth(f) * 4 <= depth(last)) else { return false };
+    let first = before[from];
+    let grew = |f: &&FinishedStep| {
+        f.iops > first.iops * (1.0 + GROWTH)
+            || f.iops - f.half_interval() > (first.iops + first.half_interval()) * (1.0 + GROWTH / 5.0)
+    };
+    let waits = last.mean_ns() / first.mean_ns().max(1.0) >= 0.9 * depth(last) as f64 / depth(first) as f64;
+    !before[from + 1..].iter().chain([last]).any(grew) && waits
+}
+
+/// The step with the highest rate, where one of more depth gave less by more than the errors.
+fn fallen_from<'a>(measured: &[&'a FinishedStep]) -> Option<&'a FinishedStep> {
+    let (top, most) = measured.iter().enumerate().reduce(|a, b| if b.1.iops > a.1.iops { b } else { a })?;
+    let fell = |f: &&FinishedStep| {
+        f.iops < ENOUGH_OF_THE_MOST * most.iops
+            && f.iops + f.half_interval() < most.iops - most.half_interval()
+    };
+    measured[top + 1..].iter().any(fell).then_some(*most)
+}
+
+/// The first runs of the points of a climb, as far as they are measured.
+pub(super) struct Climb<'a> {
+    /// The first run of each point, depths ascending.
+    pub(super) measured: Vec<&'a FinishedStep>,
+    /// How many of them had been measured when the highest was measured once more, and that step.
+    again: Option<(usize, &'a FinishedStep)>,
+    /// The step that comes next; absent where the climb has ended.
+    next: Option<Step>,
+}
+
+impl<'a> Climb<'a> {
+    /// Whether a first run is of an earlier state of the volume, or of both: where the same load shows that the volume changed, that holds for
+    /// whatever gave more before, at any depth.
+    pub(super) fn is_outdated(&self, run: &FinishedStep) -> bool {
+        let Some((count, again)) = self.again else { return false };
+        let before = &self.measured[..count];
+        let changed = before.iter().any(|f| f.step.iodepth == again.step.iodepth && is_outdated(f, again));
+        let gave_more = run.iops > again.iops * (1.0 + GROWTH);
+        before.iter().any(|f| f.step.name == run.step.name)
+            && (is_outdated(run, again) || changed && gave_more)
+    }
+
+    /// The first runs that are of the present state, with what was measured once more in place of what it outdates.
+    fn standing(&self) -> Vec<&'a FinishedStep> {
+        let depth = |f: &FinishedStep| f.step.iodepth;
+        let present = |f: &&'a FinishedStep| match self.again {
+            Some((_, again)) if self.is_outdated(f) => (depth(again) == depth(f)).then_some(again),
+            _ => Some(*f),
+        };
+        self.measured.iter().filter_map(present).collect()
+    }
+}
+
+/// The items in random order.
+fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for i in (1..items.len()).rev() {
+        let draw = (u128::from(rng.next_u64()) * (i as u128 + 1)) >> 64;
+        items.swap(i, draw as usize);
+    }
+    items
+}
+
+impl SweepCourse<'_> {
+    /// The next run of a point.
+    fn next_point(&self, finished: &[FinishedStep]) -> Option<Step> {
+        let done = by_name(finished);
+        let mut kept = Vec::new();
+        for points in self.climbs() {
+            let climb = self.climb(&points, &done);
+            if climb.next.is_some() {
+                return climb.next;
+            }
+            kept.extend(points.into_iter().take(climb.measured.len()));
+        }
+        (1..self.repeats).find_map(|run| {
+            let order = shuffled(kept.clone(), self.seed ^ u64::from(run));
+            let steps = order.iter().map(|point| self.step(point, run));
+            steps.into_iter().find(|step| !done.contains_key(step.name.as_str()))
+        })
+    }
+
+    /// How long the sweep takes.
+    fn length(&self) -> Forecast {
+        let all = self.points();
+        let depth = self.depth_axis();
+        // Two doublings beyond the sufficient depth show that more depth does not raise the rate.
+        let likely =
+            |p: &&Values| depth.is_none_or(|d| p[d] * u64::from(self.base.numjobs) <= 4 * LIKELY_DEPTH);
+        let time = |steps: usize| Nanos(steps as u64 * self.step_time().0);
+        let worst_steps = self.worst_steps();
+        let likely_steps = all.iter().filter(likely).count() * self.repeats as usize;
+        let (worst, likely) = (time(worst_steps), time(likely_steps));
+        let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
+        Forecast {
+            worst_steps,
+            worst,
+            likely_steps,
+            likely,
+            worst_writing: writing(worst),
+            likely_writing: writing(likely),
+        }
+    }
+
+    pub(super) fn place(&self, option: AxisOption) -> Option<usize> {
+        self.axes.iter().position(|a| a.option == option)
+    }
+
+    pub(super) fn depth_axis(&self) -> Option<usize> {
+        self.place(AxisOption::Iodepth)
+    }
+
+    /// The first runs of some points, depths ascending. Where the rate fell, the point with the highest is measured once more before the
+    /// climb ends: a volume that changed meanwhile does not look like one that loses by depth.
+    pub(super) fn climb<'a>(&self, points: &[Values], done: &HashMap<&str, &'a FinishedStep>) -> Climb<'a> {
+        let mut climb = Climb { measured: Vec::new(), again: None, next: None };
+        let deep = self.depth_axis().is_some();
+        loop {
+            let standing = climb.standing();
+            let point = points.get(climb.measured.len());
+            if deep && (point.is_none() || levelled(&standing)) {
+                let top = fallen_from(&standing).filter(|_| climb.again.is_none());
+                let Some(again) = top.map(|top| again(&top.step)) else { return climb };
+                let Some(found) = done.get(again.name.as_str()) else {
+                    climb.next = Some(again);
+                    return climb;
+                };
+                climb.again = Some((climb.measured.len(), found));
+                continue;
+            }
+            let Some(step) = point.map(|point| self.step(point, 0)) else { return climb };
+            match done.get(step.name.as_str()) {
+                Some(found) => climb.measured.push(found),
+                None => {
+                    climb.next = Some(step);
+                    return climb;
+                }
+            }
+        }
+    }
+
+    /// Steps of the longest sweep: every run of every point, and a point of each climb once more.
+    pub(super) fn worst_steps(&self) -> usize {
+        let again = self.depth_axis().map_or(0, |d| match self.axes[d].values.len() {
+            1 => 0,
+            depths => self.points().len() / depths,
+        });
+        self.points().len() * self.repeats as usize + again
+    }
+
+    /// All runs of each point that has one, in the order of time: those that are of the volume as it is now.
+    pub(super) fn present_runs<'a>(&self, finished: &'a [FinishedStep]) -> Vec<MeasuredPoint<'a>> {
+        let done = by_name(finished);
+        let climbs: Vec<Climb> = self.climbs().iter().map(|points| self.climb(points, &done)).collect();
+        let runs_of = |values: Values| {
+            let first = self.step(&values, 0);
+            let names = [first.name.clone(), again(&first).name].into_iter();
+            let names = names.chain((1..self.repeats).map(|run| self.step(&values, run).name));
+            let all: Vec<&FinishedStep> = names.filter_map(|name| done.get(name.as_str()).copied()).collect();
+            let outdated = |f: &FinishedStep| climbs.iter().any(|climb| climb.is_outdated(f));
+            (!all.is_empty()).then(|| MeasuredPoint {
+                present: PresentRuns::of(all.clone(), outdated),
+                values,
+                all,
+            })
+        };
+        self.points().into_iter().filter_map(runs_of).collect()
+    }
+
+    /// The points that were asked for and have no finished step, each with its reason.
+    pub(super) fn not_measured(&self, finished: &[FinishedStep]) -> Vec<UnmeasuredPoint> {
+        let done = by_name(finished);
+        let mut reasons: HashMap<Values, String> = HashMap::new();
+        for points in self.climbs() {
+            let climb = self.climb(&points, &done);
+            let reason = match climb.measured.last() {
+                Some(last) if climb.next.is_none() => {
+                    format!("more depth up to {} only added waiting", last.step.iodepth)
+                }
+                _ => "the sweep ended before it".into(),
+            };
+            let open = points.into_iter().skip(climb.measured.len());
+            reasons.extend(open.map(|p| (p, reason.clone())));
+        }
+        let left_out =
+            |p: &Values| self.axes.iter().zip(p).any(|(axis, value)| axis.left_out.contains(value));
+        let mut reason = |p: &Values| match left_out(p) {
+            true => Some("no time for it".to_string()),
+            false => reasons.remove(p),
+        };
+        let all = self.asked_points().into_iter();
+        all.filter_map(|values| Some(UnmeasuredPoint { reason: reason(&values)?, values })).collect()
+    }
+
+    /// The first runs. The combinations of the other options come in random order, and within each the depths ascend. In a sweep without
+    /// depths all points come in random order.
+    fn climbs(&self) -> Vec<Vec<Values>> {
+        let points = self.points();
+        let depths = self.depth_axis().map_or(1, |d| self.axes[d].values.len());
+        shuffled(points.chunks(depths).map(<[Values]>::to_vec).collect(), self.seed)
+    }
+}
+
+/// The pattern of a sweep of mixes, where none was given.
+pub const MIXED: Pattern = Pattern::RandRw;

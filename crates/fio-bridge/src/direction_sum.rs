@@ -1,0 +1,185 @@
+//! The figures of the steps of a row in one direction, added up as fio adds up its jobs (`stat.c`).
+
+use std::collections::BTreeSet;
+
+use super::of_record::ReportRow;
+use super::percentile_list;
+use fio_formats::output::{Latency, Samples, Stats};
+use volproof_base::hist::Histogram;
+use volproof_base::sample::{Direction, GRID, Series};
+use volproof_base::unit::{Bytes, Nanos, total};
+use volproof_plan::Step;
+use volproof_record::StepRecord;
+
+/// fio's `bwavgtime` and `iopsavgtime`.
+const SAMPLED_EVERY: u64 = 500_000_000;
+
+/// The sum of all parts of a row in one direction.
+#[derive(Default)]
+pub(super) struct DirectionSum {
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+    pub(super) runtime_ms: u64,
+    pub(super) latencies: Histogram,
+    /// The longest I/O that came back after the window.
+    pub(super) longest_after: Nanos,
+    pub(super) bandwidth: Sampled,
+    pub(super) iops: Sampled,
+}
+
+/// fio's running statistics of a sampled rate.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sampled {
+    min: u64,
+    max: u64,
+    mean: f64,
+    /// Sum of squared distances from the mean.
+    squares: f64,
+    samples: u64,
+}
+
+impl Sampled {
+    fn of(values: &[u64]) -> Sampled {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n.max(1.0);
+        Sampled {
+            min: values.iter().copied().min().unwrap_or(0),
+            max: values.iter().copied().max().unwrap_or(0),
+            mean,
+            squares: values.iter().map(|v| (*v as f64 - mean).powi(2)).sum(),
+            samples: values.len() as u64,
+        }
+    }
+
+    /// Another job of the row: fio adds everything up.
+    pub(super) fn add(&mut self, other: &Sampled) {
+        self.min += other.min;
+        self.max += other.max;
+        self.mean += other.mean;
+        self.squares += other.squares;
+        self.samples += other.samples;
+    }
+
+    fn samples(&self, unit: f64) -> Samples {
+        let deviation =
+            if self.samples > 1 { (self.squares / (self.samples - 1) as f64).sqrt() } else { 0.0 };
+        Samples {
+            min: self.min as f64 * unit,
+            max: self.max as f64 * unit,
+            share: None,
+            mean: self.mean * unit,
+            deviation: deviation * unit,
+            samples: Some(self.samples),
+        }
+    }
+}
+
+/// Sums over the grid for each whole half second before the end; fio takes no sample of the last one.
+fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
+    let column: Vec<u64> = column.collect();
+    let whole = (window.0.max(1) - 1) / SAMPLED_EVERY;
+    let sums = column.chunks((SAMPLED_EVERY / GRID.0) as usize).map(|c| total(c.iter().copied()));
+    sums.take(whole as usize).filter(|n| *n > 0).collect()
+}
+
+/// A silence after the window, which fio counts as a part of its run. One that no sample shows ends with the queue.
+pub(super) fn silence_after(record: &StepRecord) -> Nanos {
+    let longest = record.targets.iter().map(|t| t.series.silent_after_ns).max().unwrap_or_default();
+    if longest >= GRID { longest } else { Nanos(0) }
+}
+
+/// Adds what a step did in one direction.
+pub(super) fn add(
+    sum: &mut DirectionSum,
+    d: Direction,
+    step: &Step,
+    record: &StepRecord,
+    series: &[&Series],
+    workers: u64,
+) {
+    let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
+    if streams.is_empty() {
+        return;
+    }
+    for stream in &streams {
+        let moved = stream.track.total();
+        sum.ios = sum.ios.saturating_add(moved.ios);
+        sum.bytes = sum.bytes.saturating_add(moved.bytes.0);
+        stream.service.iter().for_each(|second| sum.latencies.merge_sparse(second));
+    }
+    // fio waits for the I/Os in flight at the end, and its longest latency is of those as well. Which direction they had is not kept.
+    let silence = silence_after(record);
+    if step.rw.directions().first() == Some(&d) {
+        sum.longest_after = sum.longest_after.max(record.drained_max_ns).max(silence);
+    }
+    // fio counts microseconds, and begun milliseconds of them.
+    let window = record.window_ns.0.saturating_add(silence.0);
+    sum.runtime_ms = sum.runtime_ms.max((window / 1000).div_ceil(1000));
+    let per_second = 1_000_000_000 / SAMPLED_EVERY;
+    let rates = |values: Vec<u64>, unit: u64| -> Vec<u64> {
+        values.into_iter().map(|n| n.saturating_mul(per_second) / unit).collect()
+    };
+    // Workers keep their I/Os but not their directions and bytes; where all I/Os are alike, that says everything.
+    let alike = step.rw.directions().len() == 1 && step.fsync == 0;
+    let ids: BTreeSet<u32> = series.iter().flat_map(|s| s.workers.iter().map(|w| w.worker)).collect();
+    match step.single_block().filter(|_| alike && d == step.rw.directions()[0] && !ids.is_empty()) {
+        Some(block) => {
+            for id in ids {
+                let tracks: Vec<_> =
+                    series.iter().flat_map(|s| &s.workers).filter(|w| w.worker == id).collect();
+                let length = tracks.iter().map(|t| t.ios.len()).max().unwrap_or(0);
+                let at = |i: usize| total(tracks.iter().map(|t| t.ios.get(i).copied().unwrap_or(0)));
+                let ios = half_seconds((0..length).map(at), record.window_ns);
+                let bytes = ios.iter().map(|n| n.saturating_mul(block.0)).collect();
+                sum.bandwidth.add(&Sampled::of(&rates(bytes, Bytes::KIB.0)));
+                sum.iops.add(&Sampled::of(&rates(ios, 1)));
+            }
+        }
+        None => {
+            let column = |pick: fn(&volproof_base::sample::Track) -> &Vec<u64>| {
+                let length = streams.iter().map(|s| pick(&s.track).len()).max().unwrap_or(0);
+                let at =
+                    |i: usize| total(streams.iter().map(|s| pick(&s.track).get(i).copied().unwrap_or(0)));
+                half_seconds((0..length).map(at), record.window_ns)
+            };
+            // All jobs as one whose deviation is shared out: the sums that equal jobs would give.
+            for (values, unit, to) in [
+                (column(|t| &t.bytes), Bytes::KIB.0, &mut sum.bandwidth),
+                (column(|t| &t.ios), 1, &mut sum.iops),
+            ] {
+                let mut all = Sampled::of(&rates(values, unit));
+                all.squares /= workers.max(1) as f64;
+                all.samples *= workers;
+                to.add(&all);
+            }
+        }
+    }
+}
+
+/// The figures of a direction as fio defines them.
+pub(super) fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
+    let none = || percentile_list::latency(&Histogram::new(), &[]);
+    let kind = |disabled: bool, listed: bool| -> Latency {
+        if disabled {
+            return none();
+        }
+        let told = percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] });
+        let max = if sum.ios > 0 { told.max.max(sum.longest_after) } else { told.max };
+        Latency { max, ..told }
+    };
+    let ms = sum.runtime_ms;
+    let per_second = |n: u64| (u128::from(n) * 1000).checked_div(u128::from(ms)).unwrap_or(0) as f64;
+    Stats {
+        bytes: Bytes(sum.bytes),
+        bytes_per_second: per_second(sum.bytes),
+        iops: if ms > 0 { 1000.0 * sum.ios as f64 / ms as f64 } else { 0.0 },
+        runtime: Nanos::millis(ms),
+        ios: Some(sum.ios),
+        slat: Some(none()),
+        clat: Some(kind(row.disable_clat, row.clat_percentiles)),
+        lat: Some(kind(row.disable_lat, row.lat_percentiles)),
+        bandwidth_samples: Some(sum.bandwidth.samples(Bytes::KIB.0 as f64)),
+        iops_samples: Some(sum.iops.samples(1.0)),
+        ..Stats::default()
+    }
+}

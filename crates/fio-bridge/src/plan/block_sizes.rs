@@ -1,0 +1,75 @@
+//! Block sizes of reads and writes: `bs`, `bsrange` of one size, `bssplit`.
+
+use super::{FioWords, Obstacles, bytes, written_size};
+use fio_formats::block_ranges::{SplitSizes, block_ranges, shares};
+use fio_formats::job::Job;
+use volproof_base::sample::Direction;
+use volproof_base::unit::Bytes;
+use volproof_plan::{BlockSizes, Pattern, Step};
+
+/// The block sizes of a job.
+pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
+    (step.bs, step.bs_write) = sizes(job, step.rw, obstacles);
+}
+
+/// The same in fio's words: sizes of reads and writes apart where they differ.
+pub(super) fn to(step: &Step, words: &mut FioWords) {
+    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
+    if sizes.iter().flatten().all(|s| s.single().is_some()) {
+        let bytes: Vec<_> = sizes.iter().flatten().map(|s| written_size(s.largest())).collect();
+        words.set("bs", bytes.join(","));
+        return;
+    }
+    let split = |sizes: &BlockSizes| {
+        let shares: Vec<_> =
+            sizes.shares().iter().map(|(b, share)| format!("{}/{share}", written_size(*b))).collect();
+        shares.join(":")
+    };
+    words.set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
+}
+
+/// Sizes of the first direction of the pattern, and of writes where they differ.
+fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, Option<BlockSizes>) {
+    let plain = match job.given("bsrange") {
+        Some(_) => block_ranges(job).map(|(low, _)| i64::try_from(low).ok()),
+        None => job.ints("bs"),
+    };
+    let split =
+        job.text("bssplit").map(|text| shares(&text, job).and_then(|all| all.iter().map(in_words).collect()));
+    let split: Option<Result<Vec<BlockSizes>, String>> = split;
+    let of = |direction: usize, obstacles: &mut Obstacles<'_>| {
+        let sizes = match &split {
+            Some(Ok(shares)) => shares[direction.min(shares.len() - 1)].clone(),
+            Some(Err(why)) => {
+                obstacles.refused("bssplit", why.clone());
+                BlockSizes::one(Bytes::kib(4))
+            }
+            None => BlockSizes::one(bytes(plain[direction].unwrap_or(4096))),
+        };
+        if sizes.largest() > Bytes::gib(1) {
+            obstacles.fio_only("bs", format!("{} is above 1 GiB", sizes.largest()));
+        }
+        sizes
+    };
+    match rw.directions() {
+        [Direction::Read, _, ..] => {
+            let (read, write) = (of(0, obstacles), of(1, obstacles));
+            let differ = read != write;
+            (read, differ.then_some(write))
+        }
+        [Direction::Write, ..] => (of(1, obstacles), None),
+        [Direction::Trim, ..] => (of(2, obstacles), None),
+        _ => (of(0, obstacles), None),
+    }
+}
+
+/// `bsrange` has one size for each direction, and nothing beside it says otherwise.
+pub(super) fn range_is_a_size(job: &Job) -> bool {
+    job.ranges("bsrange").iter().flatten().all(|(low, high)| low == high)
+}
+
+/// The sizes of a direction as a step has them.
+fn in_words(sizes: &SplitSizes) -> Result<BlockSizes, String> {
+    let words: Vec<String> = sizes.iter().map(|(size, share)| format!("{}/{share}", size.exact())).collect();
+    words.join(":").parse().map_err(|e: volproof_plan::WordError| e.to_string())
+}

@@ -1,0 +1,300 @@
+//! fio jobs become a Plan for volproof's own engine, or the list of what keeps them from it.
+//!
+//! The rules are fio's (3.33: `fixup_options` and `add_job` in init.c, `setup_files` in filesetup.c, `run_threads` in backend.c):
+//!
+//! - A job is one [`Step`]. Where its clones (`numjobs`) are reported together they stay in it; else each clone is a step of its own.
+//! - `stonewall` waits for everything before it, `wait_for` for one job; everything else begins together.
+//! - A job ends after its `size` (or `io_size`, times `loops`) even when it has a runtime, unless `time_based`.
+//!
+//! The table's reasons and `docs/fio-compat.md` say where an option of the same name works differently: random offsets come from our
+//! own generator (each block once a pass, as fio's random map), so a seed repeats our sequence and not fio's.
+//!
+//! Nothing is opened here: sizes of targets come through a function.
+
+mod addressing;
+mod block_sizes;
+mod caching;
+mod data_files;
+mod extent;
+mod flushing;
+mod job_order;
+mod rates;
+mod submission;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod written_data;
+
+use std::path::{Path, PathBuf};
+
+pub use addressing::gap;
+pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
+
+use fio_formats::job::{Job, Limit};
+use fio_formats::option::Support;
+use volproof_base::unit::Bytes;
+use volproof_plan::{EngineKind, FileState, Plan, Step};
+
+/// A command that runs on volproof's own engine.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// The plan.
+    pub plan: Plan,
+    /// The jobs that the steps of the plan stand for, in the same order.
+    pub members: Vec<Member>,
+    /// Files that the jobs name, each once, with the size they need.
+    pub files: Vec<(PathBuf, JobDataFile)>,
+    /// Which of them are missing or too short, by job and in fio's order.
+    pub layouts: Vec<Layout>,
+    /// Options that are accepted and change nothing.
+    pub notes: Vec<Limit>,
+}
+
+/// The part of a fio job that a step stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The job, by its place in the command.
+    pub job: usize,
+    /// Clones of it that are in the step: all, or one.
+    pub clones: u32,
+    /// Number of the first of them among all jobs and clones of the command, from 1 (fio's thread number).
+    pub thread: u32,
+}
+
+/// An option of a job that volproof's own engine cannot honour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Obstacle {
+    /// Name of the job.
+    pub job: String,
+    /// The option as given.
+    pub option: String,
+    /// The real fio could.
+    pub fio_can: bool,
+    /// Why.
+    pub why: String,
+}
+
+/// Collects what stands in the way of one job.
+struct Obstacles<'a> {
+    job: &'a str,
+    found: &'a mut Vec<Obstacle>,
+}
+
+impl Obstacles<'_> {
+    /// Only fio itself does this.
+    fn fio_only(&mut self, option: impl Into<String>, why: impl Into<String>) {
+        self.push(option.into(), true, why.into());
+    }
+
+    /// fio refuses it too, unless another option of the job, which only fio has, makes it possible.
+    fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
+        let foreign = self.found.iter().any(|o| o.job == self.job && o.fio_can);
+        self.push(option.into(), foreign, why.into());
+    }
+
+    fn push(&mut self, option: String, fio_can: bool, why: String) {
+        self.found.push(Obstacle { job: self.job.to_string(), option, fio_can, why });
+    }
+}
+
+/// Makes the plan. `look` says what lies at a path; `seed` is the seed of jobs that ask for other random numbers in each run.
+///
+/// # Errors
+/// Everything that only the real fio can do, or nobody.
+pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result<Native, Vec<Obstacle>> {
+    let native = assemble(jobs, look, seed)?;
+    match native.plan.problem() {
+        None => Ok(native),
+        Some(why) => Err(vec![Obstacle {
+            job: "all jobs".into(),
+            option: "these options together".into(),
+            fio_can: true,
+            why,
+        }]),
+    }
+}
+
+/// The plan, whatever the engine can do of it.
+fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result<Native, Vec<Obstacle>> {
+    let mut found = Vec::new();
+    let mut notes = Vec::new();
+    let mut files = data_files::Files::new(look);
+    let mut plan = Plan {
+        name: "fio".into(),
+        targets: Vec::new(),
+        file_size: None,
+        keep: false,
+        overwrite: true,
+        continue_on_error: false,
+        seed: jobs.first().map_or(seed, |job| addressing::seed(job, seed)),
+        steps: Vec::new(),
+        question: None,
+        precondition: None,
+        follow_up: None,
+    };
+    let mut members: Vec<Member> = Vec::new();
+    let mut order = job_order::JobOrder::default();
+    let mut thread = 1;
+    for (index, job) in jobs.iter().enumerate() {
+        let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
+        limits(job, obstacles, &mut notes);
+        let load = step_of(job, obstacles);
+        let numjobs = load.numjobs;
+        let parts = files.parts(job, &load, obstacles);
+        let merged = parts.len() == 1;
+        order.job(job, merged, obstacles);
+        let clones = if merged { numjobs } else { 1 };
+        for (i, part) in (0..).zip(parts) {
+            let mut step = part.apply(&load);
+            rates::scale(&mut step);
+            step.name = order.name(job);
+            step.start = order.start(job, i == 0);
+            step.delay = job_order::delay(job);
+            step.cpus = submission::cpus(job, thread - 1 + i, clones);
+            step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
+            members.push(Member { job: index, clones, thread: thread + i });
+            plan.steps.push(step);
+        }
+        thread += numjobs;
+    }
+    together(jobs, &mut plan, &mut found);
+    plan.targets = files.targets();
+    if !found.is_empty() {
+        found.dedup();
+        return Err(found);
+    }
+    let (files, layouts) = files.finish();
+    Ok(Native { plan, members, files, layouts, notes })
+}
+
+/// Applies the table's support of the options that were given.
+fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
+    for limit in job.limits() {
+        match limit.support {
+            Support::Native => {}
+            // A range of one size is a size.
+            _ if limit.option == "bsrange" && block_sizes::range_is_a_size(job) => {}
+            // A schedule of ours waits for no completion, which is what helper threads are for.
+            _ if limit.option == "io_submit_mode" && rates::has_rate(job) => notes.push(limit),
+            // It matters only where a file is missing: see `extent`.
+            _ if limit.option == "allow_file_create" => {}
+            Support::Noted(_) => notes.push(limit),
+            Support::FioOnly(why) => obstacles.fio_only(limit.text, why),
+            Support::Refused(why) => obstacles.push(limit.text, false, why.into()),
+        }
+    }
+}
+
+/// Options of fio's jobs that volproof has for a whole plan: jobs that differ in one go to fio.
+fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
+    let mut differ = |option: &str, why: &str| {
+        found.push(Obstacle {
+            job: "all jobs".into(),
+            option: option.into(),
+            fio_can: true,
+            why: why.into(),
+        });
+    };
+    let goes_on: Vec<bool> = jobs.iter().map(continues).collect();
+    match (goes_on.contains(&true), goes_on.contains(&false)) {
+        (true, true) => {
+            differ("continue_on_error", "volproof has it for all jobs of a run or none, and here they differ")
+        }
+        (all, _) => plan.continue_on_error = all,
+    }
+    let null = plan.steps.iter().filter(|s| s.engine == EngineKind::Null).count();
+    if null > 0 && null < plan.steps.len() {
+        differ("ioengine=null", "volproof runs it without other engines beside it");
+    }
+}
+
+/// Bytes of a number that cannot be negative here.
+fn bytes(number: i64) -> Bytes {
+    Bytes(u64::try_from(number).unwrap_or(0))
+}
+
+/// The step of a job, without its targets and how much it does there. `numjobs` counts the clones.
+fn step_of(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
+    let mut step = Step { name: job.name.clone(), ..Step::default() };
+    addressing::pattern_from(job, &mut step, obstacles);
+    block_sizes::from(job, &mut step, obstacles);
+    submission::from(job, &mut step, obstacles);
+    caching::from(job, &mut step);
+    timing::from(job, &mut step);
+    flushing::from(job, &mut step, obstacles);
+    addressing::from(job, &mut step, obstacles);
+    rates::from(job, &mut step, obstacles);
+    written_data::from(job, &mut step, obstacles);
+    if let Some(turns) = job.suffix("file_service_type").filter(|turns| turns != "1") {
+        obstacles.fio_only(format!("file_service_type={turns}"), "files take turns I/O by I/O");
+    }
+    if let Some(which @ ("read" | "write")) = job.choice("continue_on_error")
+        && step.rw.directions().iter().any(|d| d.name() != which)
+    {
+        let why = "volproof goes on after all errors of a run or none";
+        obstacles.fio_only(format!("continue_on_error={which}"), why);
+    }
+    step
+}
+
+/// Options of one job in fio's words, in order.
+#[derive(Default)]
+pub(super) struct FioWords(pub(super) Vec<(&'static str, String)>);
+
+impl FioWords {
+    fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.push((name, value.into()));
+    }
+}
+
+/// A step in fio's words, its targets apart. `size` is that of the target, where it is known; a job of fio drives `files` targets in turn.
+///
+/// # Errors
+/// Why fio cannot do the step, and what to do instead.
+pub(super) fn words_of(
+    step: &Step,
+    size: Option<Bytes>,
+    files: usize,
+    seed: u64,
+) -> Result<FioWords, String> {
+    if step.simulate.is_some() {
+        return Err("fio has no simulated device".into());
+    }
+    if step.file_state != FileState::Filled {
+        return Err(
+            "fio does not begin its file anew for each pass (file-state): leave file-state out".into()
+        );
+    }
+    let mut words = FioWords::default();
+    words.set("ioengine", step.engine.to_string());
+    addressing::pattern_to(step, &mut words)?;
+    block_sizes::to(step, &mut words);
+    submission::to(step, &mut words);
+    caching::to(step, &mut words);
+    extent::to(step, size, files, &mut words)?;
+    timing::to(step, &mut words);
+    flushing::to(step, &mut words);
+    rates::to(step, &mut words)?;
+    addressing::to(step, seed, &mut words)?;
+    written_data::to(step, &mut words);
+    words.set("group_reporting", "1");
+    Ok(words)
+}
+
+/// Errors do not end the job. `none` is fio's default; checks (`verify`) are not native, so errors of theirs cannot occur.
+fn continues(job: &Job) -> bool {
+    !matches!(job.choice("continue_on_error"), None | Some("none" | "0" | "verify"))
+}
+
+/// A number that the table does not let go below 0.
+fn whole(job: &Job, name: &str) -> Option<u64> {
+    job.int(name).map(|n| bytes(n).0)
+}
+
+/// A size as fio reads it with its default `kb_base=1024`.
+fn written_size(n: Bytes) -> String {
+    match n.exact().strip_suffix("iB") {
+        Some(short) => short.to_ascii_lowercase(),
+        None => n.0.to_string(),
+    }
+}

@@ -1,0 +1,407 @@
+//! fio's command line: flags, jobs and job files in any order, as GNU `getopt_long_only` reads them.
+//!
+//! One dash or two, `--name=value` or `--name value`, any unambiguous beginning of a name. Options before the first `--name` hold for
+//! every job, and for those of the first job file; options behind a `--name` belong to that job.
+
+use volproof_base::misspelling;
+use volproof_base::unit::Nanos;
+
+use super::command::{Command, Eta, Format, InfoRequest, Surroundings};
+use super::job::{Given, Job};
+use super::jobfile;
+use super::mistake::{Mistake, Origin, What};
+use super::option::{FioOption, Support, TimeUnit};
+use super::option_value;
+use super::table;
+
+/// Whether a flag has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Never.
+    Nothing,
+    /// Behind `=`, or none.
+    Maybe,
+    /// Always.
+    Value,
+}
+
+/// A flag of fio itself, not of a job.
+#[derive(Debug)]
+pub struct Flag {
+    /// Its name.
+    pub name: &'static str,
+    /// The letter it may be shortened to.
+    pub letter: char,
+    /// Whether it has a value.
+    pub takes: Takes,
+    /// Its effect, in our words.
+    pub help: &'static str,
+    /// Whether volproof honours it.
+    pub support: Support,
+}
+
+const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str) -> Flag {
+    Flag { name, letter, takes, help, support: Support::Native }
+}
+
+impl Flag {
+    const fn fio_only(self, why: &'static str) -> Flag {
+        Flag { support: Support::FioOnly(why), ..self }
+    }
+
+    const fn refused(self, why: &'static str) -> Flag {
+        Flag { support: Support::Refused(why), ..self }
+    }
+
+    const fn noted(self, why: &'static str) -> Flag {
+        Flag { support: Support::Noted(why), ..self }
+    }
+}
+
+const TERSE: &str = "volproof writes fio's text and JSON, and no terse lines: use --output-format=json";
+const REMOTE: &str = "volproof runs jobs on the machine it is called on: call fio itself";
+const TRIGGER: &str = "volproof runs no programs: leave it out, or call fio itself";
+const SELFTEST: &str = "it tests fio itself";
+
+/// Flags of fio 3.33.
+pub const FLAGS: &[Flag] = &[
+    flag("output", 'o', Takes::Value, "Write the report to this file"),
+    flag("latency-log", 'l', Takes::Value, "Gone from fio"),
+    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together")
+        .refused("volproof writes no logs: leave it out, or call fio itself"),
+    flag("minimal", 'm', Takes::Maybe, "Terse report").fio_only(TERSE),
+    flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
+    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others").fio_only(TERSE),
+    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5")
+        .noted("volproof writes no terse reports"),
+    flag("version", 'v', Takes::Nothing, "Print the version"),
+    flag("help", 'h', Takes::Nothing, "Print this text"),
+    flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
+    flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
+    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line")
+        .refused("volproof writes no command lines of jobs: call fio itself"),
+    flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
+    flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
+    flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
+    flag("eta-newline", 'E', Takes::Value, "Time until the progress line begins a new one"),
+    flag("debug", 'd', Takes::Value, "Tell what fio does inside").noted("volproof has another inside"),
+    flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
+    flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
+    flag("alloc-size", 'a', Takes::Value, "Size of the memory that jobs share, KiB")
+        .noted("volproof's jobs share all memory"),
+    flag("profile", 'p', Takes::Value, "Run a test that fio has built in")
+        .refused("profiles name their files themselves: call fio itself"),
+    flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
+    flag("max-jobs", 'j', Takes::Value, "Most jobs").noted("fio disregards it too"),
+    flag("server", 'S', Takes::Maybe, "Serve other machines").refused(REMOTE),
+    flag("daemonize", 'D', Takes::Value, "Serve in the background").refused(REMOTE),
+    flag("client", 'C', Takes::Value, "Run on another machine").refused(REMOTE),
+    flag("remote-config", 'R', Takes::Value, "Job file on the other machine").refused(REMOTE),
+    flag("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU").fio_only(SELFTEST),
+    flag("crctest", 'G', Takes::Maybe, "Time checksums").fio_only(SELFTEST),
+    flag("memcpytest", 'M', Takes::Maybe, "Time copies in memory").fio_only(SELFTEST),
+    flag("idle-prof", 'I', Takes::Value, "Report how idle the CPUs are")
+        .fio_only("volproof reports CPU time per I/O instead"),
+    flag("status-interval", 'L', Takes::Value, "Time between full reports"),
+    flag("inflate-log", 'X', Takes::Value, "Print a compressed log")
+        .refused("volproof reads no compressed logs: call fio itself"),
+    flag("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears").refused(TRIGGER),
+    flag("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time").refused(TRIGGER),
+    flag("trigger", 'H', Takes::Value, "Program of the trigger").refused(TRIGGER),
+    flag("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere").refused(TRIGGER),
+    flag("aux-path", 'K', Takes::Value, "Folder of state files").noted("volproof keeps no state files"),
+    flag("merge-blktrace-only", 'A', Takes::Nothing, "Merge traces and end")
+        .refused("volproof reads no traces: call fio itself"),
+];
+
+/// Flags that have done their work before the installed fio gets a command, or that name a file.
+const NOT_HANDED: [&str; 5] = ["output", "section", "aux-path", "parse-only", "warnings-fatal"];
+
+/// The flag or option that a word of the command line names.
+enum NamedWord {
+    Flag(&'static Flag),
+    Option(&'static FioOption),
+}
+
+/// Where job options go.
+enum OptionScope {
+    /// Nothing was given yet, or a job is closed.
+    None,
+    /// The options for all jobs.
+    Globals,
+    /// A job.
+    Job(Box<Job>),
+}
+
+/// Reads a command line, without the name of the program, and the job files it names.
+///
+/// # Errors
+/// The first mistake of the command line, or all those of one section of a job file.
+pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec<Mistake>> {
+    let mut line = CommandLine { command: Command::new(), globals: Vec::new(), target: OptionScope::None };
+    line.read(arguments).map_err(|mistake| vec![mistake])?;
+    let CommandLine { mut command, mut globals, .. } = line;
+    if command.request.is_some() {
+        return Ok(command);
+    }
+    for (n, file) in command.files.clone().iter().enumerate() {
+        if n > 0 {
+            globals.clear();
+        }
+        jobfile::read(&mut command, &file.to_string_lossy(), &mut globals, n > 0, around)?;
+    }
+    let other_work = command.parse_only || !command.needs_fio.is_empty();
+    if command.jobs.is_empty() && !other_work {
+        return Err(vec![Mistake::at(&Origin::Whole, What::NoJobs)]);
+    }
+    if let Some(note) = command.notes.first().filter(|_| command.warnings_fatal) {
+        return Err(vec![Mistake::form(&Origin::Whole, note.clone())]);
+    }
+    Ok(command)
+}
+
+struct CommandLine {
+    command: Command,
+    globals: Vec<Given>,
+    target: OptionScope,
+}
+
+impl CommandLine {
+    fn read(&mut self, arguments: &[String]) -> Result<(), Mistake> {
+        let mut rest = arguments.iter().enumerate();
+        let mut only_files = false;
+        while let Some((n, word)) = rest.next() {
+            let origin = Origin::Argument(n + 1);
+            if only_files || word == "-" || !word.starts_with('-') {
+                self.command.files.push(word.into());
+                continue;
+            }
+            if word == "--" {
+                only_files = true;
+                continue;
+            }
+            let (named, value) = self.name(word, &origin)?;
+            let (name, takes) = match named {
+                NamedWord::Flag(flag) => (flag.name, flag.takes),
+                NamedWord::Option(option) if option.value_is_optional() => (option.name, Takes::Maybe),
+                NamedWord::Option(option) => (option.name, Takes::Value),
+            };
+            let words = n..n + 1 + usize::from(takes == Takes::Value && value.is_none());
+            let value = match (takes, value) {
+                (Takes::Nothing, Some(_)) => {
+                    return Err(Mistake::value(&origin, name, "it takes no value".to_string()));
+                }
+                (Takes::Value, None) => match rest.next() {
+                    Some((_, value)) => Some(value.clone()),
+                    None => return Err(Mistake::value(&origin, name, "it needs a value".to_string())),
+                },
+                (_, value) => value,
+            };
+            match named {
+                NamedWord::Flag(flag) => {
+                    if !NOT_HANDED.contains(&flag.name) {
+                        self.command.flag_arguments.push(words);
+                    }
+                    self.flag(flag, value, &origin)?;
+                }
+                NamedWord::Option(option) => self.option(option, value, &origin)?,
+            }
+            if self.command.request.is_some() {
+                return Ok(());
+            }
+        }
+        self.close()
+    }
+
+    /// The engine whose options may be used here; none before anything was given.
+    fn engine(&self) -> Option<String> {
+        match &self.target {
+            OptionScope::None => None,
+            OptionScope::Globals => Some(jobfile::engine_of(&[&self.globals])),
+            OptionScope::Job(job) => Some(job.engine().to_string()),
+        }
+    }
+
+    /// The flag or option that a word names, whole or by its beginning, and the value behind its `=`.
+    fn name(&self, word: &str, origin: &Origin) -> Result<(NamedWord, Option<String>), Mistake> {
+        let double = word.starts_with("--");
+        let body = word.trim_start_matches('-');
+        let (name, value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_string())),
+            None => (body, None),
+        };
+        let by_letter = |letter: char| FLAGS.iter().find(|f| f.letter == letter);
+        let mut letters = name.chars();
+        let first = letters.next();
+        if let Some(flag) = first.filter(|_| !double && letters.as_str().is_empty()).and_then(by_letter) {
+            return Ok((NamedWord::Flag(flag), value));
+        }
+        let engine = self.engine();
+        let options =
+            || table::all().filter(|o| o.engines.is_empty() || engine.as_ref().is_some_and(|e| o.is_of(e)));
+        if let Some(flag) = FLAGS.iter().find(|f| f.name == name) {
+            return Ok((NamedWord::Flag(flag), value));
+        }
+        if let Some(option) = options().find(|o| o.is_called(name)) {
+            return Ok((NamedWord::Option(option), value));
+        }
+        let flags = FLAGS.iter().filter(|f| f.name.starts_with(name)).map(|f| (f.name, NamedWord::Flag(f)));
+        let names =
+            options().flat_map(|o| [Some(o.name), o.alias].into_iter().flatten().map(move |n| (n, o)));
+        let names = names.filter(|(n, _)| n.starts_with(name)).map(|(n, o)| (n, NamedWord::Option(o)));
+        let mut found: Vec<_> = if name.is_empty() { Vec::new() } else { flags.chain(names).collect() };
+        match found.len() {
+            1 => return Ok((found.remove(0).1, value)),
+            0 => {}
+            _ => {
+                let candidates = found.iter().map(|(name, _)| name.to_string()).collect();
+                return Err(Mistake::at(origin, What::Ambiguous { name: name.to_string(), candidates }));
+            }
+        }
+        if let Some(flag) = first.filter(|_| !double).and_then(by_letter).filter(|f| f.takes == Takes::Value)
+        {
+            return Ok((NamedWord::Flag(flag), Some(body[1..].to_string())));
+        }
+        let mut what = jobfile::unknown(name, engine.as_deref().unwrap_or("psync"));
+        if let What::Unknown { nearest, .. } = &mut what {
+            let names = table::all().flat_map(|o| [Some(o.name), o.alias]).flatten();
+            let known = FLAGS.iter().map(|f| f.name).chain(names);
+            *nearest = misspelling::nearest(name, known.map(|n| (n, n))).map(str::to_string);
+        }
+        Err(Mistake::at(origin, what))
+    }
+
+    /// The open job is complete.
+    fn close(&mut self) -> Result<(), Mistake> {
+        match std::mem::replace(&mut self.target, OptionScope::None) {
+            OptionScope::Job(job) => self.command.add(*job),
+            _ => Ok(()),
+        }
+    }
+
+    fn option(
+        &mut self,
+        option: &'static FioOption,
+        value: Option<String>,
+        origin: &Origin,
+    ) -> Result<(), Mistake> {
+        if option.name == "name" {
+            self.close()?;
+            let name = value.as_deref().unwrap_or_default();
+            jobfile::whole_name(name, origin)?;
+            if self.command.skips(name) {
+                return Ok(());
+            }
+            self.target = if name.starts_with("global") {
+                OptionScope::Globals
+            } else {
+                OptionScope::Job(Box::new(Job {
+                    name: name.to_string(),
+                    globals: self.globals.clone(),
+                    own: Vec::new(),
+                    stonewall: false,
+                    group: 0,
+                    origin: origin.clone(),
+                }))
+            };
+            if let OptionScope::Globals = self.target {
+                return Ok(());
+            }
+        }
+        if let OptionScope::None = self.target {
+            self.target = OptionScope::Globals;
+        }
+        let own: &[Given] = match &self.target {
+            OptionScope::Job(job) => &job.own,
+            _ => &[],
+        };
+        let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
+        if let ("ioengine", option_value::OptionValue::Text(name)) = (option.name, &given.value) {
+            let nearest = misspelling::nearest(name, table::ENGINES.iter().map(|e| (e.name, e.name)));
+            let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
+            return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
+        }
+        match &mut self.target {
+            OptionScope::Job(job) => job.own.push(given),
+            _ => self.globals.push(given),
+        }
+        Ok(())
+    }
+
+    fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), Mistake> {
+        let bad = |why: String| Mistake::value(origin, flag.name, why);
+        let text = value.clone().unwrap_or_default();
+        let time = |least: Nanos, why: &str| match option_value::time(&text, TimeUnit::Seconds) {
+            Ok(time) if time >= least => Ok(time),
+            Ok(_) => Err(bad(format!("'{text}' is too short: {why}"))),
+            Err(e) => Err(bad(e)),
+        };
+        let command = &mut self.command;
+        match flag.name {
+            "output" => command.output = Some(text.into()),
+            "latency-log" => {
+                return Err(bad("fio has given it up, and volproof writes no logs: leave it out".into()));
+            }
+            "output-format" => {
+                let terse;
+                (command.formats, terse) = formats(&text).map_err(bad)?;
+                if terse {
+                    command.needs_fio.push((format!("--output-format={text}"), TERSE));
+                }
+            }
+            "version" => command.request = Some(InfoRequest::Version),
+            "help" => command.request = Some(InfoRequest::Help),
+            "cmdhelp" => command.request = Some(InfoRequest::CmdHelp(value)),
+            "enghelp" => command.request = Some(InfoRequest::EngHelp(value)),
+            "readonly" => command.readonly = true,
+            "eta" => match text.as_str() {
+                "always" => command.eta = Eta::Always,
+                "never" => command.eta = Eta::Never,
+                "auto" => command.eta = Eta::Auto,
+                _ => command
+                    .notes
+                    .push(format!("eta: '{text}' is none of always, never, auto; fio ignores it")),
+            },
+            "eta-interval" => command.eta_interval = time(Nanos::millis(250), "250 ms at least")?,
+            "eta-newline" => command.eta_newline = Some(time(Nanos::millis(1), "1 ms at least")?),
+            "status-interval" => command.status_interval = Some(time(Nanos::millis(1), "1 ms at least")?),
+            "parse-only" => command.parse_only = true,
+            "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
+            "section" => command.sections.push(text),
+            "warnings-fatal" => command.warnings_fatal = true,
+            name => {
+                let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
+                match flag.support {
+                    Support::FioOnly(why) => command.needs_fio.push((word, why)),
+                    Support::Refused(why) => return Err(bad(why.into())),
+                    _ => command.noted.push((word, flag.support.reason().unwrap_or_default())),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list of forms, each once, and whether terse lines are one; `json+` is `json` with more in it.
+fn formats(text: &str) -> Result<(Vec<Format>, bool), String> {
+    let (mut formats, mut terse) = (Vec::new(), false);
+    for part in text.split(',') {
+        let format = match part {
+            "minimal" | "terse" | "csv" => {
+                terse = true;
+                continue;
+            }
+            "json" => Format::Json,
+            "json+" => Format::JsonPlus,
+            "normal" => Format::Normal,
+            _ => return Err(format!("'{part}' is none of normal, terse, json, json+")),
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    if formats.contains(&Format::JsonPlus) {
+        formats.retain(|f| *f != Format::Json);
+    }
+    Ok((formats, terse))
+}

@@ -1,0 +1,239 @@
+//! A fio command line, read: the jobs it asks for and how they are to be reported. Also what reading needs of its surroundings, so that
+//! the same text reads the same everywhere.
+//!
+//! Nothing is run here and no target is opened; job files are the only files that are read.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use volproof_base::unit::Nanos;
+
+use super::job::{Given, Job, KB_BASE};
+use super::mistake::{Mistake, Origin, What};
+use super::option::FioOption;
+use super::option_value::{self, OptionValue};
+
+/// A command line, read.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Jobs in order, before `numjobs` multiplies them.
+    pub jobs: Vec<Job>,
+    /// Where the report goes; standard output when absent.
+    pub output: Option<PathBuf>,
+    /// Forms of the report, each once.
+    pub formats: Vec<Format>,
+    /// When the progress line is shown.
+    pub eta: Eta,
+    /// Time between two progress lines.
+    pub eta_interval: Nanos,
+    /// Time after which the progress line begins a new one.
+    pub eta_newline: Option<Nanos>,
+    /// Time between two full reports while the run goes on.
+    pub status_interval: Option<Nanos>,
+    /// Read everything and run nothing.
+    pub parse_only: bool,
+    /// Refuse jobs that write.
+    pub readonly: bool,
+    /// Only these sections of job files.
+    pub sections: Vec<String>,
+    /// Help or version that was asked for instead of a run.
+    pub request: Option<InfoRequest>,
+    /// Notes end the run.
+    pub warnings_fatal: bool,
+    /// Flags and values that only fio itself honours, each with the reason.
+    pub needs_fio: Vec<(String, &'static str)>,
+    /// Some values are arithmetic, which fio works out: the numbers in the jobs stand in for them.
+    pub has_arithmetic: bool,
+    /// Flags that change nothing here, each with the reason.
+    pub noted: Vec<(String, &'static str)>,
+    /// Job files in order.
+    pub files: Vec<PathBuf>,
+    /// The arguments that are flags for the installed fio, with their values, counted from 0.
+    pub flag_arguments: Vec<Range<usize>>,
+    /// Notes for the user, such as units that surprise.
+    pub notes: Vec<String>,
+    /// The most files that the jobs so far may have.
+    names: u64,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text for people.
+    Normal,
+    /// JSON.
+    Json,
+    /// JSON with the bins of the histograms.
+    JsonPlus,
+}
+
+/// When the progress line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eta {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// A request for help or the version instead of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InfoRequest {
+    /// `--version`.
+    Version,
+    /// `--help`.
+    Help,
+    /// `--cmdhelp`, perhaps of one option.
+    CmdHelp(Option<String>),
+    /// `--enghelp`, perhaps of one engine, perhaps of one of its options.
+    EngHelp(Option<String>),
+}
+
+/// The facts of the machine that the text of a job file may refer to.
+pub struct Surroundings<'a> {
+    /// A variable of the environment; what is not UTF-8 in it is replaced by U+FFFD.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a job file; `-` is standard input.
+    pub file: &'a dyn Fn(&str) -> io::Result<String>,
+    /// `$ncpus`.
+    pub cpus: u64,
+    /// `$pagesize`, bytes.
+    pub page: u64,
+    /// `$mb_memory`, MiB.
+    pub memory: u64,
+}
+
+impl Surroundings<'static> {
+    /// This process and this machine.
+    pub fn here() -> Surroundings<'static> {
+        let page = rustix::param::page_size() as u64;
+        let memory = rustix::system::sysinfo();
+        Surroundings {
+            variable: &|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()),
+            file: &read_file,
+            cpus: online(),
+            page,
+            memory: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) >> 20,
+        }
+    }
+}
+
+/// CPUs of the machine, also those that this process may not use: what fio calls `$ncpus`.
+fn online() -> u64 {
+    // SAFETY: sysconf reads a number and touches no memory of ours.
+    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u64::try_from(cpus).map_or(1, |n| n.max(1))
+}
+
+/// The guard looks at each file that the jobs of a command may have. More have no run: they would be open at once (`fs.nr_open`).
+const MOST_FILES: u64 = 1 << 20;
+
+/// Numbers that count files or clones: the guard has to know which names they make.
+const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
+
+fn read_file(name: &str) -> io::Result<String> {
+    let bytes = volproof_base::input::read_settings(Path::new(name))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Command {
+    pub(super) fn new() -> Command {
+        Command {
+            jobs: Vec::new(),
+            output: None,
+            formats: vec![Format::Normal],
+            eta: Eta::Auto,
+            eta_interval: Nanos::seconds(1),
+            eta_newline: None,
+            status_interval: None,
+            parse_only: false,
+            readonly: false,
+            sections: Vec::new(),
+            request: None,
+            warnings_fatal: false,
+            needs_fio: Vec::new(),
+            has_arithmetic: false,
+            noted: Vec::new(),
+            files: Vec::new(),
+            flag_arguments: Vec::new(),
+            notes: Vec::new(),
+            names: 0,
+        }
+    }
+
+    /// A section or job of this name is left out by `--section`.
+    pub(super) fn skips(&self, name: &str) -> bool {
+        !self.sections.is_empty() && !name.starts_with("global") && !self.sections.iter().any(|s| s == name)
+    }
+
+    /// Takes in one job, whose group and name follow from what was given.
+    ///
+    /// # Errors
+    /// The jobs so far have more files than can be looked at.
+    pub(super) fn add(&mut self, mut job: Job) -> Result<(), Mistake> {
+        // A name among the global options names no job.
+        let name = job.own.iter().rev().find(|g| g.option.name == "name");
+        if let Some(Given { value: OptionValue::Text(name), .. }) = name {
+            job.name = name.clone();
+        }
+        job.stonewall |= job.flag("stonewall");
+        let begins = job.stonewall || job.flag("new_group");
+        job.group = self.jobs.last().map_or(0, |before| before.group + u32::from(begins));
+        self.names = self.names.saturating_add(most_files(&job));
+        if self.names > MOST_FILES {
+            let option = if job.given("numjobs").is_some() { "numjobs" } else { "nrfiles" };
+            let why =
+                "the jobs have more than 1,048,576 files, and volproof would have to look at each of them";
+            return Err(Mistake::value(&job.origin, option, why.into()));
+        }
+        self.jobs.push(job);
+        Ok(())
+    }
+
+    /// The text of one option becomes what was given, on top of what was given before.
+    pub(super) fn give(
+        &mut self,
+        option: &'static FioOption,
+        text: Option<&str>,
+        origin: &Origin,
+        before: &[&[Given]],
+    ) -> Result<Given, Mistake> {
+        let kb_base = before.iter().rev().find_map(|given| kb_base(given)).unwrap_or(KB_BASE);
+        let arithmetic = text.filter(|text| option.is_number() && text.trim_start().starts_with('('));
+        if let Some(text) = arithmetic {
+            if NAMES_FILES.contains(&option.name) {
+                let why =
+                    format!("'{text}' is arithmetic, and names of files depend on it: write the result");
+                return Err(Mistake::value(origin, option.name, why));
+            }
+            self.has_arithmetic = true;
+            let why = "volproof reads numbers, and leaves arithmetic to fio: write the result";
+            self.needs_fio.push((format!("{}={text}", option.name), why));
+        }
+        let read = if arithmetic.is_some() { Some("1") } else { text };
+        let (value, notes) = option_value::read(option, read, kb_base).map_err(|why| {
+            let option = option.name.to_string();
+            Mistake::at(origin, What::Value { option, why })
+        })?;
+        self.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", option.name)));
+        Ok(Given { option, text: text.map(str::to_string), value, origin: origin.clone() })
+    }
+}
+
+/// The last `kb_base` that was given.
+fn kb_base(given: &[Given]) -> Option<u64> {
+    given.iter().rev().find(|g| g.option.name == "kb_base").and_then(|g| match g.value {
+        OptionValue::Choice(word, _) => word.parse().ok(),
+        _ => None,
+    })
+}
+
+/// How many files a job may have: each clone its own, unless they are named.
+fn most_files(job: &Job) -> u64 {
+    let count = |name: &str| job.int(name).and_then(|n| u64::try_from(n).ok()).unwrap_or(1).max(1);
+    let of_each = if job.given("filename").is_some() { 1 } else { count("nrfiles") };
+    count("numjobs").saturating_mul(of_each)
+}

@@ -1,0 +1,256 @@
+//! An [`Output`] as fio's JSON: the keys, their order, types and layout of fio 3.33, byte for byte where the figures are the same.
+//!
+//! `json` and `json+` differ in one thing: `json+` carries the bins of every latency that has percentiles. What an Output does not have is
+//! left out; nothing is made up, except that a row without I/O in a direction has that direction with zeros, as fio prints it.
+
+use std::io::{self, Write};
+
+use super::ctime;
+use super::json_value::{JsonValue, quote};
+use super::output::{
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, More, Output, OutputRow, RowCpu, Stats,
+};
+use volproof_base::sample::Direction;
+use volproof_base::unit::Bytes;
+
+type Members = Vec<(&'static str, JsonValue<'static>)>;
+
+/// The document; with `plus`, fio's `json+`. Ends with a line break.
+pub fn write(output: &Output, plus: bool) -> String {
+    let mut text = Vec::new();
+    write_to(output, plus, &mut text).expect("memory takes everything");
+    String::from_utf8(text).expect("it is made of texts")
+}
+
+/// Writes the document row by row: ten thousand rows as one text would be ten times their report.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_to(output: &Output, plus: bool, mut out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{")?;
+    let mut before = "\n  ";
+    let mut key = |out: &mut dyn Write, key: &str| {
+        let mut text = std::mem::replace(&mut before, ",\n  ").to_string();
+        quote(key, &mut text);
+        write!(out, "{text} : ")
+    };
+    for (name, value) in head(output) {
+        key(&mut out, name)?;
+        out.write_all(value.laid_out(1).as_bytes())?;
+    }
+    let client = output.jobs.iter().any(|j| j.host.is_some());
+    key(&mut out, if client { "client_stats" } else { "jobs" })?;
+    list(out, output.jobs.iter().map(|j| job(j, plus)))?;
+    if !output.disks.is_empty() {
+        key(&mut out, "disk_util")?;
+        list(out, output.disks.iter().map(disk))?;
+    }
+    for (name, value) in &output.more {
+        key(&mut out, name)?;
+        out.write_all(value.laid_out(1).as_bytes())?;
+    }
+    out.write_all(b"\n}\n")
+}
+
+/// Writes a list that is a member of the document.
+fn list(out: &mut dyn Write, values: impl Iterator<Item = JsonValue<'static>>) -> io::Result<()> {
+    out.write_all(b"[\n")?;
+    for (i, value) in values.enumerate() {
+        write!(out, "{}    {}", if i > 0 { ",\n" } else { "" }, value.laid_out(2))?;
+    }
+    out.write_all(b"\n  ]")
+}
+
+/// The members before the rows.
+fn head(output: &Output) -> Members {
+    let mut members: Members = vec![("fio version", JsonValue::text(&output.version))];
+    if let Some(program) = output.measured_by {
+        members.push(("measured by", JsonValue::text(program)));
+    }
+    if let Some(ms) = output.timestamp_ms {
+        members.push(("timestamp", JsonValue::int(ms / 1000)));
+        members.push(("timestamp_ms", JsonValue::int(ms)));
+        members.push(("time", JsonValue::text(&ctime::words(ms))));
+    }
+    options("global options", &output.global_options, &mut members);
+    members
+}
+
+fn with_more(members: Members, more: &More) -> JsonValue<'static> {
+    let JsonValue::Map(mut members) = JsonValue::map(members) else { unreachable!("map makes a map") };
+    members.extend(more.iter().map(|(k, v)| (k.clone().into(), v.clone())));
+    JsonValue::Map(members)
+}
+
+/// Options as given. fio prints no object without any, and no option without a value.
+fn options(name: &'static str, options: &[(String, String)], members: &mut Members) {
+    if !options.is_empty() {
+        let given = options.iter().filter(|(_, v)| !v.is_empty());
+        let given = given.map(|(k, v)| (k.clone().into(), JsonValue::text(v))).collect();
+        members.push((name, JsonValue::Map(given)));
+    }
+}
+
+fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
+    let mut members: Members =
+        vec![("jobname", JsonValue::text(&job.name)), ("groupid", JsonValue::int(job.group.into()))];
+    members.extend(job.start_ms.map(|ms| ("job_start", JsonValue::int(ms))));
+    members.push(("error", JsonValue::Number(job.error.to_string().into())));
+    members.extend(job.eta.map(|s| ("eta", JsonValue::int(s))));
+    members.extend(job.elapsed.map(|s| ("elapsed", JsonValue::int(s))));
+    options("job options", &job.options, &mut members);
+    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
+    if !mixed_only {
+        let none = Stats::default();
+        for d in [Direction::Read, Direction::Write, Direction::Trim] {
+            members.push((d.name(), stats(job.directions[d].as_deref().unwrap_or(&none), plus)));
+        }
+        let flushes = job.sync.clone().unwrap_or_default();
+        let count = job.sync_ios.unwrap_or(flushes.samples.unwrap_or(0));
+        let sync =
+            JsonValue::map([("total_ios", JsonValue::int(count)), ("lat_ns", latency(&flushes, plus))]);
+        members.push(("sync", sync));
+    }
+    members.extend(job.mixed.as_ref().map(|m| ("mixed", stats(m, plus))));
+    members.extend(job.runtime.map(|t| ("job_runtime", JsonValue::int(t.0 / 1_000_000))));
+    if let Some(RowCpu { user, system, switches, major_faults, minor_faults }) = job.cpu {
+        members.push(("usr_cpu", JsonValue::float(user * 100.0)));
+        members.push(("sys_cpu", JsonValue::float(system * 100.0)));
+        members.push(("ctx", JsonValue::int(switches)));
+        members.push(("majf", JsonValue::int(major_faults)));
+        members.push(("minf", JsonValue::int(minor_faults)));
+    }
+    let below = BELOW.map(|n| n.to_string());
+    let below: Vec<&str> = below.iter().map(String::as_str).collect();
+    let mut shares = |name: &'static str, keys: &[&str], shares: Option<&[f64]>| {
+        let Some(shares) = shares else { return };
+        let shares =
+            keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), JsonValue::float(x * 100.0)));
+        members.push((name, JsonValue::Map(shares.collect())));
+    };
+    shares("iodepth_level", &DEPTHS, job.depth.as_ref().map(|s| &s[..]));
+    shares("iodepth_submit", &BATCHES, job.submit.as_ref().map(|s| &s[..]));
+    shares("iodepth_complete", &BATCHES, job.complete.as_ref().map(|s| &s[..]));
+    shares("latency_ns", &below, job.latency_ns.as_ref().map(|s| &s[..]));
+    shares("latency_us", &below, job.latency_us.as_ref().map(|s| &s[..]));
+    shares("latency_ms", &BELOW_MS, job.latency_ms.as_ref().map(|s| &s[..]));
+    members.extend(job.errors.map(|n| ("total_err", JsonValue::int(n))));
+    members.extend(job.first_error.map(|n| ("first_error", JsonValue::Number(n.to_string().into()))));
+    if let Some(t) = job.target {
+        members.push(("latency_depth", JsonValue::int(t.depth.into())));
+        members.push(("latency_target", JsonValue::int(t.target.0)));
+        members.push(("latency_percentile", JsonValue::float(t.percentile * 100.0)));
+        members.push(("latency_window", JsonValue::int(t.window.0 / 1000)));
+    }
+    members.extend(job.description.as_ref().map(|d| ("desc", JsonValue::text(d))));
+    // The port of a server is among the keys that are written as they were read.
+    let port = job.more.iter().find(|(key, _)| key == "port").and_then(|(_, v)| v.as_u64());
+    let name = |host: &str| port.and_then(|p| Some(host.strip_suffix(&format!(":{p}"))?.to_string()));
+    members.extend(
+        job.host.as_ref().map(|h| ("hostname", JsonValue::text(&name(h).unwrap_or_else(|| h.clone())))),
+    );
+    with_more(members, &job.more)
+}
+
+fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
+    let rate = whole(s.bytes_per_second);
+    let mut members: Members = vec![
+        ("io_bytes", JsonValue::int(s.bytes.0)),
+        ("io_kbytes", JsonValue::int(s.bytes.0 / 1024)),
+        ("bw_bytes", JsonValue::int(rate)),
+        ("bw", JsonValue::int(rate / 1024)),
+        ("iops", JsonValue::float(s.iops)),
+        ("runtime", JsonValue::int(s.runtime.0 / 1_000_000)),
+        ("total_ios", JsonValue::int(s.ios.unwrap_or(0))),
+        ("short_ios", JsonValue::int(s.short)),
+        ("drop_ios", JsonValue::int(s.dropped)),
+    ];
+    for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
+        members.push((name, latency(&kind.clone().unwrap_or_default(), plus)));
+    }
+    let more = s.more.iter().map(|(k, v)| (k.clone().into(), v.clone()));
+    let bw = s.bandwidth_samples.unwrap_or_default();
+    let kib = 1.0 / Bytes::KIB.0 as f64;
+    let iops = s.iops_samples.unwrap_or_default();
+    let mut samples: Members = vec![
+        ("bw_min", JsonValue::int(whole(bw.min * kib))),
+        ("bw_max", JsonValue::int(whole(bw.max * kib))),
+        ("bw_agg", JsonValue::float(bw.share.unwrap_or(0.0) * 100.0)),
+        ("bw_mean", JsonValue::float(bw.mean * kib)),
+        ("bw_dev", JsonValue::float(bw.deviation * kib)),
+        ("bw_samples", JsonValue::int(bw.samples.unwrap_or(0))),
+        ("iops_min", JsonValue::int(whole(iops.min))),
+        ("iops_max", JsonValue::int(whole(iops.max))),
+        ("iops_mean", JsonValue::float(iops.mean)),
+        ("iops_stddev", JsonValue::float(iops.deviation)),
+        ("iops_samples", JsonValue::int(iops.samples.unwrap_or(0))),
+    ];
+    samples.extend(s.cache_hit.map(|x| ("cachehit", JsonValue::float(x * 100.0))));
+    let JsonValue::Map(mut all) = JsonValue::map(members) else { unreachable!("map makes a map") };
+    all.extend(more);
+    all.extend(samples.into_iter().map(|(k, v)| (k.into(), v)));
+    JsonValue::Map(all)
+}
+
+fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {
+    let mut members: Members = vec![
+        ("min", JsonValue::int(l.min.0)),
+        ("max", JsonValue::int(l.max.0)),
+        ("mean", JsonValue::float(l.mean)),
+        ("stddev", JsonValue::float(l.deviation)),
+        ("N", JsonValue::int(l.samples.unwrap_or(0))),
+    ];
+    if !l.percentiles.is_empty() {
+        let list = l.percentiles.iter().map(|(p, ns)| (format!("{p:.6}").into(), JsonValue::int(ns.0)));
+        members.push(("percentile", JsonValue::Map(list.collect())));
+    }
+    if plus && !l.bins.is_empty() {
+        let list = l.bins.iter().map(|(ns, n)| (ns.0.to_string().into(), JsonValue::int(*n)));
+        members.push(("bins", JsonValue::Map(list.collect())));
+    }
+    JsonValue::map(members)
+}
+
+fn disk(disk: &DiskCounters) -> JsonValue<'static> {
+    let c = &disk.counts;
+    let mut members: Members = vec![
+        ("name", JsonValue::text(&disk.name)),
+        ("read_ios", JsonValue::int(c.ios.0)),
+        ("write_ios", JsonValue::int(c.ios.1)),
+    ];
+    if let Some((read, written)) = c.sectors {
+        members.push(("read_sectors", JsonValue::int(read)));
+        members.push(("write_sectors", JsonValue::int(written)));
+    }
+    members.extend([
+        ("read_merges", JsonValue::int(c.merges.0)),
+        ("write_merges", JsonValue::int(c.merges.1)),
+        ("read_ticks", JsonValue::int(c.ticks.0)),
+        ("write_ticks", JsonValue::int(c.ticks.1)),
+        ("in_queue", JsonValue::int(c.in_queue)),
+        ("util", JsonValue::float(c.busy * 100.0)),
+    ]);
+    if let Some(c) = &disk.below {
+        members.push(("aggr_read_ios", JsonValue::int(c.ios.0)));
+        members.push(("aggr_write_ios", JsonValue::int(c.ios.1)));
+        if let Some((read, written)) = c.sectors {
+            members.push(("aggr_read_sectors", JsonValue::int(read)));
+            members.push(("aggr_write_sectors", JsonValue::int(written)));
+        }
+        members.extend([
+            ("aggr_read_merges", JsonValue::int(c.merges.0)),
+            // Without the plural: fio's own name.
+            ("aggr_write_merge", JsonValue::int(c.merges.1)),
+            ("aggr_read_ticks", JsonValue::int(c.ticks.0)),
+            ("aggr_write_ticks", JsonValue::int(c.ticks.1)),
+            ("aggr_in_queue", JsonValue::int(c.in_queue)),
+            ("aggr_util", JsonValue::float(c.busy * 100.0)),
+        ]);
+    }
+    JsonValue::map(members)
+}
+
+/// fio cuts to whole numbers; a figure that was whole and went through a factor is not cut below itself.
+fn whole(x: f64) -> u64 {
+    (x + 1e-6).max(0.0) as u64
+}

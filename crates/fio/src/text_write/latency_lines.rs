@@ -1,0 +1,90 @@
+//! Latencies as fio prints them: each line and each table in a unit of its own.
+
+use std::fmt::Write;
+
+use super::figure::{Scale, figure};
+use super::percent;
+use crate::output::{Latency, Stats};
+
+/// A unit and its nanoseconds. Above a smallest and a largest value fio takes the next one.
+const UNITS: [(&str, u64); 3] = [("msec", 1_000_000), ("usec", 1000), ("nsec", 1)];
+
+fn unit(min: u64, max: u64, also: impl Fn(u64) -> bool) -> (&'static str, u64) {
+    let fits = |ns: u64| ns == 1 || (min > 2 * ns && max > 100 * ns - 1 && also(ns));
+    *UNITS.iter().find(|(_, ns)| fits(*ns)).unwrap_or(&UNITS[2])
+}
+
+/// `    clat (usec): min=146, max=83783, avg=6384.14, stdev=19527.05`.
+pub fn line(name: &str, l: &Latency) -> String {
+    let (word, ns) = unit(l.min.0, l.max.0, |ns| l.deviation > ns as f64);
+    let [min, max] = [l.min.0, l.max.0].map(|v| figure(v / ns, 6, 0, false));
+    let scaled = |v: f64| v / ns as f64;
+    format!(
+        "    {name} ({word}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}\n",
+        scaled(l.mean),
+        scaled(l.deviation)
+    )
+}
+
+/// The table of percentiles; nothing where there are none.
+pub fn percentiles(name: &str, l: &Latency, precision: usize) -> String {
+    let values = || l.percentiles.iter().map(|p| p.1.0);
+    let (Some(min), Some(max)) = (values().min(), values().max()) else { return String::new() };
+    let (word, ns) = unit(min, max, |_| true);
+    let digits = (max / ns).max(1).ilog10() as usize + 1;
+    let width = digits.max(5);
+    let per_line = (73 / (precision + 10 + width)).max(1);
+    let mut out = format!("    {name} percentiles ({word}):\n");
+    let rows = l.percentiles.chunks(per_line);
+    let last = rows.len().saturating_sub(1);
+    for (i, row) in rows.enumerate() {
+        out.push_str("     |");
+        let cells: Vec<String> = row
+            .iter()
+            .map(|(p, v)| {
+                format!(" {p:field$.precision$}th=[{:width$}]", v.0.div_ceil(ns), field = precision + 3)
+            })
+            .collect();
+        out.push_str(&cells.join(","));
+        out.push_str(if i < last { ",\n" } else { "\n" });
+    }
+    out
+}
+
+/// Bandwidth and IOPS over time.
+pub fn samples(stats: &Stats, scale: &Scale) -> String {
+    let mut out = String::new();
+    let counted = |n: Option<u64>| n.map(|n| format!(", samples={n}")).unwrap_or_default();
+    if let Some(s) = stats.bandwidth_samples.filter(|s| s.samples != Some(0)) {
+        let base = if scale.binary { 1024.0 } else { 1000.0 };
+        // In bytes, also with `unit_base=1`.
+        let factor = 1.0 / 1024.0;
+        let word = if scale.binary { "KiB" } else { "kB" };
+        let large = s.mean * factor > base * base;
+        let (divisor, word) = if large { (base, "MiB") } else { (1.0, word) };
+        // fio counts whole units of 1024 bytes before it scales them.
+        let whole = |v: f64| ((v * factor).round() / divisor) as u64;
+        let _ = writeln!(
+            out,
+            "   bw ({word:>5}/s): min={:5}, max={:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}{}",
+            whole(s.min),
+            whole(s.max),
+            percent(s.share.unwrap_or(1.0)),
+            s.mean * factor / divisor,
+            s.deviation * factor / divisor,
+            counted(s.samples)
+        );
+    }
+    if let Some(s) = stats.iops_samples.filter(|s| s.samples != Some(0)) {
+        let _ = writeln!(
+            out,
+            "   iops        : min={:5}, max={:5}, avg={:5.2}, stdev={:5.2}{}",
+            s.min as u64,
+            s.max as u64,
+            s.mean,
+            s.deviation,
+            counted(s.samples)
+        );
+    }
+    out
+}

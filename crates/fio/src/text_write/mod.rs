@@ -1,0 +1,339 @@
+//! An Output as fio's normal text, line by line as fio 3.33 prints it.
+//!
+//! Values come from the Output as they are; only what fio itself derives when it prints is derived here: the unit of a line,
+//! the status of a group. One difference is meant: where directions are reported apart and together
+//! (`unified_rw_reporting=both`), fio 3.33 prints the rate of the mix as 0; here it is what it is. Nothing is measured or read.
+
+mod figure;
+mod group;
+mod latency_lines;
+mod status_lines;
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::io;
+
+use super::ctime;
+use super::output::{
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
+};
+use super::runs::is_sum_of_clients;
+use super::shown_options;
+pub use figure::{Scale, figure};
+pub use status_lines::{Live, StatusText};
+use volproof_base::sample::Direction;
+
+/// The whole report: what fio prints before a run, and the results.
+pub fn normal(output: &Output) -> String {
+    before(output) + &results(output)
+}
+
+/// Writes the whole report row by row, since it may be long.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_to(output: &Output, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(before(output).as_bytes())?;
+    results_to(output, &mut |text| out.write_all(text.as_bytes()))
+}
+
+/// fio's lines before a run: one per job, its version, how many processes and threads start.
+pub fn before(output: &Output) -> String {
+    let output = &*output.in_lines();
+    let mut out = String::new();
+    let mut last = None;
+    for job in &output.jobs {
+        // The options of one are no header of unlike jobs.
+        let one = job.header.is_some() || !shown_options::shows_one_of_several(output, job);
+        let header = shown_options::header(output, job).filter(|h| one && h.is_of_one_load());
+        let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
+        // Rows of one name with one load are clones of a job. fio prints one line for all of them.
+        let clone = line.is_some() && line == last;
+        if !clone {
+            out.extend(line.as_deref());
+        }
+        if (job.members > 1 || clone) && !out.ends_with("...\n") && line.is_some() {
+            out.push_str("...\n");
+        }
+        last = line;
+    }
+    let threads = |job: &&OutputRow| job.option(output, &["thread"]).is_some_and(|v| v != "0");
+    let members = |with: bool| {
+        let jobs = output.jobs.iter().filter(|j| threads(j) == with);
+        jobs.map(OutputRow::least_members).fold(0, u32::saturating_add)
+    };
+    let _ = writeln!(out, "{}", output.version);
+    out += &starting(members(true), members(false));
+    if let Some(program) = output.measured_by {
+        let _ = writeln!(out, "measured by {program}");
+    }
+    out
+}
+
+/// The line of a job before the run; its clones are one line with three points.
+fn job_line(name: &str, group: u32, header: &Header, scale: &Scale) -> String {
+    let range = |i: usize| {
+        let (low, high) = header.block[i];
+        format!("{}-{}", scale.amount(low.0)[0], scale.amount(high.0)[0])
+    };
+    format!(
+        "{name}: (g={group}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}\n",
+        header.rw,
+        range(0),
+        range(1),
+        range(2),
+        header.engine,
+        header.depth
+    )
+}
+
+/// How many threads and processes start.
+pub fn starting(threads: u32, processes: u32) -> String {
+    let s = |n: u32, ending: &'static str| if n > 1 { ending } else { "" };
+    match (threads, processes) {
+        (0, 0) => String::new(),
+        (0, p) => format!("Starting {p} process{}\n", s(p, "es")),
+        (t, 0) => format!("Starting {t} thread{}\n", s(t, "s")),
+        (t, p) => format!("Starting {t} thread{} and {p} process{}\n", s(t, "s"), s(p, "es")),
+    }
+}
+
+/// How the figures of a job are scaled, from its options.
+pub fn scale(job: &OutputRow, output: &Output) -> Scale {
+    let number = |names: &[&str]| job.option(output, names).and_then(|v| v.parse::<usize>().ok());
+    let default = Scale::default();
+    Scale {
+        binary: number(&["kb_base"]) != Some(1000),
+        bits: number(&["unit_base"]) == Some(1),
+        digits: number(&["significant_figures"]).filter(|n| (1..=10).contains(n)).unwrap_or(default.digits),
+    }
+}
+
+/// The results: a block per row, the status of each group, the disks.
+pub fn results(output: &Output) -> String {
+    let mut all = String::new();
+    let written = results_to(output, &mut |text| {
+        all.push_str(text);
+        Ok(())
+    });
+    written.expect("a text takes everything");
+    all
+}
+
+/// Hands the results over part by part.
+fn results_to(output: &Output, each: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    let output = &*output.in_lines();
+    each("\n")?;
+    let mut out = String::new();
+    for job in &output.jobs {
+        out.clear();
+        out.extend(job.host.iter().map(|host| format!("<{host}> \n")));
+        row(job, output, &mut out);
+        each(&out)?;
+    }
+    let mut of_group: HashMap<u32, Vec<&OutputRow>> = HashMap::new();
+    // The sum of the hosts is no further job.
+    let added = output.jobs.iter().filter(|job| !is_sum_of_clients(output, job));
+    added.for_each(|job| of_group.entry(job.group).or_default().push(job));
+    let groups = of_group.keys().max().map_or(0, |last| last.saturating_add(1));
+    for number in 0..groups.min(output.jobs.len() as u32 * 2) {
+        let rows = of_group.remove(&number).unwrap_or_default();
+        let scale = rows.first().map_or_else(Scale::default, |job| scale(job, output));
+        each(&group::status(number, &rows, &scale))?;
+    }
+    if !output.disks.is_empty() {
+        each("\nDisk stats (read/write):\n")?;
+    }
+    output.disks.iter().try_for_each(|d| each(&disk(d)))
+}
+
+fn row(job: &OutputRow, output: &Output, out: &mut String) {
+    if job.moved().next().is_none() && job.mixed.is_none() {
+        return;
+    }
+    let scale = scale(job, output);
+    let error = match (&job.error_text, job.error) {
+        (_, 0) => String::new(),
+        (Some(words), _) => format!(" ({words})"),
+        (None, n) => format!(" ({})", error_words(n)),
+    };
+    let _ = writeln!(
+        out,
+        "{}: (groupid={}, jobs={}): err={:2}{error}: pid={}: {}",
+        job.name,
+        job.group,
+        job.least_members(),
+        job.error,
+        job.pid.unwrap_or(0),
+        output.timestamp_ms.map(ctime::words).unwrap_or_default()
+    );
+    if let Some(words) = &job.description {
+        let _ = writeln!(out, "  Description  : [{words}]");
+    }
+    for (d, stats) in job.moved() {
+        direction(d.name(), d == Direction::Write, stats, job, output, &scale, out);
+    }
+    if let Some(stats) = &job.mixed {
+        direction("mixed", false, stats, job, output, &scale, out);
+    }
+    shares(&BELOW.map(|n| n.to_string()), job.latency_ns.as_ref().map(|a| &a[..]), "nsec", out);
+    shares(&BELOW.map(|n| n.to_string()), job.latency_us.as_ref().map(|a| &a[..]), "usec", out);
+    shares(&BELOW_MS.map(String::from), job.latency_ms.as_ref().map(|a| &a[..]), "msec", out);
+    if let Some(sync) = job.sync.as_ref().filter(|s| s.samples != Some(0)) {
+        out.push_str("  fsync/fdatasync/sync_file_range:\n");
+        out.push_str(&latency_lines::line("sync", sync));
+        out.push_str(&latency_lines::percentiles("sync", sync, precision(job, output, sync)));
+    }
+    if let Some(cpu) = &job.cpu {
+        let _ = writeln!(
+            out,
+            "  cpu          : usr={:.2}%, sys={:.2}%, ctx={}, majf={}, minf={}",
+            percent(cpu.user),
+            percent(cpu.system),
+            cpu.switches,
+            cpu.major_faults,
+            cpu.minor_faults
+        );
+    }
+    for (label, keys, values) in [
+        ("  IO depths ", DEPTHS, &job.depth),
+        ("     submit ", BATCHES, &job.submit),
+        ("     complete", BATCHES, &job.complete),
+    ] {
+        if let Some(values) = values {
+            let list: Vec<String> =
+                keys.iter().zip(values).map(|(k, v)| format!("{k}={:.1}%", percent(*v))).collect();
+            let _ = writeln!(out, "{label:15}: {}", list.join(", "));
+        }
+    }
+    issued(job, out);
+    if let Some(total) = job.errors {
+        let first = job.first_error.unwrap_or(job.error);
+        let _ = writeln!(out, "     errors    : total={total}, first_error={first}/<{}>", error_words(first));
+    }
+    if let Some(t) = job.target.filter(|t| t.depth > 0) {
+        // fio 3.33 prints the target in nanoseconds and the window in microseconds.
+        let _ = writeln!(
+            out,
+            "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
+            t.target.0,
+            t.window.0 / 1000,
+            percent(t.percentile),
+            t.depth
+        );
+    }
+}
+
+fn direction(
+    name: &str,
+    zones: bool,
+    stats: &Stats,
+    job: &OutputRow,
+    output: &Output,
+    scale: &Scale,
+    out: &mut String,
+) {
+    let ms = stats.runtime.0 / 1_000_000;
+    if ms == 0 {
+        return;
+    }
+    let [rate, rate_alt] = scale.rate(whole(stats.bytes_per_second));
+    let [bytes, _] = scale.amount(stats.bytes.0);
+    let ending = match stats.cache_hit {
+        _ if zones => "; 0 zone resets".into(),
+        Some(hit) if name == "read" => format!("; Cachehit={:.2}%", percent(hit)),
+        _ => String::new(),
+    };
+    let _ = writeln!(
+        out,
+        "  {name}: IOPS={}, BW={rate} ({rate_alt})({bytes}/{ms}msec){ending}",
+        scale.count(whole(stats.iops))
+    );
+    let kinds = [("slat", &stats.slat), ("clat", &stats.clat), (" lat", &stats.lat)];
+    let measured = kinds.into_iter().filter_map(|(name, l)| Some((name, l.as_ref()?)));
+    for (name, l) in measured.clone().filter(|(_, l)| l.samples != Some(0)) {
+        out.push_str(&latency_lines::line(name, l));
+    }
+    for (name, l) in measured {
+        out.push_str(&latency_lines::percentiles(name.trim(), l, precision(job, output, l)));
+    }
+    out.push_str(&latency_lines::samples(stats, scale));
+}
+
+/// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.
+fn precision(job: &OutputRow, output: &Output, l: &Latency) -> usize {
+    let decimals = |p: &str| p.split_once('.').map_or(0, |(_, digits)| digits.len());
+    match job.option(output, &["percentile_list"]) {
+        Some(list) => list.split(':').map(decimals).max().unwrap_or(2).min(6),
+        None => l.percentiles.iter().map(|(p, _)| decimals(&p.to_string())).max().unwrap_or(2).clamp(2, 6),
+    }
+}
+
+/// Shares of I/Os by latency: those above nothing, five on a line.
+fn shares(keys: &[String], values: Option<&[f64]>, unit: &str, out: &mut String) {
+    let told: Vec<String> = keys
+        .iter()
+        .zip(values.unwrap_or_default())
+        .filter(|(_, v)| **v > 0.0)
+        .map(|(k, v)| format!("{k}={:.2}%", percent(*v)))
+        .collect();
+    for line in told.chunks(5) {
+        let _ = writeln!(out, "  lat ({unit})   : {}", line.join(", "));
+    }
+}
+
+fn issued(job: &OutputRow, out: &mut String) {
+    // Terse lines do not count the I/Os.
+    if job.moved().map(|(_, s)| s).chain(job.mixed.as_deref()).any(|s| s.ios.is_none()) {
+        return;
+    }
+    let of = |pick: &dyn Fn(&Stats) -> u64| {
+        let value = |d| job.directions[d].as_deref().map_or(0, pick);
+        let mixed = job.mixed.as_deref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
+        [value(Direction::Read).max(mixed), value(Direction::Write), value(Direction::Trim)]
+    };
+    let flushes = job.sync_ios.or(job.sync.as_ref().and_then(|s| s.samples)).unwrap_or(0);
+    let list = |n: [u64; 3], fourth: u64| format!("{},{},{},{fourth}", n[0], n[1], n[2]);
+    let _ = writeln!(
+        out,
+        "     issued rwts: total={} short={} dropped={}",
+        list(of(&|s| s.ios.unwrap_or(0)), flushes),
+        list(of(&|s| s.short), 0),
+        list(of(&|s| s.dropped), 0)
+    );
+}
+
+fn disk(d: &DiskCounters) -> String {
+    let counts = |c: &DiskCounts, prefix: &str| {
+        let pair = |name: &str, (r, w): (u64, u64)| format!("{prefix}{name}={r}/{w}");
+        let mut words = vec![pair("ios", c.ios)];
+        words.extend(c.sectors.map(|s| pair("sectors", s)));
+        words.extend([pair("merge", c.merges), pair("ticks", c.ticks)]);
+        words.push(format!("{prefix}in_queue={}, {prefix}util={:.2}%", c.in_queue, percent(c.busy)));
+        words.join(", ")
+    };
+    // A stacked device stands further in than the disks below it.
+    let lead = if d.below.is_some() { "    " } else { "  " };
+    let below = d.below.as_ref().map(|b| format!(", {}", counts(b, "aggr"))).unwrap_or_default();
+    format!("{lead}{}: {}{below}\n", d.name, counts(&d.counts, ""))
+}
+
+/// A share in percent, without what dividing by a hundred left in the last places.
+pub(super) fn percent(share: f64) -> f64 {
+    (share * 1e11).round() / 1e9
+}
+
+/// The whole part, as integer division has it.
+fn whole(v: f64) -> u64 {
+    let near = v.round();
+    if (v - near).abs() <= near * 1e-12 { near as u64 } else { v as u64 }
+}
+
+/// The words of an error number.
+fn error_words(number: i32) -> String {
+    if number == 0 {
+        return "Success".into();
+    }
+    let text = std::io::Error::from_raw_os_error(number.abs()).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}

@@ -1,0 +1,286 @@
+//! Kernel counters sampled while a step runs: the disk's own statistics, CPU time, softirqs, interrupts.
+//!
+//! They are sampled once a second and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
+//! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
+
+mod kernel_counters;
+mod queue_settings;
+
+use std::collections::BTreeMap;
+
+use volproof_base::unit::Nanos;
+use volproof_device::device::Root;
+use volproof_device::device::SECTOR;
+
+pub use kernel_counters::{CpuShare, CpuTrack, DiskTrack, KernelCounters};
+pub use queue_settings::QueueSettings;
+
+/// The kernel's tick for `/proc` times (`USER_HZ`), 100 on every architecture Linux runs volproof on.
+const JIFFY_NS: u64 = 10_000_000;
+
+/// Cumulative counters of one CPU: user, nice, system, idle, iowait, irq, softirq, steal in jiffies.
+type Jiffies = [u64; 8];
+
+#[derive(Clone, Debug, Default)]
+struct CpuReading {
+    disks: Vec<[u64; 17]>,
+    all: Jiffies,
+    cpus: BTreeMap<u32, Jiffies>,
+}
+
+/// Takes samples while a step runs.
+pub struct Observer {
+    root: Root,
+    disks: Vec<String>,
+    first: CpuReading,
+    last: CpuReading,
+    softirqs: Vec<u64>,
+    interrupts: Vec<u64>,
+    throttled: Option<u64>,
+    io_wq: BTreeMap<u32, u64>,
+    next: Nanos,
+    evidence: KernelCounters,
+}
+
+impl Observer {
+    /// Begins to observe the given disks (names under /sys/block).
+    pub fn start(root: &Root, disks: &[String], ramp: Nanos) -> Observer {
+        let tracks =
+            disks.iter().map(|name| DiskTrack { name: name.clone(), ..DiskTrack::default() }).collect();
+        let mut observer = Observer {
+            root: root.clone(),
+            disks: disks.to_vec(),
+            first: CpuReading::default(),
+            last: CpuReading::default(),
+            softirqs: per_cpu_row(&root.text("/proc/softirqs").unwrap_or_default(), "BLOCK"),
+            interrupts: all_interrupts(&root.text("/proc/interrupts").unwrap_or_default()),
+            throttled: throttled_periods(root),
+            io_wq: BTreeMap::new(),
+            next: Nanos::seconds(1),
+            evidence: KernelCounters {
+                disks: tracks,
+                window_starts_ns: ramp,
+                queues: disks.iter().map(|d| QueueSettings::read(root, d)).collect(),
+                ..KernelCounters::default()
+            },
+        };
+        observer.first = observer.read();
+        observer.last = observer.first.clone();
+        observer
+    }
+
+    fn read(&self) -> CpuReading {
+        let stat = self.root.text("/proc/stat").unwrap_or_default();
+        let mut reading = CpuReading {
+            disks: self.disks.iter().map(|d| disk_counters(&self.root, d)).collect(),
+            ..CpuReading::default()
+        };
+        for line in stat.lines() {
+            let Some(rest) = line.strip_prefix("cpu") else { continue };
+            let mut words = rest.split_ascii_whitespace();
+            if rest.starts_with(' ') {
+                reading.all = jiffies(words);
+            } else if let Some(cpu) = words.next().and_then(|c| c.parse().ok()) {
+                reading.cpus.insert(cpu, jiffies(words));
+            }
+        }
+        reading
+    }
+
+    /// Takes a sample when one is due. Cheap otherwise.
+    pub fn poll(&mut self, elapsed: Nanos) {
+        if elapsed >= self.next {
+            self.sample(elapsed);
+            // No burst of samples after a pause.
+            self.next = Nanos((elapsed.0 / 1_000_000_000 + 1) * 1_000_000_000);
+        }
+    }
+
+    /// The samples taken until now. Counters that are read only at the end are not among them.
+    pub fn so_far(&self) -> &KernelCounters {
+        &self.evidence
+    }
+
+    fn sample(&mut self, elapsed: Nanos) {
+        let now = self.read();
+        self.evidence.at_ns.push(elapsed);
+        for ((track, now), last) in self.evidence.disks.iter_mut().zip(&now.disks).zip(&self.last.disks) {
+            let d = |i: usize| now[i].saturating_sub(last[i]);
+            track.reads.push(d(0));
+            track.reads_merged.push(d(1));
+            track.read_bytes.push(d(2) * SECTOR);
+            track.writes.push(d(4));
+            track.writes_merged.push(d(5));
+            track.written_bytes.push(d(6) * SECTOR);
+            track.discards.push(d(11));
+            track.flushes.push(d(15));
+            track.busy_ns.push((d(3) + d(7)) * 1_000_000);
+            track.read_ns.push(d(3) * 1_000_000);
+            track.active_ns.push(d(9) * 1_000_000);
+            track.queue_ns.push(d(10) * 1_000_000);
+            track.in_flight.push(now[8]);
+        }
+        let d = |i: usize| now.all[i].saturating_sub(self.last.all[i]) * JIFFY_NS;
+        let cpu = &mut self.evidence.cpu;
+        cpu.user_ns.push(d(0) + d(1));
+        cpu.system_ns.push(d(2));
+        cpu.interrupt_ns.push(d(5) + d(6));
+        cpu.steal_ns.push(d(7));
+        cpu.idle_ns.push(d(3) + d(4));
+        self.last = now;
+        self.see_io_wq();
+    }
+
+    /// Reads the CPU time of this process's io-wq threads. They come and go, so the largest reading of each thread counts.
+    fn see_io_wq(&mut self) {
+        for (id, _, time) in io_wq(&self.root) {
+            let seen = self.io_wq.entry(id).or_default();
+            *seen = (*seen).max(time.0);
+        }
+    }
+
+    /// Ends the observation.
+    pub fn finish(mut self, elapsed: Nanos) -> KernelCounters {
+        self.sample(elapsed);
+        let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
+        let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());
+        let since = |now: &[u64], then: &[u64], i: usize| {
+            now.get(i).copied().unwrap_or(0).saturating_sub(then.get(i).copied().unwrap_or(0))
+        };
+        for (place, (cpu, now)) in self.last.cpus.iter().enumerate() {
+            let first = self.first.cpus.get(cpu).copied().unwrap_or(*now);
+            let d: Vec<f64> = now.iter().zip(first).map(|(a, b)| a.saturating_sub(b) as f64).collect();
+            let total = d.iter().sum::<f64>().max(1.0);
+            self.evidence.per_cpu.push(CpuShare {
+                cpu: *cpu,
+                user: (d[0] + d[1]) / total,
+                system: d[2] / total,
+                irq: d[5] / total,
+                softirq: d[6] / total,
+                steal: d[7] / total,
+                idle: (d[3] + d[4]) / total,
+                block_softirqs: since(&softirqs, &self.softirqs, place),
+                interrupts: since(&interrupts, &self.interrupts, place),
+            });
+        }
+        self.evidence.io_wq_ns = Nanos(self.io_wq.values().sum());
+        self.evidence.cgroup_throttled_periods =
+            throttled_periods(&self.root).zip(self.throttled).map(|(now, then)| now.saturating_sub(then));
+        self.evidence
+    }
+}
+
+fn disk_counters(root: &Root, name: &str) -> [u64; 17] {
+    let mut counters = [0; 17];
+    let text = root.text(format!("/sys/block/{name}/stat")).unwrap_or_default();
+    for (to, word) in counters.iter_mut().zip(text.split_ascii_whitespace()) {
+        *to = word.parse().unwrap_or(0);
+    }
+    counters
+}
+
+fn jiffies<'a>(words: impl Iterator<Item = &'a str>) -> Jiffies {
+    let mut out = [0; 8];
+    for (to, word) in out.iter_mut().zip(words) {
+        *to = word.parse().unwrap_or(0);
+    }
+    out
+}
+
+/// The counts per CPU of one row of `/proc/softirqs`.
+fn per_cpu_row(text: &str, name: &str) -> Vec<u64> {
+    let row = text.lines().find(|l| l.trim_start().starts_with(&format!("{name}:"))).unwrap_or_default();
+    row.split_ascii_whitespace().skip(1).map_while(|w| w.parse().ok()).collect()
+}
+
+/// Interrupts per CPU, all rows of `/proc/interrupts` together.
+fn all_interrupts(text: &str) -> Vec<u64> {
+    let cpus = text.lines().next().map_or(0, |l| l.split_ascii_whitespace().count());
+    let mut sums = vec![0; cpus];
+    for line in text.lines().skip(1) {
+        let counts: Vec<u64> =
+            line.split_ascii_whitespace().skip(1).map_while(|w| w.parse().ok()).take(cpus).collect();
+        if counts.len() == cpus {
+            sums.iter_mut().zip(counts).for_each(|(s, c)| *s += c);
+        }
+    }
+    sums
+}
+
+/// `nr_throttled` of our own cgroup (v2).
+fn throttled_periods(root: &Root) -> Option<u64> {
+    let stat = root.text(root.own_cgroup()?.join("cpu.stat"))?;
+    stat.lines().find_map(|l| l.strip_prefix("nr_throttled ")).and_then(|n| n.trim().parse().ok())
+}
+
+/// Kernel threads (io-wq) that execute requests of this process's rings. Each has its number, the number of the thread whose requests it
+/// executes, and its CPU time so far.
+pub fn io_wq(root: &Root) -> Vec<(u32, u32, Nanos)> {
+    let thread = |task: String| {
+        let stat = root.text(format!("/proc/self/task/{task}/stat"))?;
+        let (head, tail) = stat.rsplit_once(')')?;
+        let owner = head.split_once("(iou-wrk-")?.1.parse().ok()?;
+        let ticks = tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse::<u64>().ok());
+        Some((task.parse().ok()?, owner, Nanos(ticks.sum::<u64>() * JIFFY_NS)))
+    };
+    root.names("/proc/self/task").into_iter().filter_map(thread).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(reads: u64, user: u64, block: u64) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), reads, user, block);
+        dir
+    }
+
+    fn write(at: &std::path::Path, reads: u64, user: u64, block: u64) {
+        fs::create_dir_all(at.join("proc/self/task/7")).unwrap();
+        fs::create_dir_all(at.join("sys/block/vdb")).unwrap();
+        fs::write(
+            at.join("proc/stat"),
+            format!("cpu  {user} 0 10 100 0 0 0 0 0 0\ncpu0 {user} 0 10 100 0 0 0 0\n"),
+        )
+        .unwrap();
+        fs::write(at.join("proc/softirqs"), format!("          CPU0\n   BLOCK: {block}\n")).unwrap();
+        fs::write(at.join("proc/interrupts"), format!("     CPU0\n 1: {block} edge\nERR: 5\n")).unwrap();
+        fs::write(
+            at.join("proc/self/task/7/stat"),
+            format!("7 (iou-wrk-3) S 1 1 1 0 -1 0 0 0 0 0 {user} 1 0 0"),
+        )
+        .unwrap();
+        fs::write(
+            at.join("sys/block/vdb/stat"),
+            format!("{reads} 1 {} 5 0 0 0 0 3 0 0 0 0 0 0 0 0", reads * 8),
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn differences_of_counters_become_columns() {
+        let dir = tree(100, 50, 7);
+        let root = Root::tree(dir.path());
+        let mut o = Observer::start(&root, &["vdb".into()], Nanos(0));
+        o.poll(Nanos::millis(900));
+        write(dir.path(), 160, 60, 27);
+        o.poll(Nanos::millis(1001));
+        let e = o.finish(Nanos::millis(1500));
+        assert_eq!(e.at_ns, [Nanos::millis(1001), Nanos::millis(1500)]);
+        assert_eq!(e.disks[0].reads, [60, 0]);
+        assert_eq!(e.disks[0].read_bytes, [60 * 4096, 0]);
+        assert_eq!(e.disks[0].in_flight, [3, 3]);
+        assert_eq!(e.cpu.user_ns, [10 * JIFFY_NS, 0]);
+        assert_eq!((e.per_cpu[0].block_softirqs, e.per_cpu[0].interrupts), (20, 20));
+        assert_eq!(e.io_wq_ns, Nanos(61 * JIFFY_NS));
+    }
+
+    #[test]
+    fn a_missing_tree_gives_zeros_and_no_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let o = Observer::start(&Root::tree(dir.path()), &["sdz".into()], Nanos(0));
+        assert_eq!(o.finish(Nanos::seconds(1)).disks[0].reads, [0]);
+    }
+}

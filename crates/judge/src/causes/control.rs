@@ -1,0 +1,35 @@
+//! The control of all experiments: the load that decides, once more after them.
+//!
+//! A trial that differs from the load before it shows its cause only where that load, come again, differs from it too: else the volume changed
+//! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
+
+use super::{CauseCase, Change, EXPERIMENTS, Tried};
+use volproof_base::unit::Nanos;
+use volproof_plan::Step;
+use volproof_record::{CauseTrial, StepRecord};
+
+/// Its name in plans and Records, in the place of a cause.
+const CODE: &str = "control";
+/// How long it takes.
+const MINUTE: Nanos = Nanos::seconds(60);
+
+/// The missing control.
+pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
+    let load = Step { runtime: MINUTE, ..case.short_load() };
+    let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
+    (tried(case).is_none() && is_needed).then(|| case.step_named(CODE, Change::Again, load))
+}
+
+fn tried<'c, 'a>(case: &'c CauseCase<'a>) -> Option<&'c Tried<'a>> {
+    case.tried_as(CODE, Change::Again)
+}
+
+/// The measured control.
+pub(super) fn done<'a>(case: &CauseCase<'a>) -> Option<&'a StepRecord> {
+    tried(case)?.done
+}
+
+/// Its figures.
+pub(super) fn trial(case: &CauseCase<'_>) -> Option<CauseTrial> {
+    tried(case)?.figures(case.record)
+}

@@ -1,0 +1,35 @@
+//! `jobs-ended-apart`: jobs of a report ended at different times.
+//!
+//! **Why it matters:** fewer of them drove the volume at the end, and the rate is that over the whole time.
+//!
+//! **What to do:** set a run time, so that all jobs end together.
+//!
+//! **Source:** the run times of the jobs.
+
+use super::DoubtCase;
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::unit::significant;
+
+/// Jobs that ran for less than this share of the window ended at different times: as much as the tolerance of a promise.
+const ALL_THE_TIME: f64 = 0.98;
+/// Jobs that ran for less than this share of the window were not the load that was asked for.
+const MOST_OF_THE_TIME: f64 = 0.9;
+
+/// Jobs of a run ended at different times, so that fewer of them drove the volume at the end.
+pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let t = case.on_a_device()?;
+    let s = &case.figures;
+    let (jobs, window, time) = (s.jobs.filter(|n| *n > 1.0)?, s.window?, s.threads_time?);
+    let running = time.as_seconds() / window.as_seconds();
+    (running < ALL_THE_TIME * jobs).then(|| {
+        Doubt::new(
+            if running < MOST_OF_THE_TIME * jobs { Severity::Blocker } else { Severity::Warning },
+            DoubtCode::JobsEndedApart,
+            format!(
+                "the {jobs:.0} jobs ended at different times: the rate is that over {window}, in which {} of them ran on average",
+                significant(running)
+            ),
+            format!("{}, so that all jobs end together", t.program.longer()),
+        )
+    })
+}

@@ -1,0 +1,84 @@
+//! `own-cgroup-limit`: this process's own cgroup limits the disk, and the step is at that limit.
+//!
+//! **Why it matters:** the kernel lets no more through, so that a volume that could do more is not seen.
+//!
+//! **What to do:** run outside the container or slice, or raise its limit.
+//!
+//! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
+
+use super::DoubtCase;
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::unit::significant;
+use volproof_device::device::Block;
+use volproof_record::{DirectionSummary, StepRecord, StepTarget, TargetRecord};
+
+/// A figure that differs from a limit by at most this share is held by it: the kernel's throttle works in slices of 100 ms.
+const HELD_BY: f64 = 0.05;
+
+/// A limit of our own cgroup that a step is at.
+pub(crate) struct LimitReached {
+    /// The file.
+    pub file: String,
+    /// The word in it, as `rbps=1048576`.
+    pub word: String,
+    /// The figure that was measured.
+    pub reached: String,
+}
+
+/// The rate of the step is at a limit of our own cgroup.
+pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
+    let LimitReached { file, word, reached } = limit_reached(&case.targets, case.step)?;
+    Some(Doubt::new(
+        Severity::Blocker,
+        DoubtCode::OwnCgroupLimit,
+        format!("this process's own cgroup limits the disk: {file} says {word}, and {reached} were measured"),
+        "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
+    ))
+}
+
+/// The first limit of our own cgroup that the rate of a step on these targets is at.
+pub(crate) fn limit_reached(targets: &[&TargetRecord], step: &StepRecord) -> Option<LimitReached> {
+    for target in &step.targets {
+        let Some(device) = disk(targets, target) else { continue };
+        // The limit is one of the disk, whose targets share it.
+        let shares = |t: &&StepTarget| disk(targets, t).is_some_and(|d| d.disk.name == device.disk.name);
+        let on_disk: Vec<&StepTarget> = step.targets.iter().filter(shares).collect();
+        for set in &device.cgroup_limits {
+            for word in set.limit.split_ascii_whitespace() {
+                if let Some(reached) = reached(word, &on_disk) {
+                    return Some(LimitReached {
+                        file: set.file.display().to_string(),
+                        word: word.into(),
+                        reached,
+                    });
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The disk of a target: a step may drive some of the targets only.
+fn disk<'a>(targets: &[&'a TargetRecord], of: &StepTarget) -> Option<&'a Block> {
+    targets.iter().find(|t| t.path == of.path)?.facts.device()
+}
+
+/// The measured figure that is at the limit of one word, as `rbps=1048576`.
+fn reached(word: &str, targets: &[&StepTarget]) -> Option<String> {
+    let (name, value) = word.split_once('=')?;
+    let limit = value.parse::<f64>().ok().filter(|limit| *limit > 0.0)?;
+    let direction = |t: &&StepTarget| match name.as_bytes().first() {
+        Some(b'r') => t.read.clone(),
+        Some(b'w') => t.write.clone(),
+        _ => None,
+    };
+    let sum = |figure: fn(DirectionSummary) -> f64| -> f64 {
+        targets.iter().filter_map(direction).map(figure).sum()
+    };
+    let (reached, unit) = match name.get(1..) {
+        Some("bps") => (sum(|d| d.bytes_per_second), " B/s"),
+        Some("iops") => (sum(|d| d.iops), " IOPS"),
+        _ => return None,
+    };
+    ((reached / limit - 1.0).abs() <= HELD_BY).then(|| format!("{}{unit}", significant(reached)))
+}

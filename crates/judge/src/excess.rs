@@ -1,0 +1,108 @@
+//! What a type is sold with beyond the promise: its burst, and the figures that are bought by themselves.
+
+use super::promised::PromisedRates;
+use super::terms::ClaimTerms;
+use super::words;
+use volproof_promise::catalogue::volume_promise::{AtBlock, Binding, VolumePromise};
+use volproof_record::{JudgedPromise, Metric};
+
+/// The burst that a type, or an instance, is sold with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoldBurst {
+    /// Rate while it lasts, in the unit of the claim.
+    pub per_second: f64,
+    /// How long a full bucket lasts at that rate; absent where nothing is published.
+    pub seconds: Option<f64>,
+}
+
+impl SoldBurst {
+    /// The burst of the binding limit: of the volumes together, or of the instance.
+    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldBurst> {
+        let by_iops = at.binding.counts_ios();
+        let (per_second, seconds) = match (at.binding, &judged_promise.promise.instance) {
+            (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
+                (if by_iops { i.iops_burst? } else { i.bytes_burst? }, i.burst_seconds)
+            }
+            _ => SoldBurst::of_volumes(judged_promise, at, promised)?,
+        };
+        (per_second > promised).then_some(SoldBurst { per_second, seconds })
+    }
+
+    /// The rate of all volumes while they burst, and how long the longest of their buckets lasts. As the promise at this block size is to the
+    /// provider's figure, so is the burst; a burst of I/Os carries no more bytes than the volumes' throughput, which may burst too.
+    fn of_volumes(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<(f64, Option<f64>)> {
+        let by_iops = at.binding.counts_ios();
+        let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
+        let (mut bases, mut bytes) = (0.0, Some(0.0));
+        for v in &judged_promise.promise.volumes {
+            let unit = if by_iops { 1.0 } else { v.unit.bytes as f64 };
+            let base = if by_iops { v.level.iops.read } else { v.level.throughput.read }?;
+            let burst = v.level.burst.as_ref();
+            let rate = burst.and_then(|b| if by_iops { b.iops } else { b.throughput }).filter(|b| *b > base);
+            any |= rate.is_some();
+            if rate.is_some() {
+                longest = longest.zip(burst.and_then(|b| b.seconds)).map(|(a, b)| a.max(b));
+            }
+            sum += rate.unwrap_or(base) * unit;
+            bases += base * unit;
+            let throughput = burst.and_then(|b| b.throughput).or(v.level.throughput.read);
+            bytes = bytes.zip(throughput).map(|(all, own)| all + own * v.unit.bytes as f64);
+        }
+        let in_proportion = sum / bases * promised;
+        let block = at.bytes / at.iops;
+        let by_bytes = bytes.filter(|_| by_iops).map_or(f64::INFINITY, |bytes| bytes / block);
+        any.then_some((in_proportion.min(by_bytes), longest))
+    }
+
+    /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.
+    pub(super) fn at_rate(&self, rate: f64, baseline: f64) -> Option<f64> {
+        self.seconds.map(|s| s * (self.per_second - baseline) / (rate - baseline).max(1e-9))
+    }
+}
+
+/// A figure of a type that is bought by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoldRange {
+    /// The most that is sold at this size, in I/Os of the claim's block size or bytes a second.
+    pub most: f64,
+    /// The figure.
+    pub metric: Metric,
+}
+
+impl SoldRange {
+    /// The figure of the binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
+    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldRange> {
+        let metric = match at.binding {
+            Binding::VolumeIops => Metric::Iops,
+            Binding::VolumeThroughput => Metric::Throughput,
+            _ => return None,
+        };
+        let most = |v: &VolumePromise| match metric {
+            Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
+            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
+        };
+        let base = |v: &VolumePromise| match metric {
+            Metric::Iops => v.level.iops.read,
+            _ => v.level.throughput.read,
+        };
+        let volumes = &judged_promise.promise.volumes;
+        let (most, base) =
+            (volumes.iter().map(most).sum::<Option<f64>>()?, volumes.iter().map(base).sum::<Option<f64>>()?);
+        // The provider's figures are in units of its own (MiB/s, or I/Os of at most 256 KiB): as the promise is to its figure, so is the most.
+        (base > 0.0).then_some(SoldRange { most: most / base * promised, metric })
+    }
+}
+
+/// The question to a user whose volume exceeds every promise that was named. The rate is given in I/Os and in bytes a second. A course asks
+/// the same question as the verdict.
+pub fn question_of_excess(
+    judged_promise: &JudgedPromise,
+    rates: &PromisedRates,
+    (iops, bytes): (f64, f64),
+) -> Option<String> {
+    let counts_ios = rates.metric() == Metric::Iops;
+    let pick = |at: &AtBlock| if counts_ios { at.iops } else { at.bytes };
+    let terms = ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick);
+    let rate = if counts_ios { iops } else { bytes };
+    terms.is_beyond_the_type(rate).then(|| words::beyond_the_type(&terms, rate))
+}

@@ -1,0 +1,249 @@
+//! The judge: did the volume deliver what is promised, and what an application needs? PASS, FAIL, INCONCLUSIVE or INVALID, by experiment.
+//!
+//! Works on a Record alone, fresh or stored. `facts` reads what a step shows, `outcome` is the table that answers a promised rate,
+//! `follow_up` gives the step that is missing for an answer. `doubts` are faults of the measurement and remarks about it, `shape` the five
+//! descriptions of samples, which never change an outcome. A rule reads facts, never what another rule found. INVALID is a fault of the measurement and nothing else (`subject`). Words for
+//! people are made in `words`. The promise is the lesser of what the volumes and the instance promise, at the block size of the step.
+//! Nothing here measures, waits or prints. docs/method.md has the reasons; statistics are in [`volproof_base::stats`].
+
+pub mod comparison;
+
+pub mod causes;
+mod conclusion;
+pub mod doubts;
+mod excess;
+pub mod facts;
+mod flattered;
+mod fleet_verdict;
+pub mod follow_up;
+mod latency;
+mod load;
+mod needs;
+mod outcome;
+mod promised;
+pub mod shape;
+mod step_answer;
+mod subject;
+mod terms;
+mod test_command;
+#[cfg(test)]
+mod tests;
+mod unjudged;
+mod volume_class;
+mod words;
+
+pub use conclusion::{Conclusion, exit};
+pub use excess::question_of_excess;
+pub use latency::{fits_latency, latency_promised, promised_latency};
+pub use needs::shares_by_hour;
+pub use promised::PromisedRates;
+pub use terms::promised_readings;
+pub use unjudged::reason as why_without_rate;
+pub use words::RESUME;
+pub use words::{depths_and_rates, figure, figures};
+
+use volproof_promise::fit::AskedFits;
+use volproof_record::{
+    Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
+};
+
+/// Rates that differ by less are the same rate.
+pub const SAME_RATE: f64 = 0.03;
+
+/// Findings of each step and the verdict: those that the Record holds, where this version made them; else those that the rules make now.
+pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
+    match record.diagnoses() {
+        Some(found) if record.verdict.is_some() == wants_verdict(record) => (found, record.verdict.clone()),
+        _ => judged_anew(record),
+    }
+}
+
+/// Findings of each step and the verdict by the rules, whatever the Record holds.
+pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
+    if let Some(fleet) = &record.fleet {
+        return fleet_verdict::of_fleet(record, fleet);
+    }
+    (shape::of_record(record), wants_verdict(record).then(|| verdict_of(record)))
+}
+
+/// The promise to judge. Reports of other tools are compared with it, and not judged.
+fn promise_to_judge(record: &Record) -> Option<&JudgedPromise> {
+    record.judged_promise.as_ref().filter(|_| record.tests_a_volume() && record.report.is_none())
+}
+
+/// A promise or the needs of applications are there to judge.
+fn wants_verdict(record: &Record) -> bool {
+    let has_needs = record.asked.as_ref().is_some_and(AskedFits::has_needs);
+    record.tests_a_volume() && record.report.is_none() && (record.judged_promise.is_some() || has_needs)
+}
+
+/// Puts findings and verdict into a Record. Only `seal` calls it, since the answer of a course follows from them.
+pub fn judge(record: &mut Record) {
+    let (found, verdict) = judged_anew(record);
+    record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
+    set_verdict(record, verdict);
+}
+
+/// Puts a verdict into a Record, and what was tried to explain it.
+fn set_verdict(record: &mut Record, verdict: Option<Verdict>) {
+    record.causes = verdict.as_ref().and_then(|verdict| causes::table(record, verdict));
+    record.verdict = verdict;
+}
+
+/// Judges a Record to which the steps from `first` on were added: what is found in other steps stays.
+pub fn judge_steps(record: &mut Record, first: usize) {
+    if first == 0 || record.findings.is_none() {
+        return judge(record);
+    }
+    let tests = record.steps[first..].iter().filter(|step| !record.is_experiment(step));
+    let found = tests.map(|step| shape::diagnosis(record, step));
+    let findings: Vec<_> = found.flat_map(|d| d.findings).collect();
+    record.findings.get_or_insert_default().extend(findings);
+    let verdict = wants_verdict(record).then(|| verdict_of(record));
+    set_verdict(record, verdict);
+}
+
+/// The verdict on the steps of a Record.
+fn verdict_of(record: &Record) -> Verdict {
+    of(record, claims_of(record))
+}
+
+/// The claims of all steps.
+fn claims_of(record: &Record) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    if let Some(promise) = promise_to_judge(record) {
+        claims.extend(promised::tested(record, promise).iter().filter_map(|t| t.claim(record, promise)));
+        claims.extend(latency::tested(record, promise).iter().filter_map(|t| t.claim(record, promise)));
+        let place = |claim: &Claim| record.steps.iter().position(|step| step.name == claim.step);
+        claims.sort_by_key(place);
+    }
+    if let Some(asked) = &record.asked {
+        let tests = record.tests().filter(|step| !record.plan.is_precondition(&step.name));
+        claims.extend(tests.flat_map(|step| needs::claims(record, asked, step)));
+    }
+    claims
+}
+
+/// One step by itself against the promise of its Record: the latency of one request at a time, or the rate of more; or why the step is
+/// held against nothing. `None` without a promise.
+pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
+    let judged_promise = record.judged_promise.as_ref()?;
+    let mut alone = record.clone();
+    alone.steps = vec![step.clone()];
+    let why = || unjudged::reason(judged_promise, &record.conditions(step), step);
+    let claim = if record.depth_per_target(step) == Some(1) {
+        latency::tested(&alone, judged_promise).first().and_then(|t| t.claim(&alone, judged_promise))
+    } else {
+        promised::tested(&alone, judged_promise).first().and_then(|t| t.claim(&alone, judged_promise))
+    };
+    Some(claim.ok_or_else(why))
+}
+
+/// The verdict that claims come to.
+fn of(record: &Record, claims: Vec<Claim>) -> Verdict {
+    let judged_promise = promise_to_judge(record);
+    let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
+        claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
+    let unanswered =
+        record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
+    let outcome = outcome_of(record, &claims, &unanswered);
+    let mut untested = untested_metrics(record, &claims);
+    untested.extend(unanswered);
+    Verdict {
+        outcome,
+        against: against_all(record),
+        tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
+        notes: notes(record, &claims),
+        claims,
+        beyond,
+        untested,
+    }
+}
+
+/// The claim is about what a provider promises, and not about the need of an application.
+fn is_of_promise(claim: &Claim) -> bool {
+    claim.need.is_none()
+}
+
+/// The gravest outcome. An application without an answer has no PASS, whatever another one has; nor has a promise that no step tests.
+fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Option<Outcome> {
+    let open = Outcome::Inconclusive;
+    let answered =
+        unanswered.is_empty() && (promise_to_judge(record).is_none() || claims.iter().any(is_of_promise));
+    let gravest = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight())?;
+    Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
+}
+
+/// The claim that comes first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
+/// decide, and then the one nearest to its limit.
+pub fn gravest(v: &Verdict) -> Option<&Claim> {
+    gravest_of(v, |_| true)
+}
+
+/// The same among the promises of the provider, whose cause is looked for; of a PASS the one nearest to its limit.
+fn gravest_promise(v: &Verdict) -> Option<&Claim> {
+    gravest_of(v, is_of_promise)
+}
+
+fn gravest_of(v: &Verdict, counts: impl Fn(&Claim) -> bool) -> Option<&Claim> {
+    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome && counts(c));
+    let first = |a: &&Claim, b: &&Claim| {
+        let missed = |c: &Claim| if c.misses_limit() { c.room() } else { 1.0 };
+        let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
+        missed(a).total_cmp(&missed(b)).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
+    };
+    of_outcome.min_by(first)
+}
+
+/// What is promised and no claim is about.
+fn untested_metrics(record: &Record, claims: &[Claim]) -> Vec<Untested> {
+    let Some(judged_promise) = promise_to_judge(record) else { return Vec::new() };
+    let is_tested = |m: Metric| claims.iter().any(|c| is_of_promise(c) && c.metric == m);
+    let mut untested: Vec<Untested> = Metric::PROMISED
+        .into_iter()
+        .filter(|m| !is_tested(*m))
+        .filter_map(|m| test_command::untested(record, judged_promise, m))
+        .collect();
+    if claims.is_empty() && untested.is_empty() {
+        untested.push(unjudged::first(record, judged_promise));
+    }
+    untested
+}
+
+/// What a reader of the verdict has to know beside it.
+fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
+    let judged_promise = promise_to_judge(record);
+    let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
+    let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
+    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
+        notes.push("the provider's unit is in doubt (MB or MiB): FAIL only below both readings, PASS only above both".into());
+    }
+    notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
+    notes
+}
+
+/// What a Record is held against: the promise of its volumes, and the needs of applications.
+pub fn against_all(record: &Record) -> String {
+    let volumes = record.judged_promise.as_ref().filter(|_| record.tests_a_volume()).map(against);
+    let asked = record.asked.iter().flat_map(|asked| &asked.applications);
+    let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
+    volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and ")
+}
+
+/// The volumes whose promise is judged, in words: type and size of each, and their instance.
+pub fn against(judged_promise: &JudgedPromise) -> String {
+    let mut groups: Vec<(String, usize)> = Vec::new();
+    for v in &judged_promise.promise.volumes {
+        let text = format!("{}, {}", v.id, v.size());
+        match groups.iter_mut().find(|(t, _)| *t == text) {
+            Some((_, n)) => *n += 1,
+            None => groups.push((text, 1)),
+        }
+    }
+    let volumes: Vec<String> =
+        groups.into_iter().map(|(t, n)| if n > 1 { format!("{n} x {t}") } else { t }).collect();
+    match &judged_promise.promise.instance {
+        Some(i) => format!("{} on {}", volumes.join(" + "), i.name),
+        None => volumes.join(" + "),
+    }
+}

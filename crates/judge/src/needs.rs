@@ -1,0 +1,448 @@
+//! The needs of applications, held against a step: the same four answers, from the same statistics, as for a promise.
+//!
+//! A need has no tolerance: what was published is the limit. The load is the one that was published, so that it is enough. Needs of higher
+//! grades than the one asked for are answered beside it.
+
+use super::facts::{StepFacts, dead_share, idle_share};
+use super::flattered;
+use super::step_answer::{Open, StepAnswer, read};
+use super::subject::{self, Fault};
+use super::terms::ClaimTerms;
+use super::volume_class;
+use super::words::{self, ENDED_EARLY, figure};
+use volproof_base::doubt::DoubtCode;
+use volproof_base::hist::{StoredHistogram, bucket};
+use volproof_base::sample::{Direction, GRID, Stream};
+use volproof_base::shell_word::shell;
+use volproof_base::stats::limit_answer::{self, ClaimAnswer, LimitAnswer};
+use volproof_base::stats::mean_latency::MeanLatency;
+use volproof_base::stats::percentile::{self, effective_samples_above, pooled};
+use volproof_base::unit::{Nanos, significant, total};
+use volproof_plan::ResponseFigure;
+use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
+use volproof_record::{
+    BasisCode, Claim, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
+};
+
+/// Seconds of an hour.
+const HOUR: usize = 3600;
+/// The end of a window is looked at by itself: one part of so many, of at least so many seconds.
+const LAST_PART: usize = 5;
+const SHORTEST_LAST_PART: usize = 20;
+
+/// A figure with its answer, and the reason of that.
+type Figure = (Metric, ClaimAnswer, String);
+
+/// A need with the application that has it, and the step that shows it.
+#[derive(Clone, Copy)]
+struct NeedCase<'a> {
+    record: &'a Record,
+    application: &'a AskedApplication,
+    need: &'a FitNeed,
+    step: &'a StepRecord,
+}
+
+/// The claims of one step, with those of higher grades.
+pub(super) fn claims(record: &Record, asked: &AskedFits, step: &StepRecord) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for application in &asked.applications {
+        for need in application.needs.iter().filter(|need| need.step == step.name) {
+            claims.extend(NeedCase { record, application, need, step }.claim());
+        }
+    }
+    claims
+}
+
+/// Whether a claim is about a need of a higher grade than the application was asked for with.
+pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
+    let Some((asked, need)) = asked.zip(claim.need.as_ref()) else { return false };
+    asked.applications.iter().any(|a| a.scaled() == need.application && need.grade > a.grade)
+}
+
+/// The applications that have no answer: every need of the grade is to be answered.
+pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -> Vec<Untested> {
+    asked.applications.iter().filter_map(|a| unanswered_by(record, a, claims)).collect()
+}
+
+fn unanswered_by(record: &Record, a: &AskedApplication, claims: &[Claim]) -> Option<Untested> {
+    let answered = |need: &FitNeed| {
+        let same = |n: &JudgedNeed| n.application == a.scaled() && n.figure == need.figure.words();
+        claims.iter().any(|c| c.need.as_ref().is_some_and(same) && c.step == need.step)
+    };
+    let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
+    let missing = needs().find(|need| !answered(need))?;
+    let some = needs().any(answered);
+    let reason = if record.steps.iter().any(|s| s.name == missing.step) {
+        format!("{} has no {}", missing.step, missing.figure.words())
+    } else {
+        format!("its load {} was not measured", missing.step)
+    };
+    Some(Untested {
+        application: Some(if some { format!("a part of {}", a.title()) } else { a.title() }),
+        metric: metric_of(missing.figure.kind),
+        reason,
+        command: Some(fit_command(record, a)),
+    })
+}
+
+fn metric_of(kind: FigureKind) -> Metric {
+    match kind {
+        FigureKind::Iops => Metric::Iops,
+        FigureKind::Throughput => Metric::Throughput,
+        FigureKind::Latency(figure) if figure.share().is_none() => Metric::Latency,
+        FigureKind::Latency(_) => Metric::Percentile,
+        FigureKind::Over(_) => Metric::SlowShare,
+    }
+}
+
+/// The command that tests the needs of an application, on the same simulated device where the Record has one.
+fn fit_command(record: &Record, a: &AskedApplication) -> String {
+    let command = format!("volproof fit TARGET --for {}", shell(&a.request()));
+    let device = record.plan.steps.iter().find_map(|step| step.simulate.as_ref());
+    let device = device.map_or(String::new(), |device| format!(" --simulate {}", shell(&device.to_string())));
+    let judged = record.is_simulated() && record.judges_simulated();
+    command + &device + &if judged { format!(" {JUDGE_SIMULATED}") } else { String::new() }
+}
+
+/// Remarks on the applications, and on what the figures hold besides the disk.
+pub(super) fn notes(record: &Record, asked: &AskedFits) -> Vec<String> {
+    let several = asked.applications.len() > 1;
+    let mut notes: Vec<String> = Vec::new();
+    for application in &asked.applications {
+        let lead = if several { format!("for {}: ", application.name) } else { String::new() };
+        if application.needs.is_empty() {
+            notes.push(format!("{}: no published requirement, so no verdict", application.name));
+        }
+        notes.extend(application.notes.iter().map(|note| format!("{lead}{note}")));
+    }
+    if asked.disturbed {
+        notes.push("another load ran beside each step, as asked".into());
+    }
+    notes.extend(asked.applications.iter().filter_map(|a| volume_class::note(record, a)));
+    notes
+}
+
+impl NeedCase<'_> {
+    /// The need against the step; nothing where the step has no such I/O.
+    fn claim(&self) -> Option<Claim> {
+        let limit = self.need.bound.value();
+        let (metric, finding, reason) = self.measured(limit)?;
+        let outcome = Outcome::from(finding.answer);
+        let mut claim = Claim::new(&self.step.name, metric, outcome, limit, finding, reason);
+        claim.binding = self.application.title();
+        claim.need = Some(JudgedNeed {
+            application: self.application.scaled(),
+            figure: self.need.figure.words(),
+            direction: self.need.figure.direction,
+            grade: self.need.grade,
+            source: self.need.source.clone(),
+            as_of: self.need.as_of.clone(),
+            confidence: self.need.confidence,
+        });
+        Some(self.unless_void(claim))
+    }
+
+    /// The figure of the need by the step's own samples, with its answer.
+    fn measured(&self, limit: f64) -> Option<Figure> {
+        match self.need.figure.kind {
+            FigureKind::Iops => self.rate(Metric::Iops, limit),
+            FigureKind::Throughput => self.rate(Metric::Throughput, limit),
+            FigureKind::Over(latency) => self.slow_share(&self.seconds(), latency, limit),
+            FigureKind::Latency(figure) => self.latency(figure, limit),
+        }
+    }
+
+    /// The latency over the whole window; that of its end alone, where this misses the need: faster I/Os of a burst hide those after it.
+    fn latency(&self, figure: ResponseFigure, limit: f64) -> Option<Figure> {
+        let of = |seconds: &[StoredHistogram]| match figure.share() {
+            None => self.mean(seconds, limit),
+            Some(share) => self.percentile(seconds, &figure.to_string(), share, Nanos(limit as u64)),
+        };
+        let seconds = self.seconds();
+        let whole = of(&seconds);
+        let last = (seconds.len() / LAST_PART).max(SHORTEST_LAST_PART).min(seconds.len());
+        let fails = |found: &Figure| found.1.answer == LimitAnswer::Fail;
+        if whole.as_ref().is_some_and(fails) {
+            return whole;
+        }
+        match of(&seconds[seconds.len() - last..]).filter(fails) {
+            Some((metric, end, _)) => {
+                Some((metric, end, format!("this is the figure of the last {last} s: it was lower before")))
+            }
+            None => whole,
+        }
+    }
+
+    /// The claim, or INVALID where the measurement is at fault; the volume's own faults count against it.
+    fn unless_void(&self, claim: Claim) -> Claim {
+        if let Some(fault) = self.fault(claim.outcome == Outcome::Pass) {
+            return Claim {
+                outcome: Outcome::Invalid,
+                basis: BasisCode::NotValid,
+                more_seconds: None,
+                blocker: Some(fault.code.to_string()),
+                reason: words::of_fault(&fault),
+                ..claim
+            };
+        }
+        if self.step.lost_ios > 0 || self.step.stuck_workers > 0 {
+            let reason = "the device hangs: requests in flight at the end of the step never came back".into();
+            return Claim {
+                outcome: Outcome::Fail,
+                basis: BasisCode::Hangs,
+                more_seconds: None,
+                reason,
+                ..claim
+            };
+        }
+        if let Some(reason) = volume_class::why_not_ssd(self.record, self.application) {
+            return Claim {
+                outcome: Outcome::Fail,
+                basis: BasisCode::Missed,
+                more_seconds: None,
+                reason,
+                ..claim
+            };
+        }
+        if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive {
+            return open(claim, BasisCode::EndedEarly, ENDED_EARLY.into());
+        }
+        if claim.outcome != Outcome::Pass {
+            return claim;
+        }
+        self.unless_undone(claim)
+    }
+
+    /// A figure that keeps the need, or INCONCLUSIVE where it does not show that the volume keeps it.
+    fn unless_undone(&self, claim: Claim) -> Claim {
+        if let Some(least) = self.need.least_runtime.filter(|least| self.step.window_ns < *least) {
+            let more = (least.0 - self.step.window_ns.0).div_ceil(1_000_000_000);
+            let reason = format!("the source asks for {}: this run was shorter", least.clock());
+            return Claim { more_seconds: Some(more), ..open(claim, BasisCode::TooShort, reason) };
+        }
+        if let Some(reason) = self.silence(&claim) {
+            return open(claim, BasisCode::DeadTime, reason);
+        }
+        // A log is written to a few blocks by the application itself, and each flush reaches the volume.
+        let of_data = self.need.figure.direction != Some(Direction::Sync);
+        let conditions = self.record.conditions(self.step);
+        let of_part = || volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data);
+        let why = volume_class::why_disk_is_hidden(self.record, self.step)
+            .or_else(of_part)
+            .or_else(|| self.only_together())
+            .or_else(|| flattered::by_data(&conditions))
+            .or_else(|| flattered::by_places(&conditions).filter(|_| of_data));
+        match why {
+            Some(reason) => open(claim, BasisCode::NeedOpen, reason),
+            None => claim,
+        }
+    }
+
+    /// The fault of the measurement that voids the figure. Loads of an application run together because they do so there, and a flush ends on
+    /// the volume, wherever the writes before it went.
+    fn fault(&self, keeps: bool) -> Option<Fault> {
+        let of_flushes = self.need.figure.direction == Some(Direction::Sync);
+        let counts = |fault: &Fault| {
+            fault.code != DoubtCode::SharedDisk
+                && !(keeps && fault.only_slows())
+                && !(of_flushes && fault.code == DoubtCode::Buffered)
+        };
+        let all =
+            subject::simulated(self.record).into_iter().chain(subject::of_doubts(self.record, self.step));
+        all.into_iter().find(counts)
+    }
+
+    /// Why a kept figure of latencies does not show that the volume keeps it: seconds in which nothing completed take more of the time than the
+    /// figure leaves for slow I/Os, and a load that waits sends nothing meanwhile.
+    fn silence(&self, claim: &Claim) -> Option<String> {
+        let left = match self.need.figure.kind {
+            FigureKind::Over(_) => claim.limit,
+            FigureKind::Latency(figure) => {
+                figure.share().map_or(limit_answer::TOLERANCE, |share| 1.0 - share)
+            }
+            FigureKind::Iops | FigureKind::Throughput => super::outcome::MOST_DEAD,
+        };
+        // Where the limit is a latency, a tenth of a second without a completion is dead; a longer latency that is kept leaves such tenths.
+        let is_short = matches!(self.need.figure.kind, FigureKind::Latency(_)) && claim.limit < GRID.0 as f64;
+        let dead = if is_short { idle_share(self.step) } else { dead_share(self.step) };
+        (dead > left).then(|| {
+            format!(
+                "for {} % of the time nothing completed, and a load that waits sends nothing meanwhile: the figure hides it",
+                significant(dead * 100.0)
+            )
+        })
+    }
+
+    /// Several volumes keep a need together, and one of them does not by itself.
+    fn only_together(&self) -> Option<String> {
+        let targets = self.step.targets.as_slice();
+        if targets.len() < 2 {
+            return None;
+        }
+        targets.iter().find_map(|target| self.not_by_itself(target, targets.len()))
+    }
+
+    fn not_by_itself(&self, target: &StepTarget, volumes: usize) -> Option<String> {
+        let step = subject::alone(self.step, &target.path)?;
+        let case = NeedCase { step: &step, ..*self };
+        let found = case.measured(self.need.bound.value());
+        if found.as_ref().is_some_and(|(_, found, _)| found.answer == LimitAnswer::Pass) {
+            return None;
+        }
+        let own = found.map_or("none".into(), |(metric, found, _)| figure(metric, found.value));
+        Some(format!(
+            "the figure is that of {volumes} volumes together, and {} by itself has {own}: measure each by itself",
+            target.path.display()
+        ))
+    }
+
+    /// The samples that the figure is about, of all targets.
+    fn streams(&self) -> impl Iterator<Item = &Stream> {
+        streams(self.step, self.need.figure)
+    }
+
+    fn seconds(&self) -> Vec<StoredHistogram> {
+        seconds(self.step, self.need.figure)
+    }
+
+    fn rate(&self, metric: Metric, limit: f64) -> Option<Figure> {
+        let mut bins: Vec<u64> = Vec::new();
+        for stream in self.streams() {
+            let column = if metric == Metric::Iops { &stream.track.ios } else { &stream.track.bytes };
+            bins.resize(bins.len().max(column.len()), 0);
+            bins.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        }
+        bins.truncate((self.step.window_ns.as_seconds() * 10.0 + 1e-6) as usize);
+        if bins.is_empty() {
+            return None;
+        }
+        let facts = StepFacts::of(self.record, self.step, bins, limit, 0);
+        let (answer, more_seconds, reason) = match read(&facts, &ClaimTerms::at_least(limit)) {
+            StepAnswer::Keeps => (LimitAnswer::Pass, None, String::new()),
+            StepAnswer::Misses => (LimitAnswer::Fail, None, String::new()),
+            StepAnswer::Open(Open::Spans { more_seconds }) => {
+                (LimitAnswer::Inconclusive, more_seconds, words::longer(more_seconds))
+            }
+            StepAnswer::Open(Open::EndedEarly) => (LimitAnswer::Inconclusive, None, ENDED_EARLY.into()),
+            StepAnswer::Open(_) => {
+                (LimitAnswer::Inconclusive, Some(60), "less than a minute was measured".into())
+            }
+        };
+        let bounds = facts.rate.map(|rate| (rate.low, rate.high));
+        let (value, ratio) = (facts.mean, facts.mean / limit);
+        Some((metric, ClaimAnswer { answer, value, limit, ratio, bounds, more_seconds }, reason))
+    }
+
+    fn mean(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
+        let mut columns: Vec<(u64, Nanos)> = Vec::new();
+        for second in seconds {
+            // The latencies are those of whole seconds: one of ten bins has them, nine are empty.
+            columns.push((second.count(), second.sum));
+            columns.extend([(0, Nanos(0)); 9]);
+        }
+        let finding = limit_answer::mean_latency(&MeanLatency::of(&columns)?, Nanos(limit as u64), 0.0);
+        Some((Metric::Latency, finding, undecided(&finding)))
+    }
+
+    fn percentile(
+        &self,
+        seconds: &[StoredHistogram],
+        name: &str,
+        share: f64,
+        limit: Nanos,
+    ) -> Option<Figure> {
+        let found = percentile::measure(seconds, &[(name, share)]).into_iter().next()?;
+        let (_, low, high) = slow(seconds, limit)?;
+        let finding = limit_answer::percentile(&found, (low, high), limit, self.step.window_ns.as_seconds());
+        if is_at_limit(&finding, limit) {
+            let finding = ClaimAnswer { answer: LimitAnswer::Inconclusive, more_seconds: None, ..finding };
+            let reason = "the figure is at the limit, closer than the 1.6 % to which latencies are counted";
+            return Some((Metric::Percentile, finding, reason.into()));
+        }
+        Some((Metric::Percentile, finding, undecided(&finding)))
+    }
+
+    /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst
+    /// decides.
+    fn slow_share(&self, seconds: &[StoredHistogram], latency: Nanos, limit: f64) -> Option<Figure> {
+        let hours = seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency));
+        let worst = hours.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.need.hourly);
+        let (value, bounds, answer, reason) = match worst {
+            Some((share, ..)) => {
+                let answer = if share < limit { LimitAnswer::Pass } else { LimitAnswer::Fail };
+                (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
+            }
+            None => {
+                let (share, low, high) = slow(seconds, latency)?;
+                let (answer, reason) = match (low > limit, high < limit) {
+                    (true, _) => (LimitAnswer::Fail, ""),
+                    (_, true) => (LimitAnswer::Pass, ""),
+                    _ => (LimitAnswer::Inconclusive, "the interval holds the limit: run it longer"),
+                };
+                (share, Some((low, high)), answer, reason.to_string())
+            }
+        };
+        let finding = ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds: None };
+        Some((Metric::SlowShare, finding, reason))
+    }
+}
+
+/// The samples of a step that a figure is about, of all targets.
+fn streams(step: &StepRecord, figure: FitFigure) -> impl Iterator<Item = &Stream> {
+    let meant = move |d: &Direction| figure.direction.map_or(*d != Direction::Sync, |wanted| wanted == *d);
+    let series = step.targets.iter().map(|t| &t.series);
+    series.flat_map(move |s| Direction::ALL.into_iter().filter(meant).filter_map(|d| s.stream(d)))
+}
+
+/// Latencies of each second; response times under a rate.
+fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
+    let mut seconds: Vec<StoredHistogram> = Vec::new();
+    for stream in streams(step, figure) {
+        let of_stream = if step.open_loop.is_some() { &stream.response } else { &stream.service };
+        seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
+        seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
+    }
+    seconds
+}
+
+/// The share above a latency in each whole hour of a step, 0 to 1.
+pub fn shares_by_hour(step: &StepRecord, figure: FitFigure, latency: Nanos) -> Vec<f64> {
+    let seconds = seconds(step, figure);
+    seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency)).map(|(share, ..)| share).collect()
+}
+
+/// The share of the I/Os above a latency, with the bounds of each side at 95 %.
+fn slow(seconds: &[StoredHistogram], latency: Nanos) -> Option<(f64, f64, f64)> {
+    let all = pooled(seconds);
+    let n = Some(all.count() as f64).filter(|n| *n > 0.0)?;
+    let edge = bucket(latency.0);
+    let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
+    let effective = effective_samples_above(seconds, latency);
+    let (low, high) = limit_answer::share_bounds(above * effective, effective);
+    Some((above, low, high))
+}
+
+/// Words on how to decide an answer that is open.
+fn undecided(finding: &ClaimAnswer) -> String {
+    match finding.answer {
+        LimitAnswer::Inconclusive => words::longer(finding.more_seconds),
+        LimitAnswer::Pass | LimitAnswer::Fail => String::new(),
+    }
+}
+
+/// Whether the bound that decides lies in the class of latencies in which the limit lies: the low end of an interval decides a FAIL, and an
+/// open answer whose whole interval lies there is one that no time decides.
+fn is_at_limit(finding: &ClaimAnswer, limit: Nanos) -> bool {
+    let Some((low, high)) = finding.bounds else { return false };
+    let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
+    match finding.answer {
+        LimitAnswer::Fail => at_limit(low),
+        LimitAnswer::Inconclusive => at_limit(low) && at_limit(high),
+        LimitAnswer::Pass => false,
+    }
+}
+
+/// The claim without an answer, for a reason.
+fn open(claim: Claim, basis: BasisCode, reason: String) -> Claim {
+    Claim { outcome: Outcome::Inconclusive, basis, reason, more_seconds: None, ..claim }
+}

@@ -1,0 +1,448 @@
+//! The promises of rates that a Record tests: which steps test which, and the claim on each.
+//!
+//! A promise is one direction at one block size on the same targets. The steps of the plan that test it, and those that the run added for
+//! it, are one case in the order of time.
+
+use std::path::PathBuf;
+
+use super::facts::StepFacts;
+use super::load::{Deepest, saturating_depth};
+use super::outcome::{Answer, Basis, Case};
+use super::step_answer::{Open, StepAnswer, read};
+use super::terms::ClaimTerms;
+use super::{subject, words};
+use volproof_base::doubt::DoubtCode;
+use volproof_base::sample::PER_SECOND;
+use volproof_base::stats::LEAST_QUOTABLE;
+use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
+use volproof_base::unit::Bytes;
+use volproof_plan::{Purpose, Step, SyncWrites};
+use volproof_promise::catalogue::promised_level::PromiseDirection;
+use volproof_promise::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
+use volproof_promise::catalogue::{Promise, promised_level};
+use volproof_record::{
+    BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
+};
+use volproof_record::{bins, load_without_promise, promise_direction as direction};
+
+/// The promise of a rate at a block size: the reading of the unit that asks least, and the one that asks most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PromisedRates {
+    /// The promise of the reading that asks least: a FAIL needs a bound below it, less the tolerance.
+    pub least: AtBlock,
+    /// The promise of the reading that asks most: a PASS needs a bound of at least that, less the tolerance.
+    pub most: AtBlock,
+}
+
+impl PromisedRates {
+    /// At a block size in a direction.
+    pub fn of(
+        judged_promise: &JudgedPromise,
+        block: Bytes,
+        d: promised_level::PromiseDirection,
+    ) -> Option<PromisedRates> {
+        let least = judged_promise.promise.least(block, d)?;
+        let readings =
+            [UnitReading::Likely, UnitReading::Other].map(|r| judged_promise.promise.at(block, d, r));
+        let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
+        // A promise of 0 is none: no figure is a share of 0.
+        let promises = |rate: f64| rate.is_finite() && rate > 0.0;
+        (promises(least.iops) && promises(least.bytes) && promises(most.bytes))
+            .then_some(PromisedRates { least, most })
+    }
+
+    /// The rates of a step, where its load has a promise.
+    pub fn of_load(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<PromisedRates> {
+        let pattern = conditions.pattern()?;
+        let block = conditions.single_block()?;
+        if load_without_promise(&judged_promise.promise, block, pattern).is_some() {
+            return None;
+        }
+        PromisedRates::of(judged_promise, block, direction(pattern)?)
+    }
+
+    /// The quantity that binds there.
+    pub fn metric(&self) -> Metric {
+        if self.least.binding.counts_ios() { Metric::Iops } else { Metric::Throughput }
+    }
+
+    /// The saturating depth of the promise at a block size.
+    pub fn saturating_depth(&self, block: Bytes) -> u64 {
+        saturating_depth(self.least.iops, self.least.bytes, block, self.least.binding.counts_ios())
+    }
+}
+
+/// A promise that steps of a Record test.
+pub struct TestedPromise<'a> {
+    /// The rates.
+    pub rates: PromisedRates,
+    /// The block size.
+    pub block: Bytes,
+    /// Requests in flight that no promise exceeds: of several volumes, each has its part of those of all.
+    pub saturating: u64,
+    /// The planned step that tests it first.
+    pub first: &'a Step,
+    /// The measured steps, in the order of time.
+    pub steps: Vec<&'a StepRecord>,
+}
+
+/// What makes two loads test one promise.
+#[derive(PartialEq)]
+struct Tested {
+    direction: Option<PromiseDirection>,
+    is_mix: bool,
+    is_random: bool,
+    is_direct: bool,
+    flushes: (u32, Option<SyncWrites>),
+    block: Bytes,
+    targets: Vec<PathBuf>,
+}
+
+impl Tested {
+    fn of(record: &Record, step: &Step) -> Option<Tested> {
+        Some(Tested {
+            direction: direction(step.rw),
+            is_mix: step.rw.directions().len() > 1,
+            is_random: step.rw.is_random(),
+            is_direct: step.direct,
+            flushes: (step.fsync, step.sync),
+            block: step.single_block()?,
+            targets: record.plan.targets_of(step).to_vec(),
+        })
+    }
+}
+
+/// The promises of rates that the steps of a Record test, in the order in which they are tested first.
+pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<TestedPromise<'a>> {
+    let mut all: Vec<(Tested, TestedPromise<'a>)> = Vec::new();
+    for step in &record.steps {
+        let Some(planned) = record.plan_step(&step.name) else { continue };
+        let is_other = planned
+            .follows
+            .as_ref()
+            .is_some_and(|f| !f.purpose.tests_promise() || f.purpose == Purpose::Offered);
+        if is_other || record.plan.is_precondition(&step.name) {
+            continue;
+        }
+        let conditions = record.conditions(step);
+        let rates = PromisedRates::of_load(judged_promise, &conditions);
+        let (Some(rates), Some(key)) = (rates, Tested::of(record, planned)) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, promise)) => promise.steps.push(step),
+            None => {
+                let block = key.block;
+                let saturating = rates.saturating_depth(block);
+                all.push((
+                    key,
+                    TestedPromise { rates, block, saturating, first: planned, steps: vec![step] },
+                ));
+            }
+        }
+    }
+    all.into_iter().map(|(_, promise)| promise).map(|promise| without_side_steps(record, promise)).collect()
+}
+
+/// The promise without the steps that test something else: one request at a time, and rates that were offered, where another step of the plan
+/// keeps the volume busy. Steps that the run added follow from the first load, which is compared with them.
+fn without_side_steps<'a>(record: &'a Record, mut promise: TestedPromise<'a>) -> TestedPromise<'a> {
+    let tests_rate = |step: &&StepRecord| {
+        let closed = step.open_loop.is_none();
+        closed && record.depth_per_target(step).is_some_and(|depth| depth > 1)
+    };
+    let is_planned = |step: &StepRecord| record.plan_step_of(step).is_some_and(|s| s.follows.is_none());
+    if promise.steps.iter().any(|step| tests_rate(step) && is_planned(step)) {
+        promise.steps.retain(tests_rate);
+    }
+    if let Some(first) = promise.steps.first().and_then(|step| record.plan_step_of(step)) {
+        promise.first = first;
+    }
+    promise
+}
+
+impl TestedPromise<'_> {
+    /// Its claim: the gravest one of all volumes together and, where several are named, of each by itself. `None` where no step is long
+    /// enough to have a rate.
+    pub fn claim(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Claim> {
+        let sum = RateCase::of(record, judged_promise, self, &self.steps)?.claim();
+        if !self.is_of_volumes() || sum.outcome != Outcome::Pass {
+            return Some(sum);
+        }
+        let each = self.each_volume(record, judged_promise);
+        let gravest = each.into_iter().max_by_key(|claim| claim.outcome.weight());
+        Some(match gravest {
+            Some(claim) if claim.outcome != Outcome::Pass => {
+                Claim { reason: words::by_itself(&claim, &sum), ..claim }
+            }
+            _ => sum,
+        })
+    }
+
+    /// The step that is missing for its answer, and the answer so far. Where all volumes together keep the promise, what one of them misses by itself.
+    pub fn answer(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Answer> {
+        let sum = RateCase::of(record, judged_promise, self, &self.steps)?.answer();
+        if sum.missing.is_some() || sum.outcome != Outcome::Pass || !self.is_of_volumes() {
+            return Some(sum);
+        }
+        let volumes = self.parts(record, judged_promise);
+        let factor = volumes.len() as u64;
+        let answers =
+            volumes.iter().filter_map(|volume| volume.read(record, self.first, |case| case.answer()));
+        let missing = answers.filter_map(|answer| answer.missing).next();
+        Some(Answer { missing: missing.map(|missing| missing.times(factor)), ..sum })
+    }
+
+    /// The volumes are what limits the rate, and not the instance.
+    fn is_of_volumes(&self) -> bool {
+        self.rates.least.binding.owner() == "volume"
+    }
+
+    /// The claim of each volume by itself.
+    fn each_volume(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<Claim> {
+        let claim = |volume: &VolumePart| {
+            let claim = volume.read(record, self.first, |case| case.claim())?;
+            let reason = format!("{} by itself: {}", volume.path.display(), claim.reason);
+            Some(Claim { reason, ..claim })
+        };
+        self.parts(record, judged_promise).iter().filter_map(claim).collect()
+    }
+
+    /// The part of each volume, where several are named, in the order of the targets.
+    fn parts(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<VolumePart> {
+        let volumes = &judged_promise.promise.volumes;
+        let Some(d) = direction(self.first.rw) else { return Vec::new() };
+        if volumes.len() < 2 || volumes.len() != record.targets.len() {
+            return Vec::new();
+        }
+        let mut parts = Vec::new();
+        for (target, volume) in record.targets.iter().zip(volumes) {
+            let block = judged_promise.promise.block;
+            let promise = Promise { volumes: vec![volume.clone()], instance: None, block };
+            let own = JudgedPromise { promise, ..judged_promise.clone() };
+            let Some(rates) = PromisedRates::of(&own, self.block, d) else { continue };
+            let alone = self.steps.iter().filter_map(|step| subject::alone(step, &target.path));
+            parts.push(VolumePart {
+                path: target.path.clone(),
+                judged_promise: own,
+                rates,
+                block: self.block,
+                saturating: self.saturating / volumes.len() as u64,
+                steps: alone.collect(),
+            });
+        }
+        parts
+    }
+}
+
+/// One of several volumes under the same steps.
+struct VolumePart {
+    path: PathBuf,
+    judged_promise: JudgedPromise,
+    rates: PromisedRates,
+    block: Bytes,
+    saturating: u64,
+    steps: Vec<StepRecord>,
+}
+
+impl VolumePart {
+    /// Reads its case.
+    fn read<T>(&self, record: &Record, first: &Step, read: impl Fn(&RateCase<'_>) -> T) -> Option<T> {
+        let steps: Vec<&StepRecord> = self.steps.iter().collect();
+        let (rates, block, saturating) = (self.rates, self.block, self.saturating);
+        let tested = TestedPromise { rates, block, saturating, first, steps };
+        RateCase::of(record, &self.judged_promise, &tested, &tested.steps).map(|case| read(&case))
+    }
+}
+
+/// A promise of a rate with the facts of its steps.
+struct RateCase<'a> {
+    record: &'a Record,
+    judged_promise: &'a JudgedPromise,
+    tested: &'a TestedPromise<'a>,
+    terms: ClaimTerms,
+    /// The steps that are valid measurements.
+    facts: Vec<StepFacts>,
+    /// The first fault of a measurement, with its step.
+    fault: Option<subject::Fault>,
+    has_valid_step: bool,
+    deepest: Deepest,
+}
+
+impl<'a> RateCase<'a> {
+    fn of(
+        record: &'a Record,
+        judged_promise: &'a JudgedPromise,
+        tested: &'a TestedPromise<'a>,
+        steps: &[&StepRecord],
+    ) -> Option<RateCase<'a>> {
+        let bytes = tested.rates.metric() == Metric::Throughput;
+        let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
+        let terms = ClaimTerms::of(judged_promise, &tested.rates.least, &tested.rates.most, pick);
+        let saturating = tested.saturating;
+        let (mut facts, mut faults) = (Vec::new(), Vec::new());
+        for step in steps {
+            let counts = judged_part(bins(step, bytes), &terms);
+            if counts.is_empty() {
+                continue;
+            }
+            let found = StepFacts::of(record, step, counts, terms.limits().0, saturating);
+            let keeps = read(&found, &terms) == StepAnswer::Keeps;
+            let fault = subject::fault(record, judged_promise, step, keeps);
+            match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
+                Some(fault) => faults.push((fault, found)),
+                None => facts.push(found),
+            }
+        }
+        let fault = faults.first().map(|(fault, _)| fault.clone());
+        let has_valid_step = !facts.is_empty();
+        if !has_valid_step {
+            facts.extend(faults.into_iter().map(|(_, found)| found));
+        }
+        let deepest = Deepest::of(record, tested.first, saturating);
+        let case = RateCase { record, judged_promise, tested, terms, facts, fault, has_valid_step, deepest };
+        (!case.facts.is_empty()).then_some(case)
+    }
+
+    /// The answer of the valid steps. A fault of the measurement makes it INVALID where they leave the promise open.
+    fn answer(&self) -> Answer {
+        let answer =
+            Case { terms: &self.terms, steps: &self.facts, deepest: self.deepest.if_shallow() }.answer();
+        let is_open = answer.outcome == Outcome::Inconclusive;
+        if !self.has_valid_step || (is_open && self.fault.is_some()) {
+            return Answer { outcome: Outcome::Invalid, missing: None, ..answer };
+        }
+        answer
+    }
+
+    fn claim(&self) -> Claim {
+        let answer = self.answer();
+        let by = &self.facts[answer.by];
+        let promised = self.promised(by);
+        let found = ClaimAnswer {
+            answer: LimitAnswer::Inconclusive,
+            value: by.mean,
+            limit: promised * (1.0 - self.terms.tolerance),
+            ratio: by.mean / promised,
+            bounds: by.rate.map(|rate| (rate.low, rate.high)),
+            more_seconds: more_seconds(&answer.basis, by),
+        };
+        let mut claim = Claim::new(
+            &self.tested.first.name,
+            self.tested.rates.metric(),
+            answer.outcome,
+            promised,
+            found,
+            String::new(),
+        );
+        claim.binding = self.tested.rates.least.binding.words().into();
+        claim.evidence = self.facts.iter().map(|f| self.evidence(f)).collect();
+        claim.decided_by = answer.by;
+        claim.delivered = Some(self.delivered(by));
+        claim.basis = basis_code(&answer.basis);
+        claim.reason = words::of_rate(&claim, &answer, &self.terms, &self.deepest);
+        if answer.outcome == Outcome::Inconclusive {
+            claim.reason += &words::beyond_the_budget(self.record, &answer);
+            claim.command = words::command_to_decide(self.record, self.judged_promise, &claim, &answer);
+        }
+        if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
+            claim.basis = BasisCode::NotValid;
+            claim.blocker = Some(fault.code.to_string());
+            claim.reason = words::of_fault(fault);
+        }
+        subject::if_cache_may_answer(self.record, &self.tested.steps, claim)
+    }
+
+    /// The reading of the unit that the answer names: for a PASS, and for what is open between both, the one that asks most.
+    fn promised(&self, by: &StepFacts) -> f64 {
+        let (least, most) = self.terms.readings();
+        if by.mean >= least * (1.0 - self.terms.tolerance) { most } else { least }
+    }
+
+    fn evidence(&self, f: &StepFacts) -> ClaimStep {
+        ClaimStep {
+            step: f.step.clone(),
+            depth: f.load.depth,
+            offered_per_second: f.load.offered,
+            saturating: f.is_saturating,
+            seconds: f.seconds,
+            per_second: f.mean,
+            interval: f.rate.map(|rate| (rate.low, rate.high)),
+            latency_ns: f.latency_ns,
+            dead_share: f.dead_share(),
+            keeps: match read(f, &self.terms) {
+                StepAnswer::Keeps => Some(true),
+                StepAnswer::Misses => Some(false),
+                StepAnswer::Open(_) => None,
+            },
+        }
+    }
+
+    fn delivered(&self, by: &StepFacts) -> Delivered {
+        let share = TimeShare::of_seconds(&by.delivered);
+        let answer = self.terms.time.map(|time| Outcome::from(share.answer(time)));
+        Delivered {
+            share: share.share(),
+            low: share.low,
+            high: share.high,
+            promised: self.terms.time,
+            answer,
+        }
+    }
+}
+
+/// Whether a fault may be why a rate misses its promise. Traffic of others is not where all that the disk did falls short as well.
+fn explains(
+    fault: &subject::Fault,
+    record: &Record,
+    step: &StepRecord,
+    terms: &ClaimTerms,
+    bytes: bool,
+) -> bool {
+    if fault.code != DoubtCode::OtherTraffic {
+        return true;
+    }
+    let most = subject::rate_with_others(record, step, bytes);
+    most.is_none_or(|most| most >= terms.limits().0)
+}
+
+/// The counts of 100 ms that are judged: all of them, or those of the burst where the burst is judged.
+fn judged_part(mut bins: Vec<u64>, terms: &ClaimTerms) -> Vec<u64> {
+    let seconds = bins.len() as f64 / PER_SECOND as f64;
+    let burst = terms.judged_burst().map_or(seconds, |burst| terms.judged_seconds(burst.per_second, seconds));
+    bins.truncate((burst * PER_SECOND as f64).ceil() as usize);
+    bins
+}
+
+/// How much longer the deciding step should be; absent where time does not decide.
+fn more_seconds(basis: &Basis, by: &StepFacts) -> Option<u64> {
+    match basis {
+        Basis::Open(Open::Short { .. }) => {
+            Some((LEAST_QUOTABLE.as_seconds() - by.seconds).ceil().max(1.0) as u64)
+        }
+        Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds }) => *more_seconds,
+        Basis::ShareOpen { more_seconds } => *more_seconds,
+        _ => None,
+    }
+}
+
+fn basis_code(basis: &Basis) -> BasisCode {
+    match basis {
+        Basis::Kept => BasisCode::Kept,
+        Basis::KeptWithMoreLoad { .. } => BasisCode::KeptWithMoreLoad,
+        Basis::WithinGuarantee => BasisCode::WithinGuarantee,
+        Basis::Missed => BasisCode::Missed,
+        Basis::TooFewSeconds => BasisCode::TooFewSeconds,
+        Basis::Hangs => BasisCode::Hangs,
+        Basis::MediumErrors => BasisCode::MediumErrors,
+        Basis::LoadNotShown => BasisCode::LoadNotShown,
+        Basis::Changed { .. } => BasisCode::Changed,
+        Basis::DeadTime => BasisCode::DeadTime,
+        Basis::ShareOpen { .. } => BasisCode::ShareOpen,
+        Basis::DepthNotPossible => BasisCode::DepthNotPossible,
+        Basis::Open(Open::Short { .. }) => BasisCode::TooShort,
+        Basis::Open(Open::Spans { .. }) => BasisCode::Spans,
+        Basis::Open(Open::Credits { .. } | Open::CreditsMayBeLeft | Open::FewCredits) => BasisCode::Credits,
+        Basis::Open(Open::BeyondTheType) => BasisCode::BeyondTheType,
+        Basis::Open(Open::OneUnit) => BasisCode::OneUnit,
+        Basis::Open(Open::EndedEarly) => BasisCode::EndedEarly,
+    }
+}

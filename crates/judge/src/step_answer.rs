@@ -1,0 +1,98 @@
+//! What one step says of a promise by itself: it keeps it, misses it, or leaves it open.
+
+use super::facts::{RateInterval, StepFacts, seconds_to_tell};
+use super::terms::ClaimTerms;
+use volproof_base::stats::limit_answer::LONGEST_WAIT;
+
+/// A rate above this multiple of all that the type can give comes from another type.
+pub const BEYOND_THE_TYPE: f64 = 1.10;
+
+/// What one step says of the promise by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepAnswer {
+    /// It keeps the promise.
+    Keeps,
+    /// It misses the promise.
+    Misses,
+    /// It leaves the promise open, and why.
+    Open(Open),
+}
+
+/// Why a step by itself says neither yes nor no.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Open {
+    /// Shorter than a minute; whether its mean is below the promise.
+    Short {
+        /// The mean is below the promise.
+        is_below: bool,
+    },
+    /// The interval holds the limit: seconds more that should tell.
+    Spans {
+        /// Absent where a week would not be enough.
+        more_seconds: Option<u64>,
+    },
+    /// Burst credits of the type could have given it: seconds more that tell.
+    Credits {
+        /// Absent where their number is not published.
+        more_seconds: Option<u64>,
+    },
+    /// The end shows no burst, and the load asked for none: credits may be left that more load would use.
+    CreditsMayBeLeft,
+    /// More than type and size can give.
+    BeyondTheType,
+    /// Below the burst and not below the baseline: the bucket may not have been full.
+    FewCredits,
+    /// Above one reading of the provider's unit and below the other.
+    OneUnit,
+    /// The user ended it before its time.
+    EndedEarly,
+}
+
+/// What a step says of the promise by itself.
+pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
+    let (least, most) = terms.limits();
+    if s.was_ended_early {
+        return StepAnswer::Open(Open::EndedEarly);
+    }
+    let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {
+        return StepAnswer::Open(Open::Short { is_below: s.mean < least });
+    };
+    if terms.is_beyond_the_type(s.last_minute) {
+        return StepAnswer::Open(Open::BeyondTheType);
+    }
+    if rate.high < least || last.high < least {
+        return if terms.few_credits(rate.mean) {
+            StepAnswer::Open(Open::FewCredits)
+        } else {
+            StepAnswer::Misses
+        };
+    }
+    let baseline = terms.burst_is_over(s);
+    let kept =
+        if baseline { last.low >= most && rate.mean >= least } else { rate.low >= most && last.high >= most };
+    if !kept {
+        return StepAnswer::Open(unkept(s, &rate, &last, baseline, terms));
+    }
+    match terms.credits_open(s, baseline) {
+        Some(open) => StepAnswer::Open(open),
+        None => StepAnswer::Keeps,
+    }
+}
+
+/// Why a step that does not miss the promise does not keep it.
+fn unkept(
+    s: &StepFacts,
+    rate: &RateInterval,
+    last: &RateInterval,
+    baseline: bool,
+    terms: &ClaimTerms,
+) -> Open {
+    let (least, most) = terms.limits();
+    let judged = if baseline { last } else { rate };
+    if least < most && judged.low >= least && judged.high < most {
+        return Open::OneUnit;
+    }
+    let wanted = seconds_to_tell(judged, most, s.seconds) - s.seconds;
+    let more_seconds = (wanted <= LONGEST_WAIT).then(|| wanted.max(1.0).ceil() as u64);
+    Open::Spans { more_seconds }
+}

@@ -1,0 +1,179 @@
+//! The promise of a rate as a step is held against it: figures, tolerance, burst and share of time.
+
+use super::excess::{SoldBurst, SoldRange};
+use super::facts::{DELIVERED, StepFacts};
+use super::promised::PromisedRates;
+use super::step_answer::{BEYOND_THE_TYPE, Open};
+use volproof_base::stats::limit_answer::LONGEST_WAIT;
+use volproof_promise::catalogue::volume_promise::AtBlock;
+use volproof_record::{JudgedPromise, Metric};
+
+/// A last minute below this multiple of the promise has no burst left in it.
+const NO_BURST_LEFT: f64 = 1.10;
+/// The last minute is looked at where the window is this long, in seconds.
+const MINUTE: f64 = 60.0;
+
+/// The promise that a step is held against, in I/Os or bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClaimTerms {
+    /// The promise of the reading of the provider's unit that asks least: FAIL needs an interval below it, less the tolerance.
+    pub least: f64,
+    /// The promise of the reading that asks most: PASS needs an interval above it, less the tolerance.
+    pub most: f64,
+    /// Share by which the promise may be missed.
+    pub tolerance: f64,
+    /// The burst of the type, or of the instance.
+    pub burst: Option<SoldBurst>,
+    /// More than the promise that the type is sold with.
+    pub sold: Option<SoldRange>,
+    /// Share of the time that is promised: by the provider, or by the user's `--min-share`.
+    pub time: Option<f64>,
+    /// The burst is judged instead of the baseline.
+    pub judge_burst: bool,
+    /// A type of volume promises it, and gives no more than its figures say.
+    pub is_of_a_type: bool,
+}
+
+impl ClaimTerms {
+    /// The promise of a claim at a block size; `pick` takes the figure of the claim's unit.
+    pub fn of(
+        judged_promise: &JudgedPromise,
+        least: &AtBlock,
+        most: &AtBlock,
+        pick: impl Fn(&AtBlock) -> f64,
+    ) -> ClaimTerms {
+        ClaimTerms {
+            least: pick(least),
+            most: pick(most),
+            tolerance: judged_promise.tolerance,
+            burst: SoldBurst::of(judged_promise, least, pick(least)),
+            sold: SoldRange::of(judged_promise, most, pick(most)),
+            time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
+            judge_burst: judged_promise.judge_burst,
+            is_of_a_type: true,
+        }
+    }
+
+    /// The need of an application for a rate: it has no tolerance, no burst and no type.
+    pub fn at_least(limit: f64) -> ClaimTerms {
+        ClaimTerms {
+            least: limit,
+            most: limit,
+            tolerance: 0.0,
+            burst: None,
+            sold: None,
+            time: None,
+            judge_burst: false,
+            is_of_a_type: false,
+        }
+    }
+
+    /// The burst, where it is judged instead of the baseline.
+    pub fn judged_burst(&self) -> Option<SoldBurst> {
+        self.burst.filter(|_| self.judge_burst)
+    }
+
+    /// The two promises that are judged: of the reading that asks least, and of the one that asks most.
+    pub fn readings(&self) -> (f64, f64) {
+        self.judged_burst().map_or((self.least, self.most), |burst| (burst.per_second, burst.per_second))
+    }
+
+    /// The same less the tolerance.
+    pub fn limits(&self) -> (f64, f64) {
+        let (least, most) = self.readings();
+        (least * (1.0 - self.tolerance), most * (1.0 - self.tolerance))
+    }
+
+    /// The rate that the promised share of time is about, as a promise of its own.
+    pub fn of_guarantee(&self) -> ClaimTerms {
+        ClaimTerms { tolerance: 1.0 - DELIVERED * (1.0 - self.tolerance), ..*self }
+    }
+
+    /// All that a volume of this promise gives, its burst included.
+    pub fn ceiling(&self) -> f64 {
+        self.burst.map_or(self.most, |b| b.per_second.max(self.most))
+    }
+
+    /// All that a volume of this type and size gives, whatever was bought.
+    pub fn most_sold(&self) -> f64 {
+        self.sold.map_or(self.ceiling(), |sold| sold.most.max(self.ceiling()))
+    }
+
+    /// The rate at the end of a step is the baseline: a load that would use any burst had none in its last minute.
+    pub fn burst_is_over(&self, s: &StepFacts) -> bool {
+        s.is_saturating && self.ends_without_burst(s)
+    }
+
+    fn ends_without_burst(&self, s: &StepFacts) -> bool {
+        let bursts = self.burst.is_some() && !self.judge_burst;
+        bursts && s.seconds >= MINUTE && s.last_minute < NO_BURST_LEFT * self.most
+    }
+
+    /// Why a rate that keeps the promise does not show that the volume does: credits of the catalogue's burst could have given it.
+    pub fn credits_open(&self, s: &StepFacts, baseline: bool) -> Option<Open> {
+        let burst = self.burst.filter(|_| !self.judge_burst && !baseline)?;
+        let limit = self.limits().1;
+        let credits = burst.seconds.map(|length| (burst.per_second - self.least) * length);
+        if credits.is_some_and(|credits| s.mean * s.seconds - credits >= limit * s.seconds) {
+            return None;
+        }
+        if self.ends_without_burst(s) {
+            return Some(Open::CreditsMayBeLeft);
+        }
+        let wanted = credits.map(|credits| credits / (s.mean - limit).max(1e-9) - s.seconds);
+        let bearable = wanted.filter(|wanted| *wanted <= LONGEST_WAIT);
+        Some(Open::Credits { more_seconds: bearable.map(|wanted| wanted.max(MINUTE).ceil() as u64) })
+    }
+
+    /// A rate below the burst that an empty bucket explains: the baseline.
+    pub fn few_credits(&self, rate: f64) -> bool {
+        let baseline = self.least * (1.0 - self.tolerance)..NO_BURST_LEFT * self.least;
+        self.judged_burst().is_some() && baseline.contains(&rate)
+    }
+
+    /// Seconds of the window that are judged: all, or as long as a full bucket lasts at a rate.
+    pub fn judged_seconds(&self, rate: f64, seconds: f64) -> f64 {
+        let lasts = self.judged_burst().and_then(|burst| burst.at_rate(rate, self.least));
+        lasts.map_or(seconds, |lasts| lasts.min(seconds))
+    }
+
+    /// A rate that the promise does not explain: its burst gives less.
+    pub fn is_beyond_the_type(&self, rate: f64) -> bool {
+        self.is_of_a_type && rate > BEYOND_THE_TYPE * self.ceiling()
+    }
+}
+
+/// The promise of a rate by both readings of the provider's unit, without tolerance: the one that asks least, and the one that asks most. Of
+/// the burst, where that is asked for.
+pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
+    let bytes = rates.metric() == Metric::Throughput;
+    let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
+    ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick).readings()
+}
+
+/// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.
+fn promised_share(judged_promise: &JudgedPromise) -> Option<f64> {
+    let words = judged_promise.promise.volumes.iter().map(|v| v.consistency.as_deref());
+    let shares = words.map(|words| words.and_then(share_of_time));
+    shares.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten()
+}
+
+/// The share in words such as "at least 90 % of provisioned IOPS, 99.9 % of the time".
+fn share_of_time(words: &str) -> Option<f64> {
+    let before = words.split("% of the time").next().filter(|before| before.len() < words.len())?;
+    let number = before.trim_end().rsplit([' ', ',']).next()?;
+    number.parse::<f64>().ok().filter(|n| (0.0..100.0).contains(n)).map(|n| n / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_time_is_read_from_its_words() {
+        let share = share_of_time("at least 90 % of provisioned IOPS, 99.9 % of the time").unwrap();
+        assert!((share - 0.999).abs() < 1e-12);
+        assert_eq!(share_of_time("99 % of the time; figures are 'up to'"), Some(0.99));
+        assert_eq!(share_of_time("figures are 'up to'"), None);
+    }
+}

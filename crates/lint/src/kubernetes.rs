@@ -1,0 +1,260 @@
+//! The volumes that objects of Kubernetes declare: claims, templates of claims in a StatefulSet, and volumes, each through its StorageClass.
+//!
+//! A class may stand in another file than its claims. A claim whose class is in none of the files has no promise, and the answer
+//! says why.
+
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+
+use super::declared_volume::{DeclaredValue, DeclaredVolume, printable};
+use super::field_names::{FieldNames, InTreePlugin};
+use super::lint_finding::{LintFinding, LintGrade};
+use super::quantity::{Quantity, QuantitySuffix};
+use super::storage_class::StorageClass;
+use super::yaml_node::YamlNode;
+use volproof_base::unit::{Bytes, grouped, significant};
+
+/// A claim of a volume.
+struct VolumeClaim {
+    address: String,
+    file: usize,
+    line: usize,
+    copies: u64,
+    class: Option<String>,
+    /// Its VolumeAttributesClass.
+    attributes: Option<String>,
+    /// The PersistentVolume that it is bound to.
+    bound: Option<String>,
+    gib: DeclaredValue<f64>,
+    findings: Vec<LintFinding>,
+}
+
+/// Where a claim says how much it asks for.
+const REQUEST: [&str; 4] = ["spec", "resources", "requests", "storage"];
+
+/// All objects of all files.
+#[derive(Default)]
+pub struct KubernetesObjects {
+    claims: Vec<VolumeClaim>,
+    /// Classes of the drivers that lint knows.
+    pub classes: Vec<StorageClass>,
+    /// VolumeAttributesClasses of these drivers.
+    pub attributes: Vec<StorageClass>,
+    /// Classes of other provisioners, by name.
+    foreign_classes: Vec<String>,
+    /// Kinds of objects that were skipped and how many there are.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+impl KubernetesObjects {
+    /// Adds the documents of a file. Returns how many of its documents are objects of Kubernetes.
+    pub fn add(&mut self, documents: &[Rc<YamlNode>], file: usize) -> usize {
+        documents.iter().map(|document| self.object(document, file, 0)).sum()
+    }
+
+    fn object(&mut self, object: &YamlNode, file: usize, lists: usize) -> usize {
+        let text = |key: &str| object.get(key).and_then(YamlNode::text);
+        let (Some(kind), Some(_)) = (text("kind"), text("apiVersion")) else { return 0 };
+        let items = object.get("items").map(YamlNode::items);
+        match (kind, items) {
+            (list, Some(items)) if list.ends_with("List") && lists < 4 => {
+                for item in items {
+                    self.object(item, file, lists + 1);
+                }
+            }
+            ("StorageClass", _) => self.class(object, file),
+            ("VolumeAttributesClass", _) => self.attributes_class(object, file),
+            ("PersistentVolumeClaim", _) => self.claim(object, file),
+            ("PersistentVolume", _) => self.volume(object, file),
+            ("StatefulSet", _) => self.templates(object, file),
+            (kind, _) => self.skip(&printable(kind)),
+        }
+        1
+    }
+
+    fn skip(&mut self, kind: &str) {
+        *self.skipped.entry(kind.to_string()).or_default() += 1;
+    }
+
+    fn class(&mut self, object: &YamlNode, file: usize) {
+        let name = object.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or_default().to_string();
+        let provisioner = object.get("provisioner").and_then(YamlNode::text).unwrap_or_default();
+        match FieldNames::shipped().driver(provisioner) {
+            Some(driver) => self.classes.push(StorageClass::read(object, driver, name, file)),
+            None => {
+                self.skip("StorageClass of another provisioner");
+                self.foreign_classes.push(name);
+            }
+        }
+    }
+
+    fn attributes_class(&mut self, object: &YamlNode, file: usize) {
+        let name = object.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or_default().to_string();
+        let driver = object.get("driverName").and_then(YamlNode::text).unwrap_or_default();
+        match FieldNames::shipped().driver(driver) {
+            Some(driver) => {
+                self.attributes.push(StorageClass::read_attributes(object, driver, name, file));
+            }
+            None => self.skip("VolumeAttributesClass of another driver"),
+        }
+    }
+
+    /// A volume as one object declares it, with its size at `request`.
+    fn declared(object: &YamlNode, file: usize, address: String, request: &[&str]) -> VolumeClaim {
+        let (gib, findings) = size(object.at(request));
+        VolumeClaim {
+            address,
+            file,
+            line: object.line,
+            copies: 1,
+            class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
+            attributes: object
+                .at(&["spec", "volumeAttributesClassName"])
+                .and_then(YamlNode::text)
+                .filter(|name| !name.is_empty())
+                .map(str::to_string),
+            bound: None,
+            gib,
+            findings,
+        }
+    }
+
+    fn claim(&mut self, object: &YamlNode, file: usize) {
+        let address = format!("PersistentVolumeClaim {}", full_name(object));
+        let bound = object.at(&["spec", "volumeName"]).and_then(YamlNode::text).map(str::to_string);
+        self.claims.push(VolumeClaim { bound, ..Self::declared(object, file, address, &REQUEST) });
+    }
+
+    fn templates(&mut self, object: &YamlNode, file: usize) {
+        let templates = object.at(&["spec", "volumeClaimTemplates"]).map_or(&[][..], YamlNode::items);
+        if templates.is_empty() {
+            return self.skip("StatefulSet without a template of claims");
+        }
+        let replicas = object.at(&["spec", "replicas"]).and_then(YamlNode::text);
+        let replicas = replicas.and_then(|n| n.parse().ok()).unwrap_or(1);
+        for template in templates {
+            let name = template.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or("unnamed");
+            let address = format!("StatefulSet {}: {}", full_name(object), printable(name));
+            let claim = Self::declared(template, file, address, &REQUEST);
+            self.claims.push(VolumeClaim { copies: replicas, ..claim });
+        }
+    }
+
+    fn volume(&mut self, object: &YamlNode, file: usize) {
+        let names = FieldNames::shipped();
+        let driver = object.at(&["spec", "csi", "driver"]).and_then(YamlNode::text);
+        let of_plugin = |plugin: &InTreePlugin| object.at(&["spec", &plugin.volume]).is_some();
+        let in_tree = names.drivers.iter().filter_map(|d| d.in_tree.as_ref()).any(of_plugin);
+        if !in_tree && driver.is_none_or(|name| names.driver(name).is_none()) {
+            return self.skip("PersistentVolume of another driver");
+        }
+        let address = format!("PersistentVolume {}", full_name(object));
+        self.claims.push(Self::declared(object, file, address, &["spec", "capacity", "storage"]));
+    }
+
+    /// The volumes of all claims.
+    pub fn volumes(&self) -> Vec<DeclaredVolume> {
+        let named = |claim: &VolumeClaim| {
+            format!("PersistentVolume {}", claim.bound.as_deref().map(printable).unwrap_or_default())
+        };
+        let bound: HashSet<String> = self.claims.iter().filter(|c| c.bound.is_some()).map(named).collect();
+        self.claims.iter().filter(|c| !bound.contains(&c.address)).map(|claim| self.of_claim(claim)).collect()
+    }
+
+    fn of_claim(&self, claim: &VolumeClaim) -> DeclaredVolume {
+        let unknown = |why: &'static str| DeclaredVolume {
+            kind: DeclaredValue::Unknown(why),
+            gib: claim.gib.clone(),
+            ..DeclaredVolume::default()
+        };
+        let of_class = |class: &StorageClass| {
+            let named = |name: &String| self.attributes.iter().find(|a| a.name == *name);
+            let mut volume = class.volume(claim.gib.clone(), claim.attributes.as_ref().and_then(named));
+            if claim.attributes.as_ref().is_some_and(|name| named(name).is_none()) {
+                volume.kind =
+                    DeclaredValue::Unknown("may be another by a VolumeAttributesClass that no file declares");
+            }
+            // A line is one of the claim's file.
+            if class.file != claim.file {
+                (volume.iops.line, volume.throughput.line) = (None, None);
+            }
+            volume
+        };
+        let volume = match &claim.class {
+            None => match self.classes.iter().find(|c| c.is_default) {
+                Some(class) => of_class(class),
+                None => unknown("is that of the cluster's default class, which no file declares"),
+            },
+            Some(name) if name.is_empty() => unknown("is that of a volume that is made by hand"),
+            Some(name) => match self.classes.iter().find(|c| c.name == *name) {
+                Some(class) => of_class(class),
+                None if self.foreign_classes.contains(name) => {
+                    unknown("is that of a provisioner that is not known here")
+                }
+                None => unknown("is that of a class that no file declares"),
+            },
+        };
+        DeclaredVolume {
+            address: claim.address.clone(),
+            file: claim.file,
+            line: Some(claim.line),
+            copies: claim.copies,
+            findings: claim.findings.clone(),
+            ..volume
+        }
+    }
+}
+
+/// `namespace/name`.
+fn full_name(object: &YamlNode) -> String {
+    let part = |key: &str| object.at(&["metadata", key]).and_then(YamlNode::text).map(printable);
+    let name = part("name").or_else(|| part("generateName")).unwrap_or_else(|| "unnamed".into());
+    match part("namespace") {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name,
+    }
+}
+
+/// The class that an object names; the annotation is older than the field.
+fn class_of(object: &YamlNode, annotation: &str) -> Option<String> {
+    let field = object
+        .at(&["spec", "storageClassName"])
+        .or_else(|| object.at(&["metadata", "annotations", annotation]));
+    field.and_then(YamlNode::text).map(str::to_string)
+}
+
+/// A size in GiB, rounded up as the drivers do, and findings about its unit.
+fn size(node: Option<&YamlNode>) -> (DeclaredValue<f64>, Vec<LintFinding>) {
+    let Some((text, line)) = node.and_then(|n| Some((n.text()?, n.line))) else {
+        return (DeclaredValue::Unknown("is not set"), Vec::new());
+    };
+    let Some(quantity) = Quantity::parse(text.trim()) else {
+        let finding = LintFinding::about(
+            "not-a-number",
+            LintGrade::Refused,
+            "the size is no quantity of Kubernetes such as 100Gi",
+        );
+        return (DeclaredValue::Unknown("is no quantity"), vec![finding.on(Some(line))]);
+    };
+    let gib = quantity.round_up(Bytes::GIB);
+    let exact = significant(quantity.bytes.0 as f64 / Bytes::GIB.0 as f64);
+    let finding = match quantity.suffix {
+        QuantitySuffix::Bare if quantity.bytes < Bytes::MIB => Some(LintFinding::about(
+            "size-unit",
+            LintGrade::Waste,
+            format!(
+                "the size is {} bytes, which the driver rounds up to 1 GiB: a size in GiB ends with Gi, as in {}Gi",
+                grouped(quantity.bytes.0),
+                quantity.bytes.0
+            ),
+        )),
+        QuantitySuffix::Decimal => Some(LintFinding::about(
+            "size-unit",
+            LintGrade::Note,
+            format!("the size is decimal, {exact} GiB: the driver makes a volume of {} GiB", grouped(gib)),
+        )),
+        _ => None,
+    };
+    let findings = finding.into_iter().map(|f| f.on(Some(line))).collect();
+    (DeclaredValue::Is(gib.max(1) as f64), findings)
+}

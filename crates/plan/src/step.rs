@@ -1,0 +1,227 @@
+//! The options of a step: the one place that declares them. `key` says what follows from it.
+//!
+//! To add an option: declare it here; say in `fio/` which words of fio mean it; give it its meaning in `engine`; make `docs/plan.md`
+//! anew (`UPDATE_PLAN=1 cargo test --test plan_page`).
+
+use std::path::PathBuf;
+
+use super::key::{Key, KeyPlace, Word, declare};
+use super::{
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows,
+    Pattern, Plan, Simulated, Start, Stride, SyncWrites,
+};
+use volproof_base::sample::Direction;
+use volproof_base::unit::{Bytes, Nanos, total};
+
+declare! {
+    "Workload" {
+        /// Name of the step in tables and files
+        File name: String = "step".into(), "'log'";
+        /// read, write, randread, randwrite, rw, randrw, trim, randtrim
+        ///
+        /// On the command line, with neither a preset nor a plan file, this option makes a plan of one step. All other options of a step
+        /// then apply to that step; with a preset or a plan file they apply to each of its steps.
+        Both rw: Pattern = Pattern::RandRead, "'randrw'", also "readwrite";
+        /// Share of reads in a mixed pattern, percent
+        Both rwmix: u32 = 50, "70", also "rwmixread";
+        /// Block size, or a split such as 4k/70:64k/30
+        Both bs: BlockSizes = BlockSizes::one(Bytes::kib(4)), "'16k'", also "blocksize";
+        /// Block sizes of writes, where they differ from those of reads
+        File bs_write: Option<BlockSizes> = None, "'8k'";
+        /// Requests kept in flight by each job
+        Both iodepth: u32 = 1, "32";
+        /// Jobs for each target, each a thread
+        Both numjobs: u32 = 1, "4";
+        /// Distribution of random offsets: uniform, zipf:THETA, pareto:H, normal:DEVIATION, or zoned: with ACCESSES/RANGE for each zone
+        ///
+        /// Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to the first 5 % of the range.
+        Both distribution: Distribution = Distribution::Uniform, "'zipf:1.1'", also "random-distribution";
+        /// Draw random offsets independently, instead of each block once per pass
+        Both norandommap: bool = false, "true";
+        /// Random offsets are multiples of this size, counted from the start of the part; of the size of each I/O by default
+        File align: Option<Bytes> = None, "'4k'";
+        /// Flush after so many writes; 0 for none
+        Both fsync: u32 = 0, "1";
+        /// Flush with fdatasync, which leaves out times of the file; with fsync when false
+        File datasync: bool = true, "false";
+        /// Each write returns when it is durable: dsync, or sync, which also waits for times of the file (RWF_DSYNC, RWF_SYNC)
+        Both sync: Option<SyncWrites> = None, "'dsync'";
+        /// One more flush, an fsync, when a job that writes has ended
+        File end_fsync: bool = false, "true";
+    }
+    "Targets and parts" {
+        /// Targets of this step alone; all targets of the plan by default
+        File targets: Vec<PathBuf> = Vec::new(), "['/dev/vdb']";
+        /// The file that a step writes in a folder: filled (the test file), or one of its own of `size` bytes, reserved or growing
+        ///
+        /// A reserved file has room that was never written; each write lengthens a growing file. At its end the file begins anew.
+        File file_state: FileState = FileState::Filled, "'growing'";
+        /// Each job drives all targets in turn, one I/O each; there are numjobs jobs in all, not for each target
+        File round_robin: bool = false, "true";
+        /// Use only this much of the target
+        Both size: Option<Bytes> = None, "'64g'";
+        /// Start of the used part
+        Both offset: Bytes = Bytes(0), "'1g'";
+        /// Distance from the part of one job to the part of the next; with 0 all jobs use the same part
+        ///
+        /// By default random jobs share the part, and sequential jobs get equal parts of it, one after another.
+        File offset_increment: Option<Bytes> = None, "'10g'";
+        /// Sequential I/O leaves a gap of this size after each I/O, or goes back by it when negative
+        ///
+        /// At the end of its part the I/O goes on at the start, and the other way round.
+        File stride: Stride = Stride(0), "'-8k'";
+    }
+    "Order" {
+        /// When the step begins: after-all, with-previous or after:STEP
+        File start: Start = Start::AfterAll, "'with-previous'";
+        /// Pause before the step, counted from the moment that start names
+        File delay: Nanos = Nanos(0), "'5s'";
+        /// The step of the plan that this one follows, and what for: the run added it
+        Record follows: Option<Box<Follows>> = None, "";
+    }
+    "Time and rate" {
+        /// Measured time, such as 30s or 5m; a number alone is seconds
+        Both runtime: Nanos = Nanos::seconds(30), "'5m'";
+        /// Last for the whole runtime, as each step without io-size does anyway; refused beside io-size
+        Both time_based: bool = false, "true";
+        /// Load before the measurement, not counted
+        Both ramp: Nanos = Nanos(0), "'10s'", also "ramp-time";
+        /// End each job after this many bytes, unless the runtime ends it first
+        Both io_size: Option<Bytes> = None, "'100g'";
+        /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
+        Both rate_iops: Option<f64> = None, "2500.0";
+        /// Send so many bytes a second to each target, on a schedule that never waits (open loop)
+        Both rate_bw: Option<Bytes> = None, "'100m'";
+        /// Spacing of the I/Os under a rate: fixed or poisson
+        Both arrival: Arrival = Arrival::Fixed, "'poisson'";
+    }
+    "Data" {
+        /// Share of each written block that compresses away, percent
+        Both compressible: u32 = 0, "50";
+        /// Unit of compressible: each piece of this size compresses by that share; 4 KiB by default
+        File compress_chunk: Option<Bytes> = None, "'1k'";
+        /// Fill every write with new random data; otherwise only a number in each sector changes
+        File refill: bool = false, "true";
+        /// No two sectors that are written hold the same data
+        File scramble: bool = true, "false";
+        /// Bytes that are written over and over, in place of zeros where data compresses
+        File buffer_pattern: Option<BufferPattern> = None, "'0xdeadbeef'";
+    }
+    "Engine" {
+        /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on
+        Both engine: EngineKind = EngineKind::IoUring, "'libaio'", also "ioengine";
+        /// The installed fio does the I/O
+        Record fio: bool = false, "";
+        /// Bypass the page cache
+        Both direct: bool = true, "false";
+        /// Drop cached pages of the targets before the step, and for a buffered job again after each pass over its part
+        File invalidate: bool = false, "true";
+        /// Tell the kernel the order of buffered I/O: random or sequential
+        File fadvise: Option<Fadvise> = None, "'random'";
+        /// Poll the device for completions (io_uring, needs poll queues)
+        Both iopoll: bool = false, "true";
+        /// Let a kernel thread submit (io_uring; costs a whole CPU)
+        Both sqpoll: bool = false, "true";
+        /// Pin the jobs to these CPUs in turn, such as 0-3,8
+        Both cpus: Option<CpuList> = None, "'0-3,8'";
+        /// Each job may run on all of cpus, instead of one CPU each
+        File cpus_shared: bool = false, "true";
+        /// Try volproof without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
+        Both simulate: Option<Box<Simulated>> = None, "{ latency = '200us' }";
+    }
+}
+
+impl Step {
+    /// Arrivals a second over all jobs of a target, when there is a schedule.
+    pub fn arrivals_per_second(&self) -> Option<f64> {
+        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
+    }
+
+    /// Whether an amount of I/O ends each job, unless the runtime ends it before.
+    pub fn ends_by_amount(&self) -> bool {
+        self.io_size.is_some()
+    }
+
+    /// Writes wait until they are durable, each or so many together.
+    pub fn waits_for_durability(&self) -> bool {
+        self.rw.changes_data() && (self.fsync > 0 || self.sync.is_some())
+    }
+
+    /// Bytes a second that a forecast says the step moves: its own rate, else what [`Plan::FORECAST_FLUSH`] and [`Plan::FORECAST_RATE`] allow.
+    pub fn forecast_rate(&self) -> f64 {
+        let most = Plan::FORECAST_RATE.0 as f64;
+        if let Some(rate) = self.arrivals_per_second() {
+            return rate * self.mean_block();
+        }
+        if !self.waits_for_durability() {
+            return most;
+        }
+        let waiting = self.depth_per_target() as f64 * f64::from(self.fsync.max(1)) * self.mean_block();
+        most.min(waiting / Plan::FORECAST_FLUSH.as_seconds())
+    }
+
+    /// Block sizes of a direction.
+    pub fn sizes(&self, direction: Direction) -> &BlockSizes {
+        match &self.bs_write {
+            Some(sizes) if direction == Direction::Write => sizes,
+            _ => &self.bs,
+        }
+    }
+
+    /// Block sizes of the directions that occur.
+    pub fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
+        self.rw.directions().iter().map(|d| self.sizes(*d))
+    }
+
+    /// The size of every I/O, when all have one.
+    pub fn single_block(&self) -> Option<Bytes> {
+        let first = self.all_sizes().next()?.single()?;
+        self.all_sizes().all(|sizes| sizes.single() == Some(first)).then_some(first)
+    }
+
+    /// The largest I/O: what a buffer must hold.
+    pub fn largest_block(&self) -> Bytes {
+        self.all_sizes().map(BlockSizes::largest).max().unwrap_or_else(|| self.bs.largest())
+    }
+
+    /// Mean size of an I/O.
+    pub fn mean_block(&self) -> f64 {
+        match self.rw.directions() {
+            [first, second] => {
+                let share = f64::from(self.rwmix) / 100.0;
+                self.sizes(*first).mean() * share + self.sizes(*second).mean() * (1.0 - share)
+            }
+            directions => self.sizes(directions[0]).mean(),
+        }
+    }
+
+    /// Block sizes for people.
+    pub fn blocks(&self) -> String {
+        let told = |sizes: &BlockSizes| sizes.single().map_or(sizes.to_string(), Bytes::exact_spaced);
+        let sizes: Vec<_> = self.all_sizes().collect();
+        match sizes.as_slice() {
+            [reads, writes] if reads != writes => format!("{} (writes {})", told(reads), told(writes)),
+            _ => told(sizes[0]),
+        }
+    }
+
+    /// Workers of the whole step on this many targets.
+    pub fn workers(&self, targets: usize) -> u32 {
+        if self.round_robin { self.numjobs } else { self.numjobs * targets as u32 }
+    }
+
+    /// Which series of samples a worker belongs to: there is one for each target, or one in all with `round_robin`.
+    pub fn series_of(&self, worker: u32) -> usize {
+        if self.round_robin { 0 } else { (worker / self.numjobs) as usize }
+    }
+
+    /// The time that it takes as planned: its delay, its ramp and its measured time.
+    pub fn whole_time(&self) -> Nanos {
+        Nanos(total([self.delay.0, self.ramp.0, self.runtime.0]))
+    }
+
+    /// Requests in flight on one target, or on all together with `round_robin`, when all jobs are busy.
+    pub fn depth_per_target(&self) -> u64 {
+        u64::from(self.iodepth) * u64::from(self.numjobs)
+    }
+}

@@ -1,0 +1,265 @@
+//! The other way round: which is the smallest volume of each type that promises what is needed?
+//!
+//! A need in bytes per second must be met in both readings of a doubtful unit, and in both directions. Promises grow
+//! with capacity and with what is bought, so bisection finds the smallest capacity and the least that must be bought.
+
+use super::catalogue_file::Catalogue;
+use super::entry::Volume;
+use super::promise_error::PromiseError;
+use super::promise_on_instance::Promise;
+use super::promised_level::{Bought, Choice, PromiseDirection};
+use super::volume_promise::{Reading, VolumePromise};
+use volproof_base::unit::Bytes;
+
+/// The performance that is needed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WantedRates {
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes: Option<f64>,
+    /// The block size of the I/Os. Without it the caps are compared; throughput that is bought apart carries the IOPS at 4 KiB.
+    pub block: Option<Bytes>,
+    /// The instance that the volume is attached to.
+    pub instance: Option<String>,
+    /// The date of the promise of the instance.
+    pub at: Option<String>,
+    /// The least capacity, in GiB.
+    pub least_gib: Option<f64>,
+    /// A hard disk does not do, whatever it promises.
+    pub no_hard_disk: bool,
+}
+
+/// Where throughput is bought apart from IOPS and no block size was named, it must carry the IOPS at this one.
+const NEEDED_BLOCK: Bytes = Bytes::kib(4);
+
+/// The smallest volume of one type that promises what is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SmallestVolume {
+    /// The promise of the volume, on the instance where one was named.
+    pub promise: Promise,
+    /// The least IOPS that must be bought; none where those of the capacity are enough.
+    pub iops: Option<f64>,
+    /// The least throughput that must be bought, in the type's unit; none where that of the capacity is enough.
+    pub throughput: Option<f64>,
+}
+
+impl Catalogue {
+    /// The smallest volume of each type sold today that promises what is needed, smallest first. `provider` narrows
+    /// the search; naming an instance narrows it to volumes that its limits are recorded for.
+    ///
+    /// # Errors
+    /// An instance for which no type has limits.
+    pub fn smallest_volumes(
+        &self,
+        need: &WantedRates,
+        provider: Option<&str>,
+    ) -> Result<Vec<SmallestVolume>, PromiseError> {
+        let sold = |v: &&Volume| {
+            (v.status == "current" || v.status == "previous generation")
+                && !v.kind.contains('@')
+                && !v.local
+                && !v.read_only
+                && (!need.no_hard_disk || v.media != "hdd")
+                && provider.is_none_or(|p| p == v.provider)
+        };
+        let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);
+        for v in self.volumes.iter().filter(sold) {
+            let instance = match &need.instance {
+                None => None,
+                Some(name) => match self.instance_cap(name, v, need.at.as_deref()) {
+                    Ok(cap) => {
+                        instance_known = true;
+                        Some(cap)
+                    }
+                    Err(e) => {
+                        instance_error.get_or_insert(e);
+                        continue;
+                    }
+                },
+            };
+            let offer = Offer { catalogue: self, v, need, instance };
+            fits.extend(offer.smallest());
+        }
+        if let Some(e) = instance_error
+            && !instance_known
+        {
+            return Err(e);
+        }
+        fits.sort_by(|a, b| {
+            let first = |f: &SmallestVolume| f.promise.volumes[0].gib;
+            first(a).total_cmp(&first(b))
+        });
+        Ok(fits)
+    }
+}
+
+/// One type held against a need.
+struct Offer<'a> {
+    catalogue: &'a Catalogue,
+    v: &'a Volume,
+    need: &'a WantedRates,
+    instance: Option<super::instance::InstanceCap>,
+}
+
+impl Offer<'_> {
+    fn smallest(&self) -> Option<SmallestVolume> {
+        let v = self.v;
+        let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
+        let sells_throughput = self.sells_throughput();
+        let most = Bought {
+            iops: sells_iops.then_some(Choice::Most),
+            throughput: sells_throughput.then_some(Choice::Most),
+        };
+        let [lo, hi] = v.capacity_gib;
+        let lo = self.need.least_gib.map_or(lo, |gib| gib.max(lo));
+        if lo > hi {
+            return None;
+        }
+        let gib = least(lo, hi, |gib| self.meets(gib, most))?;
+        let range = |bought: Bought| {
+            let level = self.promise(gib, bought)?.volumes.into_iter().next()?.level;
+            Some((level.iops_range, level.throughput_range))
+        };
+        let mut bought = most;
+        let (mut iops, mut throughput) = (None, None);
+        if sells_iops && let Some((Some(r), _)) = range(bought) {
+            let with = |n: f64| Bought { iops: Some(Choice::Value(n)), ..most };
+            iops = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+            bought.iops = iops.map(Choice::Value);
+        }
+        if sells_throughput && let Some((_, Some(r))) = range(bought) {
+            let with = |n: f64| Bought { throughput: Some(Choice::Value(n)), ..bought };
+            throughput = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+            bought.throughput = throughput.map(Choice::Value);
+        }
+        let to_buy = |least: Option<f64>| least.filter(|n| *n > 0.0);
+        let (iops, throughput) = (to_buy(iops), to_buy(throughput));
+        Some(SmallestVolume { promise: self.promise(gib, bought)?, iops, throughput })
+    }
+
+    fn sells_throughput(&self) -> bool {
+        self.v.throughput_hi.is_some() || self.v.extra_per_unit.is_some()
+    }
+
+    /// Bytes per second that the cap must allow, where no block size was named.
+    fn least_bytes(&self) -> Option<f64> {
+        let of_iops = self.need.iops.filter(|_| self.sells_throughput()).map(|n| n * NEEDED_BLOCK.0 as f64);
+        self.need.bytes.into_iter().chain(of_iops).reduce(f64::max)
+    }
+
+    fn promise(&self, gib: f64, bought: Bought) -> Option<Promise> {
+        let volume = VolumePromise::of(self.catalogue, self.v, gib, bought, None).ok()?;
+        Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.need.block })
+    }
+
+    fn meets(&self, gib: f64, bought: Bought) -> bool {
+        self.promise(gib, bought).is_some_and(|p| {
+            [PromiseDirection::Read, PromiseDirection::Write].iter().all(|d| {
+                [Reading::Likely, Reading::Other].iter().all(|r| match self.need.block {
+                    Some(block) => p.at(block, *d, *r).is_some_and(|a| {
+                        self.need.iops.is_none_or(|n| a.iops >= n)
+                            && self.need.bytes.is_none_or(|n| a.bytes >= n)
+                    }),
+                    None => {
+                        let iops = p.iops_cap(*d).map_or(0.0, |c| c.value);
+                        let bytes = p.bytes_cap(*d, *r).map_or(0.0, |c| c.value);
+                        self.need.iops.is_none_or(|n| iops >= n)
+                            && self.least_bytes().is_none_or(|n| bytes >= n)
+                    }
+                })
+            })
+        })
+    }
+}
+
+/// The least whole step from `lo` up to `hi` at which `holds`, which once true stays true.
+pub(super) fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if holds(lo) {
+        return Some(lo);
+    }
+    if !holds(hi) {
+        return None;
+    }
+    // Invariant: `holds` is false at `below` steps from `lo`, and true at `above` steps.
+    let value = |steps: u64| (lo.floor() + steps as f64).min(hi);
+    let (mut below, mut above) = (0u64, (hi - lo.floor()).ceil() as u64);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if holds(value(middle)) { above = middle } else { below = middle }
+    }
+    Some(value(above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(need: &WantedRates, id: &str) -> Option<(f64, Option<f64>, Option<f64>)> {
+        let provider = id.split(':').next();
+        let fits = Catalogue::shipped().smallest_volumes(need, provider).unwrap();
+        let fit = fits.iter().find(|f| f.promise.volumes[0].id == id)?;
+        Some((fit.promise.volumes[0].gib, fit.iops, fit.throughput))
+    }
+
+    fn iops(n: f64) -> WantedRates {
+        WantedRates { iops: Some(n), ..WantedRates::default() }
+    }
+
+    #[test]
+    fn the_smallest_volume() {
+        // (1,000,000 - 1,800) / 50
+        assert_eq!(fit(&iops(1e6), "alibaba:cloud_essd.PL3"), Some((19_964.0, None, None)));
+        assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL2"), Some((1_964.0, None, None)));
+        assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL1"), None);
+        assert_eq!(fit(&iops(16_000.0), "aws:gp3"), Some((32.0, Some(16_000.0), Some(125.0))));
+        assert_eq!(fit(&iops(5_000.0), "azure:Premium_LRS"), Some((513.0, None, None)));
+        let large = WantedRates { least_gib: Some(500.0), ..iops(16_000.0) };
+        assert_eq!(fit(&large, "aws:gp3"), Some((500.0, Some(16_000.0), Some(125.0))));
+        assert_eq!(fit(&WantedRates { least_gib: Some(1e9), ..WantedRates::default() }, "aws:gp3"), None);
+    }
+
+    #[test]
+    fn throughput_that_is_bought_apart_carries_the_iops() {
+        // 3,000 of 4 KiB are 12.3 MB/s; 1 MB/s can be bought.
+        assert_eq!(fit(&iops(3_000.0), "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(13.0))));
+        let of_16k = WantedRates { block: Some(Bytes::kib(16)), ..iops(3_000.0) };
+        assert_eq!(fit(&of_16k, "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(50.0))));
+    }
+
+    #[test]
+    fn throughput_draws_iops_along() {
+        // 0.25 MiB/s per IOPS: 1,000 MiB/s need 4,000 IOPS, 500 per GiB.
+        let need = WantedRates { bytes: Some(1000.0 * 1048576.0), ..WantedRates::default() };
+        assert_eq!(fit(&need, "aws:gp3"), Some((8.0, Some(4_000.0), Some(1_000.0))));
+        // In doubt, the lesser reading must do: 300 MiB/s are 314.6 of 10^6 bytes, (314.6 - 120) / 0.5 GiB.
+        let need = WantedRates { bytes: Some(300.0 * 1048576.0), ..WantedRates::default() };
+        assert_eq!(fit(&need, "alibaba:cloud_essd.PL1"), Some((390.0, None, None)));
+    }
+
+    #[test]
+    fn the_instance_must_allow_it() {
+        let on = |size: &str| WantedRates { instance: Some(size.into()), ..iops(60_000.0) };
+        assert!(fit(&on("ecs.g6.8xlarge"), "alibaba:cloud_essd.PL2").is_some());
+        assert!(fit(&on("ecs.g6.6xlarge"), "alibaba:cloud_essd.PL2").is_none());
+        let unknown = Catalogue::shipped().smallest_volumes(&on("ecs.nothing"), Some("alibaba"));
+        assert!(matches!(unknown, Err(PromiseError::UnknownInstance { .. })));
+    }
+
+    #[test]
+    fn one_less_is_too_small() {
+        let catalogue = Catalogue::shipped();
+        let need = WantedRates { iops: Some(20_000.0), bytes: Some(200e6), ..WantedRates::default() };
+        let fits = catalogue.smallest_volumes(&need, None).unwrap();
+        assert!(fits.len() > 10);
+        for f in fits {
+            let v = &f.promise.volumes[0];
+            let (provider, kind) = v.id.split_once(':').unwrap();
+            let volume = catalogue.volume(provider, kind).unwrap();
+            let offer = Offer { catalogue, v: volume, need: &need, instance: None };
+            let most = |hi: bool| hi.then_some(Choice::Most);
+            let bought = Bought { iops: most(f.iops.is_some()), throughput: most(f.throughput.is_some()) };
+            assert!(v.gib == volume.capacity_gib[0] || !offer.meets(v.gib - 1.0, bought), "{}", v.id);
+        }
+    }
+}

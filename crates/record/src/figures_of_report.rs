@@ -1,0 +1,193 @@
+//! The figures of a run from the report of another tool.
+
+use super::step_figures::{DeviceCounts, DirectionCounts, DiskTime, Flushes, StepFigures, most_parts};
+use super::{
+    Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
+};
+use volproof_base::sample::Direction;
+use volproof_base::stats::little;
+use volproof_base::unit::{self, Bytes, Nanos};
+use volproof_plan::Pattern;
+
+/// A load thread that waits to submit for this share of its time does its I/Os one after another.
+const WAITS_TO_SUBMIT: f64 = 0.5;
+
+/// The figures of a report, as far as the rules need them.
+pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures {
+    let parts = reported.parts();
+    let iops = reported.sum_of_rates(|f| f.iops.get());
+    let latencies: Vec<(f64, &ReportedLatency)> =
+        parts.iter().filter_map(|(_, f)| Some((f.count(), f.latency()?.1))).collect();
+    let total = reported.ios();
+    let mean = match latencies[..] {
+        [(_, one)] if parts.len() == 1 => Some(one.mean).filter(|mean| *mean > 0.0),
+        // The mean over all requests is that of the data where there are no other requests.
+        [] => reported.mixed.as_ref().and_then(|all| {
+            let mean = all.latency()?.1.mean;
+            reported.are_without_flushes(all.count()).then_some(mean)
+        }),
+        _ => (latencies.len() == parts.len() && latencies.iter().all(|(_, l)| l.mean > 0.0) && total > 0.0)
+            .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total),
+    };
+    let asked = conditions.in_flight().map(|n| n as f64);
+    let by_law = mean.zip(iops).map(|(mean, x)| little::in_flight(x, mean)).filter(|n| *n > 0.0);
+    let one = if let [(_, f)] = parts[..] { Some(f) } else { None };
+    let pace = conditions.pace.as_ref();
+    let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
+    StepFigures {
+        name: reported.name.clone(),
+        reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
+        random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
+        direct: conditions.direct.get(),
+        blocking: conditions.blocking.get(),
+        iops,
+        bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
+        ios: (total > 0.0).then_some(total),
+        bytes: reported.amount(),
+        block: conditions.single_block(),
+        in_flight: in_flight(asked, by_law),
+        window: reported.window(),
+        mean_ns: mean,
+        min: latencies.iter().map(|(_, l)| l.min).min(),
+        max: latencies.iter().map(|(_, l)| l.max).max(),
+        percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
+        bands: reported.bands.clone(),
+        range: range(reported, conditions),
+        used_share: None,
+        device: disk.map(|d| device(d, conditions)),
+        disk_time: disk.and_then(|d| {
+            let (total, busy) = (d.request_time?, d.busy?);
+            Some(DiskTime { total, busy })
+        }),
+        counted: conditions
+            .ramp
+            .get()
+            .zip(reported.window())
+            .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
+        other_direction: disk.and_then(|d| other_direction(d, conditions)),
+        read_counts: of_direction(reported, Direction::Read),
+        write_counts: of_direction(reported, Direction::Write),
+        busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+        polling: conditions.polling.get(),
+        waits_to_submit: reported.share_waiting_to_submit().filter(|share| *share >= WAITS_TO_SUBMIT),
+        busiest_cpu: reported.busiest_cpu,
+        offered: conditions.offered(),
+        pace: pace.and_then(|p| p.rate_option.clone()),
+        pauses: pace.and_then(|p| p.pause_option.clone()),
+        drained_queue: pace.and_then(|p| {
+            let queue = p.drained_queue.clone()?;
+            Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
+        }),
+        // A status line tells a rate, and says nothing about the other options.
+        pace_known: conditions.runtime.is_known(),
+        asked,
+        program: ReportProgram::default(),
+        on_windows: conditions.on_windows(),
+        jobs: conditions.jobs.get().map(f64::from),
+        threads_time: None,
+        flushes: reported
+            .sync
+            .as_ref()
+            .map(|s| (s.count.get().map(|n| n as f64), &s.latency))
+            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: Some(l.max).filter(|max| max.0 > 0) }),
+        samples: reported.spread_of_rate(),
+        promised: None,
+    }
+}
+
+/// Requests in flight: the requested depth where rate times latency agrees with it, else rate times latency.
+fn in_flight(asked: Option<f64>, by_law: Option<f64>) -> Option<f64> {
+    match (asked, by_law) {
+        (Some(n), Some(x)) if (x / n - 1.0).abs() <= 0.05 => Some(n),
+        // With less than one in flight something else takes the time, and the rate is not that of the I/O.
+        (_, Some(x)) if x < 0.9 => None,
+        (_, Some(x)) => Some(x),
+        (asked, None) => asked,
+    }
+}
+
+/// Bytes of the target that were used: the requested range, or the bytes that were moved where the run ended with its range. Files and
+/// offsets of each job's own are added up.
+fn range(reported: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
+    let jobs = conditions.jobs.get().map(|n| u64::from(n.max(1)));
+    let of_a_job = conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
+        let jobs = jobs.filter(|_| ended_by_size(reported, conditions))?;
+        Some(Bytes(reported.amount()?.0 / jobs))
+    })?;
+    match conditions.own_files.get() == Some(true) || conditions.own_offsets.get() == Some(true) {
+        true => Some(Bytes(of_a_job.0.saturating_mul(jobs?))),
+        false => Some(of_a_job),
+    }
+}
+
+/// The run ended when its range had been gone over, and not by time.
+pub fn ended_by_size(reported: &ReportedStep, c: &Conditions) -> bool {
+    if c.time_based.get() == Some(true) {
+        return false;
+    }
+    let moved = reported.bytes().0;
+    let ms = reported.window().unwrap_or_default().0 / 1_000_000;
+    let in_time = |limit: Nanos| limit.0 == 0 || ms + 50 < limit.0 / 1_000_000;
+    match (c.runtime.get(), c.size.get().filter(|b| b.0 > 0), c.jobs.get()) {
+        // More than the range, or the whole time: it went round.
+        (Some(limit), Some(size), Some(jobs)) => {
+            let all = size.0.saturating_mul(u64::from(jobs));
+            in_time(limit) && moved >= all / 1000 * 999 && moved <= all.saturating_add(all / 1000)
+        }
+        (Some(limit), ..) => in_time(limit),
+        // Text does not tell the options: whole MiB by exact count, in a time that is no whole number of seconds.
+        (None, ..) => {
+            let exact = c.single_block().map(|b| (reported.ios() as u64).saturating_mul(b.0));
+            exact.is_some_and(|n| n > 0 && n.is_multiple_of(Bytes::MIB.0)) && !(0..=20).contains(&(ms % 1000))
+        }
+    }
+}
+
+fn counts(r: &ReportedRequests) -> DeviceCounts {
+    DeviceCounts { ios: r.ios as f64, merges: r.merges as f64, bytes: r.bytes.map(|b| b.0 as f64) }
+}
+
+/// The disk's counters of the directions that the load has.
+fn device(d: &ReportedDevice, conditions: &Conditions) -> DeviceCounts {
+    let (reads, writes) = (counts(&d.reads), counts(&d.writes));
+    match conditions.pattern().map(Pattern::directions) {
+        Some([Direction::Read]) => return reads,
+        Some([Direction::Write]) => return writes,
+        _ => {}
+    }
+    DeviceCounts {
+        ios: reads.ios + writes.ios,
+        merges: reads.merges + writes.merges,
+        bytes: reads.bytes.zip(writes.bytes).map(|(r, w)| r + w),
+    }
+}
+
+/// The disk's counters of the direction that the load has not. Writes through the page cache read the rest of their pages.
+fn other_direction(d: &ReportedDevice, conditions: &Conditions) -> Option<DeviceCounts> {
+    match conditions.pattern()?.directions() {
+        [Direction::Read] => Some(counts(&d.writes)),
+        [Direction::Write] if conditions.direct.get() == Some(true) => Some(counts(&d.reads)),
+        _ => None,
+    }
+}
+
+/// Whether the disk's counters may be those of the run alone. They count the ramp too, which the figures leave out: where a report does not tell whether
+/// there was one, more requests than the I/Os can have made may be those of a ramp; fewer than the run had are too few with it.
+fn are_of_the_run(d: &ReportedDevice, reported: &ReportedStep, conditions: &Conditions) -> bool {
+    let parts = conditions.single_block().map_or(1.0, most_parts);
+    let all = unit::total([d.reads.ios, d.reads.merges, d.writes.ios, d.writes.merges]) as f64;
+    match conditions.ramp.get() {
+        None => all <= parts * reported.ios(),
+        Some(ramp) => ramp.0 == 0 || all < reported.ios(),
+    }
+}
+
+/// A direction is held against what the disk did in it: the writes of a mix, and others' writes, are no part of the reads.
+fn of_direction(reported: &ReportedStep, d: Direction) -> Option<DirectionCounts> {
+    let (moved, disk) = (reported.direction(d).filter(|f| f.moved())?, reported.device.as_ref()?);
+    Some(DirectionCounts {
+        ios: moved.count(),
+        bytes: (moved.bytes.0 > 0).then_some(moved.bytes.0 as f64),
+        device: counts(if d == Direction::Read { &disk.reads } else { &disk.writes }),
+    })
+}

@@ -1,0 +1,92 @@
+//! The promise for the load of a step: its direction, its block size, and the limit that decides there.
+
+use volproof_base::sample::Direction;
+use volproof_base::unit::Bytes;
+use volproof_plan::Pattern;
+use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::promised_level;
+use volproof_promise::catalogue::volume_promise::{Binding, VolumePromise};
+
+/// The promise at the block size of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promised {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Which limit decides.
+    pub binding: Binding,
+    /// The IOPS cap at any block size.
+    pub iops_cap: Option<f64>,
+    /// The cap on bytes per second at any block size.
+    pub bytes_cap: Option<f64>,
+}
+
+/// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
+pub fn promise_direction(pattern: Pattern) -> Option<promised_level::PromiseDirection> {
+    match pattern.directions() {
+        [Direction::Read] | [Direction::Read, Direction::Write] => {
+            Some(promised_level::PromiseDirection::Read)
+        }
+        [Direction::Write] => Some(promised_level::PromiseDirection::Write),
+        _ => None,
+    }
+}
+
+/// Why a promise has no rate for a load, in words; none where it has one.
+pub fn load_without_promise(promise: &Promise, block: Bytes, pattern: Pattern) -> Option<&'static str> {
+    use promised_level::PromiseDirection::{Read, Write};
+    let merges = |v: &VolumePromise| v.charged_block().is_some_and(|charged| block < charged);
+    let merged = !pattern.is_random() && promise.volumes.iter().any(merges);
+    let apart = pattern.directions().len() > 1 && promise.least(block, Read) != promise.least(block, Write);
+    match (apart, merged) {
+        (true, _) => Some("reads and writes are promised apart, which a mix does not test"),
+        (_, true) => Some(
+            "its requests are smaller than those that are charged, and may be merged: what a sequential load gets depends on that",
+        ),
+        (false, false) => None,
+    }
+}
+
+impl Promised {
+    /// The promise at a block size, as little as every reading of the units allows.
+    pub fn of(
+        promise: &Promise,
+        block: Bytes,
+        direction: promised_level::PromiseDirection,
+    ) -> Option<Promised> {
+        let at = promise.least(block, direction)?;
+        Some(Promised {
+            iops: at.iops,
+            bytes_per_second: at.bytes,
+            binding: at.binding,
+            iops_cap: promise.iops_cap(direction).map(|c| c.value),
+            bytes_cap: promise
+                .bytes_cap(direction, volproof_promise::catalogue::volume_promise::Reading::Likely)
+                .map(|c| c.value),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use volproof_promise::catalogue::Catalogue;
+    use volproof_promise::catalogue::request::{AskedVolume, PromiseRequest};
+
+    #[test]
+    fn a_load_without_a_promised_rate_is_told_why() {
+        let why = |kind: &str, pattern, kib| {
+            let volume =
+                AskedVolume { kind: kind.into(), size: Some(Bytes::gib(1000)), ..AskedVolume::default() };
+            let request = PromiseRequest { volume, ..PromiseRequest::default() };
+            let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+            load_without_promise(&promise, Bytes::kib(kib), pattern)
+        };
+        assert!(why("aws:st1", Pattern::Read, 64).is_some_and(|why| why.contains("merged")));
+        assert_eq!(why("aws:st1", Pattern::Read, 1024), None);
+        assert_eq!(why("aws:st1", Pattern::RandRead, 64), None);
+        assert_eq!(why("aws:gp3", Pattern::RandRw, 4), None, "reads and writes share one promise");
+        assert!(why("gcp:pd-balanced", Pattern::RandRw, 512).is_none_or(|why| why.contains("apart")));
+    }
+}

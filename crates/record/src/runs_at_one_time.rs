@@ -1,0 +1,212 @@
+//! Whether two runs of a report were under way at the same time. The signs are: one reporting group, start times that overlap, run times
+//! whose sum exceeds the time of the whole, or a command that says so.
+
+use std::collections::HashMap;
+
+use super::{Record, ReportedStep};
+use volproof_base::unit::Nanos;
+
+/// `elapsed` counts whole seconds, and threads begin and end a moment apart.
+const SLACK: Nanos = Nanos::seconds(2);
+
+/// A run of a report with its length, which is worked out once for all comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedRun<'a> {
+    run: &'a ReportedStep,
+    length: Nanos,
+}
+
+impl<'a> TimedRun<'a> {
+    /// Of a run.
+    pub fn of(run: &'a ReportedStep) -> TimedRun<'a> {
+        TimedRun { run, length: run.window().unwrap_or_default() }
+    }
+
+    /// Why this run and a later one of the same report were under way at the same time; none where nothing says that they were.
+    pub fn ran_beside(self, later: TimedRun<'_>) -> Option<&'static str> {
+        let (a, from, b, to) = (self.run, self.length, later.run, later.length);
+        if let (Some(start), Some(other)) = (a.began_ms, b.began_ms) {
+            let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
+            let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));
+            // A short overlap at the edges does not count.
+            return (both.saturating_mul(10) > from.min(to).0 / 1_000_000)
+                .then_some("their start times overlap");
+        }
+        let waits = |r: &ReportedStep| r.conditions.stonewall.get();
+        if a.group == b.group {
+            let waited = waits(a) == Some(true) || waits(b) == Some(true);
+            return (!waited).then_some("one reporting group");
+        }
+        let whole = a.elapsed_s.max(b.elapsed_s).map(Nanos::seconds);
+        if whole.is_some_and(|whole| from.0.saturating_add(to.0) > whole.0.saturating_add(SLACK.0)) {
+            return Some("their run times do not fit behind each other into the whole run");
+        }
+        // fio's JSON may leave out flags without a value: a missing flag says nothing, a listed one does.
+        (waits(b) == Some(false) && b.group.checked_sub(1) == Some(a.group))
+            .then_some("new_group without stonewall")
+    }
+}
+
+/// A run that was under way at the same time as another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour<'a> {
+    /// The name of its step.
+    pub name: &'a str,
+    /// Each of the two tells its disk, and these are different ones.
+    pub on_another_disk: bool,
+}
+
+/// For each run that another run of the same report overlapped, such a run, by the name of its own step. It takes time in proportion to the
+/// number of runs.
+pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
+    let steps: Vec<(&str, &ReportedStep)> =
+        record.steps.iter().filter_map(|s| Some((s.name.as_str(), s.reported.as_deref()?))).collect();
+    let runs: Vec<TimedRun<'_>> = steps.iter().map(|(_, run)| TimedRun::of(run)).collect();
+    let disk = |i: usize| steps[i].1.conditions.disk();
+    let neighbour = |i: usize, other: usize| Neighbour {
+        name: steps[other].0,
+        on_another_disk: disk(i).zip(disk(other)).is_some_and(|(a, b)| a != b),
+    };
+    let found = overlaps(&runs).into_iter().enumerate();
+    found.filter_map(|(i, other)| Some((steps[i].0, neighbour(i, other?)))).collect()
+}
+
+/// For each run, one that was under way at the same time.
+fn overlaps(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
+    match runs.iter().all(|t| t.run.began_ms.is_some()) {
+        true => by_start(runs),
+        false => by_group(runs),
+    }
+}
+
+/// By start times: a run is compared with those that have not ended when it begins.
+fn by_start(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
+    let start = |i: usize| runs[i].run.began_ms.unwrap_or(0);
+    let end = |i: usize| start(i).saturating_add(runs[i].length.0 / 1_000_000);
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|i| start(*i));
+    let mut found: Vec<Option<usize>> = vec![None; runs.len()];
+    // Runs without company so far; and, of the other runs, the one that ends last.
+    let (mut alone, mut last): (Vec<usize>, Option<usize>) = (Vec::new(), None);
+    for i in order {
+        alone.retain(|j| end(*j) > start(i));
+        for &j in &alone {
+            if runs[j].ran_beside(runs[i]).is_some() {
+                (found[i], found[j]) = (Some(j), Some(i));
+            }
+        }
+        if let (None, Some(j)) = (found[i], last)
+            && runs[j].ran_beside(runs[i]).is_some()
+        {
+            found[i] = Some(j);
+        }
+        alone.push(i);
+        let (still, beside): (Vec<usize>, Vec<usize>) = alone.iter().partition(|j| found[**j].is_none());
+        alone = still;
+        last = last.into_iter().chain(beside).max_by_key(|j| end(*j));
+    }
+    found
+}
+
+/// By groups, lengths and flags: a run is compared with the few runs that are most likely to have been beside it.
+fn by_group(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
+    /// The runs of a group that matter for the others.
+    #[derive(Default)]
+    struct GroupRuns {
+        first: Option<usize>,
+        /// The first two that did not wait for those before them.
+        at_once: Vec<usize>,
+        /// The last one that surely did not wait.
+        last_at_once: Option<usize>,
+        longest: Option<usize>,
+    }
+    let mut groups: HashMap<u32, GroupRuns> = HashMap::new();
+    for (i, run) in runs.iter().enumerate() {
+        let (waits, group) = (run.run.conditions.stonewall.get(), groups.entry(run.run.group).or_default());
+        group.first.get_or_insert(i);
+        if waits != Some(true) && group.at_once.len() < 2 {
+            group.at_once.push(i);
+        }
+        if waits == Some(false) {
+            group.last_at_once = Some(i);
+        }
+        group.longest = group.longest.into_iter().chain([i]).max_by_key(|j| runs[*j].length);
+    }
+    let mut longest: Vec<usize> = groups.values().filter_map(|g| g.longest).collect();
+    longest.sort_by_key(|i| (std::cmp::Reverse(runs[*i].length), *i));
+    longest.truncate(2);
+    let beside = |i: usize, j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
+    let group = |number: Option<u32>| number.and_then(|n| groups.get(&n));
+    (0..runs.len())
+        .map(|i| {
+            let own = runs[i].run.group;
+            let same = group(Some(own)).map_or(&[][..], |g| &g.at_once).iter().copied();
+            let before = group(own.checked_sub(1)).and_then(|g| g.first);
+            let after = group(own.checked_add(1)).and_then(|g| g.last_at_once);
+            same.chain(longest.iter().copied()).chain(before).chain(after).find(|j| beside(i, *j))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::{Conditions, ReportedFigures};
+
+    fn run(group: u32, seconds: u64, began: Option<u64>, waits: Option<bool>) -> ReportedStep {
+        let figures = ReportedFigures { runtime: Nanos::seconds(seconds).into(), ..Default::default() };
+        ReportedStep {
+            group,
+            began_ms: began.map(|s| 1000 * s),
+            elapsed_s: Some(200),
+            conditions: Conditions { stonewall: waits.into(), ..Conditions::default() },
+            read: Some(figures),
+            ..ReportedStep::default()
+        }
+    }
+
+    /// Whether each run had company, and the answer of all pairs.
+    fn agree(steps: &[ReportedStep]) {
+        let runs: Vec<TimedRun<'_>> = steps.iter().map(TimedRun::of).collect();
+        for (i, other) in overlaps(&runs).iter().enumerate() {
+            let beside = |j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
+            assert_eq!(other.is_some(), (0..runs.len()).any(beside), "run {i} of {steps:#?}");
+            assert!(other.is_none_or(beside), "run {i} was not beside {other:?}");
+        }
+    }
+
+    #[test]
+    fn company_is_what_all_pairs_say() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+        let mut pick = |n: u64| rng.next_u64() % n;
+        for _ in 0..300 {
+            let waits = |n: u64| [None, Some(true), Some(false)][n as usize];
+            let groups: Vec<ReportedStep> =
+                (0..1 + pick(8)).map(|_| run(pick(5) as u32, 10 + pick(150), None, waits(pick(3)))).collect();
+            agree(&groups);
+            // In the order of their starts, as a report has them; some begin before the one before has ended.
+            let mut at = 0;
+            let started: Vec<ReportedStep> = (0..1 + pick(8))
+                .map(|_| {
+                    at += [30, 60, 90][pick(3) as usize];
+                    run(0, 60, Some(at), None)
+                })
+                .collect();
+            agree(&started);
+        }
+    }
+
+    /// Foreign bytes hold integers of the whole range.
+    #[test]
+    fn times_and_groups_of_any_size_are_compared() {
+        let most =
+            |began| ReportedStep { elapsed_s: Some(u64::MAX), ..run(u32::MAX, u64::MAX, began, Some(false)) };
+        let waits = run(0, u64::MAX, None, Some(true));
+        agree(&[most(None), waits.clone()]);
+        agree(&[waits, most(None)]);
+        agree(&[most(Some(0)), most(Some(u64::MAX / 1000))]);
+    }
+}

@@ -1,0 +1,321 @@
+//! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
+
+use super::promised::{Promised, load_without_promise, promise_direction};
+use super::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
+use volproof_base::hist::{bucket_high, bucket_low};
+use volproof_base::sample::Direction;
+use volproof_base::stats::percentile::pooled;
+use volproof_base::unit::{Bytes, Nanos, total};
+use volproof_plan::{EngineKind, FileState};
+
+/// More in flight than this is a queue, whose length sets the latency.
+pub const QUEUE_SETS_LATENCY: u64 = 8;
+/// Requests of at most this size are never split.
+const UNSPLIT: Bytes = Bytes::kib(4);
+
+/// The disk's own counters, for the same time as the I/Os of the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceCounts {
+    /// Reads and writes that the device completed.
+    pub ios: f64,
+    /// Requests merged with another before they reached it.
+    pub merges: f64,
+    /// Bytes moved, where it is known.
+    pub bytes: Option<f64>,
+}
+
+/// How long a disk without others below it had requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DiskTime {
+    /// The times of all requests added up.
+    pub total: Nanos,
+    /// Share of the time in which it had any.
+    pub busy: f64,
+}
+
+/// The I/Os of a direction of a run, and what the disk counted of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DirectionCounts {
+    /// I/Os of the run.
+    pub ios: f64,
+    /// Their bytes, where they are known.
+    pub bytes: Option<f64>,
+    /// Those that the disk counted.
+    pub device: DeviceCounts,
+}
+
+/// Flushes of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flushes {
+    /// How many, where they were counted.
+    pub count: Option<f64>,
+    /// Mean latency in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest latency, where it is known.
+    pub max: Option<Nanos>,
+}
+
+/// The figures of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepFigures {
+    /// Name of the run.
+    pub name: String,
+    /// The run reads.
+    pub reads: Option<bool>,
+    /// The I/Os are at random places.
+    pub random: Option<bool>,
+    /// The page cache was bypassed.
+    pub direct: Option<bool>,
+    /// The engine finishes an I/O before it begins the next, so that depth comes from jobs alone.
+    pub blocking: Option<bool>,
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// Bytes a second.
+    pub bytes_per_second: Option<f64>,
+    /// I/Os in all.
+    pub ios: Option<f64>,
+    /// Bytes in all.
+    pub bytes: Option<Bytes>,
+    /// The one block size.
+    pub block: Option<Bytes>,
+    /// Requests in flight, averaged over time; the depth that was asked for where only that is known.
+    pub in_flight: Option<f64>,
+    /// Length of the measured window.
+    pub window: Option<Nanos>,
+    /// Mean latency in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// The shortest latency.
+    pub min: Option<Nanos>,
+    /// The longest latency.
+    pub max: Option<Nanos>,
+    /// Share of I/Os (0 to 1, ascending) and the latency that they do not exceed.
+    pub percentiles: Vec<(f64, Nanos)>,
+    /// Latencies by bands, ascending; bands without I/O may be left out.
+    pub bands: Vec<Band>,
+    /// Bytes of the target from the first I/O to the last.
+    pub range: Option<Bytes>,
+    /// Share of the range that was used, where options left out the rest.
+    pub used_share: Option<f64>,
+    /// The disk's own counters, of the directions that the run moved.
+    pub device: Option<DeviceCounts>,
+    /// The time that the disk itself took, by a report.
+    pub disk_time: Option<DiskTime>,
+    /// The time of the disk's counters of a report, with its ramp; absent where the report does not tell the ramp.
+    pub counted: Option<Nanos>,
+    /// What the disk did in the direction that a run of one direction has not, by a report.
+    pub other_direction: Option<DeviceCounts>,
+    /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes. The disk counted those of a ramp too.
+    pub read_counts: Option<DirectionCounts>,
+    /// The same of writes.
+    pub write_counts: Option<DirectionCounts>,
+    /// Share of a CPU that the busiest load thread used, 0 to 1.
+    pub busiest_thread: Option<f64>,
+    /// Share of their time for which load threads waited to submit ([`ReportedStep::share_waiting_to_submit`]), where that is half of it or more.
+    ///
+    /// [`ReportedStep::share_waiting_to_submit`]: crate::ReportedStep::share_waiting_to_submit
+    pub waits_to_submit: Option<f64>,
+    /// Load threads poll for completions, so that they are always on their CPU; absent where that is not told.
+    pub polling: Option<bool>,
+    /// Share of its time for which the busiest CPU had work, 0 to 1, by a report that tells it of the machine.
+    pub busiest_cpu: Option<f64>,
+    /// The offered rate, under a schedule.
+    pub offered: Option<f64>,
+    /// The option that sets the rate, as it was given.
+    pub pace: Option<String>,
+    /// The option that makes the load pause, as it was given.
+    pub pauses: Option<String>,
+    /// The load lets its queue drain before it fills it again; the requests that are left are those of all jobs.
+    pub drained_queue: Option<DrainedQueue>,
+    /// Whether it is known if a rate was set.
+    pub pace_known: bool,
+    /// Requests that were to be in flight.
+    pub asked: Option<f64>,
+    /// The program whose options advice names: volproof's are those of fio.
+    pub program: ReportProgram,
+    /// The run was on Windows, where advice for Linux is no help.
+    pub on_windows: bool,
+    /// Load threads.
+    pub jobs: Option<f64>,
+    /// The times of all load threads added up, where they are known: less than threads times window where threads ended before others.
+    pub threads_time: Option<Nanos>,
+    /// Flushes between the I/Os.
+    pub flushes: Option<Flushes>,
+    /// Samples of the rate over time, where a report tells them: an upper bound of the standard deviation over the rate, and the number of
+    /// samples.
+    pub samples: Option<(f64, u64)>,
+    /// The promise, where there is one.
+    pub promised: Option<Promised>,
+}
+
+/// The largest number of requests that an I/O of a size may be split into: one for each page.
+pub fn most_parts(block: Bytes) -> f64 {
+    (block.0 as f64 / UNSPLIT.0 as f64).max(1.0)
+}
+
+/// Counts of the grid, all targets and the data directions together: I/Os or bytes.
+pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
+    let mut out: Vec<u64> = Vec::new();
+    for series in step.targets.iter().map(|t| &t.series) {
+        for d in [Direction::Read, Direction::Write] {
+            let Some(stream) = series.stream(d) else { continue };
+            let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
+            out.resize(out.len().max(column.len()), 0);
+            out.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        }
+    }
+    // The last bin may be cut short, and is left out.
+    let whole = step.window_ns.0 / volproof_base::sample::GRID.0;
+    out.truncate(whole as usize);
+    out
+}
+
+impl StepFigures {
+    /// The figures of a step, from its samples or from the report that it comes from.
+    pub fn of(record: &Record, step: &StepRecord) -> StepFigures {
+        let conditions = record.conditions(step);
+        let mut summary = match &step.reported {
+            Some(reported) => figures_of_report::figures(reported, &conditions),
+            None => measured(record, step, &conditions),
+        };
+        let promise = record.judged_promise.as_ref().map(|c| &c.promise);
+        summary.used_share = conditions.spacing.as_ref().and_then(|s| s.used_share);
+        summary.name = step.name.clone();
+        summary.threads_time = Some(step.workers_window_ns).filter(|t| t.0 > 0);
+        summary.program = record.report.as_ref().map(|report| report.program).unwrap_or_default();
+        summary.promised = promise
+            .zip(summary.block)
+            .zip(conditions.pattern())
+            .filter(|((p, block), pattern)| load_without_promise(p, *block, *pattern).is_none())
+            .and_then(|((p, block), pattern)| Promised::of(p, block, promise_direction(pattern)?));
+        summary
+    }
+
+    /// Bytes of the target that were used, of its own range, which is no larger than `at_most`.
+    pub fn used_range(&self, at_most: Option<Bytes>) -> Option<Bytes> {
+        let share = self.used_share.unwrap_or(1.0);
+        let range = self.range.filter(|range| range.0 > 0).into_iter().chain(at_most).min()?;
+        Some(Bytes((range.0 as f64 * share) as u64))
+    }
+}
+
+/// The figures of a step with samples.
+fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> StepFigures {
+    let data = [&step.read, &step.write].into_iter().flatten();
+    let (mut iops, mut bytes_per_second, mut ios, mut bytes) = (0.0, 0.0, 0.0, Bytes(0));
+    for s in data {
+        iops += s.iops;
+        bytes_per_second += s.bytes_per_second;
+        ios += s.ios as f64;
+        bytes = Bytes(bytes.0.saturating_add(s.bytes.0));
+    }
+    let seconds = step
+        .targets
+        .iter()
+        .flat_map(|t| [&t.series.read, &t.series.write])
+        .flatten()
+        .flat_map(|stream| &stream.service);
+    let latencies = pooled(seconds);
+    let n = latencies.count().max(1) as f64;
+    let plan = record.plan_step(&step.name);
+    let data_moved = ios > 0.0;
+    let others = plan.and_then(|p| p.simulate.as_ref()).map_or(0.0, |device| device.others_iops);
+    let has_others = others > 0.0;
+    StepFigures {
+        name: step.name.clone(),
+        reads: Some(step.read.is_some()),
+        random: conditions.pattern().map(|p| p.is_random()),
+        direct: conditions.direct.get(),
+        blocking: conditions.blocking.get(),
+        iops: data_moved.then_some(iops),
+        bytes_per_second: data_moved.then_some(bytes_per_second),
+        ios: data_moved.then_some(ios),
+        bytes: data_moved.then_some(bytes),
+        block: conditions.single_block(),
+        in_flight: Some(step.in_flight_mean),
+        window: Some(step.window_ns),
+        mean_ns: latencies.mean(),
+        min: latencies.min(),
+        max: latencies.max(),
+        percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
+            .into_iter()
+            .filter_map(|q| Some((q, latencies.quantile(q)?)))
+            .collect(),
+        bands: latencies
+            .nonzero()
+            .map(|(i, count)| Band {
+                above: Nanos(bucket_low(i).saturating_sub(1)),
+                up_to: Nanos(bucket_high(i)),
+                share: count as f64 / n,
+            })
+            .collect(),
+        range: record
+            .targets
+            .iter()
+            .map(|t| {
+                // A file of the step's own is as large as the step says, whatever the target has.
+                let own = plan.filter(|p| p.file_state != FileState::Filled).and_then(|p| p.size);
+                own.unwrap_or_else(|| plan.and_then(|p| p.size).unwrap_or(t.size_bytes).min(t.size_bytes))
+            })
+            .min()
+            // A simulated device is no target.
+            .or_else(|| plan.and_then(|p| p.size)),
+        used_share: None,
+        // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
+        device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null) || has_others),
+        disk_time: None,
+        counted: None,
+        other_direction: None,
+        read_counts: None,
+        write_counts: None,
+        busiest_thread: Some(step.cpu.busiest_worker),
+        polling: conditions.polling.get(),
+        waits_to_submit: None,
+        busiest_cpu: None,
+        offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
+        pace: None,
+        pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
+        drained_queue: None,
+        pace_known: true,
+        asked: step.in_flight_asked.get(),
+        program: ReportProgram::default(),
+        on_windows: conditions.on_windows(),
+        jobs: conditions.jobs.get().map(f64::from),
+        threads_time: None,
+        flushes: step
+            .sync
+            .as_ref()
+            .map(|s| (Some(s.ios as f64), &s.service_latency_ns))
+            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: l.known_max() }),
+        samples: None,
+        promised: None,
+    }
+}
+
+/// The disks' counters of the samples that lie wholly in the window, put in proportion to its length; none where they are those of less than half of it.
+fn device(step: &StepRecord) -> Option<DeviceCounts> {
+    let e = &step.evidence;
+    let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0.saturating_add(step.window_ns.0));
+    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
+    let inside: Vec<bool> = e
+        .at_ns
+        .iter()
+        .zip(starts)
+        .map(|(end, start)| start.0 >= from && end.0 <= to && end.0 > start.0)
+        .collect();
+    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
+    let spans = e.at_ns.iter().zip(starts).zip(&inside).filter(|(_, i)| **i);
+    let seen = total(spans.map(|((end, start), _)| end.0 - start.0));
+    if e.disks.is_empty() || seen < 2_000_000_000 || 2 * seen < step.window_ns.0 {
+        return None;
+    }
+    let scale = step.window_ns.0 as f64 / seen as f64;
+    let sum =
+        |column: &[u64]| column.iter().zip(&inside).filter(|(_, i)| **i).map(|(n, _)| *n as f64).sum::<f64>();
+    let (mut counts, mut bytes) = (DeviceCounts::default(), 0.0);
+    for disk in &e.disks {
+        counts.ios += (sum(&disk.reads) + sum(&disk.writes)) * scale;
+        counts.merges += (sum(&disk.reads_merged) + sum(&disk.writes_merged)) * scale;
+        bytes += (sum(&disk.read_bytes) + sum(&disk.written_bytes)) * scale;
+    }
+    Some(DeviceCounts { bytes: Some(bytes), ..counts })
+}

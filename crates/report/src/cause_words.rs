@@ -1,0 +1,426 @@
+//! The table of causes in words: `why | cause | tried | result`. Made here alone, for every output.
+
+use super::layout;
+use volproof_base::unit::{Nanos, counted, grouped, percent, significant, throughput};
+use volproof_device::output::screen;
+use volproof_record::{
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, Metric, NotTried, Record,
+    SettingEffect, SoldAs,
+};
+
+/// Widths of the columns, with the blanks behind them; the result has what is left of the screen, and no less than this.
+const MARK: usize = 8;
+const CAUSE: usize = 18;
+const TRIED: usize = 32;
+const RESULT: usize = 22;
+/// Wider tables are no easier to read.
+const WIDEST: usize = 100;
+/// The volume is the one that limits from this many times the headroom on; more digits say nothing.
+const MUCH: f64 = 100.0;
+
+/// A row in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseLine {
+    /// Its mark: `no`, `YES`, `ask`, `-`.
+    pub mark: &'static str,
+    /// The cause.
+    pub cause: &'static str,
+    /// What was tried.
+    pub tried: String,
+    /// What it showed.
+    pub result: String,
+    /// The rates that were compared, each with its label.
+    pub rates: Vec<(String, f64)>,
+}
+
+/// The rows of a table, those that ask the user last.
+pub fn lines(table: &CauseTable) -> Vec<CauseLine> {
+    let asked = table.rows.iter().filter(|row| row.finding != CauseFinding::NotTried).filter_map(ask);
+    table.rows.iter().map(|row| line(table, row)).chain(asked).collect()
+}
+
+/// The table as text, as wide as the screen. Causes that were not tried share a line at the end.
+pub fn text(record: &Record, table: &CauseTable) -> String {
+    let all = lines(table);
+    let untried = untried(&all);
+    if all.iter().all(|line| line.mark == "-") {
+        return layout::wrap("why     ", &format!("no cause was tried: {}", untried.join("; ")));
+    }
+    let mut out = layout::wrap("why     ", &of_step(record, table));
+    out += &cells(["", "cause", "tried", "result"]);
+    for line in all.iter().filter(|line| line.mark != "-") {
+        out += &cells([&format!("  {}", line.mark), line.cause, &line.tried, &line.result]);
+    }
+    if !untried.is_empty() {
+        out += &layout::wrap("  -     ", &format!("not tried: {}", untried.join("; ")));
+    }
+    out
+}
+
+/// The causes that were not tried, with the reason; those of one reason together.
+pub fn untried(lines: &[CauseLine]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines.iter().filter(|line| line.mark == "-") {
+        match reasons.iter_mut().find(|(reason, _)| *reason == line.result) {
+            Some((_, causes)) => causes.push(line.cause),
+            None => reasons.push((&line.result, vec![line.cause])),
+        }
+    }
+    reasons.iter().map(|(reason, causes)| format!("{} ({reason})", causes.join(", "))).collect()
+}
+
+/// The step whose load the experiments vary, in words.
+pub fn of_step(record: &Record, table: &CauseTable) -> String {
+    let what = format!("{} of {}", table.metric.name(), table.step);
+    let claims = record.verdict.iter().flat_map(|v| &v.claims);
+    let mut claims = claims.filter(|c| c.need.is_none() && c.step == table.step && c.metric == table.metric);
+    match claims.next().map(Claim::row_step) {
+        Some(base) if base != table.step => format!("{what}: one thing changed in the load of {base}"),
+        _ => format!("{what}: one thing changed in its load"),
+    }
+}
+
+/// The table of a Record as text below a blank line; empty where its run looked for no cause.
+pub fn of_record(record: &Record) -> String {
+    record.causes.as_ref().map_or_else(String::new, |table| format!("\n{}", text(record, table)))
+}
+
+/// The cause that was found, in a sentence; empty where none was.
+pub fn sentence(table: &CauseTable) -> String {
+    let told: Vec<String> = table
+        .found()
+        .into_iter()
+        .map(|row| line(table, row))
+        .map(|line| format!("{}: {}", line.cause, line.result))
+        .collect();
+    told.join("; ")
+}
+
+/// Widths of all columns on this screen. On a narrow one, what was tried is broken first.
+fn widths() -> [usize; 4] {
+    let rest = screen::width().min(WIDEST).saturating_sub(MARK + CAUSE);
+    let tried = rest.saturating_sub(RESULT).clamp(RESULT / 2, TRIED);
+    [MARK, CAUSE, tried, rest.saturating_sub(tried).max(RESULT)]
+}
+
+/// Cells side by side, each broken to the width of its column.
+fn cells(texts: [&str; 4]) -> String {
+    let widths = widths();
+    // The last column has no blank behind it.
+    let room = [MARK - 1, CAUSE - 1, widths[2] - 1, widths[3]];
+    let broken: Vec<Vec<String>> = texts.iter().zip(room).map(|(text, width)| broken(text, width)).collect();
+    let height = broken.iter().map(Vec::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for n in 0..height {
+        let mut line = String::new();
+        for (column, width) in broken.iter().zip(widths) {
+            let cell = column.get(n).map_or("", String::as_str);
+            line += &format!("{cell:width$}");
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// A text in lines of a width.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.into()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in layout::words(text) {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            None => lines.push(word),
+        }
+    }
+    lines
+}
+
+fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
+    let mark = match row.finding {
+        CauseFinding::Excluded => "no",
+        CauseFinding::Shown | CauseFinding::Proven => "YES",
+        CauseFinding::Part => "part",
+        CauseFinding::NotTried => "-",
+    };
+    let (tried, result) = match row.not_tried {
+        Some(why) => (String::new(), not_tried(row.cause, why).to_string()),
+        None => tried_and_result(table, row),
+    };
+    let result = match row.finding {
+        CauseFinding::Proven => format!("proven: {result}"),
+        CauseFinding::Shown => format!("shown: {result}"),
+        CauseFinding::Part => format!("proven in part: {result}"),
+        _ => result,
+    };
+    CauseLine { mark, cause: name(row), tried, result, rates: rates(table, row) }
+}
+
+/// The name of a cause in the table.
+fn name(row: &CauseRow) -> &'static str {
+    match (row.cause, &row.evidence) {
+        (Cause::Cap, Some(CauseEvidence::Limit { counts_bytes: true, .. })) => "cap on bytes",
+        (Cause::Cap, Some(CauseEvidence::Limit { counts_bytes: false, .. })) => "cap on IOPS",
+        (Cause::TooLittleLoad, _) => "too little load",
+        (Cause::ThisMachine, _) => "this machine",
+        (Cause::OtherUsers, _) => "other traffic",
+        (Cause::OwnLimits, _) => "own limits",
+        (Cause::KernelSettings, _) => "kernel settings",
+        (Cause::Cap, _) => "a cap",
+        (Cause::VolumeOrInstance, _) => "the instance",
+        (Cause::ProviderCounters, _) => "provider",
+        (Cause::BurstCredits, _) => "burst credits",
+        (Cause::ColdBlocks, _) => "cold blocks",
+        (Cause::SlowVolume, _) => "a slow volume",
+    }
+}
+
+fn not_tried(cause: Cause, why: NotTried) -> &'static str {
+    match why {
+        NotTried::Budget => "no time left in the budget: --budget gives more",
+        NotTried::Ended => "the run ended before it",
+        NotTried::NotNeeded => "not needed for the answer",
+        NotTried::Faulty => "the device hangs or fails I/Os",
+        NotTried::NotValid => "the measurement is not valid",
+        NotTried::CouldNotRun => "its step could not be run",
+        NotTried::NeedsRoot => "needs root",
+        NotTried::AFile => "a file: needs the block device as target",
+        NotTried::LeftAlone => "left alone, as asked for",
+        NotTried::AsRecommended => "already as recommended",
+        NotTried::OneTarget => "one target: needs two or more",
+        NotTried::NoCounters => "the target has no disk counters",
+        NotTried::Simulated => "simulated",
+        NotTried::NoFreeCpu => "no CPU is free for one worker more",
+        NotTried::Sequential => "a sequential load cannot be divided",
+        NotTried::NoOtherSize => "no other block size is possible",
+        NotTried::OneAtATime if cause == Cause::ThisMachine => "one request at a time",
+        NotTried::OneAtATime => "a latency of one request at a time",
+        NotTried::Writes => "the load writes",
+        NotTried::OwnCommand => "`volproof cold` tries it",
+    }
+}
+
+fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
+    let rates = || rates_in_order(table, &row.trials);
+    match (row.cause, &row.evidence) {
+        (_, Some(CauseEvidence::Machine { headroom_per_second, busiest_worker })) => {
+            machine(table, row, *headroom_per_second, *busiest_worker)
+        }
+        (_, Some(CauseEvidence::Disk { disk_bytes, own_bytes })) => {
+            let ours = (own_bytes.0 as f64 / disk_bytes.0.max(1) as f64).min(1.0);
+            (format!("the disk's counters: {disk_bytes}"), format!("{:.1} % ours", 100.0 * ours))
+        }
+        (_, Some(CauseEvidence::Limits { cgroup, throttled_periods, steal_share })) => {
+            limits(cgroup.as_deref(), *throttled_periods, *steal_share)
+        }
+        (_, Some(CauseEvidence::Settings { effects })) => settings(effects),
+        (_, Some(CauseEvidence::Limit { counts_bytes, per_second, .. })) => {
+            let figure = if *counts_bytes {
+                throughput(*per_second)
+            } else {
+                format!("{} IOPS", significant(*per_second))
+            };
+            (blocks(&row.trials, *counts_bytes), format!("{figure} at {}", sizes(&row.trials)))
+        }
+        (Cause::Cap, None) => (blocks(&row.trials, false), "not at a limit".into()),
+        (_, Some(CauseEvidence::AfterRest { first_per_second })) => {
+            let load = |i: usize| row.trials.get(i).map(|t| t.ios_per_second);
+            let in_order = [load(0), Some(*first_per_second), load(2)];
+            let rates: Vec<String> =
+                in_order.into_iter().flatten().map(|ios| significant_of(table, &row.trials, ios)).collect();
+            ("30 s of rest, then the load".into(), with_unit(table, rates.join(" -> ")))
+        }
+        (_, Some(CauseEvidence::OwnLatency { latency_ns, usual_ns })) => {
+            let alone = format!("{} with one in flight, usual {}", ns(*latency_ns), ns(*usual_ns));
+            if row.trials.is_empty() {
+                ("one at a time, below the limit".into(), alone)
+            } else {
+                (depths(&row.trials), format!("{}; {alone}", rates()))
+            }
+        }
+        (Cause::VolumeOrInstance, None) => alone_and_together(table, &row.trials),
+        _ => (depths(&row.trials), rates()),
+    }
+}
+
+fn ns(latency: f64) -> String {
+    Nanos(latency.round() as u64).to_string()
+}
+
+/// A ratio as a change in percent.
+fn change(ratio: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}
+
+fn value(table: &CauseTable, trial: &CauseTrial) -> f64 {
+    if table.metric == Metric::Throughput { trial.bytes_per_second } else { trial.ios_per_second }
+}
+
+fn figure(table: &CauseTable, value: f64) -> String {
+    if table.metric == Metric::Throughput { throughput(value) } else { significant(value) }
+}
+
+/// I/Os a second of the load of some trials, in the unit of the promise.
+fn significant_of(table: &CauseTable, trials: &[CauseTrial], ios: f64) -> String {
+    let block = trials.first().map_or(0, |t| t.block_bytes.0) as f64;
+    figure(table, if table.metric == Metric::Throughput { ios * block } else { ios })
+}
+
+fn with_unit(table: &CauseTable, figures: String) -> String {
+    if table.metric == Metric::Throughput { figures } else { figures + " IOPS" }
+}
+
+/// `301 -> 301 IOPS`.
+fn rates_in_order(table: &CauseTable, trials: &[CauseTrial]) -> String {
+    let all: Vec<String> = trials.iter().map(|t| figure(table, value(table, t))).collect();
+    with_unit(table, all.join(" -> "))
+}
+
+/// `16 -> 1,500 in flight`.
+fn depths(trials: &[CauseTrial]) -> String {
+    let all: Vec<String> = trials.iter().map(|t| grouped(t.depth)).collect();
+    format!("{} in flight", all.join(" -> "))
+}
+
+/// `1, 4, 16 KiB: 301, 301, 300/s`.
+fn blocks(trials: &[CauseTrial], bytes: bool) -> String {
+    let each =
+        |t: &CauseTrial| if bytes { throughput(t.bytes_per_second) } else { significant(t.ios_per_second) };
+    let blocks: Vec<String> = trials.iter().map(|t| t.block_bytes.to_string()).collect();
+    let rates: Vec<String> = trials.iter().map(each).collect();
+    format!("{}: {}{}", with_one_unit(&blocks), rates.join(", "), if bytes { "" } else { "/s" })
+}
+
+/// Amounts, with their unit only at the last where all have the same: `1, 4, 16 KiB`.
+fn with_one_unit(amounts: &[String]) -> String {
+    let unit = |amount: &String| amount.rsplit_once(' ').map(|(_, unit)| unit.to_string());
+    let units: Vec<Option<String>> = amounts.iter().map(unit).collect();
+    let all = amounts.join(", ");
+    match &units.last() {
+        Some(Some(last)) if units.iter().all(|unit| unit.as_ref() == Some(last)) => {
+            all.replace(&format!(" {last},"), ",")
+        }
+        _ => all,
+    }
+}
+
+/// The sizes at which a cap holds.
+fn sizes(trials: &[CauseTrial]) -> String {
+    let same = |t: &CauseTrial, by: fn(&CauseTrial) -> f64, all: &[CauseTrial]| {
+        all.iter().all(|other| (by(other) / by(t) - 1.0).abs() <= volproof_judge::SAME_RATE)
+    };
+    let any = trials
+        .first()
+        .is_some_and(|t| same(t, |t| t.ios_per_second, trials) || same(t, |t| t.bytes_per_second, trials));
+    if any { "any size".into() } else { "this size".into() }
+}
+
+fn machine(
+    table: &CauseTable,
+    row: &CauseRow,
+    headroom: Option<f64>,
+    busiest: Option<f64>,
+) -> (String, String) {
+    let mut tried = Vec::new();
+    tried.extend(headroom.map(|most| format!("null device {} IOPS", in_millions(most))));
+    tried.extend(busiest.map(|share| format!("CPU {:.0} %", 100.0 * share)));
+    if row.trials.len() > 1 {
+        let workers: Vec<String> = row.trials.iter().map(|t| t.workers.to_string()).collect();
+        tried.push(format!("{} workers", workers.join(" -> ")));
+    }
+    let times = |most: f64| most / row.trials[0].ios_per_second.max(1e-9);
+    let mut result = Vec::new();
+    result.extend(headroom.filter(|_| !row.trials.is_empty()).map(|most| match times(most) {
+        n if n >= MUCH => format!("headroom {}x", grouped(n as u64)),
+        n => format!("headroom {n:.1}x"),
+    }));
+    if row.trials.len() > 1 {
+        result.push(rates_in_order(table, &row.trials));
+    }
+    (tried.join(", "), result.join(", "))
+}
+
+fn limits(cgroup: Option<&str>, throttled: u64, steal: f64) -> (String, String) {
+    let mut at = Vec::new();
+    at.extend(cgroup.map(|limit| format!("at {limit}")));
+    if throttled > 0 {
+        at.push(format!("CPU time denied in {} periods", grouped(throttled)));
+    }
+    if at.is_empty() || steal >= 0.01 {
+        at.push(format!("steal {}", percent(steal)));
+    }
+    ("io.max, cpu.max, steal".into(), at.join(", "))
+}
+
+/// A large rate in few characters: `4.2 M`.
+fn in_millions(rate: f64) -> String {
+    if rate < 1e6 { significant(rate) } else { format!("{:.1} M", rate / 1e6) }
+}
+
+/// Settings that change the rate by name, each with its interval; the others together.
+fn settings(effects: &[SettingEffect]) -> (String, String) {
+    let interval = |low: f64, high: f64| format!("{} .. {}", change(low), change(high));
+    let (same, changed): (Vec<&SettingEffect>, Vec<&SettingEffect>) =
+        effects.iter().partition(|e| e.low_ratio <= 1.0 && e.high_ratio >= 1.0);
+    let mut told: Vec<String> =
+        changed.iter().map(|e| format!("{} {}", e.setting, interval(e.low_ratio, e.high_ratio))).collect();
+    if !same.is_empty() {
+        let low = same.iter().map(|e| e.low_ratio).fold(f64::INFINITY, f64::min);
+        let high = same.iter().map(|e| e.high_ratio).fold(0.0, f64::max);
+        let others = if changed.is_empty() { "" } else { "others " };
+        told.push(format!("{others}{}", interval(low, high)));
+    }
+    let names: Vec<&str> = effects.iter().map(|e| e.setting.as_str()).collect();
+    (format!("{}: with and without", names.join(", ")), told.join(", "))
+}
+
+/// Each volume beside the others and alone.
+fn alone_and_together(table: &CauseTable, trials: &[CauseTrial]) -> (String, String) {
+    let pairs: Vec<String> = trials
+        .get(1..)
+        .unwrap_or_default()
+        .chunks(2)
+        .map(|pair| pair.iter().map(|t| figure(table, value(table, t))).collect::<Vec<_>>().join(" -> "))
+        .collect();
+    ("two volumes: together -> alone".into(), with_unit(table, pairs.join(", ")))
+}
+
+/// The question of a user whose volume has exactly the rate of another one.
+fn ask(row: &CauseRow) -> Option<CauseLine> {
+    let Some(CauseEvidence::Limit { counts_bytes, sold_as, .. }) = &row.evidence else { return None };
+    let first = sold_as.first()?;
+    let size = |s: &SoldAs| format!("{} {} GiB", s.volume, significant(s.gib));
+    let figure = if *counts_bytes {
+        throughput(first.per_second)
+    } else {
+        format!("{} IOPS", significant(first.per_second))
+    };
+    Some(CauseLine {
+        mark: "ask",
+        cause: "wrong type, size?",
+        tried: format!("{figure} is what others have"),
+        result: sold_as.iter().map(size).collect::<Vec<_>>().join(", "),
+        rates: Vec::new(),
+    })
+}
+
+/// The rates of a row, for a picture: each with what was changed.
+fn rates(table: &CauseTable, row: &CauseRow) -> Vec<(String, f64)> {
+    let label = |t: &CauseTrial| match row.cause {
+        Cause::TooLittleLoad | Cause::SlowVolume => format!("{} in flight", grouped(t.depth)),
+        Cause::ThisMachine => counted(t.workers.into(), "worker"),
+        Cause::Cap => t.block_bytes.to_string(),
+        Cause::BurstCredits if t.rest_ns.0 > 0 => "after a rest".into(),
+        Cause::VolumeOrInstance if t.targets.is_empty() => "all together".into(),
+        Cause::VolumeOrInstance => t.targets[0].display().to_string(),
+        _ => "the load".into(),
+    };
+    let bytes = matches!(row.evidence, Some(CauseEvidence::Limit { counts_bytes: true, .. }));
+    let of = |t: &CauseTrial| if bytes { t.bytes_per_second } else { value(table, t) };
+    row.trials.iter().map(|t| (label(t), of(t))).collect()
+}

@@ -1,0 +1,363 @@
+//! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::csv::quoted;
+use super::layout::{table, wrap};
+use super::plan_text;
+use super::text::compact;
+use volproof_base::foreign_lines::{in_lines, in_one_line};
+use volproof_base::unit::{Bytes, Nanos, grouped, mebibytes, megabytes, significant};
+use volproof_course::Forecast;
+use volproof_plan::{AxisOption, Plan, Question, Sweep};
+use volproof_record::{
+    AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SavedAs, SweepAnswer, SweepPoint,
+};
+
+/// The time of a course in words.
+fn time(forecast: &Forecast) -> String {
+    let of = |steps: usize, time: Nanos| {
+        format!("{} for {steps} step{}", time.clock(), if steps == 1 { "" } else { "s" })
+    };
+    let most = of(forecast.worst_steps, forecast.worst);
+    if forecast.likely_steps == forecast.worst_steps {
+        return most;
+    }
+    format!("likely {}; {most} at most", of(forecast.likely_steps, forecast.likely))
+}
+
+/// Bytes that the steps of a course write to a volume of 100 MiB/s, for the reader to scale; `whose` says that these are all, or the steps' own.
+fn writes(forecast: &Forecast, whose: &str) -> String {
+    let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
+    let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
+    let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
+    format!("{amount} at 100 MiB/s {whose}; a faster volume is written more")
+}
+
+/// A course before any I/O.
+pub fn plan(
+    plan: &Plan,
+    targets: &[String],
+    promise: Option<&JudgedPromise>,
+    forecast: &Forecast,
+    fill: Option<Bytes>,
+) -> String {
+    let plan = &*in_lines(plan);
+    let mut out = format!("plan {}\n", plan.name);
+    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
+    out.extend(promise.map(|judged_promise| plan_text::promised(judged_promise, &plan.steps)));
+    if let Some(question) = &plan.question {
+        out += &of_question(question);
+    }
+    if let Some(fill) = fill {
+        out += &format!("fill     {fill} of incompressible data first\n");
+    }
+    let writes = match fill {
+        Some(fill) if plan.changes_data() => {
+            format!("{fill} to fill, and {}", writes(forecast, "by the steps"))
+        }
+        None if plan.changes_data() => writes(forecast, "in all"),
+        Some(_) => "nothing after the fill".into(),
+        None => "nothing".into(),
+    };
+    let to_fill =
+        fill.map(|fill| format!("{} to fill at 100 MiB/s, and ", plan_text::fill_time(fill).clock()));
+    out += &wrap("writes   ", &writes);
+    out + &wrap("time     ", &(to_fill.unwrap_or_default() + &time(forecast)))
+}
+
+/// The line that is printed before the first step.
+pub fn before(forecast: &Forecast) -> String {
+    wrap("time     ", &time(forecast)) + "\n"
+}
+
+fn of_question(question: &Question) -> String {
+    match question {
+        Question::Sweep(sweep) => of_sweep(sweep),
+        Question::Slo(search) => super::slo_text::question(search),
+        Question::Suite(suite) => super::suite_text::question(suite),
+    }
+}
+
+fn of_sweep(sweep: &Sweep) -> String {
+    let mut out: String = sweep.axes.iter().map(|axis| wrap("range    ", &axis.to_string())).collect();
+    let fixed = |option: AxisOption| sweep.axes.iter().all(|a| a.option != option);
+    let mut load = vec![sweep.base.rw.to_string()];
+    if fixed(AxisOption::Bs) {
+        load.push(sweep.base.blocks());
+    }
+    for option in [AxisOption::Numjobs, AxisOption::Iodepth].into_iter().filter(|option| fixed(*option)) {
+        load.push(option.words(option.of(&sweep.base)));
+    }
+    let step = &sweep.base;
+    load.push(format!("{} after {} of ramp", step.runtime.exact(), step.ramp.exact()));
+    load.push(format!("{} run{} of each point", sweep.repeats, if sweep.repeats == 1 { "" } else { "s" }));
+    out += &wrap("load     ", &load.join(", "));
+    let values = sweep.axes.iter().filter_map(|axis| axis.left_out_words());
+    out.extend(sweep.left_out.iter().cloned().chain(values).map(|what| wrap("left out ", &what)));
+    out
+}
+
+/// The answer of a course: checks, tables and sentences; `file` is that of its Record.
+pub fn answer(answer: &CourseAnswer, file: &SavedAs) -> String {
+    let checks = match answer {
+        CourseAnswer::Suite(suite) => super::suite_text::checks(suite),
+        _ => String::new(),
+    };
+    let sentences = sentences(answer).into_iter();
+    let sentences: String =
+        sentences.map(|(label, text)| wrap(&format!("{label:9}"), &file.in_command(&text))).collect();
+    format!("{checks}{}\n{sentences}", tables(answer))
+}
+
+/// The tables of an answer, in columns.
+pub fn tables(answer: &CourseAnswer) -> String {
+    match answer {
+        CourseAnswer::Sweep(sweep) => of_answer(sweep),
+        CourseAnswer::Slo(slo) => super::slo_text::tables(slo),
+        CourseAnswer::Suite(suite) => super::suite_text::tables(suite),
+    }
+}
+
+/// The sentences below the tables, each with its label.
+pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
+    let (mut all, notes) = match answer {
+        CourseAnswer::Sweep(sweep) => {
+            let left_out = not_measured(sweep).into_iter().map(|what| ("left out", what));
+            (left_out.chain(of_depth(sweep)).collect(), &sweep.notes)
+        }
+        CourseAnswer::Slo(slo) => (super::slo_text::sentences(slo), &slo.notes),
+        CourseAnswer::Suite(suite) => (super::suite_text::sentences(suite), &suite.notes),
+    };
+    all.extend(notes.iter().map(|note| ("note", note.clone())));
+    all
+}
+
+fn of_depth(sweep: &SweepAnswer) -> Option<(&'static str, String)> {
+    let [DepthAnswer { knee: Some(knee), most_iops, unloaded_ns: Some(unloaded_ns), .. }] =
+        sweep.depths.as_slice()
+    else {
+        return None;
+    };
+    let text = format!(
+        "{} IOPS, the most, times {}, the latency at the smallest depth, is depth {}: it would be enough if nothing ever queued.",
+        significant(*most_iops),
+        Nanos(unloaded_ns.round() as u64),
+        with_interval(knee)
+    );
+    Some(("depth", text))
+}
+
+fn of_answer(sweep: &SweepAnswer) -> String {
+    let mut out = format!("\nEach point ({})\n{}", sweep.rw, points(sweep));
+    if sweep.depths.iter().any(|d| !d.at.is_empty()) {
+        out += &format!("\nWhat depth does\n{}", depths(sweep));
+    }
+    for fit in &sweep.caps {
+        out += &caps(fit);
+    }
+    if sweep.axes.len() > 1 {
+        out += &best(&sweep.best);
+    }
+    out
+}
+
+/// The points that were asked for and not measured, in words: those of one reason and one set of values on the last axis together.
+fn not_measured(sweep: &SweepAnswer) -> Vec<String> {
+    let Some((fast, slow)) = sweep.axes.split_last() else { return Vec::new() };
+    let measured = sweep.points.iter().map(|p| sweep.axes.iter().map(|axis| p.on(*axis)).collect());
+    let asked: Vec<Vec<u64>> = measured.chain(sweep.not_measured.iter().map(|p| p.values.clone())).collect();
+    let last = |values: &Vec<u64>| values.last().copied().unwrap_or_default();
+    let fast_values: BTreeSet<u64> = asked.iter().map(last).collect();
+    let others: BTreeSet<&[u64]> = asked.iter().map(|values| &values[..slow.len()]).collect();
+    // For each combination of the other options and reason: the values on the last axis.
+    let mut rows: BTreeMap<(&[u64], &str), BTreeSet<u64>> = BTreeMap::new();
+    for point in &sweep.not_measured {
+        rows.entry((&point.values[..slow.len()], &point.reason)).or_default().insert(last(&point.values));
+    }
+    let mut lines: BTreeMap<(BTreeSet<u64>, &str), Vec<&[u64]>> = BTreeMap::new();
+    for ((with, reason), values) in rows {
+        lines.entry((values, reason)).or_default().push(with);
+    }
+    let combination = |with: &&[u64]| -> String {
+        slow.iter().zip(*with).map(|(a, v)| a.words(*v)).collect::<Vec<_>>().join(", ")
+    };
+    let line = |((values, reason), with): ((BTreeSet<u64>, &str), Vec<&[u64]>)| {
+        let at = match slow {
+            [] => String::new(),
+            _ if with.len() == others.len() => " at every value of the other ranges".into(),
+            _ => format!(" with {}", with.iter().map(combination).collect::<Vec<_>>().join("; with ")),
+        };
+        format!("{}{at}: {reason}", range(*fast, &values, &fast_values))
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// Values of an axis in words: three and more without a gap by the first and the last.
+fn range(axis: AxisOption, values: &BTreeSet<u64>, all: &BTreeSet<u64>) -> String {
+    let words: Vec<String> = values.iter().map(|value| axis.words(*value)).collect();
+    match (values.first(), values.last()) {
+        (Some(first), Some(last)) if words.len() > 2 && all.range(first..=last).count() == words.len() => {
+            format!("{} to {}", axis.words(*first), axis.words(*last))
+        }
+        _ => words.join(", "),
+    }
+}
+
+/// A knee with its interval.
+pub(super) fn with_interval(knee: &DepthKnee) -> String {
+    format!("{} ({} .. {})", significant(knee.depth), significant(knee.low), significant(knee.high))
+}
+
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    match low.zip(high) {
+        Some((low, high)) => format!("{} .. {}", significant(low), significant(high)),
+        None => "too short".into(),
+    }
+}
+
+/// The mark of a point that does not show what the volume can do, or had dead time.
+pub(super) fn mark(point: &SweepPoint) -> &'static str {
+    match (point.spoilt_by.is_empty(), &point.dead_time) {
+        (false, _) => "! ",
+        (true, Some(_)) => "~ ",
+        (true, None) => "",
+    }
+}
+
+fn points(sweep: &SweepAnswer) -> String {
+    let latency = |value: Option<Nanos>| value.map_or("-".into(), compact);
+    let rows = sweep.points.iter().map(|p| {
+        vec![
+            format!("{}{}", mark(p), p.place(&sweep.axes)),
+            significant(p.iops),
+            interval(p.iops_low, p.iops_high),
+            mebibytes(p.bytes_per_second),
+            compact(Nanos(p.mean_ns.round() as u64)),
+            latency(p.p99_ns),
+            latency(p.p999_ns),
+        ]
+    });
+    table(&["Point", "IOPS", "95 % interval", "MiB/s", "mean", "p99", "p99.9"], rows.collect())
+}
+
+/// What depth does. With several jobs it counts the requests of all of them, and is not what `--iodepth` takes.
+fn depths(sweep: &SweepAnswer) -> String {
+    let at = if sweep.points.iter().any(|p| p.numjobs > 1) { "in flight" } else { "at depth" };
+    let rows = sweep.depths.iter().map(|d| {
+        vec![
+            d.at.clone(),
+            significant(d.most_iops),
+            if d.at_edge { format!("{} (edge)", d.most_at) } else { d.most_at.to_string() },
+            d.enough.to_string(),
+            d.knee.map_or("-".into(), |knee| significant(knee.depth)),
+            d.unloaded_ns.map_or("-".into(), |ns| compact(Nanos(ns.round() as u64))),
+        ]
+    });
+    table(&["With", "most IOPS", at, "95 % from", "knee", "unloaded"], rows.collect())
+}
+
+fn caps(fit: &CapFit) -> String {
+    let at = if fit.at.is_empty() { String::new() } else { format!(" ({})", fit.at) };
+    let limit = |cap: Option<f64>, show: fn(f64) -> String| cap.map_or("not met at any size".into(), show);
+    let (mut out, off) = match fit.only_at_depth {
+        None => (format!("\nThe two limits{at}\n"), "off the limits"),
+        Some(depth) => {
+            let depth = grouped(depth);
+            (format!("\nRates with up to {depth} in flight{at}, which more depth may raise\n"), "off these")
+        }
+    };
+    let a = limit(fit.iops_cap, |a| format!("{} IOPS", significant(a)));
+    let b = limit(fit.bytes_cap, megabytes);
+    out += &format!("  I/Os   {a}\n  bytes  {b}\n");
+    if let Some(knee) = fit.knee_bytes {
+        out += &format!("  knee   blocks of {}\n", Bytes(knee.round() as u64));
+    }
+    let percent = |off: f64| format!("{:+.1} %", 100.0 * off);
+    let promised = fit.residuals.iter().any(|r| r.off_promise.is_some());
+    let rows = fit.residuals.iter().map(|r| {
+        let promise = promised.then(|| r.off_promise.map_or("-".into(), percent));
+        let own = [format!("  {}", r.block_bytes), significant(r.iops), percent(r.off_fit)];
+        own.into_iter().chain(promise).collect()
+    });
+    let columns = ["  Block", "IOPS", off, "off the promise"];
+    out += &table(if promised { &columns } else { &columns[..3] }, rows.collect());
+    if !fit.explains {
+        out += "  Two limits do not explain these rates.\n";
+    }
+    out
+}
+
+fn best(best: &[AxisBest]) -> String {
+    if best.is_empty() {
+        return String::new();
+    }
+    let rows = best
+        .iter()
+        .map(|b| vec![b.option.words(b.value), significant(b.iops), mebibytes(b.bytes_per_second)]);
+    format!("\nThe most with\n{}", table(&["", "IOPS", "MiB/s"], rows.collect()))
+}
+
+/// The points of a course as comma-separated values.
+pub fn csv(answer: &CourseAnswer, end: &str) -> String {
+    match answer {
+        CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep, end),
+        CourseAnswer::Slo(slo) => super::slo_text::csv(slo, end),
+        CourseAnswer::Suite(suite) => super::suite_text::csv(suite, end),
+    }
+}
+
+fn csv_of_sweep(sweep: &SweepAnswer, end: &str) -> String {
+    let mut out = String::from(
+        "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,not_measured,simulated,started\n",
+    );
+    for p in &sweep.points {
+        let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
+        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + "," + end);
+    }
+    // What is no axis has one value at every point.
+    let Some(other) = sweep.points.first().map(cells) else { return out };
+    for p in &sweep.not_measured {
+        let mut cells = other.clone();
+        cells[4..].fill(String::new());
+        for (axis, value) in sweep.axes.iter().zip(&p.values) {
+            cells[column(*axis)] = value.to_string();
+        }
+        out += &format!("{},{},,{}{end}", sweep.rw, cells.join(","), quoted(&p.reason));
+    }
+    out
+}
+
+/// The column of an axis among the cells of a point.
+fn column(axis: AxisOption) -> usize {
+    match axis {
+        AxisOption::Bs => 0,
+        AxisOption::Iodepth => 1,
+        AxisOption::Numjobs => 2,
+        AxisOption::Rwmix => 3,
+    }
+}
+
+/// The figures of a point as comma-separated values: from the block size to the share of dead time.
+pub(super) fn cells(p: &SweepPoint) -> [String; 15] {
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
+    [
+        p.block_bytes.0.to_string(),
+        p.iodepth.to_string(),
+        p.numjobs.to_string(),
+        p.reads_percent.map(|r| r.to_string()).unwrap_or_default(),
+        p.runs.to_string(),
+        number(Some(p.iops)),
+        number(p.iops_low),
+        number(p.iops_high),
+        format!("{:.1}", p.bytes_per_second),
+        number(Some(p.in_flight)),
+        format!("{:.1}", p.mean_ns),
+        latency(p.p50_ns),
+        latency(p.p99_ns),
+        latency(p.p999_ns),
+        number(Some(p.dead_time.as_ref().map_or(0.0, |dead| dead.share))),
+    ]
+}

@@ -1,0 +1,121 @@
+//! A Record as comma-separated values (RFC 4180): a row for each step, direction and target, and for the total of a mix.
+
+use super::text::COLUMNS;
+use volproof_base::unit::Nanos;
+use volproof_device::output::screen::visible;
+use volproof_plan::{EngineKind, EngineWord};
+use volproof_record::{DirectionSummary, LatencySummary, Record, StepRecord};
+
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
+/// each machine, whose name stands in the place of the target.
+///
+/// The last column is the same in all rows: the start of the run.
+pub fn csv(record: &Record) -> String {
+    let record = &*record.in_lines();
+    let started = quoted(record.started.as_ref().map_or("", String::as_str));
+    let table = match &record.answer {
+        Some(answer) => {
+            let simulated = if record.is_simulated() { "yes" } else { "no" };
+            super::course_text::csv(answer, &format!(",{simulated},{started}\n"))
+        }
+        None => steps(record, &format!(",{started}\n")),
+    };
+    visible(&table).into_owned()
+}
+
+/// The rows of steps; `end` is the last cell of each.
+fn steps(record: &Record, end: &str) -> String {
+    let mut out = String::from(
+        "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated,started\n",
+    );
+    for step in &record.steps {
+        for (word, s) in step.figures() {
+            out.push_str(&csv_row(step, word, "all", s, step.in_flight_mean));
+            out.push_str(end);
+            for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
+                if let Some(s) = target.row(word) {
+                    out.push_str(&csv_row(
+                        step,
+                        word,
+                        &target.path.display().to_string(),
+                        s,
+                        target.in_flight_mean,
+                    ));
+                    out.push_str(end);
+                }
+            }
+            for machine in record.fleet.iter().flat_map(|fleet| &fleet.machines) {
+                // Its own whole window, which may be longer than the common one.
+                let Some(own) = machine.record.steps.iter().find(|s| s.name == step.name) else { continue };
+                if let Some((_, s)) = own.figures().find(|(own, _)| *own == word) {
+                    out.push_str(&csv_row(own, word, &machine.label(), s, own.in_flight_mean));
+                    out.push_str(end);
+                }
+            }
+        }
+    }
+    out
+}
+
+fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
+    let interval = s.interval();
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let whole = |v: Nanos| v.0.to_string();
+    let l = &s.service_latency_ns;
+    let percentile = |l: &LatencySummary, p: &str| l.known_percentile(p).map(whole).unwrap_or_default();
+    let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
+    let mut cells = vec![
+        quoted(&step.name),
+        direction.into(),
+        quoted(target),
+        step.engine
+            .get()
+            .map(|engine| EngineWord { engine, fio: step.fio.is_some() }.to_string())
+            .unwrap_or_default(),
+        format!("{:.3}", step.window_ns.as_seconds()),
+        s.ios.to_string(),
+        s.bytes.0.to_string(),
+        format!("{:.3}", s.iops),
+        number(interval.map(|i| i.low_per_second)),
+        number(interval.map(|i| i.high_per_second)),
+        format!("{:.1}", s.bytes_per_second),
+        number(Some(in_flight).filter(|n| *n > 0.0)),
+        l.known_min().map(whole).unwrap_or_default(),
+        l.known_mean().map(|_| format!("{:.1}", l.mean)).unwrap_or_default(),
+    ];
+    cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
+    cells.extend([
+        l.known_max().map(whole).unwrap_or_default(),
+        response("50"),
+        response("99"),
+        step.errors.count.to_string(),
+    ]);
+    let simulated = match &step.reported {
+        Some(told) => told.simulated,
+        None => step.engine.get() == Some(EngineKind::Null),
+    };
+    cells.push(if simulated { "yes" } else { "no" }.into());
+    cells.join(",")
+}
+
+/// RFC 4180: quoted where it must be.
+pub(super) fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_quotes_what_it_must() {
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

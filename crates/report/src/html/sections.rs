@@ -1,0 +1,171 @@
+//! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
+
+use crate::fleet_text::machines;
+use crate::text::grouped_doubts;
+use volproof_base::doubt::Severity;
+use volproof_base::unit::{Nanos, micro};
+use volproof_judge::Conclusion;
+use volproof_record::{Record, TargetRecord};
+
+/// A name and what it is.
+pub struct Fact {
+    /// Name of the fact.
+    pub name: &'static str,
+    /// Value of the fact.
+    pub value: String,
+}
+
+pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name, value: value.into() }
+}
+
+/// A word of the verdict, its colour and its reason.
+pub struct VerdictLine {
+    /// `good`, `bad`, `doubt` or `plain`.
+    pub class: &'static str,
+    /// The verdict or state as a word.
+    pub word: &'static str,
+    /// Its sign, as the path of an SVG of 24 by 24; may be empty.
+    pub icon: &'static str,
+    /// The text beside the word.
+    pub text: String,
+    /// The reason; may be empty.
+    pub reason: String,
+}
+
+/// A doubt.
+pub struct DoubtCard {
+    /// `blocker`, `warning` or `note`.
+    pub class: &'static str,
+    /// The same as a word.
+    pub word: &'static str,
+    /// Names of the steps that it is about.
+    pub steps: String,
+    /// The observation.
+    pub message: String,
+    /// The advice.
+    pub advice: String,
+    /// Its stable name.
+    pub code: String,
+}
+
+pub(super) fn nanos(n: Nanos) -> String {
+    micro(&n.to_string())
+}
+
+/// How the run ended, as far as a Record without a promise can tell.
+pub fn status(record: &Record) -> VerdictLine {
+    let s = |class, word, text: &str| VerdictLine {
+        class,
+        word,
+        icon: "",
+        text: text.into(),
+        reason: String::new(),
+    };
+    let blocker = || record.doubts.iter().find(|w| w.severity == Severity::Blocker);
+    let why = record.state.cut_short().unwrap_or_default();
+    match Conclusion::of(record) {
+        Conclusion::Failed(_) => s("bad", "Failed", why),
+        Conclusion::MeasuredNothing => s("bad", "Failed", "no I/O completed"),
+        Conclusion::Interrupted => s("doubt", "Interrupted", why),
+        Conclusion::CutOff => s("doubt", "Cut off", why),
+        Conclusion::NotValid => {
+            s("bad", "Not valid", &blocker().map(|w| micro(&w.message)).unwrap_or_default())
+        }
+        // The verdict on a fleet stands beside it.
+        Conclusion::Judged(_) if !why.is_empty() => s("bad", "Failed", why),
+        Conclusion::Compared(_) | Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
+            s("plain", "Measured", "no promise was given, so nothing is judged")
+        }
+    }
+}
+
+/// A doubt of more steps names one of them.
+const MOST_NAMED: usize = 12;
+
+/// Doubts, the gravest first.
+pub fn doubts(record: &Record) -> Vec<DoubtCard> {
+    grouped_doubts(&record.doubts)
+        .into_iter()
+        .map(|group| {
+            let w = group.of;
+            let class = match w.severity {
+                Severity::Blocker => "blocker",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            };
+            let word = w.severity.word();
+            let steps = match group.named.as_slice() {
+                [] => "the whole run".into(),
+                [first, rest @ ..] if rest.len() >= MOST_NAMED => {
+                    format!("{first} and {} more", rest.len())
+                }
+                few => few.join(", "),
+            };
+            let message = micro(&(w.message.clone() + &group.elsewhere("step")));
+            let advice = micro(&w.advice);
+            let code = w.code.to_string();
+            DoubtCard { class, word, steps, message, advice, code }
+        })
+        .collect()
+}
+
+/// The facts about a target.
+pub fn target(t: &TargetRecord) -> Vec<Fact> {
+    let mut facts = vec![fact("Driven", t.path.display().to_string())];
+    if t.named != t.path {
+        facts.push(fact("Named", t.named.display().to_string()));
+    }
+    facts.push(fact("Size", t.size_bytes.to_string()));
+    if let Some(n) = t.filled_in_ns {
+        facts.push(fact("Filled in", nanos(n)));
+    }
+    if let Some(d) = t.facts.device() {
+        facts.push(fact("Device", format!("{} on disk {}", d.name, d.disk.name)));
+        facts.extend(d.model.as_deref().map(|m| fact("Model", m)));
+        facts.extend(d.serial.as_deref().map(|s| fact("Serial", s)));
+        facts.push(fact(
+            "Blocks",
+            format!("{} logical, {} physical", d.logical_block_bytes, d.physical_block_bytes),
+        ));
+        facts.extend(
+            d.cgroup_limits.iter().map(|l| fact("Own limit", format!("{} ({})", l.limit, l.file.display()))),
+        );
+    }
+    facts
+}
+
+/// The targets, or the machines of a fleet, each behind a dot.
+pub fn places(record: &Record) -> String {
+    let targets = record.targets.iter().map(|t| format!(" · {} ({})", t.path.display(), t.size_bytes));
+    let fleet = record.fleet.iter().map(|f| format!(" · {}", machines(f)));
+    fleet.chain(targets).collect()
+}
+
+/// The machine.
+pub fn environment(record: &Record) -> Vec<Fact> {
+    if let Some(fleet) = &record.fleet {
+        return super::fleet_section::facts(fleet, record);
+    }
+    let e = &record.environment;
+    if let Some(report) = &record.report {
+        let mut facts = vec![fact("Measured by", &report.tool)];
+        facts.extend(report.written.as_ref().map(|at| fact("Report of", at)));
+        facts.push(fact("Not in the report", crate::text::not_in_it(record)));
+        facts.extend(report.notes.iter().map(|note| fact("Note", note)));
+        facts.push(fact("volproof", &record.volproof_version));
+        return facts;
+    }
+    let mut facts = vec![fact("Host", &e.hostname), fact("Kernel", format!("Linux {}", e.kernel))];
+    facts.extend(e.distribution.as_deref().map(|d| fact("Distribution", d)));
+    facts.push(fact("CPU", format!("{}, {} online", e.cpu_model, e.cpus_online)));
+    facts.push(fact("Memory", format!("{}, {} available", e.memory_bytes, e.memory_available_bytes)));
+    facts.extend(e.machine.as_deref().map(|m| fact("Machine", m)));
+    facts.push(fact("Virtual machine", if e.virtual_machine { "yes" } else { "no" }));
+    facts.push(fact("Clock", format!("{}; kernel: {}", e.clock, e.clock_source)));
+    facts.extend(e.cgroup_cpu_max.as_deref().map(|v| fact("cgroup cpu.max", v)));
+    facts.extend(e.cgroup_memory_max.as_deref().map(|v| fact("cgroup memory.max", v)));
+    facts.push(fact("Rights", if e.root { "root" } else { "user" }));
+    facts.push(fact("volproof", &record.volproof_version));
+    facts
+}

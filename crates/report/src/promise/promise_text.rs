@@ -1,0 +1,428 @@
+//! A promise as people read it, within the width of the screen. The arithmetic is shown, so that a reader can repeat it.
+
+use super::{BLOCKS_KIB, BOTH, directions};
+use crate::layout::{wrap, wrap_lines};
+use volproof_base::unit::{Bytes, Nanos, grouped, significant};
+use volproof_device::output::screen;
+use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::entry::Volume;
+use volproof_promise::catalogue::formula::plain;
+use volproof_promise::catalogue::instance::InstanceCap;
+use volproof_promise::catalogue::promise_on_instance::Cap;
+use volproof_promise::catalogue::promised_level::{EachDirection, PromiseDirection, Range};
+use volproof_promise::catalogue::reverse::{SmallestVolume, WantedRates};
+use volproof_promise::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
+use volproof_promise::fit::{AskedFits, FitNeed, NeedBound};
+
+const MIB: f64 = Bytes::MIB.0 as f64;
+/// Columns that the table of blocks takes with both units, and the list of types with its dates.
+const BLOCKS_WIDTH: usize = 79;
+const LIST_WIDTH: usize = 79;
+
+/// A promise as a page of text.
+pub fn text(promise: &Promise) -> String {
+    let mut page = PromisePage::default();
+    for (i, volume) in promise.volumes.iter().enumerate() {
+        if i > 0 {
+            page.gap();
+        }
+        page.volume(volume);
+    }
+    if promise.volumes.len() > 1 {
+        page.gap();
+        page.together(promise);
+    }
+    if let Some(instance) = &promise.instance {
+        page.gap();
+        page.instance(instance, promise);
+    }
+    page.gap();
+    page.blocks(promise);
+    for volume in &promise.volumes {
+        page.gap();
+        page.source(volume, promise.volumes.len() > 1);
+    }
+    if let Some(instance) = &promise.instance {
+        let when =
+            format!("{}; {}, confidence {}", instance.source, instance.as_of, instance.confidence.name());
+        page.field("instance", &when);
+        page.optional("", &instance.notes);
+    }
+    page.out
+}
+
+/// A line about where the answer is from, under its page.
+pub fn remark(text: &str) -> String {
+    let mut page = PromisePage::default();
+    page.field("detected", text);
+    page.out
+}
+
+/// Lines with a label on the left.
+#[derive(Default)]
+pub(super) struct PromisePage {
+    pub(super) out: String,
+}
+
+impl PromisePage {
+    pub(super) fn gap(&mut self) {
+        self.out.push('\n');
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        self.out += &wrap_lines(text.trim_end());
+    }
+
+    /// A labelled text, wrapped behind its label.
+    pub(super) fn field(&mut self, label: &str, text: &str) {
+        const INDENT: usize = 20;
+        let lead = format!("  {label:<width$}", width = INDENT - 2);
+        self.out += &wrap(&lead, text);
+    }
+
+    fn optional(&mut self, label: &str, text: &Option<String>) {
+        if let Some(text) = text {
+            self.field(label, text);
+        }
+    }
+
+    fn volume(&mut self, v: &VolumePromise) {
+        let status = if v.status == "current" { String::new() } else { format!(", {}", v.status) };
+        let heading = wrap("", &format!("{}  {}, {} GiB{status}", v.id, v.name, number(v.gib)));
+        self.line(&heading.trim_end().replace('\n', "\n  "));
+        if !v.level.workings.iter().any(|w| w.of.contains("IOPS")) {
+            let words = v
+                .iops_text
+                .as_ref()
+                .map_or("no number is published".into(), |t| format!("\"{t}\" (no number)"));
+            self.field("IOPS", &words);
+        }
+        for w in &v.level.workings {
+            let is_iops = w.of.contains("IOPS") && !w.of.contains("throughput");
+            let unit = if is_iops { String::new() } else { format!(" {}", v.unit.printed) };
+            let result = number(w.value);
+            let bare = |text: &str| text.replace(',', "");
+            let (figure, how) = w.text.split_once(" (").unwrap_or((&w.text, ""));
+            let text = match bare(figure) == plain(w.value) {
+                true if how.is_empty() => format!("{result}{unit}"),
+                true => format!("{result}{unit} ({how}"),
+                false => format!("{} = {result}{unit}", w.text),
+            };
+            self.field(&w.of, &text);
+        }
+        if !v.level.workings.iter().any(|w| w.of.contains("throughput")) {
+            self.field("throughput", "no number is published");
+        }
+        if let Some(text) = readings(v) {
+            self.field("", &text);
+        }
+        for (what, range, unit) in [
+            ("IOPS", v.level.iops_range, ""),
+            ("throughput", v.level.throughput_range, v.unit.printed.as_str()),
+        ] {
+            if let Some(Range { lo, hi }) = range {
+                let text = match lo == 0.0 {
+                    true => format!("up to {} {unit} {what} on top", number(hi)).replace("  ", " "),
+                    false => format!("{what} {} to {} {unit}", number(lo), number(hi)),
+                };
+                let more = match v.level.throughput_with_most_iops.filter(|_| what == "throughput") {
+                    Some(most) => format!(" at these IOPS, {} {unit} at the most IOPS", number(most)),
+                    None => String::new(),
+                };
+                self.field("can be bought", &(text.trim_end().to_string() + &more));
+            }
+        }
+        if let Some((iops, throughput)) = v.level.plus {
+            let text =
+                format!("{} IOPS, {} {} when switched on", number(iops), number(throughput), v.unit.printed);
+            self.field("expanded", &text);
+        }
+        self.field("burst", &burst(v));
+        self.field("latency", &latency(v));
+        self.optional("held", &v.consistency);
+        self.optional("condition", &v.condition);
+    }
+
+    fn together(&mut self, promise: &Promise) {
+        let bytes = promise.bytes_cap(PromiseDirection::Write, Reading::Likely);
+        let text = match (promise.iops_cap(PromiseDirection::Write), bytes) {
+            (Some(i), Some(b)) => {
+                format!("{} IOPS, {} (before the block size)", number(i.value), rate(b.value))
+            }
+            _ => "not every volume publishes a figure".into(),
+        };
+        self.line(&format!(
+            "Together{}: {text}",
+            if promise.instance.is_some() { ", on the instance" } else { "" }
+        ));
+    }
+
+    fn instance(&mut self, cap: &InstanceCap, promise: &Promise) {
+        let figure = |each: EachDirection, unit: fn(f64) -> String| match (each.same(), each.read, each.write)
+        {
+            (Some(n), ..) => unit(n),
+            (None, Some(r), Some(w)) => format!("{} read, {} write", unit(r), unit(w)),
+            _ => "not published".into(),
+        };
+        self.line(&format!("{}  all attached volumes together", cap.name));
+        self.field("IOPS", &figure(cap.iops, number));
+        self.field("throughput", &figure(cap.bytes, both_units));
+        if cap.iops_burst.is_some() || cap.bytes_burst.is_some() {
+            let parts =
+                [cap.iops_burst.map(|n| format!("{} IOPS", number(n))), cap.bytes_burst.map(both_units)];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            let time =
+                cap.burst_seconds.map_or("no duration is published".into(), |s| format!("for {}", clock(s)));
+            let when = cap.burst_when.as_ref().map(|w| format!(" {w}")).unwrap_or_default();
+            self.field("burst", &format!("{}; {time}{when}", parts.join(", ")));
+        }
+        let binds: Vec<String> = caps(promise, Reading::Likely)
+            .into_iter()
+            .map(|(what, cap)| format!("{what}: the {}", cap.binding.owner()))
+            .collect();
+        self.field("binds", &if binds.is_empty() { "no figure to compare".into() } else { binds.join("; ") });
+    }
+
+    fn blocks(&mut self, promise: &Promise) {
+        let blocks: Vec<Bytes> = match promise.block {
+            Some(block) => vec![block],
+            None => BLOCKS_KIB.map(Bytes::kib).to_vec(),
+        };
+        self.row(["block", "direction", "IOPS", "MiB/s", "MB/s", "limited by"].map(String::from));
+        let before = self.out.len();
+        for block in blocks {
+            let lines: Vec<(&str, AtBlock, AtBlock)> = directions(promise, block)
+                .into_iter()
+                .filter_map(|(name, d)| {
+                    Some((
+                        name,
+                        promise.at(block, d, Reading::Likely)?,
+                        promise.at(block, d, Reading::Other)?,
+                    ))
+                })
+                .collect();
+            for (name, likely, other) in lines {
+                self.block_line(&block.to_string(), name, likely);
+                if other != likely {
+                    self.block_line("", "or, in doubt", other);
+                }
+            }
+        }
+        if self.out.len() == before {
+            self.line("            nothing is promised: IOPS or throughput is not published");
+        }
+        for v in &promise.volumes {
+            let used = promise.block.and_then(|b| v.published.iter().find(|p| p.block == b));
+            if let Some(row) = used
+                && let Some(source) = &v.published_source
+            {
+                let remark = row.remark.as_ref().map(|r| format!(" (\"{r}\")")).unwrap_or_default();
+                self.field("published", &format!("about {} IOPS{remark}: {source}", number(row.iops)));
+            }
+        }
+    }
+
+    fn block_line(&mut self, block: &str, name: &str, at: AtBlock) {
+        let (iops, mib, mb) =
+            (number(at.iops.floor()), significant(at.bytes / MIB), significant(at.bytes / 1e6));
+        self.row([block.into(), name.into(), iops, mib, mb, at.binding.words().into()]);
+    }
+
+    /// A row of the table of blocks. A narrow screen has the binary unit alone.
+    fn row(&mut self, [block, name, iops, mib, mb, limit]: [String; 6]) {
+        let row = match screen::width() >= BLOCKS_WIDTH {
+            true => format!("{block:>10}  {name:<12} {iops:>9} {mib:>10} {mb:>10}  {limit}"),
+            false => format!("{block:>7}  {name:<12} {iops:>9} {mib:>7}  {limit}"),
+        };
+        self.out += &format!("{}\n", row.trim_end());
+    }
+
+    fn source(&mut self, v: &VolumePromise, several: bool) {
+        if several {
+            self.line(&v.id);
+        }
+        self.field("source", &v.source);
+        self.field("as of", &format!("{}, confidence {}", v.as_of, v.confidence.name()));
+        for note in &v.notes {
+            self.field("note", note);
+        }
+    }
+}
+
+fn caps(promise: &Promise, reading: Reading) -> Vec<(&'static str, Cap)> {
+    let direction = if promise.iops_cap(PromiseDirection::Read).is_some() {
+        PromiseDirection::Read
+    } else {
+        PromiseDirection::Write
+    };
+    [("IOPS", promise.iops_cap(direction)), ("throughput", promise.bytes_cap(direction, reading))]
+        .into_iter()
+        .filter_map(|(what, cap)| Some((what, cap?)))
+        .collect()
+}
+
+/// Both readings of a doubtful unit, at the volume's throughput cap.
+fn readings(v: &VolumePromise) -> Option<String> {
+    let throughput = v.level.throughput.read.or(v.level.throughput.write).filter(|_| !v.unit.certain)?;
+    let bytes = |reading| throughput * v.unit.bytes_in(reading) as f64;
+    let kind = |reading| if v.unit.bytes_in(reading) == 1 << 20 { "2^20" } else { "10^6" };
+    Some(format!(
+        "unit in doubt: {} if M is {} (likelier), {} if {}",
+        rate(bytes(Reading::Likely)),
+        kind(Reading::Likely),
+        rate(bytes(Reading::Other)),
+        kind(Reading::Other)
+    ))
+}
+
+fn burst(v: &VolumePromise) -> String {
+    let Some(b) = &v.level.burst else { return "none is published at this size".into() };
+    let base = |each: EachDirection| each.read.or(each.write).unwrap_or(0.0);
+    let faster = |figure: Option<f64>, base: f64| figure.filter(|f| *f > base);
+    let iops = faster(b.iops, base(v.level.iops));
+    let throughput = faster(b.throughput, base(v.level.throughput));
+    let parts = [
+        iops.map(|n| format!("{} IOPS", number(n))),
+        throughput.map(|n| format!("{} {}", number(n), v.unit.printed)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return "none beyond the figures above at this size".into();
+    }
+    let time = match (b.seconds, b.refill_seconds) {
+        (Some(s), Some(r)) => format!("for {} from a full bucket, {} to refill it", clock(s), clock(r)),
+        (Some(s), None) => format!("for {} from a full bucket", clock(s)),
+        (None, _) => "no duration is published".into(),
+    };
+    let conditions: String = b.conditions.iter().map(|c| format!("; {c}")).collect();
+    format!("{}; {time}{conditions}", parts.join(", "))
+}
+
+fn latency(v: &VolumePromise) -> String {
+    let basis = v.latency_basis.as_deref();
+    match v.latency_ms {
+        Some([low, high]) => {
+            let range = if low == high { plain(low) } else { format!("{} to {}", plain(low), plain(high)) };
+            basis.map_or(format!("{range} ms"), |b| format!("{range} ms ({b})"))
+        }
+        None => basis.map_or("none is promised".into(), |b| format!("{b} (no number)")),
+    }
+}
+
+/// Types that promise what is needed, as a table.
+pub fn fits_text(fits: &[SmallestVolume], need: &WantedRates) -> String {
+    let mut wanted: Vec<String> = need.iops.map(|n| format!("{} IOPS", number(n))).into_iter().collect();
+    wanted.extend(need.bytes.map(rate));
+    let block = need.block.map(|b| format!(" at {b}")).unwrap_or_default();
+    let on = need.instance.as_ref().map(|i| format!(" on {i}")).unwrap_or_default();
+    let mut page = PromisePage::default();
+    let wanted = format!("{}{block}{on}", wanted.join(" and "));
+    if fits.is_empty() {
+        page.line(&format!("No volume type in the catalogue promises {wanted}."));
+        return page.out;
+    }
+    page.line(&format!("Smallest volume of each type that promises {wanted}:"));
+    page.gap();
+    page.line("      GiB       IOPS   throughput  type, and what to buy");
+    for fit in fits {
+        let v = &fit.promise.volumes[0];
+        let iops = BOTH.into_iter().filter_map(|d| fit.promise.iops_cap(d)).map(|c| c.value).reduce(f64::min);
+        let iops = iops.map_or("-".into(), number);
+        let throughput = BOTH.into_iter().filter_map(|d| v.level.throughput.of(d)).reduce(f64::min);
+        let throughput = throughput.map_or("-".into(), |t| format!("{} {}", number(t), v.unit.printed));
+        let mut buy = String::new();
+        if let Some(n) = fit.iops {
+            buy.push_str(&format!(" --iops {}", plain(n)));
+        }
+        if let Some(n) = fit.throughput {
+            buy.push_str(&format!(" --throughput {}", plain(n)));
+        }
+        let figures = format!("{:>9} {iops:>10} {throughput:>12}", number(v.gib));
+        let fits = |line: &String| line.chars().count() <= screen::width();
+        let whole = format!("{figures}  {}{buy}", v.id);
+        let alone = format!("{figures}  {}", v.id);
+        let bought = |indent: usize| {
+            let indent = indent.min(screen::width().saturating_sub(buy.len()));
+            format!("{:indent$}{buy}\n", "")
+        };
+        let below = format!("{:10}{}", "", v.id);
+        page.out += &if fits(&whole) {
+            whole + "\n"
+        } else if fits(&alone) {
+            alone + "\n" + &bought(35)
+        } else if fits(&(below.clone() + &buy)) {
+            format!("{figures}\n{below}{buy}\n")
+        } else {
+            format!("{figures}\n{below}\n{}", bought(12))
+        };
+    }
+    page.out
+}
+
+/// The rates of the applications that volumes were looked up for, and what no provider promises of their needs.
+pub fn needs_text(asked: &AskedFits) -> String {
+    let mut page = PromisePage::default();
+    for a in &asked.applications {
+        let iops = a.iops().map(|n| format!("{} IOPS", number(n)));
+        let rates: Vec<String> = iops.into_iter().chain(a.throughput().map(rate)).collect();
+        let words = match rates.is_empty() {
+            false => rates.join(" and "),
+            true if a.needs.is_empty() => "nothing numeric was published".into(),
+            true => "no rate, latencies alone".into(),
+        };
+        page.field("need", &format!("{}: {words}", a.title()));
+    }
+    if asked.applications.len() > 1 {
+        page.field("sum", "rates of several applications are added up");
+    }
+    let latency = |n: &FitNeed| matches!(n.bound, NeedBound::AtMost(_));
+    if asked.applications.iter().flat_map(|a| &a.needs).any(latency) {
+        page.field("latency", "no provider promises percentiles: test those with `volproof fit`");
+    }
+    page.out
+}
+
+/// Volume types as a table.
+pub fn list_text(volumes: &[&Volume]) -> String {
+    let mut page = PromisePage::default();
+    let mut row = |[kind, size, date, trust, sold]: [&str; 5]| {
+        page.line(&match screen::width() >= LIST_WIDTH {
+            true => format!("{kind:<40} {size:>13}  {date:<10} {trust:<6} {sold}"),
+            false => format!("{kind:<40} {size:>11}  {sold}"),
+        });
+    };
+    row(["type", "GiB", "as of", "trust", "sold"]);
+    for v in volumes {
+        let [lo, hi] = v.capacity_gib;
+        let sold = match v.status.as_str() {
+            "current" => "yes",
+            "previous generation" => "older",
+            _ => "no",
+        };
+        let size = format!("{}-{}", plain(lo), plain(hi));
+        row([&v.id(), &size, &v.as_of, v.confidence.name(), sold]);
+    }
+    page.out
+}
+
+/// A number with thousands separated, and at most three decimals.
+fn number(n: f64) -> String {
+    let n = (n * 1e3).round() / 1e3;
+    let fraction = plain(n.fract().abs());
+    format!("{}{}", grouped(n.abs() as u64), fraction.strip_prefix('0').unwrap_or(""))
+}
+
+/// Bytes per second in the binary unit.
+fn rate(bytes: f64) -> String {
+    let mib = bytes / MIB;
+    if mib >= 10.0 { format!("{} MiB/s", number(mib.round())) } else { format!("{} MiB/s", significant(mib)) }
+}
+
+/// Bytes per second in both units.
+fn both_units(bytes: f64) -> String {
+    format!("{} MB/s ({})", number((bytes / 1e4).round() / 100.0), rate(bytes))
+}
+
+fn clock(seconds: f64) -> String {
+    Nanos((seconds * 1e9) as u64).clock()
+}

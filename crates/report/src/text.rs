@@ -1,0 +1,344 @@
+//! A Record as text for people, below its headline, which says how the run ended: two tables of at most 80 columns, and the doubts under
+//! them. `run` and `show` print the same.
+
+use std::collections::HashMap;
+
+use super::layout::{table, wrap};
+use volproof_base::doubt::{Doubt, Severity};
+use volproof_base::unit::{Nanos, counted, grouped, mebibytes, significant};
+use volproof_record::{DirectionSummary, LatencySummary, Record, Remark, StepRecord, UNKNOWN, remarks};
+
+/// The whole Record.
+pub fn record(record: &Record) -> String {
+    let mut out = heading(record);
+    let rows: Vec<TableRow> = record.steps.iter().flat_map(rows).collect();
+    if rows.is_empty() {
+        out += &format!("\n{}\n", super::headline::measured(record));
+    } else if !record.cross_checks.is_empty() {
+        // A dozen rows for each step would bury what was asked: they are in the Record.
+        out.push_str(&super::crosscheck_text::text(&record.cross_checks));
+    } else if let Some(answer) = &record.answer {
+        out.push_str(&super::course_text::answer(answer, &record.saved_as));
+    } else {
+        out.push('\n');
+        out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));
+        out.push('\n');
+        out.push_str(&latencies("Service latency, from submission to completion", &rows, |s| {
+            Some(&s.service_latency_ns)
+        }));
+        if rows.iter().any(|r| r.summary.response_latency_ns.is_some()) {
+            out.push('\n');
+            out.push_str(&latencies(
+                "Response time, from the intended start (what a client would wait)",
+                &rows,
+                |s| s.response_latency_ns.as_ref(),
+            ));
+        }
+        out.push('\n');
+        out.push_str(&super::fleet_text::text(record, record.verdict.as_ref()));
+        out.push_str(&costs(record));
+        out.extend(record.steps.iter().filter_map(outside_latency));
+    }
+    if let Some(tuning) = record.tuning.as_ref().filter(|t| !t.effects.is_empty()) {
+        out.push_str("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
+        out.push_str(&super::tune::effects(&tuning.effects));
+    }
+    out.push_str(&doubts(&record.doubts));
+    out
+}
+
+/// The time of requests that is in no latency of a step, where that is more than a rounding.
+fn outside_latency(step: &StepRecord) -> Option<String> {
+    let share = step.accounting.as_ref()?.outside_share(step.in_flight_mean, step.window_ns)?;
+    let why = match share > 0.0 {
+        true => "is in no latency: those I/Os failed, or had not completed when the window ended",
+        false => "lies before the window, in latencies of I/Os that began there",
+    };
+    let percent = significant(100.0 * share.abs());
+    Some(wrap("  ", &format!("{}: {percent} % of the time that requests were in flight {why}", step.name)))
+}
+
+fn heading(record: &Record) -> String {
+    let e = &record.environment;
+    let began = if record.started.as_ref().is_none() { "   time not known" } else { "" };
+    let mut out = format!("volproof {}{began}\n", record.volproof_version);
+    if let Some(report) = &record.report {
+        out.push_str(&wrap("report   ", &format!("it does not hold {}", not_in_it(record))));
+        out.extend(report.notes.iter().map(|note| wrap("note     ", note)));
+        if let Some(runs) = report.runs {
+            let told = format!("it has {runs} runs; these are the first {}", record.steps.len());
+            out.push_str(&wrap("note     ", &told));
+        }
+    }
+    for target in &record.targets {
+        out.push_str(&wrap(
+            "target   ",
+            &format!("{} ({}){}", target.path.display(), target.size_bytes, disk(target)),
+        ));
+    }
+    let kind = if e.virtual_machine { ", virtual machine" } else { "" };
+    let what = format!(
+        "{}, {}, {}{kind}, Linux {}",
+        e.cpu_model,
+        counted(e.cpus_online as u64, "CPU"),
+        e.memory_bytes,
+        e.kernel
+    );
+    if let Some(fleet) = &record.fleet {
+        out.push_str(&wrap("fleet    ", &super::fleet_text::machines(fleet)));
+    } else if record.report.is_none() {
+        out.push_str(&wrap("machine  ", &what));
+    }
+    if let Some(tuning) = &record.tuning {
+        out.push_str(&wrap("tuning   ", &super::tune::line(tuning)));
+    }
+    out
+}
+
+fn disk(target: &volproof_record::TargetRecord) -> String {
+    match target.facts.device() {
+        Some(d) => {
+            let model = d.model.as_deref().map(|m| format!(", {m}")).unwrap_or_default();
+            let serial = d.serial.as_deref().map(|s| format!(", serial {s}")).unwrap_or_default();
+            format!(" on {}{model}{serial}", d.disk.name)
+        }
+        None => String::new(),
+    }
+}
+
+/// One line of the tables: a step and direction, in all or on one target.
+pub(super) struct TableRow<'a> {
+    pub(super) name: String,
+    /// The word of the direction or total; none for one of several targets.
+    pub(super) word: Option<&'static str>,
+    pub(super) summary: &'a DirectionSummary,
+}
+
+/// The lines of a step: each direction and their total, and each target where there are several.
+pub(super) fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
+    let mixed = step.directions().count() > 1;
+    let mut rows = Vec::new();
+    for (word, summary) in step.figures() {
+        let name = if mixed { format!("{} {word}", step.name) } else { step.name.clone() };
+        rows.push(TableRow { name, word: Some(word), summary });
+        if step.targets.len() > 1 {
+            for target in &step.targets {
+                if let Some(summary) = target.row(word) {
+                    let file = target.path.file_name().unwrap_or(target.path.as_os_str());
+                    rows.push(TableRow {
+                        name: format!("  {}", file.to_string_lossy()),
+                        word: None,
+                        summary,
+                    });
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// `without` stands where there is no interval.
+fn rates(rows: &[TableRow<'_>], without: &str) -> String {
+    let mut lines = Vec::new();
+    for row in rows {
+        let s = row.summary;
+        let interval = match s.interval() {
+            Some(i) => {
+                format!("{} .. {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
+            }
+            None => without.into(),
+        };
+        lines.push(vec![
+            row.name.clone(),
+            significant(s.iops),
+            interval,
+            mebibytes(s.bytes_per_second),
+            grouped(s.ios),
+        ]);
+    }
+    table(&["Step", "IOPS", "95 % interval", "MiB/s", "I/Os"], lines)
+}
+
+pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
+
+fn latencies<'a>(
+    title: &str,
+    rows: &'a [TableRow<'a>],
+    pick: impl Fn(&'a DirectionSummary) -> Option<&'a LatencySummary>,
+) -> String {
+    let mut lines = Vec::new();
+    for row in rows {
+        let Some(l) = pick(row.summary) else { continue };
+        let mut cells = vec![row.name.clone(), at_least(l, l.known_mean())];
+        cells.extend(COLUMNS.iter().map(|name| percentile(l, name)));
+        cells.push(at_least(l, l.known_max()));
+        lines.push(cells);
+    }
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+    let table = table(&header, lines);
+    format!("{title}\n{table}{}", footnotes(&table))
+}
+
+/// A percentile with its mark.
+pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
+    l.marked(name, compact).unwrap_or_else(|| UNKNOWN.into())
+}
+
+/// The meaning of the marks that a table has.
+pub(super) fn footnotes(table: &str) -> String {
+    marks(table).into_iter().map(|(mark, words)| wrap(&format!("  {mark} "), words)).collect()
+}
+
+/// The marks of latencies that a table has, with their meaning.
+pub(super) fn marks(table: &str) -> Vec<(char, &'static str)> {
+    let known = [
+        ('~', "differs too much from second to second to be quoted, or a stall is in it"),
+        ('>', "arrivals that never completed: known only to be longer"),
+    ];
+    known
+        .into_iter()
+        .filter(|(mark, _)| table.contains(&format!(" {mark}")) || table.contains(&format!(" \\{mark}")))
+        .collect()
+}
+
+/// The mean or the longest of some latencies, where it is known; with arrivals that never completed it is a lower bound.
+pub(super) fn at_least(l: &LatencySummary, n: Option<Nanos>) -> String {
+    let mark = if l.censored > 0 { ">" } else { "" };
+    n.map_or(UNKNOWN.into(), |n| format!("{mark}{}", compact(n)))
+}
+
+/// A latency in six characters or fewer: `82.4ms`.
+pub(super) fn compact(n: Nanos) -> String {
+    n.to_string().replace(' ', "")
+}
+
+fn costs(record: &Record) -> String {
+    let mut out = String::from("How it was driven\n");
+    for step in &record.steps {
+        let c = record.conditions(step);
+        let pace = match (&step.open_loop, step.in_flight_asked.get()) {
+            (Some(o), _) => format!("{:.0} IOPS offered", o.offered_per_second),
+            // A report without latencies does not tell how many were in flight.
+            (None, None) if step.in_flight_mean <= 0.0 => "depth not known".into(),
+            (None, None) => format!("{:.1} in flight", step.in_flight_mean),
+            (None, Some(asked)) if step.in_flight_mean <= 0.0 => format!("depth {asked} asked for"),
+            (None, Some(asked)) => format!("depth {:.1} of {asked}", step.in_flight_mean),
+        };
+        let cpu = match step.cpu.user_ns_per_io + step.cpu.system_ns_per_io > 0.0 || step.reported.is_none() {
+            true => format!(
+                ", CPU {:.2} us user + {:.2} us system per I/O",
+                step.cpu.user_ns_per_io / 1e3,
+                step.cpu.system_ns_per_io / 1e3
+            ),
+            false => String::new(),
+        };
+        let io = if c.direct.get() == Some(false) { "buffered, " } else { "" };
+        let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
+        let engine = c.engine.as_ref().map(|e| format!("{by}{e}, ")).unwrap_or_default();
+        let load = Some(load(record, step)).filter(|l| !l.is_empty()).map(|l| l + ", ").unwrap_or_default();
+        let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
+        out.push_str(&wrap(
+            "  ",
+            &format!(
+                "{}: {load}{engine}{io}{pace}, {:.0} s{together}{cpu}",
+                step.name,
+                step.window_ns.as_seconds(),
+            ),
+        ));
+    }
+    out
+}
+
+/// Block size and pattern, as far as they are known.
+pub(crate) fn load(record: &Record, step: &StepRecord) -> String {
+    if let Some(plan) = record.plan_step(&step.name) {
+        return format!("{} {}", plan.blocks(), plan.rw);
+    }
+    let c = record.conditions(step);
+    let block = c.block.get().map(|(low, high)| match low == high {
+        true => low.exact_spaced(),
+        false => format!("{} to {}", low.exact_spaced(), high.exact_spaced()),
+    });
+    block.into_iter().chain(c.rw.as_ref().cloned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Facts that no report holds, and conditions that this one leaves out or lets one infer, with the steps concerned where those are not
+/// all of them.
+pub(crate) fn not_in_it(record: &Record) -> String {
+    let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for step in &record.steps {
+        let Some(reported) = &step.reported else { continue };
+        for (fact, why) in reported.conditions.gaps() {
+            let words = match why {
+                Some(why) => format!("{fact} (assumed from {why})"),
+                None => fact.to_string(),
+            };
+            let place = *places.entry(words.clone()).or_insert(facts.len());
+            if place == facts.len() {
+                facts.push((words, Vec::new()));
+            }
+            facts[place].1.push(&step.name);
+        }
+    }
+    let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
+        all if all.len() == record.steps.len() => words.clone(),
+        [a, b, c, rest @ ..] if !rest.is_empty() => {
+            format!("{words} of {a}, {b}, {c} and {} more", rest.len())
+        }
+        some => format!("{words} of {}", some.join(", ")),
+    };
+    let always = ["samples over time", "the machine", "facts about the target"].map(String::from);
+    let when = record.started.is_unknown().then(|| "when it was".to_string());
+    let all: Vec<String> = always.into_iter().chain(when).chain(facts.iter().map(of)).collect();
+    all.join(", ")
+}
+
+/// Which steps ran while this one did, and how long after the first of them it began.
+pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
+    let beside = record.beside(step);
+    let others = match beside.first.as_slice() {
+        [] => return None,
+        [a] => a.to_string(),
+        [a, b, ..] if beside.count == 2 => format!("{a} and {b}"),
+        [a, b, ..] => format!("{a}, {b} and {} more", beside.count - 2),
+    };
+    let after = match step.started_after_ns.0 {
+        // Threads take a moment to begin.
+        0..100_000_000 => String::new(),
+        _ => format!(", begun {} later", step.started_after_ns),
+    };
+    Some(format!("together with {others}{after}"))
+}
+
+/// The doubts of a Record, the gravest first.
+pub fn grouped_doubts(all: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
+    let mut groups = remarks(
+        all.iter(),
+        |w| (w.severity, &w.code, &w.advice),
+        |w| &w.message,
+        |w| w.step.as_deref().unwrap_or_default(),
+    );
+    groups.sort_by_key(|group| std::cmp::Reverse(group.of.severity));
+    groups
+}
+
+/// Doubts, the gravest first; one that several steps share is printed once.
+pub fn doubts(all: &[Doubt]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let groups = grouped_doubts(all);
+    let mut out = String::from("\nDoubts\n");
+    for group in groups {
+        let w = group.of;
+        let mark = match w.severity {
+            Severity::Blocker => "!! ",
+            Severity::Warning => " ! ",
+            Severity::Note => "   ",
+        };
+        out.push_str(&wrap(mark, &group.words(&format!("{} [{}]", w.message, w.code))));
+        out.push_str(&wrap("     -> ", &w.advice));
+    }
+    out
+}

@@ -1,0 +1,216 @@
+//! `topo` in text and JSON: the CPUs, the queue map with the workers on it, and what test100w.sh would have done.
+//!
+//! Nothing but ASCII. A CPU list is broken between CPUs; nothing is left out.
+
+use super::layout::wrap;
+use serde_json::{Value, json};
+
+use volproof_base::unit::grouped;
+use volproof_host::topo::{CpuSet, Disk, Irq, LikeScript, Placement, QueueKind, Topology};
+
+/// The whole answer of `topo`. `placement` is absent, with the reason, where none is possible.
+pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> String {
+    let mut out = cpus(topology);
+    let mut marks = Marks::default();
+    for disk in &topology.disks {
+        out += "\n";
+        out += &queues(topology, disk, placement.ok(), &mut marks);
+    }
+    out += &marks.legend();
+    match placement {
+        Ok(placement) => out += &seats(placement),
+        Err(why) => out += &format!("\nPlacement\n{}", wrap("  none: ", why)),
+    }
+    for script in scripts {
+        out += &like_script(script, placement.ok());
+    }
+    out
+}
+
+/// The same for programs.
+pub fn json(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> Value {
+    let mut value = json!({ "topology": topology });
+    match placement {
+        Ok(placement) => value["placement"] = json!(placement),
+        Err(why) => value["refused"] = json!(why),
+    }
+    if !scripts.is_empty() {
+        value["like_script"] = json!(scripts);
+    }
+    value
+}
+
+fn cpus(topology: &Topology) -> String {
+    let cpus = &topology.cpus;
+    let (cores, nodes, llcs) = (cpus.cores(), cpus.nodes(), cpus.llcs());
+    let mut out = wrap(
+        "CPUs      ",
+        &format!(
+            "{} online in {}, {}, {}",
+            cpus.online.len(),
+            count(cores.len(), "core"),
+            count(nodes.len(), "NUMA node"),
+            count(llcs.len(), "last-level cache")
+        ),
+    );
+    let mut row = |name: &str, text: String| out += &wrap(&format!("  {name:<10}"), &text.replace(',', ", "));
+    if nodes.len() > 1 {
+        for (node, set) in &nodes {
+            row(&node.map_or("no node".to_string(), |n| format!("node {n}")), set.to_string());
+        }
+    }
+    if llcs.len() > nodes.len() {
+        for (n, set) in llcs.iter().enumerate() {
+            row(&format!("cache {n}"), set.to_string());
+        }
+    }
+    if cores.len() < cpus.online.len() {
+        let pairs: Vec<String> =
+            cores.iter().map(|c| c.iter().map(|c| c.to_string()).collect::<Vec<_>>().join("+")).collect();
+        row("siblings", pairs.join(","));
+    }
+    let slow: CpuSet = cpus.each.iter().filter(|c| c.efficient).map(|c| c.id).collect();
+    let sets = [
+        ("slow", Some(&slow)),
+        ("offline", Some(&cpus.offline)),
+        ("isolated", Some(&cpus.isolated)),
+        ("cpuset", cpus.cpuset.as_ref().filter(|s| **s != cpus.online)),
+        ("affinity", cpus.affinity.as_ref().filter(|s| **s != cpus.online)),
+    ];
+    for (name, set) in sets {
+        if let Some(set) = set.filter(|s| !s.is_empty()) {
+            row(name, set.to_string());
+        }
+    }
+    let usable = cpus.usable();
+    row("usable", if usable.is_empty() { "none".to_string() } else { usable.to_string() });
+    out
+}
+
+/// Which marks stand in the picture.
+#[derive(Default)]
+struct Marks {
+    /// The first one drawn, as CPU and worker.
+    worker: Option<(u32, u32)>,
+    offline: bool,
+    barred: bool,
+}
+
+impl Marks {
+    fn legend(&self) -> String {
+        let worker = self.worker.map(|(cpu, n)| format!("{cpu}=w{n}: worker {n} is on CPU {cpu}"));
+        let offline = self.offline.then(|| "(3): offline".to_string());
+        let barred = self.barred.then(|| "[3]: isolated or not allowed".to_string());
+        let used: Vec<String> = [worker, offline, barred].into_iter().flatten().collect();
+        if used.is_empty() { String::new() } else { format!("\n{}", wrap("", &used.join("; "))) }
+    }
+}
+
+/// The picture: one line per queue with its CPUs, workers where they sit, and the interrupt that completes it.
+fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks: &mut Marks) -> String {
+    let mut title = format!("{}: ", disk.name);
+    title += &match disk.queues.len() {
+        0 => "no hardware queues".to_string(),
+        n => count(n, "hardware queue"),
+    };
+    for kind in [QueueKind::Read, QueueKind::Poll] {
+        let n = disk.of_kind(kind).count();
+        if n > 0 {
+            title +=
+                &format!(", {n} of them for {}", if kind == QueueKind::Poll { "polling" } else { "reads" });
+        }
+    }
+    if let Some(node) = disk.node {
+        title += &format!(", on node {node}");
+    }
+    for target in
+        topology.targets.iter().filter(|t| t.carried_by.contains(&disk.name) && t.asked != disk.name)
+    {
+        title += &format!("; carries {}", target.asked);
+    }
+    let mut out = wrap("", &title);
+    let usable = topology.cpus.usable();
+    for queue in &disk.queues {
+        let kind = if queue.kind == QueueKind::Default { "" } else { queue.kind.name() };
+        let mut cells = Vec::new();
+        for cpu in queue.cpus.iter() {
+            let worker = placement.filter(|p| p.pinned).and_then(|p| {
+                p.seats.iter().find(|s| {
+                    s.disk.as_ref() == Some(&disk.name)
+                        && s.queue == Some(queue.index)
+                        && s.cpus.contains(cpu)
+                })
+            });
+            cells.push(match worker {
+                Some(seat) => {
+                    marks.worker.get_or_insert((cpu, seat.worker));
+                    format!("{cpu}=w{}", seat.worker)
+                }
+                None if !topology.cpus.online.contains(cpu) => {
+                    marks.offline = true;
+                    format!("({cpu})")
+                }
+                None if !usable.contains(cpu) => {
+                    marks.barred = true;
+                    format!("[{cpu}]")
+                }
+                None => cpu.to_string(),
+            });
+        }
+        out += &wrap(&format!("  queue {:>3} {kind:<4}  CPU ", queue.index), &cells.join(" "));
+    }
+    let irqs: Vec<&Irq> = topology.irqs.disks.iter().filter(|i| i.disk == disk.name).collect();
+    if !irqs.is_empty() {
+        out += "  interrupts since boot, and where they are delivered now\n";
+    }
+    for irq in irqs {
+        let now = irq.affinity.as_ref().map_or("?".to_string(), CpuSet::to_string);
+        let counts: Vec<String> =
+            irq.counts.iter().map(|(cpu, n)| format!("{} on CPU {cpu}", grouped(*n))).collect();
+        let counts = if counts.is_empty() { "none yet".to_string() } else { counts.join(", ") };
+        out += &wrap(&format!("  {:>5}  {:<17} -> CPU {now:<5}  ", irq.number, irq.name), &counts);
+    }
+    out
+}
+
+fn seats(placement: &Placement) -> String {
+    let mut out = format!("\nPlacement of {}\n", count(placement.seats.len(), "worker"));
+    if placement.pinned {
+        let several = placement.seats.iter().any(|s| s.disk != placement.seats[0].disk);
+        for seat in &placement.seats {
+            let disk = seat.disk.as_deref().filter(|_| several).map(|d| format!("{d}: ")).unwrap_or_default();
+            let lead = format!("  worker {:>3} on CPU {:<5} ", seat.worker, seat.cpus.to_string());
+            out += &wrap(&lead, &format!("{disk}{}", seat.reason));
+        }
+    } else if let Some(seat) = placement.seats.first() {
+        out += &wrap("  ", &format!("unpinned: the scheduler moves them over CPU {}", seat.cpus));
+    }
+    for reason in &placement.reasons {
+        out += &wrap("  - ", reason);
+    }
+    for warning in &placement.doubts {
+        out += &wrap("  ! ", &warning.message);
+        out += &wrap("    -> ", &warning.advice);
+    }
+    out
+}
+
+fn like_script(script: &LikeScript, placement: Option<&Placement>) -> String {
+    let mut out = format!("\nWhat test100w.sh would choose for {}\n", script.device);
+    let list = if script.list.is_empty() { "(nothing)" } else { &script.list };
+    out += &wrap("  --cpus_allowed=", list);
+    let line = |cpus: Vec<String>| if cpus.is_empty() { "none".to_string() } else { cpus.join(" ") };
+    out += &wrap("  its jobs  CPU ", &line(script.jobs.iter().map(u32::to_string).collect()));
+    if let Some(placement) = placement.filter(|p| p.pinned) {
+        out += &wrap("  ours      CPU ", &line(placement.seats.iter().map(|s| s.cpus.to_string()).collect()));
+    }
+    out += if script.differences.is_empty() { "  no objection\n" } else { "  why ours differs\n" };
+    for difference in &script.differences {
+        out += &wrap("  - ", difference);
+    }
+    out
+}
+
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

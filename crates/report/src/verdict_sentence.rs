@@ -1,0 +1,283 @@
+//! The sentence of a verdict: the claim that stands first, in words. Nothing is decided here.
+
+use super::headline::measured;
+use volproof_base::sample::Direction;
+use volproof_base::unit::{Nanos, counted, grouped, significant};
+use volproof_judge::{figure, figures, gravest};
+use volproof_record::{BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, Verdict};
+
+/// The sentence of a verdict.
+pub fn answer(record: &Record, v: &Verdict) -> String {
+    let Some(c) = gravest(v) else { return measured(record) };
+    if let Some(need) = &c.need {
+        return fit_answer(v, c, need);
+    }
+    match c.outcome {
+        Outcome::Pass => pass(record, v, c),
+        Outcome::Fail => format!("{}{}.", fail(record, c), failed_of_all(v)),
+        Outcome::Inconclusive => not_decided(v, c),
+        Outcome::Invalid => {
+            format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
+        }
+    }
+}
+
+/// A figure that names its unit.
+pub fn amount(metric: Metric, v: f64) -> String {
+    match metric {
+        Metric::Iops => format!("{} IOPS", figure(metric, v)),
+        Metric::Throughput => figure(metric, v),
+        Metric::Latency => format!("{} mean latency", figure(metric, v)),
+        Metric::Percentile | Metric::SlowShare => figure(metric, v),
+    }
+}
+
+/// The volumes that a promise is about, and whether they are several.
+fn volumes(record: &Record) -> (String, bool) {
+    match record.judged_promise.as_ref().map_or(1, |c| c.promise.volumes.len()) {
+        0 | 1 => ("The volume".into(), false),
+        n => (format!("The {n} volumes"), true),
+    }
+}
+
+/// The promise is kept: the figure nearest to it, and the load that it took.
+fn pass(record: &Record, v: &Verdict, c: &Claim) -> String {
+    let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
+    let (who, several) = volumes(record);
+    let deliver = if several { "deliver" } else { "delivers" };
+    let only = only_direction(record, v);
+    let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
+    let what = if burst { "what is promised of its burst" } else { "what is promised" };
+    let load = loads_needed(v, c);
+    if c.basis == BasisCode::WithinGuarantee {
+        let nominal = if c.ratio < 1.0 {
+            format!("{} % below the nominal rate", significant(100.0 * (1.0 - c.ratio)))
+        } else {
+            "whether or not it keeps the nominal rate".into()
+        };
+        return format!(
+            "{who} {deliver} what is guaranteed{only}, {nominal}: {measured} of {promised}{load}."
+        );
+    }
+    match v.claims.len() {
+        1 => format!("{who} {deliver} {what}{only}: {measured} of {promised}{load}."),
+        n => format!(
+            "{who} {deliver} {what}{only} in all {n} tests; the closest is {measured} of {promised}{load}."
+        ),
+    }
+}
+
+/// The promise is broken: the test and its figure, or what the volume does instead of answering.
+fn fail(record: &Record, c: &Claim) -> String {
+    let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
+    let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
+    // The name of a test of a fleet has that of its machine.
+    let ((who, several), in_test) = if each {
+        ((format!("{}: the volume", c.step), false), String::new())
+    } else {
+        (volumes(record), format!(" in {}", c.step))
+    };
+    let falls = if several { "fall short of their promise" } else { "falls short of its promise" };
+    match c.basis {
+        BasisCode::MediumErrors => format!("{who} {}", failed_ios(record, c, several)),
+        BasisCode::Hangs if several => format!("{who} hang{in_test}: requests never came back"),
+        BasisCode::Hangs => format!("{who} hangs{in_test}: requests never came back"),
+        _ if c.metric == Metric::Latency => {
+            format!("{who} {falls}{in_test}: {measured}, where {promised} are promised")
+        }
+        // The mean is met, and the share of the time is not.
+        _ if c.measured >= c.limit && !c.reason.is_empty() => {
+            format!("{who} {falls}{in_test} at {measured}: {}", c.reason)
+        }
+        _ => {
+            let percent = significant(c.ratio * 100.0);
+            format!("{who} {falls}{in_test}: {measured}, {percent} % of {promised}")
+        }
+    }
+}
+
+/// How many of several promises failed; empty where one alone was tested.
+fn failed_of_all(v: &Verdict) -> String {
+    let promises = || v.claims.iter().filter(|c| c.need.is_none());
+    let failed = promises().filter(|c| c.outcome == Outcome::Fail).count();
+    match promises().count() {
+        0 | 1 => String::new(),
+        all => format!("; {failed} of {all} promises failed"),
+    }
+}
+
+/// The I/Os of the deciding step that the medium failed, with the first error: no speed is the reason of such a FAIL.
+fn failed_ios(record: &Record, c: &Claim, several: bool) -> String {
+    let fail = if several { "fail" } else { "fails" };
+    let step = record.steps.iter().find(|s| s.name == c.row_step());
+    let Some(errors) = step.map(|s| &s.errors).filter(|errors| errors.count > 0) else {
+        return format!("{fail} I/Os in {}", c.row_step());
+    };
+    let first = errors.first.first().map(|e| format!(": {}", e.error)).unwrap_or_default();
+    let failed = counted(errors.count, "I/O");
+    format!("{fail} I/Os: {failed} failed in {}{first}", c.row_step())
+}
+
+/// The loads that rates took, where the plan offered less: that of the claim in the sentence, and those of others.
+fn loads_needed(v: &Verdict, c: &Claim) -> String {
+    let own = load_needed(c).map_or(String::new(), |load| match c.basis {
+        BasisCode::KeptWithMoreLoad => format!(", which needs {load}"),
+        _ => format!(", measured with {load}"),
+    });
+    let other = |other: &&Claim| !std::ptr::eq(*other, c);
+    let mut others = v.claims.iter().filter(other).filter_map(|c| Some((c, load_needed(c)?)));
+    let Some((first, load)) = others.next() else { return own };
+    let more = match others.count() {
+        0 => String::new(),
+        1 => ", and 1 other test took more load too".into(),
+        n => format!(", and {n} other tests took more load too"),
+    };
+    format!("{own}; {} took {load}{more}", first.step)
+}
+
+/// Depth and latency of the step that keeps a promise, where it has more load than the first step.
+fn load_needed(c: &Claim) -> Option<String> {
+    let (first, step) = (c.evidence.first()?, c.deciding_step()?);
+    let is_same = step.depth == first.depth && step.offered_per_second == first.offered_per_second;
+    let latency = Nanos(step.latency_ns as u64);
+    (!is_same).then(|| format!("{} in flight, {latency} each", grouped(step.depth)))
+}
+
+/// The sentence of a promise that is not decided: the test that leaves it open, and how many others do.
+fn not_decided(v: &Verdict, c: &Claim) -> String {
+    let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
+    let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.step) };
+    let beside = match c.metric.less_is_better() {
+        true => format!("where {promised} are promised"),
+        false => format!("{} % of the {promised} that are promised", significant(c.ratio * 100.0)),
+    };
+    let others = match v.claims.iter().filter(|other| other.outcome == Outcome::Inconclusive).count() {
+        0 | 1 => String::new(),
+        2 => "; 1 other test is not decided either".into(),
+        n => format!("; {} other tests are not decided either", n - 1),
+    };
+    format!("Not decided: {shows}{measured}, {beside}{others}.")
+}
+
+/// The direction of the tests, where all of them read or all of them wrote: the other one was not tested.
+fn only_direction(record: &Record, v: &Verdict) -> &'static str {
+    let steps = || record.steps.iter().filter(|s| v.claims.iter().any(|c| c.step == s.name));
+    let all = |d| steps().all(|s| record.conditions(s).pattern().is_some_and(|p| p.directions() == [d]));
+    if steps().next().is_none() {
+        ""
+    } else if all(Direction::Read) {
+        " for reads"
+    } else if all(Direction::Write) {
+        " for writes"
+    } else {
+        ""
+    }
+}
+
+/// The sentence of a verdict whose closest claim is the need of an application.
+fn fit_answer(v: &Verdict, c: &Claim, need: &JudgedNeed) -> String {
+    let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
+    let measured = measured.concat();
+    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
+    let figures = match c.outcome {
+        // The class of the volume is wrong, whatever was measured.
+        Outcome::Fail if c.room() > 1.0 => c.reason.clone(),
+        _ => format!("{} {measured}, {side} {limit} asked for", need.figure),
+    };
+    let whom = need.whose();
+    let all = match v.claims.len() {
+        1 => return format!("{}.", of_one(c.outcome, &whom, &figures)),
+        2 => "both needs are met".to_string(),
+        n if v.claims.iter().all(|c| c.need.is_some()) => format!("all {n} needs are met"),
+        n => format!("all {n} tests are passed"),
+    };
+    match c.outcome {
+        Outcome::Pass => format!("Good enough: {all}; the closest is {whom}, {figures}."),
+        outcome => format!("{}.{}", of_one(outcome, &whom, &figures), other_applications(v, need)),
+    }
+}
+
+/// The answer to one need.
+fn of_one(outcome: Outcome, whom: &str, figures: &str) -> String {
+    match outcome {
+        Outcome::Pass => format!("Good enough for {whom}: {figures}"),
+        Outcome::Fail => format!("Not good enough for {whom}: {figures}"),
+        Outcome::Inconclusive => format!("Not decided for {whom}: {figures}"),
+        Outcome::Invalid => format!("This run cannot judge the need of {whom}"),
+    }
+}
+
+/// The answers to other applications than that of a need, each with the gravest of its needs: ` Splunk Enterprise: PASS.`
+fn other_applications(v: &Verdict, told: &JudgedNeed) -> String {
+    let mut others: Vec<(&str, Outcome)> = Vec::new();
+    for claim in &v.claims {
+        let Some(need) = claim.need.as_ref().filter(|n| n.application != told.application) else { continue };
+        match others.iter_mut().find(|(name, _)| *name == need.application) {
+            Some((_, outcome)) if outcome.weight() < claim.outcome.weight() => *outcome = claim.outcome,
+            Some(_) => {}
+            None => others.push((&need.application, claim.outcome)),
+        }
+    }
+    others.iter().map(|(name, outcome)| format!(" {name}: {}.", outcome.name())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use volproof_base::stats::limit_answer::ClaimAnswer;
+    use volproof_record::ClaimStep;
+
+    /// A claim whose first step missed it in 16 requests, and whose second step at this depth decides.
+    fn claim(outcome: Outcome, basis: BasisCode, depth: u64) -> Claim {
+        let step = |name: &str, depth| ClaimStep {
+            step: name.into(),
+            depth,
+            offered_per_second: None,
+            saturating: false,
+            seconds: 60.0,
+            per_second: 3000.0,
+            interval: None,
+            latency_ns: 21e6,
+            dead_share: 0.0,
+            keeps: None,
+        };
+        let found = ClaimAnswer::open(3000.0, 3000.0, None, None);
+        let plain = Claim::new("a", Metric::Iops, outcome, 3000.0, found, String::new());
+        Claim { evidence: vec![step("a", 16), step("a-deeper", depth)], decided_by: 1, basis, ..plain }
+    }
+
+    fn verdict(claims: &[Claim]) -> Verdict {
+        Verdict {
+            outcome: None,
+            against: String::new(),
+            tolerance: 0.02,
+            claims: claims.to_vec(),
+            beyond: Vec::new(),
+            untested: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_pass_says_what_load_it_took() {
+        let load = |claims: &[Claim]| {
+            let verdict = verdict(claims);
+            loads_needed(&verdict, &verdict.claims[0])
+        };
+        let same = claim(Outcome::Pass, BasisCode::Kept, 16);
+        let guaranteed = claim(Outcome::Pass, BasisCode::WithinGuarantee, 1500);
+        let deeper = claim(Outcome::Pass, BasisCode::KeptWithMoreLoad, 64);
+        assert_eq!(load(std::slice::from_ref(&same)), "");
+        assert_eq!(load(&[guaranteed]), ", measured with 1,500 in flight, 21.0 ms each");
+        assert_eq!(load(&[deeper.clone(), same.clone()]), ", which needs 64 in flight, 21.0 ms each");
+        assert_eq!(load(&[same, deeper]), "; a took 64 in flight, 21.0 ms each");
+    }
+
+    #[test]
+    fn a_fail_says_how_many_failed() {
+        let fail = || claim(Outcome::Fail, BasisCode::Missed, 1500);
+        let pass = || claim(Outcome::Pass, BasisCode::Kept, 16);
+        assert_eq!(failed_of_all(&verdict(&[fail()])), "");
+        assert_eq!(failed_of_all(&verdict(&[fail(), pass(), fail()])), "; 2 of 3 promises failed");
+    }
+}
