@@ -9,9 +9,8 @@ use std::slice;
 use super::pasted_job_files::{self, PastedJobFile};
 use fio_formats::command::Surroundings;
 use fio_formats::output::{Output, OutputRow};
-use fio_formats::{argv, text_read};
+use fio_formats::{argv, shown_options, text_read};
 use volproof_base::sample::Direction;
-use volproof_fio::job_conditions;
 use volproof_record::ReportForm;
 
 /// Commands of one text; more are left out.
@@ -75,7 +74,7 @@ impl Asked {
 /// Whether the header that a report has of a job, or what the job moved, may follow from these options.
 fn agrees(output: &Output, row: &OutputRow, options: Vec<(String, String)>) -> bool {
     let asked = OutputRow { options, header: None, ..OutputRow::default() };
-    let Some(asked) = job_conditions::header(output, &asked) else { return true };
+    let Some(asked) = shown_options::header(output, &asked) else { return true };
     let moved: Vec<Direction> = row.moved().map(|(d, _)| d).collect();
     match row.header.as_ref().filter(|header| header.is_of_one_load()) {
         Some(told) => asked.may_be(told, &moved),

@@ -8,6 +8,7 @@ use super::{disk_stack, job_conditions};
 use fio_formats::impossible::Impossible;
 use fio_formats::output::{BELOW, BELOW_MS, Latency, Output, OutputRow, Samples, Stats};
 use fio_formats::runs::{self, ReportRun, parts};
+use fio_formats::shown_options::shows_one_of_several;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos, total, utc, without_zone};
 use volproof_host::observe::KernelCounters;
@@ -56,7 +57,7 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
             );
             record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
         }
-        if job_conditions::shows_one_of_several(output, &job) {
+        if shows_one_of_several(output, &job) {
             let shown = job.options_of().map_or(String::new(), |name| format!(", {name}"));
             let note = format!(
                 "{}: the row sums up several jobs (group_reporting) and shows the options of one of them{shown}: what the others were asked for is not known",

@@ -316,7 +316,7 @@ fn moves(s: &Stats) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{json_read, terse};
+    use super::super::terse;
     use super::*;
 
     /// Lines of one name: so many rows, each of a direction at a rate of 1,000 a second with this mean latency in microseconds.

@@ -104,7 +104,7 @@ pub fn gap(suffix: &str, job: &Job) -> Option<i64> {
     // A size is above 0.
     match size_of(size, job) {
         Err(_) if size == "0" => Some(0),
-        size => i64::try_from(size.ok()?).ok().map(|size| sign * size),
+        size => i64::try_from(size.ok()?.0).ok().map(|size| sign * size),
     }
 }
 

@@ -2,10 +2,10 @@
 
 mod round_trip;
 
-use super::super::{option, option_value};
 use super::*;
 use fio_formats::job::{Given, Job};
 use fio_formats::mistake::Origin;
+use fio_formats::{option, option_value};
 use volproof_base::unit::Nanos;
 use volproof_plan::{Arrival, Start, Step};
 
