@@ -145,7 +145,7 @@ fn a_plan_says_what_the_follow_up_may_take() {
     };
     let said = plan(&[]);
     assert!(
-        said.contains("follow-up at most 10 min 00 s more")
+        said.contains("follow-up at most 12 min 00 s more")
             && said.contains("why after a FAIL at most 5 min"),
         "{said}"
     );

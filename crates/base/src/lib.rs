@@ -10,7 +10,7 @@ pub mod foreign_lines;
 pub mod hist;
 pub mod input;
 pub mod misspelling;
-pub mod printed;
+pub mod report_form;
 pub mod sample;
 pub mod shell_word;
 pub mod standard_streams;

@@ -18,7 +18,7 @@ use super::output::{
     Output, OutputRow, RowCpu, Samples, Stats,
 };
 use volproof_base::hist::bucket_middle;
-use volproof_base::printed::PrintedRanges;
+use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos};
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::impossible::Impossible;
 use super::json_value::JsonValue;
 use volproof_base::foreign_lines::in_one_line;
-use volproof_base::printed::PrintedRanges;
+use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::{Direction, PerDirection};
 use volproof_base::unit::{Bytes, Nanos};
 

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::runs::{moved_ios, parts};
 use super::same_run::ToldRows;
 use super::{terse, text_read};
-use volproof_base::printed::ReportForm;
+use volproof_base::report_form::ReportForm;
 
 /// All reports of a text that [`paste::plain`](super::paste::plain) went over, JSON first, because it says most; a report that is there in
 /// several forms (`--output-format=json,normal`) is read once.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::output::{Latency, Output, OutputRow, Samples, Stats};
-use volproof_base::printed::PrintedRanges;
+use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos, total};
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::output::{Latency, Output, OutputRow, Stats};
 use super::runs::parts;
 use super::shown_options;
-use volproof_base::printed::ReportForm;
+use volproof_base::report_form::ReportForm;
 use volproof_base::sample::Direction;
 
 /// Rows of one name and one time that a row is compared with. Forms of one run have their rows in one order.

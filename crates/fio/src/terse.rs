@@ -8,7 +8,7 @@ use super::json_read::ReadError;
 use super::output::{
     DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, RowCpu, Samples, Stats,
 };
-use volproof_base::printed::PrintedRanges;
+use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos, is_report_figure};
 

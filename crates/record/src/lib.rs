@@ -98,7 +98,7 @@ pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecor
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 pub use verdict::{BasisCode, Claim, ClaimStep, Delivered, JudgedNeed, Metric, Outcome, Untested, Verdict};
-pub use volproof_base::printed::{PrintedRanges, ReportForm};
+pub use volproof_base::report_form::{PrintedRanges, ReportForm};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "volproof.record";

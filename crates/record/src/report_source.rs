@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use volproof_base::printed::ReportForm;
+use volproof_base::report_form::ReportForm;
 
 use super::Known;
 use super::direction_summary::is_zero;

@@ -4,7 +4,7 @@
 //! single tool's language, so that the readers of all tools fill the same fields.
 
 use std::collections::BTreeMap;
-use volproof_base::printed::PrintedRanges;
+use volproof_base::report_form::PrintedRanges;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
