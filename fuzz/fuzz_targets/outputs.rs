@@ -169,7 +169,7 @@ fuzz_target!(|bytes: &[u8]| {
             let page = String::from_utf8(page).unwrap();
             let parts = page
                 .split_once(html::PLOTLY.as_str())
-                .and_then(|(front, back)| Some((front, back.split_once(html::SCRIPT.as_str())?)));
+                .and_then(|(front, back)| Some((front, back.split_once(html::SCRIPT)?)));
             let (front, (between, back)) = parts.unwrap();
             [front, between, back].iter().for_each(|text| numbers_alone(text));
         }
