@@ -73,8 +73,8 @@ fn run(lab: &Path, name: &str, volume: &Volume) -> Said {
     std::fs::write(folder.join("plan.toml"), volume.plan()).unwrap();
     let kind = format!("alibaba:lab.{}", volume.kind.name());
     let seed = volume.test.seed.to_string();
-    // For the load that decides, and for the first one again: not for the experiments that look for a cause.
-    let budget = format!("{}s", 4 * (volume.test.seconds.max(60) + volume.test.ramp));
+    // For the load that decides, the first one again, and one of them five times as long: hardly for the experiments that look for a cause.
+    let budget = format!("{}s", 8 * (volume.test.seconds.max(60) + volume.test.ramp));
     let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
         .args(["run", "--plan", "plan.toml", "--json", "r.json", "--seed", &seed, "-q", "--offline"])
         .args(["--promise", &kind, "--volume-size", "50GiB", "--catalog", "../lab.toml", "--judge-simulated"])
