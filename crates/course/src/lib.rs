@@ -78,7 +78,7 @@ pub fn next(record: &Record) -> Option<Step> {
     }
 }
 
-/// Puts the answer into a Record, by its steps and findings. Only [`seal`](crate::seal) calls it, once the findings are made.
+/// Puts the answer into a Record, by its steps and findings. Only [`seal`] calls it, once the findings are made.
 pub fn answer(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
     // A rank measures what all machines together are asked: the sum of them has the answer.
