@@ -1,6 +1,6 @@
 //! How long a course takes, and how it is shortened to a time limit.
 
-use super::sweep_course::SweepCourse;
+use super::course_of::CourseOf;
 use volproof_base::unit::Nanos;
 use volproof_plan::Sweep;
 
@@ -31,12 +31,12 @@ const SHORTEST_MEASUREMENT: Nanos = Nanos::seconds(10);
 /// The shortest sweep of these axes does not end in time; the text says how long it takes.
 pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
     let mut short = sweep.clone();
-    let worst = |s: &Sweep| Nanos(SweepCourse(s).worst_steps() as u64 * s.step_time().0);
+    let worst = |s: &Sweep| Nanos(CourseOf(s).worst_steps() as u64 * s.step_time().0);
     while worst(&short) > limit && short.repeats > 1 {
         short.repeats -= 1;
     }
     if worst(&short) > limit {
-        let steps = SweepCourse(&short).worst_steps() as u64;
+        let steps = CourseOf(&short).worst_steps() as u64;
         let room = Nanos((limit.0 / steps).saturating_sub(short.base.ramp.0) / 1_000_000_000 * 1_000_000_000);
         short.base.runtime = short.base.runtime.min(room.max(SHORTEST_MEASUREMENT));
     }
@@ -46,7 +46,7 @@ pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
             return Err(format!(
                 "--budget {} is too short: {} steps of {} take {}; give a longer time or smaller ranges",
                 limit.exact(),
-                SweepCourse(&short).worst_steps(),
+                CourseOf(&short).worst_steps(),
                 short.step_time().exact(),
                 worst(&short).clock()
             ));

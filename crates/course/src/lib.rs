@@ -10,6 +10,7 @@ mod caps;
 mod changed_volume;
 mod cold_blocks;
 mod contract_checks;
+mod course_of;
 mod essd_contract;
 pub mod finished;
 mod forecast;

@@ -1,11 +1,12 @@
 //! The answer of a search for the highest load, from its finished steps, in one sentence and notes.
 
 use super::FinishedStep;
+use super::course_of::CourseOf;
 use super::finished::{VOID, is_void};
-use super::slo_course::{Bracket, CEILING, IOS_BEYOND, LONGEST_TRIAL, NARROW, SloCourse, named};
+use super::slo_course::{Bracket, CEILING, IOS_BEYOND, LONGEST_TRIAL, NARROW, named};
 use volproof_base::hist::bucket;
 use volproof_base::unit::{Nanos, grouped, significant};
-use volproof_plan::Step;
+use volproof_plan::{SloSearch, Step};
 use volproof_promise::catalogue::Promise;
 use volproof_record::promise_direction;
 use volproof_record::{JudgedPromise, SloAnswer, SloTrial, TrialOutcome};
@@ -84,7 +85,7 @@ struct AgainstLimit {
     first_load_mostly_above: bool,
 }
 
-impl SloCourse<'_> {
+impl CourseOf<'_, SloSearch> {
     /// The answer so far; none before the first step has finished.
     pub(super) fn slo_answer(
         &self,

@@ -14,8 +14,8 @@
 //! Credits may carry a load for a whole confirmation. So where a later step with as much load completes less than the load that holds, that load is
 //! confirmed anew.
 
+use super::course_of::CourseOf;
 use super::{Course, FinishedStep, Forecast};
-use std::ops::Deref;
 use volproof_base::doubt::DoubtCode;
 use volproof_base::hist::{StoredHistogram, bucket};
 use volproof_base::sample::Direction;
@@ -92,17 +92,6 @@ pub(super) struct Bracket {
     pub(super) refused: Option<f64>,
 }
 
-/// The search for the highest load within a latency limit, as a course.
-pub(super) struct SloCourse<'a>(pub(super) &'a SloSearch);
-
-impl Deref for SloCourse<'_> {
-    type Target = SloSearch;
-
-    fn deref(&self) -> &SloSearch {
-        self.0
-    }
-}
-
 impl Course for SloSearch {
     fn possible(&self) -> Vec<Step> {
         let trial = self.trial("load-1".into(), 1000.0, self.confirm);
@@ -110,7 +99,7 @@ impl Course for SloSearch {
     }
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
-        SloCourse(self).next_trial(finished)
+        CourseOf(self).next_trial(finished)
     }
 
     fn answer(
@@ -118,7 +107,7 @@ impl Course for SloSearch {
         finished: &[FinishedStep],
         judged_promise: Option<&JudgedPromise>,
     ) -> Option<CourseAnswer> {
-        SloCourse(self).slo_answer(finished, judged_promise).map(CourseAnswer::Slo)
+        CourseOf(self).slo_answer(finished, judged_promise).map(CourseAnswer::Slo)
     }
 
     fn forecast(&self) -> Forecast {
@@ -152,7 +141,7 @@ fn rounded(rate: f64) -> f64 {
     if digits <= 0 { rate.round() } else { (rate * 10f64.powi(digits)).round() / 10f64.powi(digits) }
 }
 
-impl SloCourse<'_> {
+impl CourseOf<'_, SloSearch> {
     /// The next step of the search.
     fn next_trial(&self, finished: &[FinishedStep]) -> Option<Step> {
         let Some(unloaded) = named(finished, "unloaded") else { return Some(self.unloaded()) };

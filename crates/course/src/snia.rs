@@ -3,9 +3,10 @@
 //! Preconditioning comes first, then rounds until the tracked figure is steady: over five rounds its range is at most 20 % of its mean,
 //! and its fitted line rises or falls by at most 10 %. After 25 rounds a test ends without a steady state.
 
+use super::course_of::CourseOf;
 use super::essd_contract::fill;
 use super::steady::{DRIFT_PCT, MAX_ROUNDS, RANGE_PCT, ROUNDS};
-use super::suite_course::{Finished, PhaseCourse};
+use super::suite_course::Finished;
 use volproof_base::stats::moments::mean;
 use volproof_base::unit::{Bytes, Nanos, counted, significant};
 use volproof_plan::{BlockSizes, Pattern, Phase, SniaTest, Step, Suite, SuiteName, Tracked, TrackedFigure};
@@ -246,7 +247,7 @@ pub(super) fn follow_up(suite: &Suite, finished: &Finished<'_>) -> Option<Phase>
         .phases
         .iter()
         .find(|p| suite.name == SuiteName::Snia(SniaTest::Demand) && p.name == "demand")?;
-    let last = PhaseCourse(demand).tracked(finished).len() as u32;
+    let last = CourseOf(demand).tracked(finished).len() as u32;
     let points =
         demand.steps[1..].iter().filter_map(|s| Some((s, finished.get(&demand.step_name(s, last))?)));
     let points: Vec<_> = points.collect();

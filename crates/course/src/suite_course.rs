@@ -1,8 +1,8 @@
 //! A suite as a course: its phases one after another, each for its rounds. The answer has the checks, the rounds and the points.
 
 use std::collections::HashMap;
-use std::ops::Deref;
 
+use super::course_of::CourseOf;
 use super::steady::{self, ROUNDS, SteadyWindow};
 use super::suites::SHORTEST_STEP;
 use super::{
@@ -39,18 +39,7 @@ impl<'a> Finished<'a> {
     }
 }
 
-/// A phase of a suite as a course of rounds.
-pub(super) struct PhaseCourse<'a>(pub(super) &'a Phase);
-
-impl Deref for PhaseCourse<'_> {
-    type Target = Phase;
-
-    fn deref(&self) -> &Phase {
-        self.0
-    }
-}
-
-impl PhaseCourse<'_> {
+impl CourseOf<'_, Phase> {
     fn round<'a>(&self, finished: &Finished<'a>, step: &Step, round: u32) -> Option<&'a FinishedStep> {
         finished.get(&self.step_name(step, round))
     }
@@ -145,22 +134,11 @@ fn is_long_pass(step: &Step) -> bool {
     step.ends_by_amount() && step_time(step) > SHORTEST_STEP.0
 }
 
-/// A suite as a course.
-pub(super) struct SuiteCourse<'a>(pub(super) &'a Suite);
-
-impl Deref for SuiteCourse<'_> {
-    type Target = Suite;
-
-    fn deref(&self) -> &Suite {
-        self.0
-    }
-}
-
-impl SuiteCourse<'_> {
+impl CourseOf<'_, Suite> {
     /// The next step of the phases.
     fn next_step(&self, finished: &[FinishedStep]) -> Option<Step> {
         let finished = Finished::new(finished);
-        self.known_phases(&finished).iter().find_map(|phase| PhaseCourse(phase).next(&finished))
+        self.known_phases(&finished).iter().find_map(|phase| CourseOf(phase).next(&finished))
     }
 
     /// How long the suite takes.
@@ -168,7 +146,7 @@ impl SuiteCourse<'_> {
         let mut forecast = Forecast::default();
         let later = snia::longest_follow_up(self).into_iter().chain(saturation::longest_follow_up(self));
         for phase in self.phases.iter().cloned().chain(later) {
-            let (time, writing) = PhaseCourse(&phase).time();
+            let (time, writing) = CourseOf(&phase).time();
             let most = phase.most_rounds();
             let likely = if cold_blocks::is_within(&phase, 1) { most.min(ROUNDS as u32) } else { 0 };
             forecast.worst_steps += phase.steps.len() * most as usize;
@@ -189,7 +167,7 @@ impl SuiteCourse<'_> {
         let mut phases = self.phases.clone();
         let looks = cold_blocks::looks_needed(finished);
         phases.retain(|phase| cold_blocks::is_within(phase, looks));
-        if phases.iter().all(|phase| PhaseCourse(phase).next(finished).is_none()) {
+        if phases.iter().all(|phase| CourseOf(phase).next(finished).is_none()) {
             phases.extend(snia::follow_up(self, finished));
             phases.extend(saturation::follow_up(self, finished));
         }
@@ -202,9 +180,9 @@ impl SuiteCourse<'_> {
             suites::SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
             suites::SuiteFamily::Saturation => saturation::checks(self, finished),
             suites::SuiteFamily::Snia => {
-                let over = |phase: &Phase| PhaseCourse(phase).next(finished).is_none();
+                let over = |phase: &Phase| CourseOf(phase).next(finished).is_none();
                 let judged =
-                    self.phases.iter().filter_map(|p| Some((PhaseCourse(p).rounds(finished)?, over(p))));
+                    self.phases.iter().filter_map(|p| Some((CourseOf(p).rounds(finished)?, over(p))));
                 judged.map(|(rounds, over)| snia::steady_check(&rounds, over, &self.source)).collect()
             }
         }
@@ -224,7 +202,7 @@ impl SuiteCourse<'_> {
             .iter()
             .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
             .filter_map(|(phase, step)| {
-                let runs = PhaseCourse(phase).counted(&finished, step);
+                let runs = CourseOf(phase).counted(&finished, step);
                 let first = *runs.first()?;
                 let mut point = suite_point(format!("{}-{}", phase.name, step.name), &runs);
                 if saturation::is_outdated(self, &finished, first) {
@@ -247,7 +225,7 @@ impl SuiteCourse<'_> {
             source: self.source.clone(),
             outcome: checks.iter().map(|check| check.outcome).max_by_key(|outcome| outcome.weight()),
             checks,
-            rounds: phases.iter().filter_map(|phase| PhaseCourse(phase).rounds(&finished)).collect(),
+            rounds: phases.iter().filter_map(|phase| CourseOf(phase).rounds(&finished)).collect(),
             points,
             notes,
         };
@@ -315,7 +293,7 @@ impl Course for Suite {
     }
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
-        SuiteCourse(self).next_step(finished)
+        CourseOf(self).next_step(finished)
     }
 
     fn answer(
@@ -323,11 +301,11 @@ impl Course for Suite {
         finished: &[FinishedStep],
         judged_promise: Option<&JudgedPromise>,
     ) -> Option<CourseAnswer> {
-        SuiteCourse(self).suite_answer(finished, judged_promise).map(CourseAnswer::Suite)
+        CourseOf(self).suite_answer(finished, judged_promise).map(CourseAnswer::Suite)
     }
 
     fn forecast(&self) -> Forecast {
-        SuiteCourse(self).length()
+        CourseOf(self).length()
     }
 }
 

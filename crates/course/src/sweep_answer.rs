@@ -1,13 +1,14 @@
 //! The answer of a sweep, from its finished points: limits, the depth that is enough, and doubts, in one sentence and notes.
 
 use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
+use super::course_of::CourseOf;
 use super::slo_conclusion::TypeBurst;
-use super::sweep_course::{GROWTH, SweepCourse, Values};
+use super::sweep_course::{GROWTH, Values};
 use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
 use volproof_base::stats::moments::mean;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
 use volproof_judge::{PromisedRates, question_of_excess};
-use volproof_plan::AxisOption;
+use volproof_plan::{AxisOption, Sweep};
 use volproof_promise::catalogue::Promise;
 use volproof_record::promise_direction;
 use volproof_record::{
@@ -100,7 +101,7 @@ fn in_flight_words(points: &[(Values, SweepPoint)], depth: u64) -> String {
     }
 }
 
-impl SweepCourse<'_> {
+impl CourseOf<'_, Sweep> {
     /// Whether points are long enough for a rate that can be quoted: shorter ones tell neither a limit nor the depth that is enough.
     fn concludes(&self) -> bool {
         self.base.runtime >= LEAST_POINT

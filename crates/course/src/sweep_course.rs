@@ -4,12 +4,12 @@
 //! order, so that a volume that drifts does not look like one that depends on an option.
 
 use std::collections::HashMap;
-use std::ops::Deref;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::changed_volume::{PresentRuns, is_outdated};
+use super::course_of::CourseOf;
 use super::sweep_answer::MeasuredPoint;
 use super::{Course, ENOUGH_OF_THE_MOST, FinishedStep, Forecast};
 use volproof_base::unit::Nanos;
@@ -24,24 +24,13 @@ const LIKELY_DEPTH: u64 = 32;
 /// A point: one value for each axis.
 pub(super) type Values = Vec<u64>;
 
-/// A sweep as a course.
-pub(super) struct SweepCourse<'a>(pub(super) &'a Sweep);
-
-impl Deref for SweepCourse<'_> {
-    type Target = Sweep;
-
-    fn deref(&self) -> &Sweep {
-        self.0
-    }
-}
-
 impl Course for Sweep {
     fn possible(&self) -> Vec<Step> {
         self.points().iter().map(|point| self.step(point, 0)).collect()
     }
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
-        SweepCourse(self).next_point(finished)
+        CourseOf(self).next_point(finished)
     }
 
     fn answer(
@@ -49,11 +38,11 @@ impl Course for Sweep {
         finished: &[FinishedStep],
         judged_promise: Option<&JudgedPromise>,
     ) -> Option<CourseAnswer> {
-        SweepCourse(self).sweep_answer(finished, judged_promise).map(CourseAnswer::Sweep)
+        CourseOf(self).sweep_answer(finished, judged_promise).map(CourseAnswer::Sweep)
     }
 
     fn forecast(&self) -> Forecast {
-        SweepCourse(self).length()
+        CourseOf(self).length()
     }
 }
 
@@ -135,7 +124,7 @@ fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
     items
 }
 
-impl SweepCourse<'_> {
+impl CourseOf<'_, Sweep> {
     /// The next run of a point.
     fn next_point(&self, finished: &[FinishedStep]) -> Option<Step> {
         let done = by_name(finished);

@@ -21,7 +21,7 @@ fn latency_target(search: &SloSearch, queue: &mut QueuePlayed) -> Option<Finishe
             return kept;
         }
         let step = queue.play(&search.at_depth(depth));
-        match step.latencies[0].1.is_empty() || SloCourse(search).held(&step).value_ns > Some(search.limit) {
+        match step.latencies[0].1.is_empty() || CourseOf(search).held(&step).value_ns > Some(search.limit) {
             true => broke = Some(depth),
             false => kept = Some(step),
         }
@@ -31,7 +31,7 @@ fn latency_target(search: &SloSearch, queue: &mut QueuePlayed) -> Option<Finishe
 /// The outcome of five minutes of a load.
 fn offered(search: &SloSearch, queue: &mut QueuePlayed, rate: f64) -> TrialOutcome {
     let step = queue.play(&search.trial("offered".into(), rate, search.confirm));
-    SloCourse(search).trials(&[step])[0].outcome
+    CourseOf(search).trials(&[step])[0].outcome
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::Course;
 use volproof_base::hist::Histogram;
 use volproof_base::unit::Nanos;
-use volproof_plan::{Axis, Pattern, Step, Sweep};
+use volproof_plan::{Axis, Pattern, Step};
 use volproof_record::CourseAnswer;
 
 /// A step of a volume that does so many I/Os a second, with a ripple of half a percent.
@@ -224,7 +224,7 @@ fn a_volume_that_loses_by_depth_is_asked_once_more() {
         scalability(f64::from(s.iodepth), 0.02, 0.001)
     });
     assert_eq!(names.iter().filter(|n| n.ends_with("-again")).collect::<Vec<_>>(), ["d32-again"]);
-    assert!(names.len() <= SweepCourse(&sweep).worst_steps());
+    assert!(names.len() <= CourseOf(&sweep).worst_steps());
     assert!(answer.points.iter().all(|p| p.spoilt_by.is_empty()), "{:?}", answer.points);
     assert_eq!(answer.depths[0].falls_after, Some(32));
 }
