@@ -4,6 +4,7 @@
 //! It may use the standard library and crates of mathematics alone. It knows no plan, device, promise or Record, prints nothing, and judges
 //! nothing: a mean carries its error, and what follows from that is said elsewhere.
 
+pub mod cpu_range;
 pub mod doubt;
 pub mod file_lock;
 pub mod foreign_lines;

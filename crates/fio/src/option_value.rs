@@ -4,6 +4,7 @@
 //! 4000 (`parse.c`, `__get_mult_bytes`). Such text is read as fio reads it, with a note. Where fio silently drops a part of the text, and
 //! then measures something else than was written (`1.5g` is one byte, `30sec` is 30 microseconds), the text is an error here.
 
+use volproof_base::cpu_range::cpu_range;
 use volproof_base::unit::Nanos;
 
 use super::option::{FioOption, TimeUnit, ValueKind};
@@ -66,7 +67,9 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
         ValueKind::Gone => return Err("fio has given this option up".to_string()),
         ValueKind::Engine => engine(text)?,
         ValueKind::Choice(_) | ValueKind::Words(_) => choice(option, text)?,
-        ValueKind::Cpus if text.split(',').all(is_cpus) => OptionValue::Text(text.to_string()),
+        ValueKind::Cpus if text.split(',').all(|part| cpu_range(part).is_some()) => {
+            OptionValue::Text(text.to_string())
+        }
         ValueKind::Cpus => return Err(format!("'{text}' is not a list of CPUs: write it as 0-3,8")),
         ValueKind::Int { min, max, each } => ints(text, kb_base, (min, max), each, &mut notes)?,
         ValueKind::Long { min } => ints(text, kb_base, (min, i64::MAX), false, &mut notes)?,
@@ -434,11 +437,4 @@ fn split(text: &str) -> Result<(i64, &str), String> {
     }
     let number = i64::from_str_radix(&digits[..end], base).map_err(|_| format!("'{text}' is too large"))?;
     Ok((if negative { -number } else { number }, &digits[end..]))
-}
-/// Whether a part of a list is a CPU or a range of them.
-fn is_cpus(part: &str) -> bool {
-    const MOST: u32 = 8192;
-    let (low, high) = part.split_once('-').unwrap_or((part, part));
-    let [low, high] = [low, high].map(|cpu| cpu.trim().parse::<u32>());
-    matches!((low, high), (Ok(low), Ok(high)) if low <= high && high < MOST)
 }

@@ -6,7 +6,7 @@
 use volproof_base::sample::{Direction, PER_SECOND, Series};
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::load_grid::LoadGrid;
-use volproof_base::stats::moments::{median, variance};
+use volproof_base::stats::moments::{mean, median, variance};
 use volproof_base::stats::rate::{Estimate, per_second, period, unit};
 use volproof_base::stats::spread::{Spread, quantile};
 use volproof_plan::Purpose;
@@ -230,10 +230,6 @@ fn in_flight(step: &StepRecord) -> f64 {
     let series = step.targets.iter().map(|t| &t.series);
     let waited: f64 = series.flat_map(|s| &s.in_flight_ns).map(|ns| *ns as f64).sum();
     if waited > 0.0 { waited / (step.window_ns.0 as f64).max(1.0) } else { step.in_flight_mean }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The rate of counts of 100 ms.

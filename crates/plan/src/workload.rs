@@ -8,6 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use volproof_base::cpu_range::cpu_range;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, text};
 
@@ -283,13 +284,7 @@ impl FromStr for CpuList {
         let bad = |part: &str| WordError(format!("cpus: '{part}' is not a CPU or a range: write 0-3,8"));
         let mut cpus = Vec::new();
         for part in text.split(',') {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let low: u32 = low.trim().parse().map_err(|_| bad(part))?;
-            let high: u32 = high.trim().parse().map_err(|_| bad(part))?;
-            if low > high || high >= 8192 {
-                return Err(bad(part));
-            }
-            cpus.extend(low..=high);
+            cpus.extend(cpu_range(part).ok_or_else(|| bad(part))?);
         }
         Ok(CpuList(cpus))
     }
