@@ -19,6 +19,9 @@ pub fn shares(text: &str, job: &Job) -> Result<Vec<SplitSizes>, String> {
     let sizes = |text: &str| -> Result<SplitSizes, String> {
         let parts: Vec<(&str, &str)> =
             text.split(':').filter(|p| !p.is_empty()).map(|p| p.split_once('/').unwrap_or((p, ""))).collect();
+        if parts.is_empty() {
+            return Err("a direction has no size".into());
+        }
         let number = |share: &str| match share {
             "" => Ok(0),
             share => share.parse::<u32>().map_err(|_| format!("'{share}' is no whole percentage")),
@@ -82,6 +85,6 @@ pub fn block_ranges(job: &Job) -> [(u64, u64); 3] {
 }
 
 /// Bytes of a number that cannot be negative here.
-fn bytes(number: i64) -> Bytes {
+pub fn bytes(number: i64) -> Bytes {
     Bytes(u64::try_from(number).unwrap_or(0))
 }

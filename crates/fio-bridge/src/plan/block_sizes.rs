@@ -34,9 +34,7 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, 
         Some(_) => block_ranges(job).map(|(low, _)| i64::try_from(low).ok()),
         None => job.ints("bs"),
     };
-    let split =
-        job.text("bssplit").map(|text| shares(&text, job).and_then(|all| all.iter().map(in_words).collect()));
-    let split: Option<Result<Vec<BlockSizes>, String>> = split;
+    let split = job.text("bssplit").map(|text| split_sizes(&text, job));
     let of = |direction: usize, obstacles: &mut Obstacles<'_>| {
         let sizes = match &split {
             Some(Ok(shares)) => shares[direction.min(shares.len() - 1)].clone(),
@@ -68,8 +66,12 @@ pub(super) fn range_is_a_size(job: &Job) -> bool {
     job.ranges("bsrange").iter().flatten().all(|(low, high)| low == high)
 }
 
-/// The sizes of a direction as a step has them.
-fn in_words(sizes: &SplitSizes) -> Result<BlockSizes, String> {
+/// The sizes of `bssplit` as a step has them, for reads, writes and trims.
+fn split_sizes(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
+    shares(text, job)?.iter().map(of_direction).collect()
+}
+
+fn of_direction(sizes: &SplitSizes) -> Result<BlockSizes, String> {
     let words: Vec<String> = sizes.iter().map(|(size, share)| format!("{}/{share}", size.exact())).collect();
     words.join(":").parse().map_err(|e: volproof_plan::WordError| e.to_string())
 }

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 pub use addressing::gap;
 pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
 
+use fio_formats::block_ranges::bytes;
 use fio_formats::job::{Job, Limit};
 use fio_formats::option::Support;
 use volproof_base::unit::Bytes;
@@ -206,11 +207,6 @@ fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
     if null > 0 && null < plan.steps.len() {
         differ("ioengine=null", "volproof runs it without other engines beside it");
     }
-}
-
-/// Bytes of a number that cannot be negative here.
-fn bytes(number: i64) -> Bytes {
-    Bytes(u64::try_from(number).unwrap_or(0))
 }
 
 /// The step of a job, without its targets and how much it does there. `numjobs` counts the clones.
