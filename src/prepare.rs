@@ -42,7 +42,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
     if is_stand_in(plan) {
         return Ok((Bytes::MIB, "since every step has a file of its own".into()));
     }
-    let usual = if plan.steps.iter().all(|s| s.runtime < LEAST_QUOTABLE) { LOOK } else { USUAL };
+    let usual = usual(plan);
     // What waits for the disk after some writes is not hidden by the cache.
     let cached = |s: &Step| {
         s.file_state == FileState::Filled
@@ -73,6 +73,20 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
         ));
     }
     Ok((size, why))
+}
+
+/// The size of a simulated volume in a folder, and why: that of a test file, whatever is free there, so that every machine gets the same.
+pub fn simulated_size(plan: &Plan) -> (Bytes, String) {
+    let size = match furthest(plan) {
+        Some(end) => usual(plan).min(end),
+        None => usual(plan),
+    };
+    let size = size.max(least(plan));
+    (size, format!("{size}, simulated"))
+}
+
+fn usual(plan: &Plan) -> Bytes {
+    if plan.steps.iter().all(|s| s.runtime < LEAST_QUOTABLE) { LOOK } else { USUAL }
 }
 
 /// Whether no step uses the test file, since each has a file of its own.

@@ -283,45 +283,79 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
             format!("no test file can be made in {}: {e}; name a folder you may write to", named.display()),
         )
     })?;
-    let memory = environment::memory(root);
-    // Files of killed runs go before the new one is made.
-    let (free, whose) = room::free(root, named, place, taken);
-    let free = Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0);
-    let (size, why) = match plan.file_size.filter(|_| !prepare::is_stand_in(plan)) {
-        Some(size) => {
-            let given = size;
-            let size = Bytes(size.0 / Bytes::MIB.0 * Bytes::MIB.0);
-            if size < prepare::least(plan) {
-                return Err(Failure::input(format!(
-                    "a file of {given} is too small for this plan: give --file-size {} or more",
-                    prepare::least(plan).exact()
-                )));
-            }
-            if size > free {
-                return Err(Failure::input(format!(
-                    "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
-                )));
-            }
-            // A suite keeps the size that its first look at the targets gave, also where no user named it.
-            let why = match plan.question {
-                Some(Question::Suite(_)) => "for all steps of the suite",
-                _ => "as file-size says",
-            };
-            (size, format!("{size}, {why}"))
-        }
-        None => prepare::file_size(plan, free, memory)
-            .map(|(size, why)| (size, format!("{size}, {why}")))
-            .map_err(|e| Failure::input(format!("{whose}: {e}")))?,
+    let is_simulated = is_only_simulated(plan, named);
+    let given = plan.file_size.filter(|_| !prepare::is_stand_in(plan));
+    let (size, why) = match given {
+        Some(given) => asked_size(plan, given)?,
+        None if is_simulated => prepare::simulated_size(plan),
+        None => size_that_fits(root, plan, named, place, taken)?,
     };
+    if given.is_some() && !is_simulated {
+        has_room(root, named, place, taken, size)?;
+    }
     Ok(Surveyed {
         named: named.into(),
         facts,
         size,
-        make: (!is_only_simulated(plan, named)).then_some(size),
+        make: (!is_simulated).then_some(size),
         job_file: None,
         why,
         below: PathBuf::new(),
     })
+}
+
+/// The size that `--file-size` asks for, in whole MiB, and why.
+fn asked_size(plan: &Plan, given: Bytes) -> Result<(Bytes, String), Failure> {
+    let size = Bytes(given.0 / Bytes::MIB.0 * Bytes::MIB.0);
+    if size < prepare::least(plan) {
+        return Err(Failure::input(format!(
+            "a file of {given} is too small for this plan: give --file-size {} or more",
+            prepare::least(plan).exact()
+        )));
+    }
+    // A suite keeps the size that its first look at the targets gave, also where no user named it.
+    let why = match plan.question {
+        Some(Question::Suite(_)) => "for all steps of the suite",
+        _ => "as file-size says",
+    };
+    Ok((size, format!("{size}, {why}")))
+}
+
+/// Space for new data in a folder, and the filesystem that has it, in words. Files of killed runs go before the new one is made.
+fn room_for_new(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
+    let (free, whose) = room::free(root, named, place, taken);
+    (Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0), whose)
+}
+
+/// The size of a test file that nobody gave, and why.
+fn size_that_fits(
+    root: &Root,
+    plan: &Plan,
+    named: &Path,
+    place: &FilePlace,
+    taken: &RoomTaken,
+) -> Result<(Bytes, String), Failure> {
+    let (free, whose) = room_for_new(root, named, place, taken);
+    prepare::file_size(plan, free, environment::memory(root))
+        .map(|(size, why)| (size, format!("{size}, {why}")))
+        .map_err(|e| Failure::input(format!("{whose}: {e}")))
+}
+
+/// Refuses a test file that is larger than the free space.
+fn has_room(
+    root: &Root,
+    named: &Path,
+    place: &FilePlace,
+    taken: &RoomTaken,
+    size: Bytes,
+) -> Result<(), Failure> {
+    let (free, whose) = room_for_new(root, named, place, taken);
+    if size > free {
+        return Err(Failure::input(format!(
+            "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
+        )));
+    }
+    Ok(())
 }
 
 /// Surveys a file that may be made or made longer. With `late`, whatever prevents that is found when the file is made, and fails only the

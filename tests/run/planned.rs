@@ -207,3 +207,15 @@ fn no_writes_are_announced_that_a_run_does_not_do() {
     let small = plan("--rw randread --size 64m");
     assert!(small.contains("fill     64 MiB") && small.contains("its steps use no more"), "{small}");
 }
+
+/// A simulated volume takes no room, so that its result is the same on every machine.
+#[test]
+fn a_simulated_volume_may_be_larger_than_the_free_space() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let load = "--rw randread --runtime 60s --simulate latency=1ms --json r.json";
+    bench.run(&format!("run data --file-size 900T {load}").split(' ').collect::<Vec<_>>()).ended(0);
+    assert_eq!(bench.record().targets[0].size_bytes.0, 900 << 40);
+    bench.run(&format!("run data {load} --force").split(' ').collect::<Vec<_>>()).ended(0);
+    assert_eq!(bench.record().targets[0].size_bytes.0, 32 << 30);
+}
