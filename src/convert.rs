@@ -19,6 +19,7 @@ use volproof_fio::job_conditions::seems_time_based;
 use volproof_fio::of_record;
 use volproof_fio::plan::{PathKind, convert};
 use volproof_fio::point_files::point_files;
+use volproof_fio::support;
 use volproof_fio::write_jobs::{self, JobTarget};
 use volproof_plan::{Plan, parse_file};
 use volproof_readers as foreign;
@@ -311,7 +312,7 @@ fn jobs(text: &str) -> anyhow::Result<command::Command> {
 /// The plan that volproof makes of fio's jobs. Files are taken to be there; what depends on the size of a device cannot be known here.
 fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
     let command = jobs(text)?;
-    if let Some((option, why)) = command.needs_fio.first() {
+    if let Some((option, why)) = support::of_command(&command)?.needs_fio.first() {
         bail!("only fio itself can run it: {option}: {why}");
     }
     let relative = |line: &str| line.split_once('=').is_some_and(|(_, v)| v.trim_end().ends_with('%'));

@@ -5,7 +5,8 @@ use std::io;
 
 use libfuzzer_sys::fuzz_target;
 use volproof::fio_formats::command::Surroundings;
-use volproof::fio_formats::{argv, cmdhelp, table};
+use volproof::fio::{cmdhelp, support};
+use volproof::fio_formats::{argv, table};
 
 fuzz_target!(|text: &str| {
     let words: Vec<String> = text.lines().map(str::to_string).collect();
@@ -21,7 +22,7 @@ fuzz_target!(|text: &str| {
                 assert!(!cmdhelp::answer(request).text.is_empty());
             }
             for job in &command.jobs {
-                job.limits();
+                support::limits(job);
                 table::all().for_each(|option| drop(job.value(option.name)));
             }
         }

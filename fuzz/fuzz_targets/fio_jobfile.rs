@@ -4,6 +4,7 @@
 use std::io;
 
 use libfuzzer_sys::fuzz_target;
+use volproof::fio::support;
 use volproof::fio_formats::command::Surroundings;
 use volproof::fio_formats::{argv, table};
 
@@ -19,7 +20,7 @@ fuzz_target!(|text: &str| {
         Err(mistakes) => assert!(!mistakes.is_empty() && mistakes.iter().all(|m| !m.to_string().is_empty())),
         Ok(command) => {
             for job in &command.jobs {
-                job.limits();
+                support::limits(job);
                 table::all().for_each(|option| drop(job.value(option.name)));
             }
         }

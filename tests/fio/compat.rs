@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use volproof::fio::cmdhelp::SPOKEN;
+use volproof::fio::support::{self, Support};
 use volproof::fio_formats::argv::FLAGS;
-use volproof::fio_formats::cmdhelp::SPOKEN;
-use volproof::fio_formats::option::{FioOption, Group, Support};
-use volproof::fio_formats::table::{self, ENGINES};
+use volproof::fio_formats::option::FioOption;
+use volproof::fio_formats::table;
 
 /// Ends the part that is made here.
 pub const MARK: &str = "<!-- corpus -->";
@@ -27,8 +28,7 @@ const ON_PURPOSE: [&str; 14] = [
     "Jobs that are handed to the installed fio fail before they begin where their filesystem has no room for their files; fio fills it to the last byte.",
     "`size` above 100 % is refused: fio takes it and writes until the filesystem is full.",
     "A job or clone whose part begins at or behind the end of a device is refused: fio ends it at once, without an I/O and without an error.",
-    "Interim reports (`--status-interval`, SIGUSR1) tell whole seconds of running jobs, so that counts and latencies are of one stretch \
-     of time.",
+    "SIGUSR1 asks fio for a report before the end. volproof prints one report, at the end, and goes on.",
     "A job that only reads a file with data and asks for more than it has is refused with exit code 3: it would be made longer, and fio would write all of it anew.",
     "As with fio, the report of `--output` replaces that of an earlier run as soon as there is something to write, also where the jobs are interrupted or fail: scripts read under that name what the last jobs wrote.",
     "`fio: terminating on signal N` goes to standard error where no normal output was asked for: JSON stays JSON.",
@@ -73,7 +73,8 @@ const FIGURES: [(&str, &str); 12] = [
     ),
     (
         "`bw_samples` `iops_samples` and what comes of them",
-        "whole half seconds before the end. fio's last one depends on which of its threads is first: 3 or 4 in 2 s",
+        "whole half seconds before the end. fio's last one depends on which of its threads is first: 3 or 4 in 2 s. Of several jobs the least, \
+         the greatest and the deviation are those of all of them together, shared out",
     ),
     (
         "`ctx` `majf` `minf`",
@@ -99,11 +100,14 @@ pub fn page(old: &str) -> String {
 /// The first part: every option by group, engines, flags, figures.
 fn options() -> String {
     let mut text = String::new();
-    let mut groups: BTreeMap<Group, Vec<&FioOption>> = BTreeMap::new();
+    let mut groups: Vec<(&str, Vec<&FioOption>)> = Vec::new();
     for option in table::all() {
-        groups.entry(option.group).or_default().push(option);
+        match groups.last_mut().filter(|(group, _)| *group == option.group) {
+            Some((_, rows)) => rows.push(option),
+            None => groups.push((option.group, vec![option])),
+        }
     }
-    let count = |word: &str| table::all().filter(|o| o.support.word() == word).count();
+    let count = |word: &str| table::all().filter(|o| support::of_option(o).word() == word).count();
     let _ = write!(
         text,
         "# fio compatibility\n\n\
@@ -125,14 +129,16 @@ fn options() -> String {
         rows.into_iter().for_each(|option| row(&mut text, option));
     }
     text.push_str("\n## Engines\n\n| engine | support | |\n|---|---|---|\n");
-    for engine in ENGINES {
-        let why = engine.support.reason().unwrap_or_default();
-        let _ = writeln!(text, "| `{}` | {} | {why} |", engine.name, engine.support.word());
+    for engine in table::engines() {
+        let of_engine = support::of_engine(engine.name);
+        let why = of_engine.reason().unwrap_or_default();
+        let _ = writeln!(text, "| `{}` | {} | {why} |", engine.name, of_engine.word());
     }
     text.push_str("\n## Flags\n\n| flag | support | |\n|---|---|---|\n");
     for flag in FLAGS {
-        let why = flag.support.reason().unwrap_or_default();
-        let _ = writeln!(text, "| `--{}` | {} | {why} |", flag.name, flag.support.word());
+        let of_flag = support::of_flag(flag.name);
+        let why = of_flag.reason().unwrap_or_default();
+        let _ = writeln!(text, "| `--{}` | {} | {why} |", flag.name, of_flag.word());
     }
     text.push_str("\n## What differs on purpose\n\n");
     for what in ON_PURPOSE {
@@ -150,16 +156,16 @@ fn options() -> String {
 
 fn row(text: &mut String, option: &FioOption) {
     let alias = option.alias.map_or(String::new(), |alias| format!(" `{alias}`"));
-    let engines = match option.engines {
-        [] => String::new(),
-        engines => format!(" ({})", engines.join(", ")),
-    };
+    let engines =
+        if option.engines.is_empty() { String::new() } else { format!(" ({})", option.engines.join(", ")) };
+    let own = support::of_option(option);
     let default = option.default.map_or(String::new(), |text| format!("`{text}`"));
-    let mut notes = vec![option.support.reason().unwrap_or_default().to_string()];
+    let mut notes = vec![own.reason().unwrap_or_default().to_string()];
     let mut words: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for choice in option.choices() {
-        if let (Support::Native, Some(why)) = (option.support, choice.support.reason()) {
-            words.entry((choice.support.word(), why)).or_default().push(format!("`{}`", choice.name));
+    for word in option.words.iter().filter(|_| own == Support::Native && option.name != "ioengine") {
+        let of_word = support::of_word(option, word.name);
+        if let Some(why) = of_word.reason() {
+            words.entry((of_word.word(), why)).or_default().push(format!("`{}`", word.name));
         }
     }
     notes.extend(words.iter().map(|((word, why), names)| format!("{} {word}: {why}", names.join(" "))));
@@ -168,7 +174,7 @@ fn row(text: &mut String, option: &FioOption) {
         text,
         "| `{}`{alias}{engines} | {default} | {} | {} |",
         option.name,
-        option.support.word(),
+        own.word(),
         notes.join("; ")
     );
 }

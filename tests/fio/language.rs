@@ -6,12 +6,13 @@ use std::{fs, io};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use volproof::fio::cmdhelp;
+use volproof::fio::support::{self, Support};
 use volproof::fio_formats::command::{Command, Format, InfoRequest, Surroundings};
 use volproof::fio_formats::job::default_of;
 use volproof::fio_formats::mistake::{Mistake, What};
-use volproof::fio_formats::option::{Support, ValueKind};
 use volproof::fio_formats::option_value::TargetAmount;
-use volproof::fio_formats::{argv, cmdhelp, table};
+use volproof::fio_formats::{argv, table};
 
 use crate::compat;
 use volproof::unit::{Bytes, Nanos};
@@ -91,7 +92,7 @@ fn the_lines_of_the_source_documents_are_read() {
         (Some(Nanos::seconds(1000)), Some("iotest".into()))
     );
     assert!(job.own.iter().all(|g| g.option.name == "name") && job.globals.len() == 10, "{job:?}");
-    let limits: Vec<_> = job.limits().into_iter().map(|l| l.text).collect();
+    let limits: Vec<_> = support::limits(job).into_iter().map(|l| l.text).collect();
     assert!(limits.is_empty(), "{limits:?}");
 
     let command = jobs(
@@ -103,7 +104,7 @@ fn the_lines_of_the_source_documents_are_read() {
         (job.time("runtime"), job.choice("cpus_allowed_policy")),
         (Some(Nanos::seconds(30)), Some("split"))
     );
-    assert!(job.flag("time_based") && job.limits().is_empty());
+    assert!(job.flag("time_based") && support::limits(job).is_empty());
 }
 
 #[test]
@@ -202,12 +203,11 @@ fn flags_of_fio() {
          --append-terse --alloc-size=99 -name a -rw randread --time_b",
     );
     assert_eq!(command.formats, [Format::Normal, Format::JsonPlus]);
-    assert_eq!(command.status_interval, Some(Nanos::millis(500)));
-    let needs: Vec<_> = command.needs_fio.iter().map(|(flag, _)| flag.as_str()).collect();
-    assert_eq!(needs, ["--append-terse"]);
+    let limits = support::of_command(&command).unwrap();
+    let needs: Vec<_> = limits.needs_fio.iter().map(|(flag, _)| flag.as_str()).collect();
+    assert_eq!(needs, ["--status-interval=500ms", "--append-terse"]);
     assert!(command.readonly);
-    let noted: Vec<_> = command.noted.iter().map(|(flag, _)| flag.as_str()).collect();
-    assert_eq!(noted, ["--terse-version=4", "--alloc-size=99"]);
+    assert_eq!(limits.noted, ["--terse-version=4", "--alloc-size=99"]);
     assert!(command.jobs[0].flag("time_based"));
     assert_eq!(jobs("-v").request, Some(InfoRequest::Version));
     assert_eq!(jobs("--cmdhelp=bs").request, Some(InfoRequest::CmdHelp(Some("bs".into()))));
@@ -220,7 +220,10 @@ fn what_needs_fio_is_named_with_its_reason() {
          exec_prerun=rm\n[b]\nioengine=mmap\nverify=0",
     );
     let names = |n: usize| {
-        command.jobs[n].limits().into_iter().map(|l| (l.option, l.support.word())).collect::<Vec<_>>()
+        support::limits(&command.jobs[n])
+            .into_iter()
+            .map(|l| (l.option, l.support.word()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         names(0),
@@ -236,21 +239,10 @@ fn what_needs_fio_is_named_with_its_reason() {
 }
 
 #[test]
-fn every_limit_has_a_reason_and_every_option_a_description() {
+fn every_option_has_a_description() {
     for option in table::all() {
         assert!(!option.help.is_empty() && option.help.len() <= 76, "{}", option.name);
-        if let Some(why) = option.support.reason() {
-            assert!(why.len() > 10, "{}", option.name);
-        }
-        for choice in option.choices() {
-            assert!(!choice.help.is_empty(), "{} {}", option.name, choice.name);
-            assert!(!matches!(choice.support, Support::Refused(_)));
-        }
-        assert!(
-            option.hidden || !matches!(option.kind, ValueKind::Deprecated | ValueKind::Gone),
-            "{}",
-            option.name
-        );
+        assert!(option.words.iter().all(|word| !word.help.is_empty()), "{}", option.name);
     }
 }
 
@@ -280,8 +272,8 @@ fn claims_of_the_page_agree_with_the_table() {
             let word = quoted.split(['=', ' ']).next().unwrap();
             let support = match word.strip_prefix("--") {
                 _ if own.contains(&word) => continue,
-                Some(flag) => argv::FLAGS.iter().find(|f| f.name == flag).map(|f| f.support),
-                None => table::all().find(|o| o.name == word).map(|o| o.support),
+                Some(flag) => argv::FLAGS.iter().find(|f| f.name == flag).map(|f| support::of_flag(f.name)),
+                None => table::all().find(|o| o.name == word).map(support::of_option),
             };
             assert!(support.is_some() || !word.starts_with("--"), "{word} is no flag of fio");
             if let Some(support) = support.filter(|_| honoured) {
@@ -359,8 +351,7 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
 #[test]
 fn arithmetic_is_left_to_fio() {
     let command = file("[a]\nsize=(4*1024k)\nbs=$pagesize\nruntime=(2*30)\niodepth=$ncpus*2\n");
-    let needs: Vec<_> = command.needs_fio.iter().map(|(option, _)| option.as_str()).collect();
-    assert_eq!(needs, ["size=(4*1024k)", "runtime=(2*30)", "iodepth=(4*2)"]);
+    assert_eq!(command.arithmetic, ["size=(4*1024k)", "runtime=(2*30)", "iodepth=(4*2)"]);
     let refused = |text: &str| read("a.fio", &[("a.fio", text)]).unwrap_err()[0].to_string();
     assert!(refused("[a]\nnumjobs=(2*2)\n").contains("write the result"), "names of files depend on it");
 }
@@ -392,10 +383,10 @@ fn idle_options_limit_nothing() {
     let command = jobs(
         "--name=a --ioengine=io_uring --rate_min=0 --max_latency=0 --dedupe_percentage=0 --verify=0 --sqthread_poll_cpu=0 --hipri --nowait=0",
     );
-    let limits: Vec<_> = command.jobs[0].limits().into_iter().map(|l| l.text).collect();
+    let limits: Vec<_> = support::limits(&command.jobs[0]).into_iter().map(|l| l.text).collect();
     assert_eq!(limits, ["sqthread_poll_cpu=0"]);
     let command = jobs("--name=a --startdelay=1-5 --ioengine=pvsync2 --hipri --startdelay=3-3");
-    let limits: Vec<_> = command.jobs[0].limits().into_iter().map(|l| l.text).collect();
+    let limits: Vec<_> = support::limits(&command.jobs[0]).into_iter().map(|l| l.text).collect();
     assert_eq!(limits, ["hipri"]);
 }
 
@@ -458,7 +449,7 @@ proptest! {
         let text = format!("[a]\n{}\n", lines.join("\n"));
         if let Ok(command) = read("a.fio", &[("a.fio", &text)]) {
             for job in &command.jobs {
-                job.limits();
+                support::limits(job);
                 table::all().for_each(|option| drop(job.value(option.name)));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use volproof::fio::of_record::{self, ReportRow, Unified};
+use volproof::fio::of_record::{self, ReportRow};
 use volproof::fio_formats::json_reader::JsonReader;
 use volproof::fio_formats::json_value::JsonValue;
 use volproof::fio_formats::output::{Output, OutputRow, Stats};
@@ -149,17 +149,12 @@ fn definitions_of_a_row() {
 
     // Both steps as one group: I/Os add up, the run time is the longest, rates are of that.
     let parts: Vec<_> = record.steps.iter().map(|s| (record.plan_step(&s.name).unwrap(), s)).collect();
-    let about =
-        ReportRow { name: "a".into(), unified: Unified::Both, lat_percentiles: true, ..ReportRow::default() };
+    let about = ReportRow { name: "a".into(), lat_percentiles: true, ..ReportRow::default() };
     let row = of_record::row(&about, &parts);
     assert_eq!((row.members, row.runtime), (3, Some(Nanos::millis(4300))));
     assert_eq!(stats(&row, Direction::Write).runtime, Nanos::millis(1100));
-    let mixed = row.mixed.as_ref().unwrap();
-    let writes = stats(&row, Direction::Write).ios.unwrap();
-    assert_eq!((mixed.ios, mixed.runtime), (Some(ios + writes), Nanos::millis(1600)));
-    assert_eq!(mixed.lat.as_ref().unwrap().max, Nanos::millis(2));
-    assert_eq!(mixed.lat.as_ref().unwrap().percentiles[16], mixed.clat.as_ref().unwrap().percentiles[16]);
-    assert_eq!(mixed.iops_samples.unwrap().samples, Some(8));
+    let reads = stats(&row, Direction::Read);
+    assert_eq!(reads.lat.as_ref().unwrap().percentiles[16], reads.clat.as_ref().unwrap().percentiles[16]);
     assert!(!Path::new("r.json").exists());
 
     // Jobs that ended by themselves count with their own time, also in the shares of the processors; those of old Records as the longest.
@@ -171,8 +166,4 @@ fn definitions_of_a_row() {
     // What was still on its way at the end is a share of the depths, and none is above the whole.
     record.steps[0].depth.as_mut().unwrap().in_flight[1] = ios + 2;
     assert_eq!(of_record::of_record(&record).jobs[0].depth.unwrap()[1], 1.0);
-    // No band where no latency is kept.
-    let about = ReportRow { disable_clat: true, ..ReportRow::default() };
-    let row = of_record::row(&about, &[(record.plan_step("a").unwrap(), &record.steps[0])]);
-    assert_eq!(row.latency_ms, Some([0.0; 12]));
 }

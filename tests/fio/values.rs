@@ -20,14 +20,12 @@ enum End {
     Time,
 }
 
-const CASES: [(End, &str); 19] = [
+const CASES: [(End, &str); 17] = [
     (End::Amount, "--rw=randread --size=1m --name=j"),
     (End::Amount, "--rw=write --bs=64k --size=4m --ioengine=libaio --iodepth=8 --direct=1 --name=j"),
     (End::Amount, "--rw=randread --size=1m --ioengine=io_uring --iodepth=16 --name=j"),
     (End::Amount, "--rw=randread --ioengine=null --size=16m --iodepth=16 --name=j"),
     (End::Shared, "--rw=randrw --rwmixread=70 --size=1m --name=j"),
-    (End::Shared, "--rw=randrw --size=1m --unified_rw_reporting=both --name=j"),
-    (End::Amount, "--rw=randrw --size=1m --unified_rw_reporting=1 --name=j"),
     (End::Amount, "--rw=randread --size=1m --numjobs=3 --name=j"),
     (
         End::Amount,

@@ -1,7 +1,5 @@
 //! The figures of the steps of a row in one direction, added up as fio adds up its jobs (`stat.c`).
 
-use std::collections::BTreeSet;
-
 use super::of_record::ReportRow;
 use super::percentile_list;
 use fio_formats::output::{Latency, Samples, Stats};
@@ -39,15 +37,16 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    fn of(values: &[u64]) -> Sampled {
+    /// Of the rates of so many workers together, as fio adds those of equal jobs up: the deviation is that of one.
+    fn shared(values: Vec<u64>, workers: u64) -> Sampled {
         let n = values.len() as f64;
         let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n.max(1.0);
         Sampled {
             min: values.iter().copied().min().unwrap_or(0),
             max: values.iter().copied().max().unwrap_or(0),
             mean,
-            squares: values.iter().map(|v| (*v as f64 - mean).powi(2)).sum(),
-            samples: values.len() as u64,
+            squares: values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>() / workers.max(1) as f64,
+            samples: values.len() as u64 * workers,
         }
     }
 
@@ -115,54 +114,26 @@ pub(super) fn add(
     // fio counts microseconds, and begun milliseconds of them.
     let window = record.window_ns.0.saturating_add(silence.0);
     sum.runtime_ms = sum.runtime_ms.max((window / 1000).div_ceil(1000));
+    let tracks = streams.iter().map(|stream| &stream.track);
+    sum.bandwidth.add(&Sampled::shared(
+        rates(tracks.clone().map(|t| &t.bytes), record.window_ns, Bytes::KIB.0),
+        workers,
+    ));
+    sum.iops.add(&Sampled::shared(rates(tracks.map(|t| &t.ios), record.window_ns, 1), workers));
+}
+
+/// Rates a second, in units of so much, of each whole half second.
+fn rates<'a>(columns: impl Iterator<Item = &'a Vec<u64>>, window: Nanos, unit: u64) -> Vec<u64> {
+    let columns: Vec<&Vec<u64>> = columns.collect();
+    let length = columns.iter().map(|column| column.len()).max().unwrap_or(0);
+    let sums = (0..length).map(|i| total(columns.iter().map(|column| column.get(i).copied().unwrap_or(0))));
     let per_second = 1_000_000_000 / SAMPLED_EVERY;
-    let rates = |values: Vec<u64>, unit: u64| -> Vec<u64> {
-        values.into_iter().map(|n| n.saturating_mul(per_second) / unit).collect()
-    };
-    // Workers keep their I/Os but not their directions and bytes; where all I/Os are alike, that says everything.
-    let alike = step.rw.directions().len() == 1 && step.fsync == 0;
-    let ids: BTreeSet<u32> = series.iter().flat_map(|s| s.workers.iter().map(|w| w.worker)).collect();
-    match step.single_block().filter(|_| alike && d == step.rw.directions()[0] && !ids.is_empty()) {
-        Some(block) => {
-            for id in ids {
-                let tracks: Vec<_> =
-                    series.iter().flat_map(|s| &s.workers).filter(|w| w.worker == id).collect();
-                let length = tracks.iter().map(|t| t.ios.len()).max().unwrap_or(0);
-                let at = |i: usize| total(tracks.iter().map(|t| t.ios.get(i).copied().unwrap_or(0)));
-                let ios = half_seconds((0..length).map(at), record.window_ns);
-                let bytes = ios.iter().map(|n| n.saturating_mul(block.0)).collect();
-                sum.bandwidth.add(&Sampled::of(&rates(bytes, Bytes::KIB.0)));
-                sum.iops.add(&Sampled::of(&rates(ios, 1)));
-            }
-        }
-        None => {
-            let column = |pick: fn(&volproof_base::sample::Track) -> &Vec<u64>| {
-                let length = streams.iter().map(|s| pick(&s.track).len()).max().unwrap_or(0);
-                let at =
-                    |i: usize| total(streams.iter().map(|s| pick(&s.track).get(i).copied().unwrap_or(0)));
-                half_seconds((0..length).map(at), record.window_ns)
-            };
-            // All jobs as one whose deviation is shared out: the sums that equal jobs would give.
-            for (values, unit, to) in [
-                (column(|t| &t.bytes), Bytes::KIB.0, &mut sum.bandwidth),
-                (column(|t| &t.ios), 1, &mut sum.iops),
-            ] {
-                let mut all = Sampled::of(&rates(values, unit));
-                all.squares /= workers.max(1) as f64;
-                all.samples *= workers;
-                to.add(&all);
-            }
-        }
-    }
+    half_seconds(sums, window).into_iter().map(|n| n.saturating_mul(per_second) / unit).collect()
 }
 
 /// The figures of a direction as fio defines them.
 pub(super) fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
-    let none = || percentile_list::latency(&Histogram::new(), &[]);
-    let kind = |disabled: bool, listed: bool| -> Latency {
-        if disabled {
-            return none();
-        }
+    let kind = |listed: bool| -> Latency {
         let told = percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] });
         let max = if sum.ios > 0 { told.max.max(sum.longest_after) } else { told.max };
         Latency { max, ..told }
@@ -175,9 +146,9 @@ pub(super) fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
         iops: if ms > 0 { 1000.0 * sum.ios as f64 / ms as f64 } else { 0.0 },
         runtime: Nanos::millis(ms),
         ios: Some(sum.ios),
-        slat: Some(none()),
-        clat: Some(kind(row.disable_clat, row.clat_percentiles)),
-        lat: Some(kind(row.disable_lat, row.lat_percentiles)),
+        slat: Some(percentile_list::latency(&Histogram::new(), &[])),
+        clat: Some(kind(row.clat_percentiles)),
+        lat: Some(kind(row.lat_percentiles)),
         bandwidth_samples: Some(sum.bandwidth.samples(Bytes::KIB.0 as f64)),
         iops_samples: Some(sum.iops.samples(1.0)),
         ..Stats::default()

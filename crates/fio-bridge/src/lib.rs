@@ -4,6 +4,7 @@
 //! Records alone. [`plan`] turns jobs into a Plan, [`write_jobs`] a step into a job, [`fio_process`] runs one. It may use plans, Records and the
 //! engine's types. It parses no text of fio, judges nothing, and opens no target.
 
+pub mod cmdhelp;
 mod direction_sum;
 mod disk_stack;
 pub mod fio_process;
@@ -15,5 +16,6 @@ pub mod of_record;
 pub mod percentile_list;
 pub mod plan;
 pub mod point_files;
+pub mod support;
 pub mod to_record;
 pub mod write_jobs;

@@ -13,8 +13,8 @@ use super::direction_sum::{DirectionSum, add, silence_after, stats};
 use super::percentile_list;
 use super::write_jobs::{self, JobTarget};
 use fio_formats::output::{
-    DiskCounters, DiskCounts, Header, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu, Stats,
-    depth_share, latency_share,
+    DiskCounters, DiskCounts, Header, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu, depth_share,
+    latency_share,
 };
 use volproof_base::hist::bucket_middle;
 use volproof_base::sample::{Depth, Direction, PerDirection, Series};
@@ -25,18 +25,6 @@ use volproof_record::{Record, StepRecord, Together};
 
 /// The version that reports name: the fio whose form they have, and who wrote them.
 pub const VERSION: &str = concat!("fio-3.33-volproof-", env!("CARGO_PKG_VERSION"));
-/// `unified_rw_reporting`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unified {
-    /// Each direction by itself.
-    #[default]
-    None,
-    /// All directions together instead.
-    Mixed,
-    /// Both.
-    Both,
-}
-
 /// The parts of a row that are not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportRow {
@@ -54,12 +42,6 @@ pub struct ReportRow {
     pub clat_percentiles: bool,
     /// `lat_percentiles=`.
     pub lat_percentiles: bool,
-    /// `disable_clat=`.
-    pub disable_clat: bool,
-    /// `disable_lat=`.
-    pub disable_lat: bool,
-    /// `unified_rw_reporting=`.
-    pub unified: Unified,
     /// `continue_on_error=`: errors are counted in the report.
     pub continue_on_error: bool,
     /// First error, its number and text.
@@ -76,9 +58,6 @@ impl Default for ReportRow {
             percentiles: PERCENTILES.to_vec(),
             clat_percentiles: true,
             lat_percentiles: false,
-            disable_clat: false,
-            disable_lat: false,
-            unified: Unified::None,
             continue_on_error: false,
             error: None,
         }
@@ -155,33 +134,16 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
         }),
         ..OutputRow::default()
     };
-    // fio puts an I/O into its band when it keeps its latency.
-    shares(&mut job, data.map(|d| &sums[d]).into_iter().filter(|_| !row.disable_clat));
+    shares(&mut job, data.map(|d| &sums[d]).into_iter());
     let flushes = &sums[Direction::Sync];
     depths(&mut job, total(data.iter().map(|d| sums[*d].ios)), flushes.ios, parts);
-    if row.unified != Unified::Mixed {
-        for d in data {
-            job.directions[d] = Some(Box::new(stats(row, &sums[d])));
-        }
-        let listed = row.clat_percentiles || row.lat_percentiles;
-        let percents = if listed { row.percentiles.as_slice() } else { &[] };
-        job.sync = Some(percentile_list::latency(&flushes.latencies, percents));
-        job.sync_ios = Some(flushes.ios);
+    for d in data {
+        job.directions[d] = Some(Box::new(stats(row, &sums[d])));
     }
-    if row.unified != Unified::None {
-        let mut all = DirectionSum::default();
-        for d in data {
-            let sum = &sums[d];
-            all.ios = all.ios.saturating_add(sum.ios);
-            all.bytes = all.bytes.saturating_add(sum.bytes);
-            all.runtime_ms = all.runtime_ms.max(sum.runtime_ms);
-            all.latencies.merge(&sum.latencies);
-            all.longest_after = all.longest_after.max(sum.longest_after);
-            all.bandwidth.add(&sum.bandwidth);
-            all.iops.add(&sum.iops);
-        }
-        job.mixed = Some(Box::new(stats(row, &all)));
-    }
+    let listed = row.clat_percentiles || row.lat_percentiles;
+    let percents = if listed { row.percentiles.as_slice() } else { &[] };
+    job.sync = Some(percentile_list::latency(&flushes.latencies, percents));
+    job.sync_ios = Some(flushes.ios);
     job
 }
 
@@ -263,17 +225,11 @@ pub fn report(
 
 /// `bw_agg`: the mean of the samples as a share of what the whole group moved in its longest run time. The mean is cut to whole KiB/s.
 fn group_shares(rows: &mut [OutputRow]) {
-    let places: [fn(&mut OutputRow) -> Option<&mut Stats>; 4] = [
-        |j| j.directions[Direction::Read].as_deref_mut(),
-        |j| j.directions[Direction::Write].as_deref_mut(),
-        |j| j.directions[Direction::Trim].as_deref_mut(),
-        |j| j.mixed.as_deref_mut(),
-    ];
-    for place in places {
+    for d in [Direction::Read, Direction::Write, Direction::Trim] {
         let mut groups: HashMap<u32, (u128, u64)> = HashMap::new();
         for row in rows.iter_mut() {
             let (bytes, longest) = groups.entry(row.group).or_default();
-            if let Some(stats) = place(row) {
+            if let Some(stats) = &row.directions[d] {
                 *bytes += u128::from(stats.bytes.0);
                 *longest = (*longest).max(stats.runtime.0 / 1_000_000);
             }
@@ -281,7 +237,7 @@ fn group_shares(rows: &mut [OutputRow]) {
         for row in rows.iter_mut() {
             let (bytes, longest) = groups[&row.group];
             let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
-            let Some(stats) = place(row) else { continue };
+            let Some(stats) = &mut row.directions[d] else { continue };
             let Some(samples) = stats.bandwidth_samples.as_mut() else { continue };
             let (mean, rate) = ((samples.mean / 1024.0).trunc(), rate / 1024.0);
             samples.share = match samples.samples {

@@ -6,11 +6,11 @@
 use volproof_base::misspelling;
 use volproof_base::unit::Nanos;
 
-use super::command::{Command, Eta, Format, InfoRequest, Surroundings};
+use super::command::{Command, Eta, Format, GivenFlag, InfoRequest, Surroundings};
 use super::job::{Given, Job};
 use super::jobfile;
 use super::mistake::{Mistake, Origin, What};
-use super::option::{FioOption, Support, TimeUnit};
+use super::option::{FioOption, TimeUnit};
 use super::option_value;
 use super::table;
 
@@ -36,86 +36,71 @@ pub struct Flag {
     pub takes: Takes,
     /// Its effect, in our words.
     pub help: &'static str,
-    /// Whether volproof honours it.
-    pub support: Support,
 }
 
 const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str) -> Flag {
-    Flag { name, letter, takes, help, support: Support::Native }
+    Flag { name, letter, takes, help }
 }
-
-impl Flag {
-    const fn fio_only(self, why: &'static str) -> Flag {
-        Flag { support: Support::FioOnly(why), ..self }
-    }
-
-    const fn refused(self, why: &'static str) -> Flag {
-        Flag { support: Support::Refused(why), ..self }
-    }
-
-    const fn noted(self, why: &'static str) -> Flag {
-        Flag { support: Support::Noted(why), ..self }
-    }
-}
-
-const TERSE: &str = "volproof writes fio's text and JSON, and no terse lines: use --output-format=json";
-const REMOTE: &str = "volproof runs jobs on the machine it is called on: call fio itself";
-const TRIGGER: &str = "volproof runs no programs: leave it out, or call fio itself";
-const SELFTEST: &str = "it tests fio itself";
 
 /// Flags of fio 3.33.
 pub const FLAGS: &[Flag] = &[
     flag("output", 'o', Takes::Value, "Write the report to this file"),
     flag("latency-log", 'l', Takes::Value, "Gone from fio"),
-    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together")
-        .refused("volproof writes no logs: leave it out, or call fio itself"),
-    flag("minimal", 'm', Takes::Maybe, "Terse report").fio_only(TERSE),
+    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together"),
+    flag("minimal", 'm', Takes::Maybe, "Terse report"),
     flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
-    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others").fio_only(TERSE),
-    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5")
-        .noted("volproof writes no terse reports"),
+    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others"),
+    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5"),
     flag("version", 'v', Takes::Nothing, "Print the version"),
     flag("help", 'h', Takes::Nothing, "Print this text"),
     flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
     flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
-    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line")
-        .refused("volproof writes no command lines of jobs: call fio itself"),
+    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line"),
     flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
     flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
     flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
     flag("eta-newline", 'E', Takes::Value, "Time until the progress line begins a new one"),
-    flag("debug", 'd', Takes::Value, "Tell what fio does inside").noted("volproof has another inside"),
+    flag("debug", 'd', Takes::Value, "Tell what fio does inside"),
     flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
     flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
-    flag("alloc-size", 'a', Takes::Value, "Size of the memory that jobs share, KiB")
-        .noted("volproof's jobs share all memory"),
-    flag("profile", 'p', Takes::Value, "Run a test that fio has built in")
-        .refused("profiles name their files themselves: call fio itself"),
+    flag("alloc-size", 'a', Takes::Value, "Size of the memory that jobs share, KiB"),
+    flag("profile", 'p', Takes::Value, "Run a test that fio has built in"),
     flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
-    flag("max-jobs", 'j', Takes::Value, "Most jobs").noted("fio disregards it too"),
-    flag("server", 'S', Takes::Maybe, "Serve other machines").refused(REMOTE),
-    flag("daemonize", 'D', Takes::Value, "Serve in the background").refused(REMOTE),
-    flag("client", 'C', Takes::Value, "Run on another machine").refused(REMOTE),
-    flag("remote-config", 'R', Takes::Value, "Job file on the other machine").refused(REMOTE),
-    flag("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU").fio_only(SELFTEST),
-    flag("crctest", 'G', Takes::Maybe, "Time checksums").fio_only(SELFTEST),
-    flag("memcpytest", 'M', Takes::Maybe, "Time copies in memory").fio_only(SELFTEST),
-    flag("idle-prof", 'I', Takes::Value, "Report how idle the CPUs are")
-        .fio_only("volproof reports CPU time per I/O instead"),
+    flag("max-jobs", 'j', Takes::Value, "Most jobs"),
+    flag("server", 'S', Takes::Maybe, "Serve other machines"),
+    flag("daemonize", 'D', Takes::Value, "Serve in the background"),
+    flag("client", 'C', Takes::Value, "Run on another machine"),
+    flag("remote-config", 'R', Takes::Value, "Job file on the other machine"),
+    flag("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU"),
+    flag("crctest", 'G', Takes::Maybe, "Time checksums"),
+    flag("memcpytest", 'M', Takes::Maybe, "Time copies in memory"),
+    flag("idle-prof", 'I', Takes::Value, "Report how idle the CPUs are"),
     flag("status-interval", 'L', Takes::Value, "Time between full reports"),
-    flag("inflate-log", 'X', Takes::Value, "Print a compressed log")
-        .refused("volproof reads no compressed logs: call fio itself"),
-    flag("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears").refused(TRIGGER),
-    flag("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time").refused(TRIGGER),
-    flag("trigger", 'H', Takes::Value, "Program of the trigger").refused(TRIGGER),
-    flag("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere").refused(TRIGGER),
-    flag("aux-path", 'K', Takes::Value, "Folder of state files").noted("volproof keeps no state files"),
-    flag("merge-blktrace-only", 'A', Takes::Nothing, "Merge traces and end")
-        .refused("volproof reads no traces: call fio itself"),
+    flag("inflate-log", 'X', Takes::Value, "Print a compressed log"),
+    flag("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears"),
+    flag("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time"),
+    flag("trigger", 'H', Takes::Value, "Program of the trigger"),
+    flag("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere"),
+    flag("aux-path", 'K', Takes::Value, "Folder of state files"),
+    flag("merge-blktrace-only", 'A', Takes::Nothing, "Merge traces and end"),
 ];
 
 /// Flags that have done their work before the installed fio gets a command, or that name a file.
 const NOT_HANDED: [&str; 5] = ["output", "section", "aux-path", "parse-only", "warnings-fatal"];
+
+/// Flags that need no job.
+const WITHOUT_JOBS: [&str; 10] = [
+    "bandwidth-log",
+    "profile",
+    "server",
+    "daemonize",
+    "client",
+    "cpuclock-test",
+    "crctest",
+    "memcpytest",
+    "inflate-log",
+    "merge-blktrace-only",
+];
 
 /// The flag or option that a word of the command line names.
 enum NamedWord {
@@ -150,7 +135,8 @@ pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec
         }
         jobfile::read(&mut command, &file.to_string_lossy(), &mut globals, n > 0, around)?;
     }
-    let other_work = command.parse_only || !command.needs_fio.is_empty();
+    let is_alone = |flag: &GivenFlag| WITHOUT_JOBS.contains(&flag.name);
+    let other_work = command.parse_only || command.other_flags.iter().any(is_alone);
     if command.jobs.is_empty() && !other_work {
         return Err(vec![Mistake::at(&Origin::Whole, What::NoJobs)]);
     }
@@ -317,7 +303,7 @@ impl CommandLine {
         };
         let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
         if let ("ioengine", option_value::OptionValue::Text(name)) = (option.name, &given.value) {
-            let nearest = misspelling::nearest(name, table::ENGINES.iter().map(|e| (e.name, e.name)));
+            let nearest = misspelling::nearest(name, table::engines().iter().map(|e| (e.name, e.name)));
             let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
             return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
         }
@@ -340,13 +326,14 @@ impl CommandLine {
         match flag.name {
             "output" => command.output = Some(text.into()),
             "latency-log" => {
-                return Err(bad("fio has given it up, and volproof writes no logs: leave it out".into()));
+                return Err(bad("fio has given it up: leave it out".into()));
             }
             "output-format" => {
-                let terse;
-                (command.formats, terse) = formats(&text).map_err(bad)?;
-                if terse {
-                    command.needs_fio.push((format!("--output-format={text}"), TERSE));
+                command.formats = formats(&text).map_err(bad)?;
+                if command.formats.contains(&Format::Terse) {
+                    let word = format!("--output-format={text}");
+                    let name = "output-format=terse";
+                    command.other_flags.push(GivenFlag { name, word, origin: origin.clone() });
                 }
             }
             "version" => command.request = Some(InfoRequest::Version),
@@ -364,33 +351,28 @@ impl CommandLine {
             },
             "eta-interval" => command.eta_interval = time(Nanos::millis(250), "250 ms at least")?,
             "eta-newline" => command.eta_newline = Some(time(Nanos::millis(1), "1 ms at least")?),
-            "status-interval" => command.status_interval = Some(time(Nanos::millis(1), "1 ms at least")?),
             "parse-only" => command.parse_only = true,
             "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
             "section" => command.sections.push(text),
             "warnings-fatal" => command.warnings_fatal = true,
             name => {
-                let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
-                match flag.support {
-                    Support::FioOnly(why) => command.needs_fio.push((word, why)),
-                    Support::Refused(why) => return Err(bad(why.into())),
-                    _ => command.noted.push((word, flag.support.reason().unwrap_or_default())),
+                if name == "status-interval" {
+                    time(Nanos::millis(1), "1 ms at least")?;
                 }
+                let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
+                command.other_flags.push(GivenFlag { name, word, origin: origin.clone() });
             }
         }
         Ok(())
     }
 }
 
-/// A list of forms, each once, and whether terse lines are one; `json+` is `json` with more in it.
-fn formats(text: &str) -> Result<(Vec<Format>, bool), String> {
-    let (mut formats, mut terse) = (Vec::new(), false);
+/// A list of forms, each once; `json+` is `json` with more in it.
+fn formats(text: &str) -> Result<Vec<Format>, String> {
+    let mut formats = Vec::new();
     for part in text.split(',') {
         let format = match part {
-            "minimal" | "terse" | "csv" => {
-                terse = true;
-                continue;
-            }
+            "minimal" | "terse" | "csv" => Format::Terse,
             "json" => Format::Json,
             "json+" => Format::JsonPlus,
             "normal" => Format::Normal,
@@ -403,5 +385,5 @@ fn formats(text: &str) -> Result<(Vec<Format>, bool), String> {
     if formats.contains(&Format::JsonPlus) {
         formats.retain(|f| *f != Format::Json);
     }
-    Ok((formats, terse))
+    Ok(formats)
 }

@@ -29,8 +29,6 @@ pub struct Command {
     pub eta_interval: Nanos,
     /// Time after which the progress line begins a new one.
     pub eta_newline: Option<Nanos>,
-    /// Time between two full reports while the run goes on.
-    pub status_interval: Option<Nanos>,
     /// Read everything and run nothing.
     pub parse_only: bool,
     /// Refuse jobs that write.
@@ -41,12 +39,10 @@ pub struct Command {
     pub request: Option<InfoRequest>,
     /// Notes end the run.
     pub warnings_fatal: bool,
-    /// Flags and values that only fio itself honours, each with the reason.
-    pub needs_fio: Vec<(String, &'static str)>,
-    /// Some values are arithmetic, which fio works out: the numbers in the jobs stand in for them.
-    pub has_arithmetic: bool,
-    /// Flags that change nothing here, each with the reason.
-    pub noted: Vec<(String, &'static str)>,
+    /// Options whose values are arithmetic, as given. fio works it out: numbers in the jobs stand in for it.
+    pub arithmetic: Vec<String>,
+    /// Flags beside those that the fields here tell of.
+    pub other_flags: Vec<GivenFlag>,
     /// Job files in order.
     pub files: Vec<PathBuf>,
     /// The arguments that are flags for the installed fio, with their values, counted from 0.
@@ -55,6 +51,17 @@ pub struct Command {
     pub notes: Vec<String>,
     /// The most files that the jobs so far may have.
     names: u64,
+}
+
+/// A flag that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFlag {
+    /// Its name; `output-format=terse` for terse lines among the forms.
+    pub name: &'static str,
+    /// The flag with its value.
+    pub word: String,
+    /// Where it stood.
+    pub origin: Origin,
 }
 
 /// Forms of a report.
@@ -66,6 +73,8 @@ pub enum Format {
     Json,
     /// JSON with the bins of the histograms.
     JsonPlus,
+    /// Lines of fields between semicolons.
+    Terse,
 }
 
 /// When the progress line is shown.
@@ -128,10 +137,10 @@ fn online() -> u64 {
     u64::try_from(cpus).map_or(1, |n| n.max(1))
 }
 
-/// The guard looks at each file that the jobs of a command may have. More have no run: they would be open at once (`fs.nr_open`).
+/// More files have no run: they would be open at once (`fs.nr_open`).
 const MOST_FILES: u64 = 1 << 20;
 
-/// Numbers that count files or clones: the guard has to know which names they make.
+/// Numbers that count files or clones: names of files depend on them.
 const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
 
 fn read_file(name: &str) -> io::Result<String> {
@@ -148,15 +157,13 @@ impl Command {
             eta: Eta::Auto,
             eta_interval: Nanos::seconds(1),
             eta_newline: None,
-            status_interval: None,
             parse_only: false,
             readonly: false,
             sections: Vec::new(),
             request: None,
             warnings_fatal: false,
-            needs_fio: Vec::new(),
-            has_arithmetic: false,
-            noted: Vec::new(),
+            arithmetic: Vec::new(),
+            other_flags: Vec::new(),
             files: Vec::new(),
             flag_arguments: Vec::new(),
             notes: Vec::new(),
@@ -185,8 +192,7 @@ impl Command {
         self.names = self.names.saturating_add(most_files(&job));
         if self.names > MOST_FILES {
             let option = if job.given("numjobs").is_some() { "numjobs" } else { "nrfiles" };
-            let why =
-                "the jobs have more than 1,048,576 files, and volproof would have to look at each of them";
+            let why = "the jobs have more than 1,048,576 files";
             return Err(Mistake::value(&job.origin, option, why.into()));
         }
         self.jobs.push(job);
@@ -209,9 +215,7 @@ impl Command {
                     format!("'{text}' is arithmetic, and names of files depend on it: write the result");
                 return Err(Mistake::value(origin, option.name, why));
             }
-            self.has_arithmetic = true;
-            let why = "volproof reads numbers, and leaves arithmetic to fio: write the result";
-            self.needs_fio.push((format!("{}={text}", option.name), why));
+            self.arithmetic.push(format!("{}={text}", option.name));
         }
         let read = if arithmetic.is_some() { Some("1") } else { text };
         let (value, notes) = option_value::read(option, read, kb_base).map_err(|why| {

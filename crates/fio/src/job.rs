@@ -8,10 +8,9 @@ use volproof_base::unit::{Bytes, Nanos};
 
 use super::block_ranges::block_ranges;
 use super::mistake::Origin;
-use super::option::{self, FioOption, Support, ValueKind};
+use super::option::{self, FioOption};
 use super::option_value::{self, OptionValue, TargetAmount};
 use super::output::Header;
-use super::table;
 
 /// fio's `kb_base` when none is given.
 pub(super) const KB_BASE: u64 = 1024;
@@ -45,19 +44,6 @@ pub struct Job {
     /// Reporting group, counted from 0: `stonewall` and `new_group` begin another.
     pub group: u32,
     /// Where it begins.
-    pub origin: Origin,
-}
-
-/// An option that keeps a job from volproof's own engine, or changes nothing there.
-#[derive(Clone, Debug)]
-pub struct Limit {
-    /// The option as given.
-    pub option: &'static str,
-    /// Its text as given.
-    pub text: String,
-    /// `FioOnly`, `Refused` or `Noted`, with the reason.
-    pub support: Support,
-    /// Where it stood.
     pub origin: Origin,
 }
 
@@ -265,70 +251,6 @@ impl Job {
         });
         share.unwrap_or(50) as u32
     }
-
-    /// Every given option, or word of one, that volproof's own engine does not honour as fio does; the last one given of each. One that
-    /// is given as fio's default asks for nothing and is not among them.
-    pub fn limits(&self) -> Vec<Limit> {
-        let engine = self.engine();
-        let mut limits = Vec::new();
-        if let Some(limit) = self.engine_limit() {
-            limits.push(limit);
-        }
-        let all: Vec<_> = self.options().filter(|g| g.option.is_of(engine)).collect();
-        for (place, given) in all.iter().enumerate() {
-            let again = all[place + 1..].iter().any(|later| later.option.name == given.option.name);
-            if again || default_of(given.option).is_some_and(|value| value == given.value) {
-                continue;
-            }
-            if let Some(support) = limit(given) {
-                let (text, origin) = (given.line(), given.origin.clone());
-                limits.push(Limit { option: given.option.name, text, support, origin });
-            }
-        }
-        limits
-    }
-
-    fn engine_limit(&self) -> Option<Limit> {
-        let name = self.engine();
-        let support = match table::engine(name) {
-            Some(engine) if engine.support == Support::Native => return None,
-            Some(engine) => engine.support,
-            None => Support::Refused("it is no engine of fio 3.33 as packaged: call fio itself"),
-        };
-        let origin = self.given("ioengine").map_or(Origin::Whole, |g| g.origin.clone());
-        Some(Limit { option: "ioengine", text: format!("ioengine={name}"), support, origin })
-    }
-}
-
-/// Options without a default that ask for something where their value is 0. fio's exitall is on as soon as it is named.
-const ZERO_COUNTS: [&str; 5] = ["sqthread_poll_cpu", "uid", "gid", "exitall", "prio"];
-
-/// Off, or 0 of something that is not there by default: it asks for nothing.
-fn is_idle(given: &Given) -> bool {
-    let zero = match &given.value {
-        OptionValue::Flag(on) => !on,
-        OptionValue::Ints(numbers) => numbers.iter().all(|n| n.is_none_or(|n| n == 0)),
-        OptionValue::Time(time) => time.0 == 0,
-        _ => false,
-    };
-    zero && given.option.default.is_none() && !ZERO_COUNTS.contains(&given.option.name)
-}
-
-/// The limit of one given option: its own support, that of its word, or nothing.
-fn limit(given: &Given) -> Option<Support> {
-    if given.option.name == "ioengine" {
-        return None;
-    }
-    let of_option = given.option.support;
-    if of_option != Support::Native {
-        return (!is_idle(given)).then_some(of_option);
-    }
-    if let (ValueKind::Delay, OptionValue::Ranges(_)) = (given.option.kind, &given.value) {
-        return Some(Support::FioOnly("a delay is one time, not drawn from a range"));
-    }
-    let OptionValue::Choice(word, _) = &given.value else { return None };
-    let support = given.option.choices().iter().find(|c| c.name == *word)?.support;
-    (support != Support::Native).then_some(support)
 }
 
 /// fio's default for an option, read.

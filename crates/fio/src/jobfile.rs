@@ -302,7 +302,7 @@ pub(super) fn unknown(name: &str, engine: &str) -> What {
     match option::find_any(name) {
         Some(other) if !other.engines.is_empty() => {
             let rows = table::all().filter(|o| o.is_called(name));
-            let engines = rows.flat_map(|o| o.engines).map(|e| e.to_string()).collect();
+            let engines = rows.flat_map(|o| &o.engines).map(|e| e.to_string()).collect();
             What::OtherEngine { name: name.to_string(), engine: engine.to_string(), engines }
         }
         _ => What::Unknown { name: name.to_string(), nearest: option::nearest_to(name).map(str::to_string) },

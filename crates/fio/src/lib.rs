@@ -6,7 +6,7 @@
 //!
 //! Facts about behaviour and formats are fio's own (3.33 as Debian packages it, and 2.2.8 for old reports); no code of fio is here. It may use
 //! quantities and texts of `volproof-base` alone. It runs nothing, opens no file but those that a job file includes, and knows nothing of a
-//! benchmark: what a caller can carry out itself is said beside each option ([`option::Support`]).
+//! benchmark.
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]
@@ -14,7 +14,6 @@ pub struct ReadmeExamples;
 
 pub mod argv;
 pub mod block_ranges;
-pub mod cmdhelp;
 pub mod command;
 mod ctime;
 pub mod impossible;

@@ -66,7 +66,7 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
         ValueKind::Text | ValueKind::LogName | ValueKind::Deprecated => OptionValue::Text(text.to_string()),
         ValueKind::Gone => return Err("fio has given this option up".to_string()),
         ValueKind::Engine => engine(text)?,
-        ValueKind::Choice(_) | ValueKind::Words(_) => choice(option, text)?,
+        ValueKind::Choice | ValueKind::Words => choice(option, text)?,
         ValueKind::Cpus if text.split(',').all(|part| cpu_range(part).is_some()) => {
             OptionValue::Text(text.to_string())
         }
@@ -109,7 +109,7 @@ fn engine(text: &str) -> Result<OptionValue, String> {
 fn choice(option: &FioOption, text: &str) -> Result<OptionValue, String> {
     let end = text.find([':', ',']).unwrap_or(text.len());
     let rest = text.get(end + 1..).map(str::to_string);
-    match option.choices().iter().find(|c| c.name == &text[..end]) {
+    match option.words.iter().find(|c| c.name == &text[..end]) {
         Some(choice) => {
             if let ("random_distribution", Some(rest)) = (option.name, &rest) {
                 distribution(choice.name, rest)?;
@@ -117,7 +117,7 @@ fn choice(option: &FioOption, text: &str) -> Result<OptionValue, String> {
             Ok(OptionValue::Choice(choice.name, rest))
         }
         None => {
-            let words: Vec<_> = option.choices().iter().map(|c| c.name).collect();
+            let words: Vec<_> = option.words.iter().map(|c| c.name).collect();
             Err(format!("'{text}' is none of {}", words.join(", ")))
         }
     }

@@ -31,10 +31,11 @@ pub use addressing::gap;
 pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
 
 use fio_formats::block_ranges::bytes;
-use fio_formats::job::{Job, Limit};
-use fio_formats::option::Support;
+use fio_formats::job::Job;
 use volproof_base::unit::Bytes;
 use volproof_plan::{EngineKind, FileState, Plan, Step};
+
+use crate::support::{self, Limit, Support};
 
 /// A command that runs on volproof's own engine.
 #[derive(Clone, Debug)]
@@ -170,7 +171,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
 
 /// Applies the table's support of the options that were given.
 fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
-    for limit in job.limits() {
+    for limit in support::limits(job) {
         match limit.support {
             Support::Native => {}
             // A range of one size is a size.

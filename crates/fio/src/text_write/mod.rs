@@ -7,7 +7,6 @@
 mod figure;
 mod group;
 mod latency_lines;
-mod status_lines;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -20,7 +19,6 @@ use super::output::{
 use super::runs::is_sum_of_clients;
 use super::shown_options;
 pub use figure::{Scale, figure};
-pub use status_lines::{Live, StatusText};
 use volproof_base::sample::Direction;
 
 /// The whole report: what fio prints before a run, and the results.

@@ -1,7 +1,6 @@
-//! fio's status line while a run goes on: what each job does, the rates of the last second, the time to go.
-//!
-//! Rates are those since the line before. The time to go comes from runtimes, and where only the amount of I/O ends a job, from how much of it is done.
+//! fio's status line while a run goes on: how many jobs run, the rates since the line before, the time to go.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,36 +10,29 @@ use anyhow::Context;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
-use super::interim::Interim;
-use super::print_report::{self, Seen, Sink};
+use super::print_report::Sink;
 use crate::run::Failure;
 use crate::run::pipeline::{Front, News};
 use crate::run::results::SavePace;
 use crate::run::sheet::Sheet;
 use crate::ui::Ui;
 use fio_formats::command::{Command, Eta, Format};
-use fio_formats::job::Job;
-use fio_formats::text_write::{Live, StatusText};
+use fio_formats::text_write::figure;
 use volproof_base::sample::{Direction, PerDirection};
 use volproof_device::output::screen;
 use volproof_fio::plan::Native;
-use volproof_plan::{Pattern, Step};
-use volproof_record::{Record, StepRecord};
+use volproof_plan::Step;
+use volproof_record::Record;
 
-/// The time to go in fio's JSON where it is not known.
-const UNKNOWN: u64 = i32::MAX as u64;
 /// A step that has said nothing for so long has ended.
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// The output for the user while a run goes on.
 pub struct Screen<'a> {
     ui: Ui,
-    command: &'a Command,
     native: &'a Native,
     sink: Sink,
-    interim: Interim,
     steps: Vec<Progress>,
-    began: Instant,
     /// The status line, where one is shown.
     line: Option<StatusLine>,
     /// The file of the Record, saved after every step: what has ended outlives us, however we end.
@@ -48,12 +40,12 @@ pub struct Screen<'a> {
 }
 
 struct StatusLine {
-    status: StatusText,
     every: Duration,
     newline: Option<Duration>,
     last: Instant,
     broken: Instant,
-    shown: bool,
+    /// Characters of the line that is shown.
+    width: usize,
 }
 
 /// How far a step has come.
@@ -64,7 +56,6 @@ struct Progress {
     elapsed: Duration,
     heard: Option<Instant>,
     ended: bool,
-    bytes: u64,
     /// I/Os and bytes since the last line.
     fresh: PerDirection<(u64, u64)>,
 }
@@ -76,21 +67,20 @@ impl Progress {
 }
 
 impl<'a> Screen<'a> {
-    /// For a run of these jobs, whose reports go to the sink; `terminal` says whether standard output is one. From here on SIGUSR1 asks
-    /// for an interim report.
+    /// For a run of these jobs, whose reports go to the sink; `terminal` says whether standard output is one.
     ///
     /// # Errors
     /// The lines before the run cannot be written.
     pub fn new(
-        command: &'a Command,
+        command: &Command,
         native: &'a Native,
         mut sink: Sink,
         saved: Option<Sheet>,
         terminal: bool,
     ) -> Result<Screen<'a>, Failure> {
         sink.begin(command, native);
-        let asked = Arc::new(AtomicBool::new(false));
-        flag::register(SIGUSR1, asked.clone()).context("installing signal handlers")?;
+        // It asks fio for a report before the end, and would end a program that does not know it.
+        flag::register(SIGUSR1, Arc::new(AtomicBool::new(false))).context("installing signal handlers")?;
         let shown = match command.eta {
             Eta::Never => false,
             Eta::Always => true,
@@ -98,108 +88,63 @@ impl<'a> Screen<'a> {
         };
         let now = Instant::now();
         let line = shown.then(|| StatusLine {
-            status: StatusText::default(),
             every: Duration::from(command.eta_interval).max(Duration::from_millis(250)),
             newline: command.eta_newline.map(Duration::from),
             last: now,
             broken: now,
-            shown: false,
+            width: 0,
         });
         let steps =
             native.members.iter().map(|m| Progress { clones: m.clones, ..Progress::default() }).collect();
-        Ok(Screen {
-            ui: Ui::silent(),
-            command,
-            native,
-            sink,
-            saved: saved.map(|sheet| (sheet, SavePace::default())),
-            interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
-            steps,
-            began: now,
-            line,
-        })
+        let saved = saved.map(|sheet| (sheet, SavePace::default()));
+        Ok(Screen { ui: Ui::silent(), native, sink, steps, line, saved })
     }
 
     /// Nothing more is to come but the results.
     pub fn finish(self) -> (Sink, Option<Sheet>) {
-        if self.line.as_ref().is_some_and(|l| l.shown) {
+        if self.line.as_ref().is_some_and(|line| line.width > 0) {
             let _ = screen::print("\n");
         }
         (self.sink, self.saved.map(|(sheet, _)| sheet))
     }
 
-    /// A full report of what was heard until now.
-    fn report(&mut self, now: Instant) {
-        let steps = self.interim.steps(&self.native.plan.steps);
-        let evidence = steps.iter().map(|s| &s.evidence).chain(self.interim.evidence()).collect();
-        let error = |s: &StepRecord| Some((s.name.clone(), s.errors.first.first()?.error.clone()));
-        let failed: Vec<_> = match self.native.plan.continue_on_error {
-            true => Vec::new(),
-            false => steps.iter().filter_map(error).collect(),
-        };
-        let eta = self.eta(now).unwrap_or(UNKNOWN);
-        let seen = Seen { steps: &steps, evidence, failed: &failed, ran: self.began.elapsed(), eta };
-        let output = print_report::output(self.command, self.native, &seen);
-        self.sink.results(&output);
-    }
-
-    fn place(&self, step: &str) -> Option<usize> {
-        place(self.native, step)
-    }
-
-    /// Time to go, where that can be told.
-    fn eta(&self, now: Instant) -> Option<u64> {
+    /// Time to go, where the jobs that have not ended have a runtime.
+    fn eta(&self) -> Option<Duration> {
         let mut all = Duration::ZERO;
-        let mut told = false;
         for stage in self.native.plan.stages() {
-            let mut longest = Duration::ZERO;
-            for i in stage {
-                let (step, progress) = (&self.native.plan.steps[i], &self.steps[i]);
-                if progress.ended || (progress.heard.is_some() && !progress.runs(now)) {
-                    continue;
-                }
-                if let Some(left) = left(step, progress) {
-                    told = true;
-                    longest = longest.max(left);
-                }
-            }
-            all += longest;
+            let going = stage.into_iter().filter(|i| !self.steps[*i].ended);
+            let left: Option<Vec<Duration>> =
+                going.map(|i| left(&self.native.plan.steps[i], self.steps[i].elapsed)).collect();
+            all += left?.into_iter().max().unwrap_or_default();
         }
-        told.then_some(all.as_secs_f64().round() as u64)
+        Some(all)
     }
 
-    fn live(&mut self, since: Duration, now: Instant) -> Live {
-        let mut live =
-            Live { elapsed: self.began.elapsed().as_secs() + 1, eta: self.eta(now), ..Live::default() };
-        let seconds = since.as_secs_f64().max(1e-3);
-        let members = self.native.plan.steps.iter().zip(&self.native.members);
-        for ((step, member), progress) in members.zip(&mut self.steps) {
-            let runs = progress.runs(now);
-            let ramps = runs && progress.elapsed < Duration::from(step.ramp);
-            let state = match () {
-                () if ramps => '/',
-                () if runs => letter(step),
-                () if progress.heard.is_some() => '_',
-                () => 'P',
-            };
-            live.states.extend(std::iter::repeat_n(state, progress.clones as usize));
-            if runs {
-                live.running += progress.clones;
-                live.ramping += if ramps { progress.clones } else { 0 };
-                let files = if step.round_robin { step.targets.len() as u32 } else { 1 };
-                live.files += if ramps { 0 } else { progress.clones * files };
-                let limits = limits(&self.command.jobs[member.job], step);
-                for (sum, limit) in [(&mut live.limits.1, limits[0]), (&mut live.iops_limits.1, limits[1])] {
-                    *sum += limit * u64::from(progress.clones);
-                }
+    /// What the jobs do, and did in so many seconds.
+    fn status(&mut self, seconds: f64, now: Instant) -> String {
+        let running: u32 = self.steps.iter().filter(|step| step.runs(now)).map(|step| step.clones).sum();
+        let mut text = format!("Jobs: {running} (f={running}): ");
+        let (mut bytes_of, mut ios_of) = (Vec::new(), Vec::new());
+        for (d, letter) in [(Direction::Read, 'r'), (Direction::Write, 'w'), (Direction::Trim, 't')] {
+            let (mut ios, mut bytes) = (0, 0);
+            for step in &mut self.steps {
+                let fresh = std::mem::take(&mut step.fresh[d]);
+                (ios, bytes) = (ios + fresh.0, bytes + fresh.1);
             }
-            for d in [Direction::Read, Direction::Write, Direction::Trim] {
-                let (ios, bytes) = std::mem::take(&mut progress.fresh[d]);
-                live.iops[d] += (ios as f64 / seconds) as u64;
-                live.bytes_per_second[d] += (bytes as f64 / seconds) as u64;
+            if ios > 0 {
+                let [ios, bytes] = [ios, bytes].map(|n| (n as f64 / seconds) as u64);
+                bytes_of.push(format!("{letter}={}B/s", figure(bytes / 1024, 4, 1, true)));
+                ios_of.push(format!("{letter}={}", figure(ios, 4, 0, false)));
             }
         }
-        live
+        if !ios_of.is_empty() {
+            let _ = write!(text, "[{}][{} IOPS]", bytes_of.join(","), ios_of.join(","));
+        }
+        let eta = self.eta().map_or("--".into(), |left| {
+            let seconds = left.as_secs_f64().round() as u64;
+            format!("{:02}m:{:02}s", seconds / 60, seconds % 60)
+        });
+        text + &format!("[eta {eta}]")
     }
 
     fn show(&mut self, now: Instant) {
@@ -208,68 +153,27 @@ impl<'a> Screen<'a> {
         if since < line.every || self.steps.iter().all(|step| step.heard.is_none()) {
             return;
         }
-        let live = self.live(since, now);
+        let text = self.status(since.as_secs_f64().max(1e-3), now);
         let Some(line) = &mut self.line else { return };
         line.last = now;
-        let mut text = line.status.line(&live);
-        if line.newline.is_some_and(|every| now - line.broken >= every) {
+        let breaks = line.newline.is_some_and(|every| now - line.broken >= every);
+        if breaks {
             line.broken = now;
-            text = text.trim_end_matches('\r').to_string() + "\n";
         }
-        line.shown = true;
+        let end = if breaks { '\n' } else { '\r' };
+        // Blanks clear the rest of a longer line before.
+        let text = format!("{text:<width$}{end}", width = line.width);
+        line.width = text.chars().count() - 1;
         let mut out = std::io::stdout();
         // The write of the report finds out that a reader has gone away.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
-/// The letter of a running job.
-fn letter(step: &Step) -> char {
-    match step.rw {
-        Pattern::Read => 'R',
-        Pattern::RandRead => 'r',
-        Pattern::Write => 'W',
-        Pattern::RandWrite => 'w',
-        Pattern::ReadWrite => 'M',
-        Pattern::RandRw => 'm',
-        Pattern::Trim => 'D',
-        Pattern::RandTrim => 'd',
-    }
-}
-
-/// The rates that a job of a step is held to, all directions together: most bytes and most I/Os a second.
-fn limits(job: &Job, step: &Step) -> [u64; 2] {
-    let places = step.rw.directions().iter().filter_map(|d| match d {
-        Direction::Read => Some(0),
-        Direction::Write => Some(1),
-        Direction::Trim => Some(2),
-        Direction::Sync => None,
-    });
-    let places: Vec<usize> = places.collect();
-    ["rate", "rate_iops"].map(|name| {
-        let each = job.ints(name);
-        places.iter().filter_map(|place| u64::try_from(each[*place]?).ok()).sum()
-    })
-}
-
-/// How long a step still takes: by its clock, or by its amount.
-fn left(step: &Step, progress: &Progress) -> Option<Duration> {
-    let by_time = (step.runtime.0 > 0)
-        .then(|| (Duration::from(step.ramp) + Duration::from(step.runtime)).saturating_sub(progress.elapsed));
-    let amount = step.io_size.map(|amount| amount.0 as f64 * f64::from(progress.clones.max(1)));
-    let by_amount = amount.filter(|a| progress.bytes > 0 && *a > 0.0).map(|amount| {
-        let done = (progress.bytes as f64 / amount).min(1.0);
-        progress.elapsed.mul_f64((1.0 - done) / done)
-    });
-    match (by_time, by_amount) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-/// The place of a step in the plan.
-fn place(native: &Native, step: &str) -> Option<usize> {
-    native.plan.steps.iter().position(|s| s.name == step)
+/// How long a step still takes by its clock.
+fn left(step: &Step, elapsed: Duration) -> Option<Duration> {
+    let all = Duration::from(step.ramp) + Duration::from(step.runtime);
+    (step.runtime.0 > 0).then(|| all.saturating_sub(elapsed))
 }
 
 impl Front for Screen<'_> {
@@ -281,7 +185,6 @@ impl Front for Screen<'_> {
         for (step, progress) in self.native.plan.steps.iter().zip(&mut self.steps) {
             progress.ended |= record.steps.iter().any(|done| done.name == step.name);
         }
-        self.interim.keep(record, |step| place(self.native, step));
         if let Some((sheet, pace)) = self.saved.as_mut().filter(|(sheet, _)| !sheet.file().is_stream()) {
             // An error of this save is reported at the end, when the Record is saved again.
             pace.spaced(|| sheet.save(record));
@@ -289,8 +192,7 @@ impl Front for Screen<'_> {
     }
 
     fn heard(&mut self, news: &News<'_>) {
-        let Some(i) = self.place(&news.step.name) else { return };
-        self.interim.hear(i, news);
+        let Some(i) = self.native.plan.steps.iter().position(|s| s.name == news.step.name) else { return };
         let now = Instant::now();
         if let Some(line) = self.line.as_mut().filter(|_| self.steps.iter().all(|s| s.heard.is_none())) {
             // The first rates are those since the load began, not since its files were laid out.
@@ -302,7 +204,6 @@ impl Front for Screen<'_> {
         // What a ramp moves is no rate of the job yet.
         for interval in news.fresh.iter().filter(|interval| interval.index >= 0) {
             for (d, counts) in interval.counts.iter() {
-                progress.bytes += counts.bytes.0;
                 progress.fresh[d].0 += counts.ios;
                 progress.fresh[d].1 += counts.bytes.0;
             }
@@ -310,34 +211,21 @@ impl Front for Screen<'_> {
     }
 
     fn tick(&mut self) {
-        let now = Instant::now();
-        self.show(now);
-        if self.interim.due(now) {
-            self.report(now);
-        }
+        self.show(Instant::now());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use volproof_base::unit::{Bytes, Nanos};
+    use volproof_base::unit::Nanos;
 
     #[test]
     fn the_time_to_go() {
         let timed = Step { runtime: Nanos::seconds(30), ramp: Nanos::seconds(5), ..Step::default() };
-        let at = |seconds, bytes| Progress {
-            clones: 2,
-            elapsed: Duration::from_secs(seconds),
-            bytes,
-            ..Progress::default()
-        };
-        assert_eq!(left(&timed, &at(10, 0)), Some(Duration::from_secs(25)));
-        assert_eq!(left(&timed, &at(90, 0)), Some(Duration::ZERO));
-        let sized = Step { runtime: Nanos(0), io_size: Some(Bytes(1000)), ..Step::default() };
-        assert_eq!(left(&sized, &at(10, 0)), None, "nobody knows yet");
-        assert_eq!(left(&sized, &at(10, 500)), Some(Duration::from_secs(30)), "a quarter took ten seconds");
-        let both = Step { runtime: Nanos::seconds(30), io_size: Some(Bytes(1000)), ..Step::default() };
-        assert_eq!(left(&both, &at(10, 1000)), Some(Duration::from_secs(10)));
+        assert_eq!(left(&timed, Duration::from_secs(10)), Some(Duration::from_secs(25)));
+        assert_eq!(left(&timed, Duration::from_secs(90)), Some(Duration::ZERO));
+        let sized = Step { runtime: Nanos(0), ..timed };
+        assert_eq!(left(&sized, Duration::from_secs(10)), None, "its amount ends it");
     }
 }

@@ -14,7 +14,6 @@
 mod devices;
 mod hand_over;
 mod handed_jobs;
-mod interim;
 mod live;
 mod messages;
 mod passed_on;
@@ -40,10 +39,10 @@ use crate::cli::TuneMode;
 use crate::run::pipeline::{CheckedRun, RunOptions};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
+use fio_formats::argv;
 use fio_formats::command::{Command, InfoRequest, Surroundings};
 use fio_formats::job::Job;
 use fio_formats::mistake::Mistake;
-use fio_formats::{argv, cmdhelp};
 use handed_jobs::HandedJobs;
 use live::Screen;
 use print_report::Seen;
@@ -51,7 +50,9 @@ use volproof_device::device::Root;
 use volproof_device::guard::Clearance;
 use volproof_device::output::{self, FileIdentity, OutputFile, OutputKind, screen};
 use volproof_engine::Timer;
+use volproof_fio::cmdhelp;
 use volproof_fio::plan::{self, Native, Obstacle, PathKind};
+use volproof_fio::support::{self, CommandLimits};
 use volproof_options::VolproofOptions;
 use volproof_plan::{EngineKind, Simulated};
 use volproof_record::exit::Exit;
@@ -99,8 +100,9 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if let Some(request) = &command.request {
         return asked(request);
     }
+    let limits = support::of_command(&command).map_err(|mistake| mistaken(&[mistake]))?;
     folders(&command)?;
-    if command.jobs.is_empty() && command.needs_fio.is_empty() {
+    if command.jobs.is_empty() && limits.needs_fio.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     let root = Root::system();
@@ -113,16 +115,16 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         return Err(input(format!("{}: it removes files, which --readonly does not allow", job.name)));
     }
     if command.parse_only {
-        return parsed(&command, &look);
+        return parsed(&command, &limits, &look);
     }
     let job_files = job_files.into_inner();
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
-    match (converted(&command, &look, seed), &own.simulate) {
+    match (converted(&command, &limits, &look, seed), &own.simulate) {
         (Ok(native), Some(device)) => {
             let used = files_of(targets_of(&native), &job_files);
             let native = simulated(native, device).map_err(input)?;
-            run(&root, &command, &own, native, used)
+            run(&root, (&command, &limits), &own, native, used)
         }
         (Err(needs), Some(_)) => Err(hand_over::refusal("the installed fio has no simulated device", &needs)),
         (Ok(native), None) => {
@@ -135,7 +137,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             // Released at once: the run claims each device itself.
             drop(guarded(&root, &command, &own, &job_files, &look)?);
             let used = files_of(targets_of(&native), &job_files);
-            run(&root, &command, &own, native, used)
+            run(&root, (&command, &limits), &own, native, used)
         }
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
@@ -214,8 +216,12 @@ fn simulated(native: Native, device: &Simulated) -> Result<Native, String> {
 }
 
 /// `--parse-only`: fails where the run would for what is asked; consents and outputs are not looked at.
-fn parsed(command: &Command, look: &dyn Fn(&Path) -> PathKind) -> Result<ExitCode, Failure> {
-    if let Err(needs) = converted(command, look, 0) {
+fn parsed(
+    command: &Command,
+    limits: &CommandLimits,
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Result<ExitCode, Failure> {
+    if let Err(needs) = converted(command, limits, look, 0) {
         for_fio(command, &needs, look)?;
         hand_over::program(&needs)?;
     }
@@ -273,17 +279,18 @@ fn folders(command: &Command) -> Result<(), Failure> {
 /// The plan, or what needs the real fio.
 fn converted(
     command: &Command,
+    limits: &CommandLimits,
     look: &dyn Fn(&Path) -> PathKind,
     seed: u64,
 ) -> Result<Native, Vec<Obstacle>> {
-    let flags = command.needs_fio.iter().map(|(flag, why)| Obstacle {
+    let flags = limits.needs_fio.iter().map(|(flag, why)| Obstacle {
         job: "command line".into(),
         option: flag.clone(),
         fio_can: true,
         why: why.to_string(),
     });
     let flags: Vec<Obstacle> = flags.collect();
-    if command.jobs.is_empty() || command.has_arithmetic {
+    if command.jobs.is_empty() || !command.arithmetic.is_empty() {
         return Err(flags);
     }
     match plan::convert(&command.jobs, look, seed) {
@@ -348,7 +355,7 @@ fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
 /// Runs a plan and reports as fio does. No output may be one of the files in `used`.
 fn run(
     root: &Root,
-    command: &Command,
+    (command, limits): (&Command, &CommandLimits),
     own: &VolproofOptions,
     native: Native,
     used: Vec<(String, FileIdentity)>,
@@ -369,7 +376,7 @@ fn run(
     let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
     let signal = last_signal().map_err(|e| as_fio(e.into()))?;
     if !own.quiet_doubts {
-        print_report::say_noted(command, &native);
+        print_report::say_noted(limits, &native);
     }
     let mut screen = Screen::new(command, &native, sink, saved, std::io::stdout().is_terminal())?;
     let began = Instant::now();

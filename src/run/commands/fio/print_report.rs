@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use super::messages;
 use crate::run::Failure;
-use fio_formats::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
 use fio_formats::command::{Command, Format};
 use fio_formats::job::{Given, Job};
 use fio_formats::output::{self, Output};
@@ -19,8 +18,10 @@ use volproof_base::doubt::{Doubt, Severity};
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Nanos;
 use volproof_device::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
-use volproof_fio::of_record::{self, Unified};
+use volproof_fio::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
+use volproof_fio::of_record;
 use volproof_fio::plan::Native;
+use volproof_fio::support::CommandLimits;
 use volproof_host::observe::KernelCounters;
 use volproof_record::{Record, StepRecord};
 
@@ -148,9 +149,9 @@ pub fn globals(command: &Command) -> Vec<(String, String)> {
 }
 
 /// Options that were taken without an effect here, in one line.
-pub fn say_noted(command: &Command, native: &Native) {
+pub fn say_noted(limits: &CommandLimits, native: &Native) {
     let mut names: Vec<&str> = Vec::new();
-    for name in command.noted.iter().map(|n| n.0.as_str()).chain(native.notes.iter().map(|n| n.option)) {
+    for name in limits.noted.iter().map(String::as_str).chain(native.notes.iter().map(|n| n.option)) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -229,8 +230,6 @@ pub struct Seen<'a> {
     pub failed: &'a [(String, String)],
     /// Since the start.
     pub ran: Duration,
-    /// Seconds to go.
-    pub eta: u64,
 }
 
 impl<'a> Seen<'a> {
@@ -238,7 +237,7 @@ impl<'a> Seen<'a> {
     pub fn all(record: &'a Record, failed: &'a [(String, String)], ran: Duration) -> Seen<'a> {
         let alone = record.steps.iter().map(|s| &s.evidence);
         let evidence = alone.chain(record.together.iter().map(|t| &t.evidence)).collect();
-        Seen { steps: &record.steps, evidence, failed, ran, eta: 0 }
+        Seen { steps: &record.steps, evidence, failed, ran }
     }
 
     fn step(&self, name: &str) -> Option<&'a StepRecord> {
@@ -262,7 +261,6 @@ pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
         let mut job = of_record::row(&about, &parts);
         job.members = row.members;
         job.pid = Some(std::process::id());
-        job.eta = Some(seen.eta);
         job
     });
     let ran = Nanos(seen.ran.as_nanos() as u64);
@@ -274,7 +272,6 @@ pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
 /// The parts of a row that are not measured: fio takes them from the first job of a group, but for the options.
 fn about(command: &Command, native: &Native, row: &GroupRow, seen: &Seen<'_>) -> of_record::ReportRow {
     let job = &command.jobs[row.first];
-    let reduced = job.flag("gtod_reduce");
     let error = row.steps.iter().find_map(|i| {
         let (name, why) = seen.failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
         let done = seen.step(name);
@@ -288,15 +285,8 @@ fn about(command: &Command, native: &Native, row: &GroupRow, seen: &Seen<'_>) ->
         options: options(&command.jobs[row.last].own),
         description: job.text("description"),
         percentiles: job.floats("percentile_list"),
-        clat_percentiles: job.flag("clat_percentiles") && !reduced,
-        lat_percentiles: job.flag("lat_percentiles") && !reduced,
-        disable_clat: job.flag("disable_clat") || reduced,
-        disable_lat: job.flag("disable_lat") || reduced,
-        unified: match job.choice("unified_rw_reporting") {
-            Some("mixed" | "1") => Unified::Mixed,
-            Some("both" | "2") => Unified::Both,
-            _ => Unified::None,
-        },
+        clat_percentiles: job.flag("clat_percentiles"),
+        lat_percentiles: job.flag("lat_percentiles"),
         continue_on_error: native.plan.continue_on_error,
         error,
     }
