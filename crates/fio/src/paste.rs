@@ -2,13 +2,11 @@
 //! of its lines is taken off, so that the readers see fio's own; lines stay where they are.
 //!
 //! Known: byte order marks, UTF-16, colours, quoting (`> `), time stamps, syslog and journal, CRI (`stdout F`), `kubectl logs
-//! --prefix`, Compose (`name | `), Docker's `{"log": ...}`. Nothing is guessed: a line that begins otherwise stays as it is.
+//! --prefix`. Nothing is guessed: a line that begins otherwise stays as it is.
 
 use std::borrow::Cow;
 
 use super::json_read::ReadError;
-use super::json_reader::JsonReader;
-use super::json_value::JsonValue;
 
 /// So much of a text without a byte order mark tells whether it is UTF-16.
 const PROBE: usize = 512;
@@ -18,25 +16,16 @@ const FURTHEST: usize = 300;
 /// The text without what is not fio's.
 pub fn plain(bytes: &[u8]) -> Cow<'_, [u8]> {
     let text = decoded(bytes);
-    if !text.contains(&0x1b)
-        && text.split(|b| *b == b'\n').all(|line| cut(line) == 0 && !line.starts_with(LOG))
-    {
+    if !text.contains(&0x1b) && text.split(|b| *b == b'\n').all(|line| cut(line) == 0) {
         return text;
     }
     let mut out = Vec::with_capacity(text.len());
-    let mut goes_on = false;
     for (i, line) in text.split(|b| *b == b'\n').enumerate() {
-        if i > 0 && !goes_on {
+        if i > 0 {
             out.push(b'\n');
         }
-        goes_on = false;
-        if let Some(inner) = logged(line) {
-            goes_on = inner.goes_on;
-            out.extend(inner.text);
-        } else {
-            let line = uncoloured(line);
-            out.extend_from_slice(&line[cut(&line)..]);
-        }
+        let line = uncoloured(line);
+        out.extend_from_slice(&line[cut(&line)..]);
     }
     Cow::Owned(out)
 }
@@ -102,31 +91,6 @@ fn uncoloured(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-const LOG: &[u8] = b"{\"log\":\"";
-/// Docker divides longer lines; other drivers leave the end of a line out.
-const DOCKERS_PIECE: usize = 16 << 10;
-
-/// A line of Docker's json-file driver.
-struct LoggedLine {
-    text: Vec<u8>,
-    /// The next one has the rest of its text.
-    goes_on: bool,
-}
-
-fn logged(line: &[u8]) -> Option<LoggedLine> {
-    if !line.starts_with(LOG) {
-        return None;
-    }
-    let mut value = JsonValue::Null;
-    JsonReader::new(line, 0).value_into(&mut value).ok()?;
-    // One line stays one line.
-    let text = value.get("log")?.as_str()?;
-    Some(LoggedLine {
-        text: text.trim_end_matches('\n').replace('\n', " ").into_bytes(),
-        goes_on: !text.ends_with('\n') && text.len() >= DOCKERS_PIECE,
-    })
-}
-
 /// How many bytes in front of a line are not fio's.
 fn cut(line: &[u8]) -> usize {
     let head = &line[..line.len().min(FURTHEST)];
@@ -144,7 +108,6 @@ fn cut(line: &[u8]) -> usize {
     loop {
         let rest = &text[at..];
         let found = quoted(rest)
-            .or_else(|| composed(rest).filter(|_| at == 0))
             .or_else(|| pod(rest))
             .or_else(|| stamp(rest).inspect(|_| dated = true))
             .or_else(|| of_log(rest).filter(|_| dated));
@@ -159,25 +122,6 @@ fn cut(line: &[u8]) -> usize {
 fn quoted(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('>').filter(|rest| !rest.starts_with('='))?;
     Some(1 + usize::from(rest.starts_with(' ')))
-}
-
-/// `fio-1  | ` of Compose. A line of percentiles begins with the bar.
-fn composed(text: &str) -> Option<usize> {
-    let (name, _) = text.split_once(" | ")?;
-    let word = name.trim_end();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let table = heads_row_of_diskspd(word);
-    (!word.is_empty() && !table && word.chars().all(plain)).then_some(name.len() + 3)
-}
-
-/// The first cell of a row of DiskSpd's tables: of threads, of CPUs and what they belong to, of latencies.
-fn heads_row_of_diskspd(word: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let heads = ["thread", "CPU", "Group", "Socket", "Node", "Core", "avg.", "min", "max"];
-    heads.contains(&word)
-        || word.ends_with("-nines")
-        || number(word)
-        || word.strip_suffix("th").is_some_and(number)
 }
 
 /// `[pod/fio-x/fio] `.
@@ -267,7 +211,6 @@ mod tests {
             "2026-11-21T09:14:15+0000 node-1 fio[4711]: ",
             "[pod/fio-abc/fio] ",
             "[pod/fio-abc/fio] 2026-11-21T09:14:15Z ",
-            "fio-1  | ",
             "09:14:15 ",
             "\u{1b}[32m> \u{1b}[0m",
         ] {
@@ -277,10 +220,6 @@ mod tests {
                 assert_eq!(told(&format!("{front}{line}\nx\n")), format!("{line}\nx\n"), "{front:?}");
             }
         }
-        assert_eq!(told("{\"log\":\"  read: \\\"x\\\"\\n\",\"stream\":\"stdout\"}\n"), "  read: \"x\"\n");
-        let piece = "x".repeat(DOCKERS_PIECE);
-        assert_eq!(told(&format!("{{\"log\":\"{piece}\"}}\n{{\"log\":\"y\\n\"}}\n")), format!("{piece}y\n"));
-        assert_eq!(told("{\"log\":\"x\"}\n{\"log\":\"y\"}\n"), "x\ny\n");
     }
 
     #[test]
@@ -294,16 +233,7 @@ mod tests {
             "<10.0.0.1> read: IOPS=1",
             "{ \"log\" : 1 }",
             "thread |       bytes     |     I/Os     |",
-            "3-nines |     53.694 |      1.396 |     52.331",
-            "min |      0.312 |      0.498 |      0.312",
-            "50th |      5.800 |      7.100 |      6.200",
-            "99.9th |      5.800 |      7.100 |      6.200",
-            "max |     52.110 |     55.220 |     55.220",
-            "0 |      3072000000 |       375000 |       9.77 |",
-            "CPU |  Usage |  User  |  Kernel |  Idle",
-            "0|   6.10%|   1.02%|    5.08%|  93.90%",
             "0 |  0 |   6.10%|   1.02%|    5.08%|  93.90%",
-            "avg. |   5.95%|   1.00%|    4.95%|  94.05%",
             "2010-07-05 13:45:10:123",
         ] {
             assert_eq!(told(line), line);

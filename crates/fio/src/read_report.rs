@@ -15,8 +15,8 @@ use volproof_base::report_form::ReportForm;
 pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     let mut all: Vec<(ReportForm, Output)> = Vec::new();
     let add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {
-        let mut told = ToldRows::of(all);
-        let known: Vec<bool> = found.iter().map(|output| told.take(form, output)).collect();
+        let mut told = ToldRows::of_reports(all);
+        let known: Vec<bool> = found.iter().map(|output| told.take(output)).collect();
         let new = found.into_iter().zip(known).filter(|(_, known)| !known);
         let new: Vec<_> = new.map(|(output, _)| (form, output)).collect();
         all.extend(new);

@@ -135,7 +135,6 @@ fn distribution(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> Distri
         return Distribution::Uniform;
     }
     let text = match job.suffix("random_distribution") {
-        Some(suffix) if word == "zoned" => format!("zoned:{}", zones(&suffix)),
         Some(suffix) => format!("{word}:{suffix}"),
         None => word.to_string(),
     };
@@ -143,21 +142,6 @@ fn distribution(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> Distri
         obstacles.fio_only(format!("random_distribution={text}"), e.to_string());
         Distribution::Uniform
     })
-}
-
-/// fio lets the last shares of accesses or of the range out, and divides the rest among them.
-fn zones(text: &str) -> String {
-    let parts: Vec<(&str, &str)> =
-        text.split(':').filter(|p| !p.is_empty()).map(|p| p.split_once('/').unwrap_or((p, ""))).collect();
-    let column = |pick: fn(&(&str, &str)) -> String| -> Vec<String> {
-        let given: Vec<String> = parts.iter().map(pick).collect();
-        let sum: u32 = given.iter().filter_map(|t| t.parse::<u32>().ok()).fold(0, |a, b| a.saturating_add(b));
-        let blanks = given.iter().filter(|t| t.is_empty()).count() as u32;
-        let share = 100u32.saturating_sub(sum).checked_div(blanks).unwrap_or(0).to_string();
-        given.into_iter().map(|t| if t.is_empty() { share.clone() } else { t }).collect()
-    };
-    let (accesses, range) = (column(|p| p.0.to_string()), column(|p| p.1.to_string()));
-    accesses.iter().zip(&range).map(|(a, r)| format!("{a}/{r}")).collect::<Vec<_>>().join(":")
 }
 
 /// Seed of the random numbers: `given` for a job that wants other ones every time.

@@ -211,8 +211,7 @@ impl Files<'_> {
             obstacles.fio_only("overwrite=1", "a file that is only written is allocated, not filled first");
             return None;
         }
-        let end = found.iter().map(PathKind::size).max().unwrap_or(0).max(offset + size);
-        let whole = Whole { count, offset, size, end };
+        let whole = Whole { count, offset, size };
         let amount = whole.amount(job, load, &asked, obstacles)?;
         Some(Extent { offset: Bytes(offset), size: Some(Bytes(size)), amount })
     }
@@ -225,8 +224,6 @@ struct Whole {
     /// Start and length of the part of each.
     offset: u64,
     size: u64,
-    /// End of the largest file.
-    end: u64,
 }
 
 impl Whole {
@@ -238,19 +235,17 @@ impl Whole {
         asked: &AskedSizes,
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Option<Bytes>> {
-        let Whole { count, offset, size, end } = *self;
+        let Whole { count, offset, size } = *self;
         let gap = load.stride.0;
         let given = io_size(job, size * count);
-        let pass = (gap > 0 && !is_time_based(job))
-            .then(|| one_pass(size, asked.least, gap.unsigned_abs(), offset == 0 && end == size));
         let refusal = if gap < 0 && offset > 0 {
             Some(("offset", "going backwards, fio wraps to another place than the end of the part"))
         } else if gap != 0 && (!size.is_multiple_of(asked.least) || gap.unsigned_abs() > size) {
             Some(("size", "gaps are whole blocks of a part that is whole blocks too, and longer"))
         } else if gap != 0 && count > 1 {
             Some(("filename", "gaps are left in one file, not in several in turn"))
-        } else if pass.is_some() && given.is_some() {
-            Some(("io_size", "fio begins again only at the end of some passes with gaps"))
+        } else if gap != 0 && !is_time_based(job) {
+            Some(("rw", "fio ends a job with gaps before its size: give runtime and time_based"))
         } else {
             None
         };
@@ -261,7 +256,7 @@ impl Whole {
         if is_time_based(job) {
             return Some(None);
         }
-        let limit = given.or(pass).unwrap_or_else(|| {
+        let limit = given.unwrap_or_else(|| {
             let whole = match load.bs.single() {
                 Some(bs) if load.bs_write.is_none() && !(load.norandommap && load.rw.is_random()) => {
                     size - size % bs.0
@@ -359,14 +354,6 @@ fn increment(job: &Job) -> Option<Bytes> {
         None => Some(Bytes(0)),
         _ => None,
     }
-}
-
-/// How much a job does that leaves gaps: fio ends where the next I/O would begin behind the part, unless that is behind the end of the file
-/// too and some of the file is left behind the last I/O; then it begins again.
-fn one_pass(size: u64, block: u64, stride: u64, to_the_end: bool) -> u64 {
-    let ios = size.saturating_sub(block) / (block + stride) + 1;
-    let end = (ios - 1) * (block + stride) + block;
-    if to_the_end && end < size { size - size % block } else { ios * block }
 }
 
 /// `io_size`: how much is done where that is not `size`.
