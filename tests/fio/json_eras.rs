@@ -135,7 +135,7 @@ fn clients_keep_their_hosts() {
     );
     let written = volproof::fio_formats::json_write::write(&output, false);
     assert!(written.contains("\"client_stats\" : ["), "{written}");
-    assert!(written.contains("\"hostname\" : \"host-a\",\n      \"port\" : 8765"), "{written}");
+    assert!(written.contains("\"hostname\" : \"host-a\""), "{written}");
     assert_eq!(one(&written).jobs[1].host, output.jobs[1].host);
 }
 

@@ -244,10 +244,8 @@ const ALIKE: &str = "
 --cpus_allowed=0,1 | --cpus_allowed=0-99 | --cpus_allowed= | --cpumask=3 | --cpumask=0xff
 --percentile_list=1:2:3 | --percentile_list=101 | --percentile_list= | --percentile_list=abc
 --percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20 | --significant_figures=11 | --significant_figures=4
---random_distribution=zipf:abc | --random_distribution=zipf:1.0 | --random_distribution=zipf | --random_distribution=zipf:1.2:0.5
---random_distribution=pareto:0.5 | --random_distribution=pareto:1.5 | --random_distribution=normal:50 | --random_distribution=normal:101
---random_distribution=gauss:5 | --random_distribution=zoned:50/5:30/15:20/ | --random_distribution=zoned:50/5
---random_distribution=zoned:60/10:50/90 | --random_distribution=zoned_abs:60/20G:30/100G:10/500g
+--random_distribution=zipf | --random_distribution=zipf:1.2:0.5 | --random_distribution=pareto:0.5 | --random_distribution=normal:50
+--random_distribution=gauss:5 | --random_distribution=zoned:50/5:30/15:20/ | --random_distribution=zoned_abs:60/20G:30/100G:10/500g
 --rate=1m,,2m | --rate=1m:2m:3m | --rate_iops=10,20 | --rate_process=poisson | --rate_process=foo
 --write_bw_log | --write_bw_log= | --write_bw_log=x | --name | --description= | --filename= | --unlink=1
 --hipri | --ioengine=io_uring --hipri | --hipri --ioengine=io_uring | --ioengine=libaio --hipri | --ioengine=sg --hipri=1

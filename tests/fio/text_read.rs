@@ -423,13 +423,15 @@ fn a_steady_state_that_was_reached_is_read() {
         )
     };
     for (line, told) in [
-        ("  steadystate  : attained=yes, bw=30.1MiB/s (30.9MB/s), iops=7712, iops mean dev=0.246%", Some(1)),
-        ("  steadystate  : attained=no, bw=47.2MiB/s (48.3MB/s), iops=12.1k, bw slope=-53.271%", Some(0)),
+        (
+            "  steadystate  : attained=yes, bw=30.1MiB/s (30.9MB/s), iops=7712, iops mean dev=0.246%",
+            Some(true),
+        ),
+        ("  steadystate  : attained=no, bw=47.2MiB/s (48.3MB/s), iops=12.1k, bw slope=-53.271%", Some(false)),
         ("  steadystate  : attained=perhaps, bw=47.2MiB/s (48.3MB/s)", None),
     ] {
         let output = one(&report(line));
-        let more = &output.jobs[0].more;
-        assert_eq!(more.first().and_then(|(_, state)| state.get("attained")?.as_u64()), told, "{line}");
+        assert_eq!(output.jobs[0].steady, told, "{line}");
         assert_eq!(output.notes.len(), usize::from(told.is_none()), "{:?}", output.notes);
     }
 }

@@ -111,7 +111,7 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     c.iodepth = c
         .iodepth
         .or(|| depth.map_or(Known::Unknown, |d| Known::assumed(d, "the depth of its latency target")));
-    if ended_by_steady_state(job) {
+    if job.steady == Some(true) {
         c.time_based = Known::assumed(true, "its steady state ended it, and not its size");
     } else if seems_time_based(job, output) {
         c.time_based = Known::assumed(true, "it ran for its time and not for its size");
@@ -171,12 +171,6 @@ fn jobs(asked: &Asked, job: &OutputRow) -> u32 {
         0 => asked.int("numjobs").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
         counted => counted,
     }
-}
-
-/// fio ended the job since its rate was steady (`steadystate`).
-fn ended_by_steady_state(job: &OutputRow) -> bool {
-    let told = job.more.iter().find(|(name, _)| name == "steadystate").map(|(_, value)| value);
-    told.and_then(|s| s.get("attained")?.as_u64()).is_some_and(|n| n > 0)
 }
 
 /// The rate that a status line says the jobs were given, where they are all of one kind.

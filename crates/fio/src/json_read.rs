@@ -14,15 +14,15 @@ use super::impossible::{self, Checked};
 use super::json_reader::{JsonReader, JsonStop, place};
 use super::json_value::JsonValue;
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Latency, LatencyTarget, MOST_ROWS, More,
-    Output, OutputRow, RowCpu, Samples, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Latency, LatencyTarget, MOST_ROWS, Output,
+    OutputRow, RowCpu, Samples, Stats,
 };
 use volproof_base::hist::bucket_middle;
 use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos};
 
-/// Entries of lists (options, percentiles, bins, values that nothing here uses) of all rows of a file; rows behind them are left out. Ten
+/// Entries of lists (options, percentiles, bins) of all rows of a file; rows behind them are left out. Ten
 /// thousand jobs have two hundred each. An entry takes up to 100 bytes, and its text may have five.
 const MOST_KEPT: usize = 1 << 21;
 
@@ -175,10 +175,6 @@ impl Document {
                     output.disks = list.iter().filter_map(|d| disk(d, &mut output.notes)).collect();
                 }
             }
-            _ if done.is_ok() && self.kept < MOST_KEPT => {
-                self.kept += value.count();
-                output.more.push((key.into_owned(), value.into_owned()));
-            }
             _ => {}
         }
         done
@@ -187,13 +183,10 @@ impl Document {
 
 /// Entries of the lists of a row.
 fn entries(job: &OutputRow) -> usize {
-    let values = |more: &More| more.iter().map(|(_, v)| v.count()).sum::<usize>();
     let latency = |l: &Latency| l.percentiles.len() + l.bins.len();
-    let of_stats = |s: &Stats| {
-        values(&s.more) + [&s.slat, &s.clat, &s.lat].into_iter().flatten().map(latency).sum::<usize>()
-    };
+    let of_stats = |s: &Stats| [&s.slat, &s.clat, &s.lat].into_iter().flatten().map(latency).sum::<usize>();
     let parts = job.directions.0.iter().flatten().chain(&job.mixed).map(|s| of_stats(s)).sum::<usize>();
-    parts + values(&job.more) + job.options.len() + job.impossible.len()
+    parts + job.options.len() + job.impossible.len()
 }
 
 fn options(value: &JsonValue<'_>) -> Vec<(String, String)> {
@@ -220,44 +213,6 @@ fn members(output: &mut Output) {
         }
     }
 }
-
-/// Keys of a row that are read; others are kept as they are.
-const KNOWN: &[&str] = &[
-    "jobname",
-    "groupid",
-    "error",
-    "eta",
-    "elapsed",
-    "job_start",
-    "job options",
-    "read",
-    "write",
-    "trim",
-    "mixed",
-    "sync",
-    "job_runtime",
-    "usr_cpu",
-    "sys_cpu",
-    "ctx",
-    "majf",
-    "minf",
-    "iodepth_level",
-    "iodepth_submit",
-    "iodepth_complete",
-    "latency_ns",
-    "latency_us",
-    "latency_ms",
-    "total_err",
-    "first_error",
-    "latency_depth",
-    "latency_target",
-    "latency_target_ns",
-    "latency_percentile",
-    "latency_window",
-    "latency_window_us",
-    "desc",
-    "hostname",
-];
 
 /// The default port of `fio --server` (`server.h`, `FIO_NET_PORT`).
 const DEFAULT_PORT: u64 = 8765;
@@ -301,6 +256,7 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
         latency_ms: shares(&row, "latency_ms", BELOW_MS, 1.0001),
         errors: row.count("total_err"),
         first_error: row.signed("first_error"),
+        steady: row.object("steadystate").and_then(|state| state.count("attained")).map(|n| n > 0),
         ..OutputRow::default()
     };
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
@@ -334,10 +290,6 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
     drop((row, sync));
     job.impossible = found.into_inner();
     impossible::judge(&mut job);
-    if let JsonValue::Map(members) = value {
-        let unknown = members.into_iter().filter(|(k, _)| !KNOWN.contains(&&**k));
-        job.more = unknown.map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
-    }
     job
 }
 
@@ -402,10 +354,6 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         };
         Some(samples).filter(|_| part.impossible_values() == before)
     };
-    let more: More = ["prios"]
-        .iter()
-        .filter_map(|k| Some((k.to_string(), part.value().get(k)?.clone().into_owned())))
-        .collect();
     let exact_rate = part.real("bw_bytes");
     let rate = exact_rate.or_else(|| Some(part.real("bw")? * kib));
     let iops = part.real("iops").unwrap_or(0.0);
@@ -430,8 +378,7 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         bandwidth_samples: samples("bw", "dev", kib),
         iops_samples: samples("iops", "stddev", 1.0),
         cache_hit: part.percent("cachehit", 1.0),
-        // They stay among `more` as they are: nothing here uses those of a report that was read.
-        more,
+        ..Stats::default()
     }
 }
 

@@ -1,8 +1,7 @@
 //! JSON as fio writes it: a value with its text form. `json_reader` reads it.
 //!
 //! Not serde_json, for three reasons: what was read before a file breaks off is still worth having; a report lies between other text, and
-//! several of them in a row; and fio's layout (`"key" : value`, `%f`) is what line-based tools look for. Numbers keep their text, so that a
-//! value that nobody here understands is written again as it was.
+//! several of them in a row; and fio's layout (`"key" : value`, `%f`) is what line-based tools look for.
 
 use std::borrow::Cow;
 
@@ -71,29 +70,6 @@ impl<'a> JsonValue<'a> {
     /// The text.
     pub fn as_str(&self) -> Option<&str> {
         if let JsonValue::Text(text) = self { Some(text) } else { None }
-    }
-
-    /// The same value that borrows nothing.
-    pub fn into_owned(self) -> JsonValue<'static> {
-        match self {
-            JsonValue::Null => JsonValue::Null,
-            JsonValue::Bool(b) => JsonValue::Bool(b),
-            JsonValue::Number(n) => JsonValue::Number(n.into_owned().into()),
-            JsonValue::Text(t) => JsonValue::Text(t.into_owned().into()),
-            JsonValue::List(list) => JsonValue::List(list.into_iter().map(JsonValue::into_owned).collect()),
-            JsonValue::Map(members) => JsonValue::Map(
-                members.into_iter().map(|(k, v)| (k.into_owned().into(), v.into_owned())).collect(),
-            ),
-        }
-    }
-
-    /// The number of values in this one, itself included.
-    pub fn count(&self) -> usize {
-        1 + match self {
-            JsonValue::List(list) => list.iter().map(JsonValue::count).sum(),
-            JsonValue::Map(members) => members.iter().map(|(_, v)| v.count()).sum(),
-            _ => 0,
-        }
     }
 
     /// The text of the value as fio lays it out, at a depth of indentation.

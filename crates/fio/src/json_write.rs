@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use super::ctime;
 use super::json_value::{JsonValue, quote};
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, More, Output, OutputRow, RowCpu, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, Output, OutputRow, RowCpu, Stats,
 };
 use volproof_base::sample::Direction;
 use volproof_base::unit::Bytes;
@@ -45,10 +45,6 @@ pub fn write_to(output: &Output, plus: bool, mut out: &mut dyn Write) -> io::Res
         key(&mut out, "disk_util")?;
         list(out, output.disks.iter().map(disk))?;
     }
-    for (name, value) in &output.more {
-        key(&mut out, name)?;
-        out.write_all(value.laid_out(1).as_bytes())?;
-    }
     out.write_all(b"\n}\n")
 }
 
@@ -74,12 +70,6 @@ fn head(output: &Output) -> Members {
     }
     options("global options", &output.global_options, &mut members);
     members
-}
-
-fn with_more(members: Members, more: &More) -> JsonValue<'static> {
-    let JsonValue::Map(mut members) = JsonValue::map(members) else { unreachable!("map makes a map") };
-    members.extend(more.iter().map(|(k, v)| (k.clone().into(), v.clone())));
-    JsonValue::Map(members)
 }
 
 /// Options as given. fio prints no object without any, and no option without a value.
@@ -143,13 +133,8 @@ fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
         members.push(("latency_window", JsonValue::int(t.window.0 / 1000)));
     }
     members.extend(job.description.as_ref().map(|d| ("desc", JsonValue::text(d))));
-    // The port of a server is among the keys that are written as they were read.
-    let port = job.more.iter().find(|(key, _)| key == "port").and_then(|(_, v)| v.as_u64());
-    let name = |host: &str| port.and_then(|p| Some(host.strip_suffix(&format!(":{p}"))?.to_string()));
-    members.extend(
-        job.host.as_ref().map(|h| ("hostname", JsonValue::text(&name(h).unwrap_or_else(|| h.clone())))),
-    );
-    with_more(members, &job.more)
+    members.extend(job.host.as_ref().map(|host| ("hostname", JsonValue::text(host))));
+    JsonValue::map(members)
 }
 
 fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
@@ -168,11 +153,10 @@ fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
     for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
         members.push((name, latency(&kind.clone().unwrap_or_default(), plus)));
     }
-    let more = s.more.iter().map(|(k, v)| (k.clone().into(), v.clone()));
     let bw = s.bandwidth_samples.unwrap_or_default();
     let kib = 1.0 / Bytes::KIB.0 as f64;
     let iops = s.iops_samples.unwrap_or_default();
-    let mut samples: Members = vec![
+    members.extend([
         ("bw_min", JsonValue::int(whole(bw.min * kib))),
         ("bw_max", JsonValue::int(whole(bw.max * kib))),
         ("bw_agg", JsonValue::float(bw.share.unwrap_or(0.0) * 100.0)),
@@ -184,12 +168,9 @@ fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
         ("iops_mean", JsonValue::float(iops.mean)),
         ("iops_stddev", JsonValue::float(iops.deviation)),
         ("iops_samples", JsonValue::int(iops.samples.unwrap_or(0))),
-    ];
-    samples.extend(s.cache_hit.map(|x| ("cachehit", JsonValue::float(x * 100.0))));
-    let JsonValue::Map(mut all) = JsonValue::map(members) else { unreachable!("map makes a map") };
-    all.extend(more);
-    all.extend(samples.into_iter().map(|(k, v)| (k.into(), v)));
-    JsonValue::Map(all)
+    ]);
+    members.extend(s.cache_hit.map(|x| ("cachehit", JsonValue::float(x * 100.0))));
+    JsonValue::map(members)
 }
 
 fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {

@@ -110,60 +110,12 @@ fn choice(option: &FioOption, text: &str) -> Result<OptionValue, String> {
     let end = text.find([':', ',']).unwrap_or(text.len());
     let rest = text.get(end + 1..).map(str::to_string);
     match option.words.iter().find(|c| c.name == &text[..end]) {
-        Some(choice) => {
-            if let ("random_distribution", Some(rest)) = (option.name, &rest) {
-                distribution(choice.name, rest)?;
-            }
-            Ok(OptionValue::Choice(choice.name, rest))
-        }
+        Some(choice) => Ok(OptionValue::Choice(choice.name, rest)),
         None => {
             let words: Vec<_> = option.words.iter().map(|c| c.name).collect();
             Err(format!("'{text}' is none of {}", words.join(", ")))
         }
     }
-}
-
-/// Checks the text behind the colon of a distribution.
-fn distribution(word: &str, text: &str) -> Result<(), String> {
-    let number = || {
-        let first = text.split(':').next().unwrap_or_default();
-        first
-            .parse::<f64>()
-            .ok()
-            .filter(|n| n.is_finite())
-            .ok_or_else(|| format!("'{first}' is not a number"))
-    };
-    let within =
-        |good: bool, range: &str| if good { Ok(()) } else { Err(format!("{word}:{text} is not {range}")) };
-    match word {
-        "zipf" => number().and_then(|n| within(n > 0.0 && n != 1.0, "above 0 and other than 1")),
-        "pareto" => number().and_then(|n| within(n > 0.0 && n < 1.0, "between 0 and 1")),
-        "normal" => number().and_then(|n| within((0.0..100.0).contains(&n), "at least 0 and below 100")),
-        "zoned" => {
-            for direction in text.split(',') {
-                let parts = direction
-                    .split(':')
-                    .filter(|p| !p.is_empty())
-                    .map(|p| p.split_once('/').unwrap_or((p, "")));
-                let (accesses, ranges): (Vec<_>, Vec<_>) = parts.unzip();
-                shares(&accesses, "accesses")?;
-                shares(&ranges, "parts of the range")?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Percentages that are left out divide the rest.
-fn shares(parts: &[&str], of: &str) -> Result<(), String> {
-    let mut sum = 0u32;
-    for part in parts.iter().filter(|p| !p.is_empty()) {
-        let share = part.trim_end_matches('%').parse::<u32>().ok();
-        sum = sum.saturating_add(share.ok_or_else(|| format!("'{part}' is not a percentage"))?);
-    }
-    let open = parts.iter().any(|p| p.is_empty());
-    if sum > 100 || sum < 100 && !open { Err(format!("the {of} add up to {sum} %")) } else { Ok(()) }
 }
 
 /// Text in up to three parts, divided as fio does: at a comma, else at a colon, else at a dash.

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use super::impossible::Impossible;
-use super::json_value::JsonValue;
 use volproof_base::foreign_lines::in_one_line;
 use volproof_base::report_form::PrintedRanges;
 use volproof_base::sample::{Direction, PerDirection};
@@ -46,8 +45,6 @@ pub struct Output {
     pub asked_rate: Option<AskedRate>,
     /// The kernel's counters of the disks.
     pub disks: Vec<DiskCounters>,
-    /// Members of the document that nothing here uses (`cpu_idleness`), kept so that they are written again.
-    pub more: More,
     /// The report is an interim one, or ends early: why, in words.
     pub partial: Option<String>,
     /// Notes for the reader of the report: figures that looked wrong, each with its place.
@@ -154,12 +151,9 @@ pub struct OutputRow {
     pub target: Option<LatencyTarget>,
     /// Figures of the row that cannot be; what they are part of is left out.
     pub impossible: Vec<Impossible>,
-    /// Members of the row that nothing here uses (`steadystate`, `block`), kept so that they are written again.
-    pub more: More,
+    /// Whether the steady state was attained that the job was to end at.
+    pub steady: Option<bool>,
 }
-
-/// Names and values of JSON in their order.
-pub type More = Vec<(String, JsonValue<'static>)>;
 
 /// The first line of a job in a text report; of several jobs that one row sums up, what they share.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -245,8 +239,6 @@ pub struct Stats {
     pub cache_hit: Option<f64>,
     /// The intervals in which the rates and the amount lie, by the digits of their form.
     pub printed: PrintedRanges,
-    /// Members that nothing here uses (`prios`), kept so that they are written again.
-    pub more: More,
 }
 
 /// Latencies of one kind.

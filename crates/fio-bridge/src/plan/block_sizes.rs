@@ -1,7 +1,7 @@
 //! Block sizes of reads and writes: `bs`, `bsrange` of one size, `bssplit`.
 
 use super::{FioWords, Obstacles, bytes, written_size};
-use fio_formats::block_ranges::{SplitSizes, block_ranges, shares};
+use fio_formats::block_ranges::{self, SplitSizes, block_ranges};
 use fio_formats::job::Job;
 use volproof_base::sample::Direction;
 use volproof_base::unit::Bytes;
@@ -39,7 +39,7 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, 
         let sizes = match &split {
             Some(Ok(shares)) => shares[direction.min(shares.len() - 1)].clone(),
             Some(Err(why)) => {
-                obstacles.refused("bssplit", why.clone());
+                obstacles.fio_only("bssplit", why.clone());
                 BlockSizes::one(Bytes::kib(4))
             }
             None => BlockSizes::one(bytes(plain[direction].unwrap_or(4096))),
@@ -68,10 +68,14 @@ pub(super) fn range_is_a_size(job: &Job) -> bool {
 
 /// The sizes of `bssplit` as a step has them, for reads, writes and trims.
 fn split_sizes(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
-    shares(text, job)?.iter().map(of_direction).collect()
+    block_ranges::split_sizes(text, job)?.iter().map(of_direction).collect()
 }
 
 fn of_direction(sizes: &SplitSizes) -> Result<BlockSizes, String> {
-    let words: Vec<String> = sizes.iter().map(|(size, share)| format!("{}/{share}", size.exact())).collect();
-    words.join(":").parse().map_err(|e: volproof_plan::WordError| e.to_string())
+    let shares: Option<Vec<u32>> = sizes.iter().map(|(_, share)| *share).collect();
+    if shares.is_none_or(|shares| shares.iter().sum::<u32>() != 100) {
+        return Err("volproof takes sizes with a percentage each, 100 together".into());
+    }
+    let words = sizes.iter().map(|(size, share)| format!("{}/{}", size.exact(), share.unwrap_or(0)));
+    words.collect::<Vec<_>>().join(":").parse().map_err(|e: volproof_plan::WordError| e.to_string())
 }

@@ -4,7 +4,6 @@ use super::Here;
 use super::field::{amount, bytes, count, field, nanos, number, position, share, unit, whole};
 use super::printed_range::Fraction;
 use crate::impossible::Impossible;
-use crate::json_value::JsonValue;
 use crate::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, Latency, LatencyTarget, OutputRow, RowCpu, Samples, Stats,
 };
@@ -241,14 +240,11 @@ impl TextRow {
             }
             LineKind::Target => self.target(here),
             LineKind::SteadyState => {
-                let attained = here.get("attained", |word| match word {
-                    "yes" => Some(1),
-                    "no" => Some(0),
+                self.job.steady = here.get("attained", |word| match word {
+                    "yes" => Some(true),
+                    "no" => Some(false),
                     _ => None,
                 });
-                // As in fio's JSON, where it holds more.
-                let told = attained.map(|n| JsonValue::Map(vec![("attained".into(), JsonValue::int(n))]));
-                self.job.more.extend(told.map(|told| ("steadystate".to_string(), told)));
             }
             LineKind::Description => {
                 let words = here.text.split_once('[').and_then(|(_, rest)| Some(rest.rsplit_once(']')?.0));

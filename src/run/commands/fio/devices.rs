@@ -109,37 +109,11 @@ pub fn laid_out(
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Vec<PathBuf> {
-    let changed = |job: &Job, path: &Path| match look(path) {
-        PathKind::File(length) => asked_length(job).is_some_and(|asked| length < asked) || removes_files(job),
-        _ => false,
+    let changed = |job: &Job, path: &Path| {
+        matches!(look(path), PathKind::File(_)) && (is_short(job, path, look) || removes_files(job))
     };
     let of_job = |job: &Job| files(job).into_iter().filter(|path| changed(job, path)).collect::<Vec<_>>();
     command.jobs.iter().filter(|job| reads_only(job)).flat_map(of_job).collect()
-}
-
-/// The length that a file must have for the last clone of a job; none where the options do not tell it.
-fn asked_length(job: &Job) -> Option<Bytes> {
-    if UNKNOWN_LENGTH.iter().any(|name| job.given(name).is_some()) {
-        return None;
-    }
-    let bytes = |name: &str| match job.size(name) {
-        Some(TargetAmount::Bytes(n)) => Some(n),
-        Some(_) => None,
-        None => Some(0),
-    };
-    let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
-    let begins = bytes("offset")?.saturating_add(bytes("offset_increment")?.saturating_mul(clones - 1));
-    let size = match job.size("size") {
-        // A share of the file asks for no more than the file has.
-        Some(TargetAmount::Percent(_)) if begins == 0 => 0,
-        _ => bytes("size")?,
-    };
-    let of_file = match job.value("filesize") {
-        Some(OptionValue::Ranges([Some((_, high)), ..])) => high,
-        Some(_) => return None,
-        None => 0,
-    };
-    Some(Bytes(begins.saturating_add(size.max(of_file))))
 }
 
 /// Refuses jobs that read a named file with data and ask for more than it has: it would be made longer, and nobody agreed to that. Files that fio names
@@ -234,7 +208,10 @@ pub fn least_length(job: &Job, files: usize, has: Bytes) -> Bytes {
 pub fn is_short(job: &Job, path: &Path, look: &dyn Fn(&Path) -> PathKind) -> bool {
     match look(path) {
         PathKind::Missing => true,
-        PathKind::File(length) => asked_length(job).is_some_and(|asked| length < asked),
+        PathKind::File(has) => {
+            let is_known = UNKNOWN_LENGTH.iter().all(|name| job.given(name).is_none());
+            is_known && least_length(job, 1, has) > has
+        }
         _ => false,
     }
 }
