@@ -20,7 +20,7 @@ enum End {
     Time,
 }
 
-const CASES: [(End, &str); 17] = [
+const CASES: [(End, &str); 16] = [
     (End::Amount, "--rw=randread --size=1m --name=j"),
     (End::Amount, "--rw=write --bs=64k --size=4m --ioengine=libaio --iodepth=8 --direct=1 --name=j"),
     (End::Amount, "--rw=randread --size=1m --ioengine=io_uring --iodepth=16 --name=j"),
@@ -51,7 +51,6 @@ const CASES: [(End, &str); 17] = [
         End::Time,
         "--rw=randread --size=4m --numjobs=2 --group_reporting --ioengine=libaio --iodepth=16 --time_based --runtime=1 --name=j",
     ),
-    (End::Time, "--rw=randread --size=4m --gtod_reduce=1 --time_based --runtime=1 --name=j"),
 ];
 
 /// The report of a tool on these jobs.

@@ -172,10 +172,7 @@ fn rows(load: &Load<'_>) -> usize {
 fn places(load: &Load<'_>, open: bool) -> Vec<JobTarget> {
     let place = |t: &volproof_engine::Target| {
         let clearance = t.clearance.as_ref()?;
-        let path = match open {
-            true => descriptor(&clearance.as_fd()),
-            false => clearance.path().display().to_string(),
-        };
+        let path = if open { descriptor(&clearance.as_fd()) } else { clearance.path().display().to_string() };
         Some(JobTarget { path, size: Some(t.size) })
     };
     load.targets.iter().filter_map(place).collect()

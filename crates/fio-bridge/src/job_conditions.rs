@@ -51,7 +51,7 @@ const POLLING: [&str; 6] =
     ["hipri", "sqthread_poll", "hipri_percentage", "iopoll", "userspace_reap", "busy_poll"];
 
 /// Conditions of a row, or of several that are one run, as `fio::runs` merges them.
-pub fn of(output: &Output, job: &OutputRow) -> Conditions {
+pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
     if shows_one_of_several(output, job) {
         return of_several(output, job);
     }
@@ -257,11 +257,12 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         pace: Pace { drained_queue: drained_queue(output, &asked), ..pace(&asked, job) }.into(),
         reads_percent: asked.reads().into(),
         distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
-        spacing: job_spacing::of(&asked, job).into(),
-        stonewall: match ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
-            true => true.into(),
-            // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
-            false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
+        spacing: job_spacing::spacing(&asked, job).into(),
+        // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
+        stonewall: if ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
+            true.into()
+        } else {
+            job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into()
         },
         zeros: writes_zeros(&asked).into(),
         repeated_percent: positive(asked.int("dedupe_percentage")).into(),
@@ -365,9 +366,10 @@ fn pace(asked: &Asked, job: &OutputRow) -> Pace {
         let each = |(d, stats): (Direction, &Stats)| {
             let place = (d as usize).min(2);
             let (rate, (low, high)) = (rates[place].filter(|n| *n > 0)? as f64, ranges[place]);
-            let mean = match low == high {
-                true => low as f64,
-                false => stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64,
+            let mean = if low == high {
+                low as f64
+            } else {
+                stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64
             };
             Some(rate * if name == "rate" { 1.0 } else { low as f64 } / mean)
         };

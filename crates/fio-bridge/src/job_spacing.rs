@@ -12,7 +12,7 @@ use volproof_plan::Pattern;
 use volproof_record::Spacing;
 
 /// The spacing that the options of a row ask for.
-pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
+pub(super) fn spacing(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
     let word = asked.choice("rw").filter(|_| asked.given("read_iolog").is_none())?;
     let random = word.starts_with("rand");
     let suffix = asked.suffix("rw").filter(|suffix| !suffix.is_empty());
@@ -24,11 +24,8 @@ pub(super) fn of(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
     // The furthest apart: what reads find may be in a cache, whatever the writes of a mix do.
     let align = directions.iter().filter_map(|d| aligned[*d]).max().filter(|_| random);
     let gap = suffix.as_deref().filter(|_| !random).and_then(|suffix| gap(suffix, asked)).unwrap_or(0);
-    let apart = match random {
-        true => align.map_or(mean, |align| align as f64),
-        false => (mean + gap as f64).abs(),
-    };
-    let zones = Zones::of(asked);
+    let apart = if random { align.map_or(mean, |align| align as f64) } else { (mean + gap as f64).abs() };
+    let zones = Zones::asked_for(asked);
     let times = match suffix.filter(|_| random && asked.choice("rw_sequencer") == Some("identical")) {
         Some(suffix) => suffix.parse().unwrap_or(1),
         None => zones.map_or(1, |zones| zones.times()),
@@ -74,7 +71,7 @@ struct Zones {
 impl Zones {
     const OPTIONS: [&str; 3] = ["zonesize", "zonerange", "zoneskip"];
 
-    fn of(asked: &Asked) -> Option<Zones> {
+    fn asked_for(asked: &Asked) -> Option<Zones> {
         // Without a mode, a size alone makes them.
         let none = asked.given("zonemode").is_some() && asked.choice("zonemode") == Some("none");
         let number = |name: &str| asked.int(name).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);

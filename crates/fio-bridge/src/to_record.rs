@@ -122,7 +122,7 @@ fn verifying_reads(conditions: &Conditions, job: &OutputRow) -> Option<u64> {
 
 /// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
 fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> ReportedStep {
-    let conditions = job_conditions::of(output, job);
+    let conditions = job_conditions::conditions(output, job);
     let block = conditions.single_block();
     let verifies = verifying_reads(&conditions, job).is_some();
     let writeback = job_conditions::begins_writeback(output, job);

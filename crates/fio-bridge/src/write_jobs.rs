@@ -75,9 +75,10 @@ pub fn write_job(
     options: &JobOptions,
 ) -> Result<(), Inexpressible> {
     let options = options.iter().map(|(name, value)| (*name, value.as_str()));
-    let written = match name.starts_with("global") {
-        true => Err(format!("a section '{name}' of a job file is none of a job: rename it")),
-        false => write_section(text, name, options),
+    let written = if name.starts_with("global") {
+        Err(format!("a section '{name}' of a job file is none of a job: rename it"))
+    } else {
+        write_section(text, name, options)
     };
     written.map_err(|why| Inexpressible { step: step.name.clone(), why })
 }

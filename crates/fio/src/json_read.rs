@@ -220,7 +220,7 @@ const DEFAULT_PORT: u64 = 8765;
 const WITH_FLUSHES: f64 = 5.0;
 
 fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
-    let era = Era::of(&output.version, &value);
+    let era = Era::of_row(&output.version, &value);
     let found = RefCell::new(Vec::new());
     let row = Checked::new(&value, &found);
     let text = |name: &str| value.get(name).and_then(JsonValue::as_str).map(str::to_string);
@@ -303,7 +303,7 @@ struct Era {
 }
 
 impl Era {
-    fn of(version: &str, job: &JsonValue<'_>) -> Era {
+    fn of_row(version: &str, job: &JsonValue<'_>) -> Era {
         let any = |name: &str| {
             ["read", "write", "trim", "mixed"]
                 .iter()

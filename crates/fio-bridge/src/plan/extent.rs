@@ -65,7 +65,7 @@ struct AskedSizes {
 
 impl AskedSizes {
     /// None where only fio takes them.
-    fn of(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Option<AskedSizes> {
+    fn of_job(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Option<AskedSizes> {
         let (total, percent) = match job.size("size") {
             Some(TargetAmount::Bytes(0)) | None => (None, None),
             Some(TargetAmount::Bytes(n)) => (Some(n), None),
@@ -177,8 +177,8 @@ impl Files<'_> {
         if !are_targets(load, names, &found, obstacles) {
             return None;
         }
-        let asked =
-            AskedSizes::of(job, load, obstacles).filter(|asked| asked.is_fit(names, &found, obstacles))?;
+        let asked = AskedSizes::of_job(job, load, obstacles)
+            .filter(|asked| asked.is_fit(names, &found, obstacles))?;
         let count = names.len() as u64;
         let mut parts = Vec::new();
         for (found, path) in found.iter().zip(names) {

@@ -27,7 +27,7 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = TextLine<'_>> {
 /// Plain ASCII where a copy made something else of it.
 fn clean(raw: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(raw);
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b) && b != b'&') {
+    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
@@ -44,7 +44,6 @@ fn clean(raw: &[u8]) -> Cow<'_, str> {
             '）' => out.push(')'),
             '：' => out.push(':'),
             '，' => out.push_str(", "),
-            '&' => out.push_str(entity(&mut rest)),
             c if c.is_control() => {}
             c => out.push(c),
         }
@@ -57,25 +56,6 @@ fn escape(rest: &mut std::str::Chars<'_>) {
     if rest.as_str().starts_with('[') {
         rest.find(|c| c.is_ascii_alphabetic());
     }
-}
-
-/// The character of an entity of HTML; an ampersand for any other.
-fn entity(rest: &mut std::str::Chars<'_>) -> &'static str {
-    for (name, c) in [
-        ("gt;", ">"),
-        ("lt;", "<"),
-        ("amp;", "&"),
-        ("nbsp;", " "),
-        ("#160;", " "),
-        ("quot;", "\""),
-        ("minus;", "-"),
-    ] {
-        if let Some(after) = rest.as_str().strip_prefix(name) {
-            *rest = after.chars();
-            return c;
-        }
-    }
-    "&"
 }
 
 /// `<host> line` of client mode.
@@ -106,8 +86,8 @@ mod tests {
     #[test]
     fn copies_are_cleaned() {
         assert_eq!(
-            texts("a\u{a0}b=\u{2212}1\n&gt;=2000=1% &amp;c &x\n\u{1b}[32mok\u{1b}[0m\u{1b}"),
-            ["a b=-1", ">=2000=1% &c &x", "ok"]
+            texts("a\u{a0}b=\u{2212}1\n>=2000=1% &x\n\u{1b}[32mok\u{1b}[0m\u{1b}"),
+            ["a b=-1", ">=2000=1% &x", "ok"]
         );
         assert_eq!(texts("Jobs: 1\rJobs: 2\r\nend\r\n"), ["Jobs: 1", "Jobs: 2", "end"]);
         assert_eq!(texts("\u{feff}fio-3.1"), ["fio-3.1"]);

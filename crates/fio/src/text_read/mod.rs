@@ -219,7 +219,7 @@ impl TextReader {
             }
             return;
         }
-        let Some(kind) = row::LineKind::of(text) else {
+        let Some(kind) = row::LineKind::of_line(text) else {
             if self.part == TextPart::After
                 && let Some(job) = group(text)
                 && self.groups.len() < MOST_AFTER

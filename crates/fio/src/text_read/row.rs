@@ -87,7 +87,7 @@ fn in_parentheses(text: &str) -> Option<(&str, &str, &str)> {
 
 impl LineKind {
     /// `None` for a line that is not fio's, or one that tells nothing that is kept.
-    pub fn of(text: &str) -> Option<LineKind> {
+    pub fn of_line(text: &str) -> Option<LineKind> {
         if text.contains("th=[") {
             return Some(LineKind::PercentileRow);
         }

@@ -1,21 +1,7 @@
 //! Numbers as fio prints them: a few digits, a prefix, a unit.
 
-/// How a report scales its figures: options of its jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale {
-    /// Binary prefixes come first, decimal ones in parentheses (`kb_base`).
-    pub binary: bool,
-    /// Rates are in bits (`unit_base`).
-    pub bits: bool,
-    /// Characters of a figure, its point among them (`significant_figures`).
-    pub digits: usize,
-}
-
-impl Default for Scale {
-    fn default() -> Scale {
-        Scale { binary: true, bits: false, digits: 4 }
-    }
-}
+/// Characters of a figure, its point among them.
+const DIGITS: usize = 4;
 
 const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -44,22 +30,19 @@ pub fn figure(number: u64, digits: usize, power: usize, binary: bool) -> String 
     format!("{carried}.{}{prefix}", &part[2..])
 }
 
-impl Scale {
-    /// A count: `20.1k`.
-    pub fn count(&self, n: u64) -> String {
-        figure(n, self.digits, 0, false)
-    }
+/// A count: `20.1k`.
+pub fn count(n: u64) -> String {
+    figure(n, DIGITS, 0, false)
+}
 
-    /// An amount, and the same in the other kind of prefix: `20.0MiB`, `21.0MB`.
-    pub fn amount(&self, bytes: u64) -> [String; 2] {
-        [self.binary, !self.binary].map(|binary| figure(bytes, self.digits, 0, binary) + "B")
-    }
+/// An amount with binary and with decimal prefixes: `20.0MiB`, `21.0MB`.
+pub fn amount(bytes: u64) -> [String; 2] {
+    [true, false].map(|binary| figure(bytes, DIGITS, 0, binary) + "B")
+}
 
-    /// A rate, and the same in the other kind of prefix: `78.3MiB/s`, `82.1MB/s`.
-    pub fn rate(&self, bytes: u64) -> [String; 2] {
-        let (n, unit) = if self.bits { (bytes.saturating_mul(8), "bit/s") } else { (bytes, "B/s") };
-        [self.binary, !self.binary].map(|binary| figure(n, self.digits, 0, binary) + unit)
-    }
+/// A rate with binary and with decimal prefixes: `78.3MiB/s`, `82.1MB/s`.
+pub fn rate(bytes: u64) -> [String; 2] {
+    amount(bytes).map(|amount| amount + "/s")
 }
 
 #[cfg(test)]
@@ -69,7 +52,6 @@ mod tests {
 
     #[test]
     fn figures_as_fio_prints_them() {
-        let scale = Scale::default();
         // From reports of fio 3.33.
         for (n, text) in [
             (4096, "4096B"),
@@ -78,14 +60,12 @@ mod tests {
             (20_969_472, "20.0MiB"),
             (968 << 10, "968KiB"),
         ] {
-            assert_eq!(scale.amount(n)[0], text);
+            assert_eq!(amount(n)[0], text);
         }
-        assert_eq!(scale.count(512_000), "512k");
-        assert_eq!(scale.count(5_119_500), "5120k");
-        assert_eq!(scale.count(20_126), "20.1k");
-        assert_eq!(scale.rate(82_100_000), ["78.3MiB/s", "82.1MB/s"]);
-        let bits = Scale { binary: false, bits: true, digits: 8 };
-        assert_eq!(bits.rate(2_097_152_000), ["16777216kbit/s", "16384000Kibit/s"]);
+        assert_eq!(count(512_000), "512k");
+        assert_eq!(count(5_119_500), "5120k");
+        assert_eq!(count(20_126), "20.1k");
+        assert_eq!(rate(82_100_000), ["78.3MiB/s", "82.1MB/s"]);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The status of a reporting group: its rows added up.
 
-use super::figure::Scale;
+use super::figure;
 use crate::output::{OutputRow, Stats};
 use volproof_base::sample::Direction;
 
@@ -42,11 +42,11 @@ impl GroupSum {
         (u128::from(self.bytes) * 1000 / u128::from(self.longest_ms.max(1))) as u64
     }
 
-    fn line(&self, name: &str, rate: u64, scale: &Scale) -> String {
-        let [agg, agg_alt] = scale.rate(rate);
-        let [min, min_alt] = scale.rate(self.slowest);
-        let [max, max_alt] = scale.rate(self.fastest);
-        let [io, io_alt] = scale.amount(self.bytes);
+    fn line(&self, name: &str, rate: u64) -> String {
+        let [agg, agg_alt] = figure::rate(rate);
+        let [min, min_alt] = figure::rate(self.slowest);
+        let [max, max_alt] = figure::rate(self.fastest);
+        let [io, io_alt] = figure::amount(self.bytes);
         format!(
             "{name:>7}: bw={agg} ({agg_alt}), {min}-{max} ({min_alt}-{max_alt}), io={io} ({io_alt}), run={}-{}msec\n",
             self.shortest_ms, self.longest_ms
@@ -55,7 +55,7 @@ impl GroupSum {
 }
 
 /// The block of one group.
-pub fn status(number: u32, rows: &[&OutputRow], scale: &Scale) -> String {
+pub fn status(number: u32, rows: &[&OutputRow]) -> String {
     let mut out = format!("\nRun status group {number} (all jobs):\n");
     let mut sums = [(Direction::Read, "READ"), (Direction::Write, "WRITE"), (Direction::Trim, "TRIM")]
         .map(|(d, name)| (d, name, GroupSum::default()));
@@ -74,7 +74,7 @@ pub fn status(number: u32, rows: &[&OutputRow], scale: &Scale) -> String {
     }
     let moved = sums.iter().filter(|(_, _, sum)| sum.rows > 0);
     for (_, name, sum) in moved.clone() {
-        out.push_str(&sum.line(name, sum.rate(), scale));
+        out.push_str(&sum.line(name, sum.rate()));
     }
     if both {
         // Its bounds are those of the directions, not of their sums.
@@ -88,9 +88,9 @@ pub fn status(number: u32, rows: &[&OutputRow], scale: &Scale) -> String {
             all.shortest_ms = all.shortest_ms.min(sum.shortest_ms);
             all.longest_ms = all.longest_ms.max(sum.longest_ms);
         }
-        out.push_str(&all.line("MIXED", rate, scale));
+        out.push_str(&all.line("MIXED", rate));
     } else if mixed.rows > 0 {
-        out.push_str(&mixed.line("MIXED", mixed.rate(), scale));
+        out.push_str(&mixed.line("MIXED", mixed.rate()));
     }
     out
 }

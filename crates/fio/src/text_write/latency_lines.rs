@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::figure::{Scale, figure};
+use super::figure::figure;
 use super::percent;
 use crate::output::{Latency, Stats};
 
@@ -52,16 +52,13 @@ pub fn percentiles(name: &str, l: &Latency, precision: usize) -> String {
 }
 
 /// Bandwidth and IOPS over time.
-pub fn samples(stats: &Stats, scale: &Scale) -> String {
+pub fn samples(stats: &Stats) -> String {
     let mut out = String::new();
     let counted = |n: Option<u64>| n.map(|n| format!(", samples={n}")).unwrap_or_default();
     if let Some(s) = stats.bandwidth_samples.filter(|s| s.samples != Some(0)) {
-        let base = if scale.binary { 1024.0 } else { 1000.0 };
-        // In bytes, also with `unit_base=1`.
         let factor = 1.0 / 1024.0;
-        let word = if scale.binary { "KiB" } else { "kB" };
-        let large = s.mean * factor > base * base;
-        let (divisor, word) = if large { (base, "MiB") } else { (1.0, word) };
+        let large = s.mean * factor > 1024.0 * 1024.0;
+        let (divisor, word) = if large { (1024.0, "MiB") } else { (1.0, "KiB") };
         // fio counts whole units of 1024 bytes before it scales them.
         let whole = |v: f64| ((v * factor).round() / divisor) as u64;
         let _ = writeln!(

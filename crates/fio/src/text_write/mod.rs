@@ -1,7 +1,8 @@
 //! An Output as fio's normal text, line by line as fio 3.33 prints it.
 //!
 //! Values come from the Output as they are; only what fio itself derives when it prints is derived here: the unit of a line,
-//! the status of a group. One difference is meant: where directions are reported apart and together
+//! the status of a group. Two differences are meant: prefixes and digits are fio's defaults, whatever `kb_base`, `unit_base` and
+//! `significant_figures` ask for; where directions are reported apart and together
 //! (`unified_rw_reporting=both`), fio 3.33 prints the rate of the mix as 0; here it is what it is. Nothing is measured or read.
 
 mod figure;
@@ -18,7 +19,7 @@ use super::output::{
 };
 use super::runs::is_sum_of_clients;
 use super::shown_options;
-pub use figure::{Scale, figure};
+pub use figure::figure;
 use volproof_base::sample::Direction;
 
 /// The whole report: what fio prints before a run, and the results.
@@ -44,7 +45,7 @@ pub fn before(output: &Output) -> String {
         // The options of one are no header of unlike jobs.
         let one = job.header.is_some() || !shown_options::shows_one_of_several(output, job);
         let header = shown_options::header(output, job).filter(|h| one && h.is_of_one_load());
-        let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
+        let line = header.map(|h| job_line(&job.name, job.group, &h));
         // Rows of one name with one load are clones of a job. fio prints one line for all of them.
         let clone = line.is_some() && line == last;
         if !clone {
@@ -69,10 +70,10 @@ pub fn before(output: &Output) -> String {
 }
 
 /// The line of a job before the run; its clones are one line with three points.
-fn job_line(name: &str, group: u32, header: &Header, scale: &Scale) -> String {
+fn job_line(name: &str, group: u32, header: &Header) -> String {
     let range = |i: usize| {
         let (low, high) = header.block[i];
-        format!("{}-{}", scale.amount(low.0)[0], scale.amount(high.0)[0])
+        format!("{}-{}", figure::amount(low.0)[0], figure::amount(high.0)[0])
     };
     format!(
         "{name}: (g={group}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}\n",
@@ -93,17 +94,6 @@ pub fn starting(threads: u32, processes: u32) -> String {
         (0, p) => format!("Starting {p} process{}\n", s(p, "es")),
         (t, 0) => format!("Starting {t} thread{}\n", s(t, "s")),
         (t, p) => format!("Starting {t} thread{} and {p} process{}\n", s(t, "s"), s(p, "es")),
-    }
-}
-
-/// How the figures of a job are scaled, from its options.
-pub fn scale(job: &OutputRow, output: &Output) -> Scale {
-    let number = |names: &[&str]| job.option(output, names).and_then(|v| v.parse::<usize>().ok());
-    let default = Scale::default();
-    Scale {
-        binary: number(&["kb_base"]) != Some(1000),
-        bits: number(&["unit_base"]) == Some(1),
-        digits: number(&["significant_figures"]).filter(|n| (1..=10).contains(n)).unwrap_or(default.digits),
     }
 }
 
@@ -136,8 +126,7 @@ fn results_to(output: &Output, each: &mut dyn FnMut(&str) -> io::Result<()>) -> 
     let groups = of_group.keys().max().map_or(0, |last| last.saturating_add(1));
     for number in 0..groups.min(output.jobs.len() as u32 * 2) {
         let rows = of_group.remove(&number).unwrap_or_default();
-        let scale = rows.first().map_or_else(Scale::default, |job| scale(job, output));
-        each(&group::status(number, &rows, &scale))?;
+        each(&group::status(number, &rows))?;
     }
     if !output.disks.is_empty() {
         each("\nDisk stats (read/write):\n")?;
@@ -149,7 +138,6 @@ fn row(job: &OutputRow, output: &Output, out: &mut String) {
     if job.moved().next().is_none() && job.mixed.is_none() {
         return;
     }
-    let scale = scale(job, output);
     let error = match (&job.error_text, job.error) {
         (_, 0) => String::new(),
         (Some(words), _) => format!(" ({words})"),
@@ -169,10 +157,10 @@ fn row(job: &OutputRow, output: &Output, out: &mut String) {
         let _ = writeln!(out, "  Description  : [{words}]");
     }
     for (d, stats) in job.moved() {
-        direction(d.name(), d == Direction::Write, stats, job, output, &scale, out);
+        direction(d.name(), d == Direction::Write, stats, job, output, out);
     }
     if let Some(stats) = &job.mixed {
-        direction("mixed", false, stats, job, output, &scale, out);
+        direction("mixed", false, stats, job, output, out);
     }
     shares(&BELOW.map(|n| n.to_string()), job.latency_ns.as_ref().map(|a| &a[..]), "nsec", out);
     shares(&BELOW.map(|n| n.to_string()), job.latency_us.as_ref().map(|a| &a[..]), "usec", out);
@@ -222,21 +210,13 @@ fn row(job: &OutputRow, output: &Output, out: &mut String) {
     }
 }
 
-fn direction(
-    name: &str,
-    zones: bool,
-    stats: &Stats,
-    job: &OutputRow,
-    output: &Output,
-    scale: &Scale,
-    out: &mut String,
-) {
+fn direction(name: &str, zones: bool, stats: &Stats, job: &OutputRow, output: &Output, out: &mut String) {
     let ms = stats.runtime.0 / 1_000_000;
     if ms == 0 {
         return;
     }
-    let [rate, rate_alt] = scale.rate(whole(stats.bytes_per_second));
-    let [bytes, _] = scale.amount(stats.bytes.0);
+    let [rate, rate_alt] = figure::rate(whole(stats.bytes_per_second));
+    let [bytes, _] = figure::amount(stats.bytes.0);
     let ending = match stats.cache_hit {
         _ if zones => "; 0 zone resets".into(),
         Some(hit) if name == "read" => format!("; Cachehit={:.2}%", percent(hit)),
@@ -245,7 +225,7 @@ fn direction(
     let _ = writeln!(
         out,
         "  {name}: IOPS={}, BW={rate} ({rate_alt})({bytes}/{ms}msec){ending}",
-        scale.count(whole(stats.iops))
+        figure::count(whole(stats.iops))
     );
     let kinds = [("slat", &stats.slat), ("clat", &stats.clat), (" lat", &stats.lat)];
     let measured = kinds.into_iter().filter_map(|(name, l)| Some((name, l.as_ref()?)));
@@ -255,7 +235,7 @@ fn direction(
     for (name, l) in measured {
         out.push_str(&latency_lines::percentiles(name.trim(), l, precision(job, output, l)));
     }
-    out.push_str(&latency_lines::samples(stats, scale));
+    out.push_str(&latency_lines::samples(stats));
 }
 
 /// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.

@@ -51,8 +51,6 @@ const JOBS: &[&str] = &[
     "--name=e --filename=f --size=8M --rw=read --continue_on_error=all",
     "--name=h --ioengine=null --size=1G --rw=randread --rate_iops=20 --runtime=1 --time_based",
     "--name=p --ioengine=null --size=64M --percentile_list=50:99:99.999 --lat_percentiles=1 --slat_percentiles=1",
-    "--name=b --ioengine=null --size=256M --kb_base=1000 --unit_base=1 --significant_figures=6",
-    "--name=w --ioengine=null --size=1G --rate=200k --unit_base=1 --runtime=2 --time_based",
     "--name=l --filename=f --size=16M --rw=randread --latency_target=10ms --latency_window=200ms --latency_percentile=99 --iodepth=16 --ioengine=libaio --runtime=1 --time_based",
     "--name=o --ioengine=null --size=256M --disable_slat=1 --disable_clat=1 --disable_lat=1",
     "--name=q --ioengine=null --size=200M --bs=512 --clat_percentiles=0",
