@@ -224,8 +224,7 @@ fn reports_come_through_mails_logs_and_other_systems() {
             "2026-11-21T09:14:15.123456789Z stdout F ",
             "Nov 21 09:14:15 node-1 fio[4711]: ",
             "[pod/fio-abc/fio] ",
-            "fio-1  | ",
-            "\u{1b}[36mfio-1  | \u{1b}[0m",
+            "\u{1b}[36m> \u{1b}[0m",
         ] {
             assert_eq!(told(each(front).as_bytes()), plain, "{name} behind {front:?}");
         }
