@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::result_file::{self, ResultFileError};
+use crate::result_file::{self, OtherFile, ResultFileError};
 use fio_formats::json_read::ReadError;
 use fio_formats::output::Output;
 use fio_formats::read_report::reports;
@@ -157,11 +157,10 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     if matches!(args.to, Form::Record | Form::Csv) {
         match result_file::only(bytes, path) {
             Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
-            Err(
-                ResultFileError::Neither { .. }
-                | ResultFileError::Command { .. }
-                | ResultFileError::JobFile { .. },
-            ) => {}
+            Err(ResultFileError::NoResult {
+                holds: OtherFile::Text | OtherFile::Command | OtherFile::JobFile,
+                ..
+            }) => {}
             Err(e) => return Err(e.into()),
         }
     } else if let Some(source) = result(bytes, path)? {
@@ -191,7 +190,7 @@ fn result(bytes: &[u8], path: &Path) -> anyhow::Result<Option<ConvertSource>> {
     }
     let plain = paste::plain(bytes);
     if result_file::is_binary(&plain) {
-        bail!("{} {}", path.display(), result_file::NO_TEXT);
+        bail!("{} {}", path.display(), OtherFile::Binary.words(path));
     }
     let foreign = foreign::reports(&plain).reports;
     match reports(&plain) {

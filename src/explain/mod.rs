@@ -14,9 +14,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
-use crate::result_file::{
-    self, NO_RESULT, NO_TEXT, ONLY_A_COMMAND, ResultFileError, SUMMARY_OF_KUBESTR, only_jobs,
-};
+use crate::result_file::{self, ResultFileError};
 use crate::stored_verdict;
 use volproof_base::doubt::Doubt;
 use volproof_base::unit::counted;
@@ -283,11 +281,7 @@ fn explained_for(
 fn without_path(e: ResultFileError) -> anyhow::Error {
     match e {
         ResultFileError::Report { source, .. } => source.into(),
-        ResultFileError::Neither { .. } => anyhow::anyhow!("it {NO_RESULT}"),
-        ResultFileError::Binary { .. } => anyhow::anyhow!("it {NO_TEXT}"),
-        ResultFileError::Kubestr { .. } => anyhow::anyhow!("it {SUMMARY_OF_KUBESTR}"),
-        ResultFileError::Command { .. } => anyhow::anyhow!("it {ONLY_A_COMMAND}"),
-        ResultFileError::JobFile { path } => anyhow::anyhow!("it {}", only_jobs(&path)),
+        ResultFileError::NoResult { path, holds } => anyhow::anyhow!("it {}", holds.words(&path)),
         e => e.into(),
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! The content of a file tells its form, not its name. To read the reports of one more tool, see `foreign`. fio's reader is `fio::to_record`.
 
-mod pasted_job_files;
 mod typed_command;
 
 use std::path::{Path, PathBuf};
@@ -18,27 +17,39 @@ use volproof_judge::doubts;
 use volproof_readers::{self as foreign, ForeignReport};
 use volproof_record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
 
-/// What is said of a file that holds no result.
-pub const NO_RESULT: &str = "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
-     DiskSpd or Iometer either";
-
-/// What is said of a file that is no text.
-pub const NO_TEXT: &str =
-    "holds binary data, and no Record or report: name the JSON or the text that the tool wrote";
-
-/// What is said of a command of fio where its output is asked for.
-pub const ONLY_A_COMMAND: &str = "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints";
-
-/// What is said of the text that `kubestr fio` prints.
-pub const SUMMARY_OF_KUBESTR: &str = "is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same options, \
-     and give the JSON";
-
 /// The line of kubestr's summary above fio's figures.
 const KUBESTR: &[u8] = b"FIO test results:";
 
-/// What is said of a job file where a result is asked for.
-pub fn only_jobs(path: &Path) -> String {
-    format!("is a job file of fio: it says what to do and holds no result; {}", jobfile::ways(path))
+/// What a file without a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherFile {
+    /// Some text.
+    Text,
+    /// No text.
+    Binary,
+    /// A command of fio without its output.
+    Command,
+    /// The text of `kubestr fio`, which keeps little of fio's report.
+    Kubestr,
+    /// A job file of fio: it says what to do.
+    JobFile,
+}
+
+impl OtherFile {
+    /// What is said of a file at this path.
+    pub fn words(self, path: &Path) -> String {
+        match self {
+            OtherFile::Text => "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
+                                DiskSpd or Iometer either".into(),
+            OtherFile::Binary => "holds binary data, and no Record or report: name the JSON or the text that the tool wrote".into(),
+            OtherFile::Command => "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints".into(),
+            OtherFile::Kubestr => "is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same \
+                                   options, and give the JSON".into(),
+            OtherFile::JobFile => {
+                format!("is a job file of fio: it says what to do and holds no result; {}", jobfile::ways(path))
+            }
+        }
+    }
 }
 
 /// Why a file gives no Record.
@@ -47,35 +58,13 @@ pub enum ResultFileError {
     /// The file cannot be read, or it is a Record that cannot be parsed.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The file is neither a Record nor a report.
-    #[error("{} {NO_RESULT}", path.display())]
-    Neither {
+    /// The file holds no result.
+    #[error("{} {}", path.display(), holds.words(path))]
+    NoResult {
         /// The file.
         path: PathBuf,
-    },
-    /// The file is no text.
-    #[error("{} {NO_TEXT}", path.display())]
-    Binary {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is a command of fio without its output.
-    #[error("{} {ONLY_A_COMMAND}", path.display())]
-    Command {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is the text of kubestr, which keeps little of fio's report.
-    #[error("{} {SUMMARY_OF_KUBESTR}", path.display())]
-    Kubestr {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file says what fio is to do.
-    #[error("{} {}", path.display(), only_jobs(path))]
-    JobFile {
-        /// The file.
-        path: PathBuf,
+        /// What it is.
+        holds: OtherFile,
     },
     /// The file is a report that cannot be read beyond some place.
     #[error("{}: {source}", path.display())]
@@ -221,10 +210,18 @@ pub fn is_binary(plain: &[u8]) -> bool {
     control.count() * 16 > begin.len()
 }
 
-/// Whether a file without a result says what fio is to do.
-fn is_job_file(bytes: &[u8]) -> bool {
-    let short = bytes.len() as u64 <= input::LONGEST_SETTINGS.0;
-    short && std::str::from_utf8(bytes).is_ok_and(jobfile::is_one)
+/// What a text without a result is; `plain` is the text without the marks of a console.
+fn other_file(bytes: &[u8], plain: &[u8]) -> OtherFile {
+    let is_short = bytes.len() as u64 <= input::LONGEST_SETTINGS.0;
+    if plain.windows(KUBESTR.len()).any(|part| part == KUBESTR) {
+        OtherFile::Kubestr
+    } else if typed_command::holds_one(plain) {
+        OtherFile::Command
+    } else if is_short && std::str::from_utf8(bytes).is_ok_and(jobfile::is_one) {
+        OtherFile::JobFile
+    } else {
+        OtherFile::Text
+    }
 }
 
 /// The results that a text holds; `path` is for messages.
@@ -239,8 +236,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
     if let Some(record) = in_a_log(&plain, path)? {
         return Ok(Found::Record(Box::new(record)));
     }
+    let no_result = |holds| Err(ResultFileError::NoResult { path: path.to_path_buf(), holds });
     if is_binary(&plain) {
-        return Err(ResultFileError::Binary { path: path.to_path_buf() });
+        return no_result(OtherFile::Binary);
     }
     let foreign = foreign::reports(&plain);
     let mut all: Vec<ToolReport> = Vec::new();
@@ -253,16 +251,7 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
         }
         Err(ReadError::Nothing { .. }) if !foreign.reports.is_empty() => {}
         Err(broken) if !foreign.reports.is_empty() => unread = Some(broken),
-        Err(ReadError::Nothing { .. }) if plain.windows(KUBESTR.len()).any(|part| part == KUBESTR) => {
-            return Err(ResultFileError::Kubestr { path: path.to_path_buf() });
-        }
-        Err(ReadError::Nothing { .. }) if typed_command::holds_one(&plain) => {
-            return Err(ResultFileError::Command { path: path.to_path_buf() });
-        }
-        Err(ReadError::Nothing { .. }) if is_job_file(bytes) => {
-            return Err(ResultFileError::JobFile { path: path.to_path_buf() });
-        }
-        Err(ReadError::Nothing { .. }) => return Err(ResultFileError::Neither { path: path.to_path_buf() }),
+        Err(ReadError::Nothing { .. }) => return no_result(other_file(bytes, &plain)),
         Err(source) => return Err(ResultFileError::Report { path: path.to_path_buf(), source }),
     }
     all.extend(foreign.reports.into_iter().map(ToolReport::Foreign));
@@ -290,9 +279,17 @@ pub fn judged(mut record: Record) -> Record {
 /// # Errors
 /// The file cannot be read, or holds neither a Record nor a known report.
 pub fn load(path: &Path) -> Result<Record, ResultFileError> {
+    read_by(path, one)
+}
+
+/// Reads a file, and makes a Record of its bytes.
+fn read_by(
+    path: &Path,
+    make: fn(&[u8], &Path) -> Result<Record, ResultFileError>,
+) -> Result<Record, ResultFileError> {
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    let record = one(&input::read(path).map_err(read)?, named)?;
+    let record = make(&input::read(path).map_err(read)?, named)?;
     Ok(Record { saved_as: SavedAs::of(path), ..record })
 }
 
@@ -322,10 +319,7 @@ impl Found {
 /// # Errors
 /// The file cannot be read, is no known result, or holds more than one.
 pub fn load_only(path: &Path) -> Result<Record, ResultFileError> {
-    let named = input::named(path);
-    let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    let record = only(&input::read(path).map_err(read)?, named)?;
-    Ok(Record { saved_as: SavedAs::of(path), ..record })
+    read_by(path, only)
 }
 
 /// The one Record of a text that holds no other; `path` is for messages.

@@ -1,13 +1,10 @@
-//! The command line and the job file above a report that was copied from a terminal: what fio's text does not tell of its jobs.
+//! The command line above a report that was copied from a terminal: what fio's text does not tell of its jobs.
 //!
-//! Only a command that names all jobs of a report belongs to it, and one that asks for what the report shows. Job files that it names are those that
-//! the text holds too: others are on another machine.
+//! Only a command that names all jobs of a report belongs to it, and one that asks for what the report shows. Job files that a command names are on
+//! another machine.
 
-use std::cell::Cell;
-use std::slice;
-
-use super::pasted_job_files::{self, PastedJobFile};
 use fio_formats::command::Surroundings;
+use fio_formats::job::Job;
 use fio_formats::output::{Output, OutputRow};
 use fio_formats::{argv, shown_options, text_read};
 use volproof_base::sample::Direction;
@@ -18,24 +15,20 @@ const MOST_COMMANDS: usize = 1000;
 /// Longer lines are no command that somebody typed.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// The jobs of a command: name and options.
-type Jobs = Vec<(String, Vec<(String, String)>)>;
-
-/// What fio was asked for by a command, or by a job file.
+/// What fio was asked for by a command.
+#[derive(PartialEq)]
 struct Asked {
-    line: usize,
-    /// The line at which the job file begins.
-    file: Option<usize>,
-    jobs: Jobs,
+    /// Its jobs: name and options.
+    jobs: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// Gives the rows of reports without options those of their command or job file.
+/// Gives the rows of reports without options those of their command.
 pub fn attach(bytes: &[u8], reports: &mut [(ReportForm, Output)]) {
     let silent = |o: &Output| o.global_options.is_empty() && o.jobs.iter().all(|j| j.options.is_empty());
     if !reports.iter().any(|(_, o)| silent(o)) {
         return;
     }
-    let all = all_asked(bytes);
+    let all = commands(bytes);
     let count = reports.len();
     // Reports of several forms are not in the order of the text.
     let in_order = all.len() == count && reports.iter().all(|(form, _)| *form == reports[0].0);
@@ -43,7 +36,7 @@ pub fn attach(bytes: &[u8], reports: &mut [(ReportForm, Output)]) {
     for (i, output) in outputs.enumerate().filter(|(_, o)| silent(o)) {
         let fitting: Vec<&Asked> = all.iter().filter(|asked| asked.fits(output)).collect();
         let own = match fitting.as_slice() {
-            [first, rest @ ..] if rest.iter().all(|other| other.jobs == first.jobs) => Some(*first),
+            [first, rest @ ..] if rest.iter().all(|other| *other == *first) => Some(*first),
             // One above each report, in order.
             _ if in_order => all.get(i).filter(|asked| asked.fits(output)),
             _ => None,
@@ -84,32 +77,18 @@ fn agrees(output: &Output, row: &OutputRow, options: Vec<(String, String)>) -> b
 
 /// Whether a text calls fio with options.
 pub fn holds_one(bytes: &[u8]) -> bool {
-    !commands(bytes, &[]).is_empty()
+    !commands(bytes).is_empty()
 }
 
-/// The commands of a text, and those of its job files that no command calls, in order.
-fn all_asked(bytes: &[u8]) -> Vec<Asked> {
-    let files = pasted_job_files::all(bytes);
-    let mut all = commands(bytes, &files);
-    for file in &files {
-        let called = all.iter().any(|asked| asked.file == Some(file.line));
-        let jobs = jobs(&["jobs".to_string()], slice::from_ref(file)).filter(|_| !called);
-        all.extend(jobs.map(|(jobs, of)| Asked { line: file.line, file: of, jobs }));
-    }
-    all.sort_by_key(|asked| asked.line);
-    all
-}
-
-/// The calls of fio in a text, with the job files that stand above them.
-fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
+/// The calls of fio in a text, in order.
+fn commands(bytes: &[u8]) -> Vec<Asked> {
     let mut found = Vec::new();
     let mut open: Option<String> = None;
     for line in text_read::lines(bytes) {
         let text = line.text.trim_end();
-        let above = &files[..files.partition_point(|file| file.line < line.number)];
         let mut command = match open.take() {
             Some(begun) => begun + " " + text.trim_start(),
-            None => match begin(text, !above.is_empty()) {
+            None => match begin(text) {
                 Some(command) => command.to_string(),
                 None => continue,
             },
@@ -121,9 +100,9 @@ fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
         }
         if command.len() < LONGEST_LINE
             && let Some(words) = words(&command)
-            && let Some((jobs, file)) = jobs(&words, above)
+            && let Some(asked) = asked(&words)
         {
-            found.push(Asked { line: line.number, file, jobs });
+            found.push(asked);
         }
         if found.len() == MOST_COMMANDS {
             break;
@@ -132,15 +111,15 @@ fn commands(bytes: &[u8], files: &[PastedJobFile]) -> Vec<Asked> {
     found
 }
 
-/// The words after `fio` on a line that calls it with options. `files`: it may call a job file that stands above.
-fn begin(text: &str, files: bool) -> Option<&str> {
+/// The words after `fio` on a line that calls it with options.
+fn begin(text: &str) -> Option<&str> {
     let mut from = 0;
     while let Some(at) = text[from..].find("fio ") {
         let at = from + at;
         let own_word = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "/$#>".contains(c));
         let rest = text[at + 4..].trim_start();
         let named = (rest.starts_with('-') || rest.contains(" -")) && rest.contains("name");
-        if own_word && (named || files && !rest.is_empty()) {
+        if own_word && named {
             return Some(rest);
         }
         from = at + 4;
@@ -148,23 +127,16 @@ fn begin(text: &str, files: bool) -> Option<&str> {
     None
 }
 
-/// The jobs of a command that calls at most one job file, one of those that were pasted, with the line of that file.
-fn jobs(words: &[String], files: &[PastedJobFile]) -> Option<(Jobs, Option<usize>)> {
-    let called = Cell::new(None);
-    let file = |name: &str| match pasted_job_files::called(files, name) {
-        Some(file) => {
-            called.set(Some(file.line));
-            Ok(file.text.clone())
-        }
-        None => Err(std::io::ErrorKind::NotFound.into()),
-    };
-    let around = Surroundings { file: &file, variable: &|_| None, ..Surroundings::here() };
-    let command = argv::parse(words, &around).ok().filter(|command| command.files.len() <= 1)?;
-    let options = |job: &fio_formats::job::Job| {
+/// The jobs of a command that calls no job file.
+fn asked(words: &[String]) -> Option<Asked> {
+    let no_file = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let around = Surroundings { file: &no_file, variable: &|_| None, ..Surroundings::here() };
+    let command = argv::parse(words, &around).ok()?;
+    let options = |job: &Job| {
         job.options().map(|g| (g.option.name.to_string(), g.text.clone().unwrap_or_default())).collect()
     };
-    let jobs: Jobs = command.jobs.iter().map(|j| (j.name.clone(), options(j))).collect();
-    (!jobs.is_empty()).then(|| (jobs, called.get()))
+    let jobs: Vec<_> = command.jobs.iter().map(|job| (job.name.clone(), options(job))).collect();
+    (!jobs.is_empty()).then_some(Asked { jobs })
 }
 
 /// The words of a command as a shell divides them, up to a pipe or redirection; none where a quote stays open.
@@ -208,33 +180,13 @@ mod tests {
             ("myfio --name=a", None),
             ("I ran fio yesterday", None),
         ] {
-            assert_eq!(begin(line, false), found, "{line}");
+            assert_eq!(begin(line), found, "{line}");
         }
         let text = "$ fio --name=a --rw=randread --rate_iops=500 \\\n   --direct=1 --time_based | tee log\n";
-        let all = all_asked(text.as_bytes());
+        let all = commands(text.as_bytes());
         assert_eq!(all.len(), 1);
         let options = &all[0].jobs[0].1;
         assert!(options.contains(&("direct".into(), "1".into())), "{options:?}");
         assert!(options.contains(&("time_based".into(), String::new())), "{options:?}");
-    }
-
-    #[test]
-    fn a_job_file_above_its_report_is_read_with_the_command_that_calls_it() {
-        let file = "$ cat a.fio\n[global]\ndirect=1\n[a]\nrw=randread\nsize=64m\n";
-        let options = |text: &str| {
-            let all = all_asked(text.as_bytes());
-            assert_eq!(all.len(), 1, "{text}");
-            all[0].options("a").unwrap()
-        };
-        let has = |found: &[(String, String)], name: &str, value: &str| {
-            found.iter().rev().find(|(known, _)| known == name).is_some_and(|(_, told)| told == value)
-        };
-        for call in ["", "$ fio a.fio\n", "# sudo fio a.fio | tee log\n", "the fio report:\n"] {
-            let found = options(&format!("{file}{call}"));
-            assert!(has(&found, "direct", "1") && has(&found, "size", "64m"), "{call}: {found:?}");
-        }
-        let found = options(&format!("{file}$ fio --iodepth=4 a.fio\n"));
-        assert!(has(&found, "iodepth", "4") && has(&found, "rw", "randread"), "{found:?}");
-        assert!(all_asked(b"[a]\nsize=${SIZE}\nnonsense=1\n").is_empty(), "nothing is assumed");
     }
 }
