@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use volproof_base::unit::utc;
 
@@ -110,26 +111,23 @@ pub fn run(
     let plan = setting.plan;
     let steps = &plan.steps[stage.clone()];
     let mut shared: Option<SimulatedRun> = None;
-    let prepared = steps
-        .iter()
-        .enumerate()
-        .map(|(i, step)| {
-            let (cpus, placement) = tuning::place(plan, step, setting.ready)?;
-            let engine = setting.choices[stage.start + i].engine;
-            let mut targets = setting.ready.targets(plan, step);
-            if steps.len() > 1 {
-                // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
-                let run = targets[0].volume.run().clone();
-                let apart = run.apart();
-                targets.iter_mut().for_each(|target| target.volume = apart.volume());
-                shared = Some(run);
-            }
-            // No two steps of a plan draw the same offsets: together they would hit the same blocks, and one after the other the
-            // later one would find what the earlier one loaded or cached. The multiplier is one of splitmix64.
-            let seed = plan.seed ^ ((stage.start + i) as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            Ok(Prepared { step, engine, targets, cpus, placement, seed })
-        })
-        .collect::<Result<Vec<_>, Failure>>()?;
+    let mut prepared = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let (cpus, placement) = tuning::place(plan, step, setting.ready)?;
+        let engine = setting.choices[stage.start + i].engine;
+        let mut targets = setting.ready.targets(plan, step);
+        if steps.len() > 1 {
+            // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
+            let run = targets[0].volume.run().clone();
+            let apart = run.apart();
+            targets.iter_mut().for_each(|target| target.volume = apart.volume());
+            shared = Some(run);
+        }
+        // No two steps of a plan draw the same offsets: together they would hit the same blocks, and one after the other the
+        // later one would find what the earlier one loaded or cached. The multiplier is one of splitmix64.
+        let seed = plan.seed ^ ((stage.start + i) as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        prepared.push(Prepared { step, engine, targets, cpus, placement, seed });
+    }
     let alone = steps.len() == 1;
     let ramp = if alone { steps[0].ramp } else { Nanos(0) };
     let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
@@ -138,7 +136,7 @@ pub fn run(
     // The number of steps of a course is not known in advance.
     let course = plan.question.is_some();
     let after = (!course).then(|| Nanos(later.map(|s| plan.stage_length(s).0).sum()));
-    let staged = |(i, p): (usize, &Prepared<'_>)| StagedStep {
+    let staged = prepared.iter().enumerate().map(|(i, p)| StagedStep {
         place: match (stage.start + i + 1, plan.steps.len()) {
             (place, _) if course => format!("[{place}]"),
             (place, all) => format!("[{place}/{all}]"),
@@ -148,8 +146,8 @@ pub fn run(
         paths: setting.ready.paths_of(plan, p.step),
         targets: p.targets.len(),
         is_touch: plan.is_touch(&p.step.name),
-    };
-    front.ui().stage(prepared.iter().enumerate().map(staged).collect(), total, after);
+    });
+    front.ui().stage(staged.collect(), total, after);
     setting.continued.store(false, Ordering::Relaxed);
     let mut watched = Stage {
         setting,
@@ -213,6 +211,13 @@ struct Started {
     first_io: Instant,
 }
 
+/// What the threads of all steps share.
+struct ThreadSetting<'a> {
+    gate: Option<&'a Gate>,
+    stop: &'a AtomicBool,
+    say: Sender<(usize, Said)>,
+}
+
 /// Tells the steps to stop when it is dropped.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
@@ -222,50 +227,24 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
     /// Begins the steps that are due and takes the messages of those that run, until no step runs or waits any more.
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
-        let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
-        // A simulated step begins when it is due in virtual time, for which nobody waits.
-        let simulated = self.prepared.iter().all(|p| p.step.simulate.is_some());
-        let due = self.setting.due.filter(|_| !simulated);
-        let gate = (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due));
-        let gate = gate.as_ref();
-        std::thread::scope(|threads| {
+        let gate = self.gate();
+        let with = ThreadSetting { gate: gate.as_ref(), stop, say };
+        std::thread::scope(|scope| {
             // The scope waits for the steps, so they must be told to stop however this closure ends, by a panic too.
             let _end = StopOnDrop(stop);
             let mut handles = Vec::new();
             loop {
                 self.mind_the_user(stop, front);
-                let stopping = stop.load(Ordering::Relaxed);
                 for i in 0..self.states.len() {
-                    if !stopping && self.due(i) {
-                        if let Err(e) = self.still_free(i) {
-                            if let Some(gate) = gate.filter(|_| self.at_once(i)) {
-                                gate.withdraw();
-                            }
-                            self.failed(i, Failure::from(e), stop);
-                            continue;
-                        }
-                        self.announce(i, front);
-                        let (prepared, setting, say) = (&self.prepared[i], self.setting, say.clone());
-                        let gate = gate.filter(|_| self.at_once(i));
-                        let body = move || load(prepared, setting, gate, i, stop, &say);
-                        match std::thread::Builder::new().spawn_scoped(threads, body) {
-                            Ok(thread) => handles.push((i, thread)),
-                            Err(e) => {
-                                if let Some(gate) = gate {
-                                    gate.withdraw();
-                                }
-                                self.ended(i, Err(EngineError::no_thread(&e)), stop);
-                            }
-                        }
+                    if !stop.load(Ordering::Relaxed) && self.due(i) {
+                        handles.extend(self.begin(i, scope, &with, front).map(|thread| (i, thread)));
                     }
                 }
-                let waiting = (0..self.states.len()).any(|i| self.waits(i));
-                let running = (0..self.states.len()).any(|i| self.runs(i));
-                if !running && (!waiting || stopping) {
+                if self.is_over(stop) {
                     return;
                 }
                 front.tick();
@@ -273,10 +252,8 @@ impl Stage<'_> {
                     Ok(said) => said,
                     // A thread that has ended has sent all its messages. If the last one is missing, it panicked.
                     Err(_) if handles.iter().any(|(i, t)| self.runs(*i) && t.is_finished()) => {
-                        match heard.try_recv() {
-                            Ok(said) => said,
-                            Err(_) => return,
-                        }
+                        let Ok(said) = heard.try_recv() else { return };
+                        said
                     }
                     Err(_) => continue,
                 };
@@ -286,6 +263,54 @@ impl Stage<'_> {
                 }
             }
         });
+    }
+
+    /// The gate at which the steps that begin at once wait for each other, and for the moment that a fleet has named.
+    fn gate(&self) -> Option<Gate> {
+        let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
+        // A simulated step begins when it is due in virtual time, for which nobody waits.
+        let simulated = self.prepared.iter().all(|p| p.step.simulate.is_some());
+        let due = self.setting.due.filter(|_| !simulated);
+        (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due))
+    }
+
+    /// Begins a step on a thread of its own; none where it cannot begin.
+    fn begin<'scope, 'env>(
+        &mut self,
+        i: usize,
+        scope: &'scope Scope<'scope, 'env>,
+        with: &ThreadSetting<'env>,
+        front: &mut dyn Front,
+    ) -> Option<ScopedJoinHandle<'scope, ()>>
+    where
+        'a: 'env,
+    {
+        let gate = with.gate.filter(|_| self.at_once(i));
+        if let Err(e) = self.still_free(i) {
+            gate.inspect(|gate| gate.withdraw());
+            self.failed(i, Failure::from(e), with.stop);
+            return None;
+        }
+        front.ui().begin(i);
+        let started = utc(jiff::Timestamp::now());
+        self.states[i] = StepState::Running { started, first_io: None };
+        let (prepared, setting, say, stop) = (&self.prepared[i], self.setting, with.say.clone(), with.stop);
+        let body = move || load(prepared, setting, gate, i, stop, &say);
+        match std::thread::Builder::new().spawn_scoped(scope, body) {
+            Ok(thread) => Some(thread),
+            Err(e) => {
+                gate.inspect(|gate| gate.withdraw());
+                self.ended(i, Err(EngineError::no_thread(&e)), with.stop);
+                None
+            }
+        }
+    }
+
+    /// No step runs, and none waits that may still begin.
+    fn is_over(&self, stop: &AtomicBool) -> bool {
+        let mut all = 0..self.states.len();
+        let stopping = stop.load(Ordering::Relaxed);
+        !all.any(|i| self.runs(i) || (self.waits(i) && !stopping))
     }
 
     fn waits(&self, i: usize) -> bool {
@@ -306,9 +331,10 @@ impl Stage<'_> {
             (self.by_user, self.ended_by) = (true, Some(order));
         }
         stop.fetch_or(self.by_user, Ordering::Relaxed);
-        let still = match self.setting.continued.swap(false, Ordering::Relaxed) {
-            true => self.stillness.continued(looked, self.looked, self.by_user),
-            false => self.stillness.looked(looked, self.looked),
+        let still = if self.setting.continued.swap(false, Ordering::Relaxed) {
+            self.stillness.continued(looked, self.looked, self.by_user)
+        } else {
+            self.stillness.looked(looked, self.looked)
         };
         self.stood_still(still);
     }
@@ -322,12 +348,6 @@ impl Stage<'_> {
         let suspensions: Vec<_> =
             running.map(|i| (i, Intervention::Suspended { after_ns, for_ns })).collect();
         self.suspensions.extend(suspensions);
-    }
-
-    fn announce(&mut self, i: usize, front: &mut dyn Front) {
-        front.ui().begin(i);
-        let started = utc(jiff::Timestamp::now());
-        self.states[i] = StepState::Running { started, first_io: None };
     }
 
     fn news(&mut self, i: usize, elapsed: Nanos, at: Instant, fresh: &[Interval], front: &mut dyn Front) {
