@@ -345,13 +345,9 @@ pub struct FleetArgs {
     #[arg(long, value_name = "TIME", help_heading = "Fleet", value_parser = start_time,
           conflicts_with_all = ["cross_check", "until_conclusive"])]
     pub start_at: Option<jiff::Timestamp>,
-    /// This machine is number I of N, from 0 [default: as mpirun, srun or a Kubernetes Indexed Job say]
+    /// This machine is number I of N, from 0
     #[arg(long, value_name = "I/N", help_heading = "Fleet", requires = "start_at")]
     pub rank: Option<RankOf>,
-    /// Machines of the fleet, where the launcher tells the number of this one alone (Kubernetes)
-    #[arg(long, value_name = "N", help_heading = "Fleet", requires = "start_at", conflicts_with = "rank",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub ranks: Option<u32>,
     /// Whose volumes they are
     #[command(flatten)]
     pub sharing: SharingArgs,

@@ -462,7 +462,6 @@ mod tests {
             "run . --quiet --details",
             "run . --rw randread --at 2020 --tune off --iops=3000",
             "run . --rw randread --cross-check=0",
-            "run . --ranks 0",
             "run . --overwrite=all",
             "run . --tune maybe",
             "completions bsh",

@@ -1,4 +1,4 @@
-//! A run as one rank of a fleet: its place from arguments and launchers, its part of the targets, and the wait for planned times.
+//! A run as one rank of a fleet: its place from arguments, its part of the targets, and the wait for planned times.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::Failure;
 use super::targets::Surveyed;
 use crate::cli::{FleetArgs, SharingArgs};
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_fleet::{from_launcher, kernel_clock, part, planned_times};
+use volproof_fleet::{kernel_clock, part, planned_times};
 use volproof_plan::{Plan, Question, Step};
 use volproof_record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
 
@@ -15,7 +15,7 @@ const SET_UP: Duration = Duration::from_secs(1);
 /// A start further ahead than this is a mistake in the date.
 const FURTHEST: Nanos = Nanos::seconds(86_400);
 
-/// The place that the arguments and the launcher give; none for a run by itself.
+/// The place that the arguments give; none for a run by itself.
 ///
 /// # Errors
 /// Of input: no rank, a start that has passed, a plan whose steps have no planned time.
@@ -28,8 +28,12 @@ pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure
             )),
         };
     };
-    let launcher = || from_launcher(&|name| std::env::var(name).ok(), args.ranks);
-    let place = args.rank.map_or_else(launcher, Ok).map_err(Failure::input)?;
+    let Some(place) = args.rank else {
+        return Err(Failure::input(
+            "--start-at needs the number of this machine: give --rank I/N, from 0/N to (N-1)/N. A launcher tells it by a variable: \
+             --rank $SLURM_PROCID/$SLURM_NTASKS, --rank $JOB_COMPLETION_INDEX/N",
+        ));
+    };
     if let Some(problem) = planned_times::problem(plan) {
         return Err(Failure::input(format!("--start-at: {problem}")));
     }

@@ -18,4 +18,4 @@ mod rank_of;
 mod step_sums;
 
 pub use merging::{FleetError, FleetMerge, judged_promise, volume};
-pub use rank_of::{RankError, RankOf, from_launcher};
+pub use rank_of::{RankOf, WrongRank};
