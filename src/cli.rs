@@ -423,17 +423,6 @@ impl OutputArgs {
     pub fn records_folder(&self) -> &Path {
         self.records.as_deref().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
-
-    /// The folders in which this run, and an earlier one of the same words, leaves its Record.
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let records = self.records_folder().to_path_buf();
-        let here =
-            |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() };
-        let named = self.json.as_deref().filter(|json| *json != Path::new("-")).and_then(Path::parent);
-        let mut folders: Vec<PathBuf> = named.map(here).into_iter().chain([records]).collect();
-        folders.dedup();
-        folders
-    }
 }
 
 /// Forms of a result for other programs and for tickets.

@@ -90,6 +90,6 @@ pub fn answer(records: &[PathBuf], promise: &PromiseOptions) -> anyhow::Result<R
         })
     })?;
     let mut record = gathering.finish()?;
-    promise_options::hold_against(promise, &mut record)?;
+    promise_options::hold_against(promise, None, &mut record)?;
     Ok(record)
 }

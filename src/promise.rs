@@ -233,10 +233,10 @@ fn here(
             machine.name
         );
     }
-    match args.json {
-        true => json(&report::machine_json(&machine, &found)),
-        false => Ok(report::machine_text(&machine, &found)),
+    if args.json {
+        return json(&report::machine_json(&machine, &found));
     }
+    Ok(report::machine_text(&machine, &found))
 }
 
 fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {

@@ -98,19 +98,18 @@ impl PromiseOptions {
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim();
-    match number.parse::<f64>() {
-        Ok(pct) if (0.0..100.0).contains(&pct) => Ok(pct / 100.0),
-        _ => Err(format!("'{text}' is not a percentage from 0 to below 100, such as 2")),
-    }
+    let share = share(text).filter(|share| *share >= 0.0 && *share < 1.0);
+    share.ok_or_else(|| format!("'{text}' is not a percentage from 0 to below 100, such as 2"))
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim();
-    match number.parse::<f64>() {
-        Ok(pct) if pct > 0.0 && pct < 100.0 => Ok(pct / 100.0),
-        _ => Err(format!("'{text}' is not a percentage between 0 and 100, such as 99 or 99.9")),
-    }
+    let share = share(text).filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| format!("'{text}' is not a percentage between 0 and 100, such as 99 or 99.9"))
+}
+
+/// A percentage as a share.
+fn share(text: &str) -> Option<f64> {
+    Some(text.trim().trim_end_matches('%').trim().parse::<f64>().ok()? / 100.0)
 }
 
 /// The volumes beneath targets, by their sizes: two folders, files or partitions on the same disks are one volume. Each simulated target is a
@@ -267,26 +266,14 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
 }
 
 /// Holds a stored Record against the promise that the options name, or against its own under their tolerance; judges it again where that
-/// is another promise.
+/// is another promise. `here` is the machine of a run that goes on, whose instance caps the volumes.
 ///
 /// # Errors
 /// An unknown type, a size that it does not come in, or targets that do not match.
-pub fn hold_against(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
-    hold_on(args, None, record)
-}
-
-/// The same for a run that goes on here: the instance of this machine caps the volumes.
-///
-/// # Errors
-/// An unknown type, a size that it does not come in, or targets that do not match.
-pub fn hold_here_against(args: &PromiseOptions, here: &Root, record: &mut Record) -> anyhow::Result<()> {
-    hold_on(args, Some(here), record)
-}
-
-fn hold_on(args: &PromiseOptions, here: Option<&Root>, record: &mut Record) -> anyhow::Result<()> {
+pub fn hold_against(args: &PromiseOptions, here: Option<&Root>, record: &mut Record) -> anyhow::Result<()> {
     if let Some(fleet) = record.fleet.as_deref_mut().filter(|f| !f.volumes.is_shared()) {
         // Each machine is held against its own promise, and what they come to follows from that.
-        fleet.machines.iter_mut().try_for_each(|m| hold_on(args, here, &mut m.record))?;
+        fleet.machines.iter_mut().try_for_each(|m| hold_against(args, here, &mut m.record))?;
         record.judged_promise = fleet::judged_promise(fleet);
         seal(record);
         return Ok(());

@@ -47,7 +47,7 @@ pub struct VerdictArgs {
 /// # Errors
 /// When nobody said what is promised, or the promise is not known.
 pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String, Exit)> {
-    promise_options::hold_against(&args.promise, record)?;
+    promise_options::hold_against(&args.promise, None, record)?;
     promise_options::ask(args.needs.fit.as_deref(), args.promise.judge_simulated, record)?;
     if let Some(why) = why_not_judged(record) {
         bail!("{} is not judged: {why}", input::named(&args.record).display());
@@ -67,13 +67,12 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     let text = if args.quiet {
         Headline::of(record).line()
     } else if args.json {
-        let value = json!({
+        pretty(&json!({
             "record": args.record,
             "verdict": verdict,
             "causes": record.causes,
             "diagnoses": found,
-        });
-        serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
+        }))?
     } else {
         let record = &*record.in_lines();
         let verdict = in_lines(&verdict);
@@ -100,14 +99,16 @@ fn comparison_text(
         return Ok(Headline::of(record).line());
     }
     if args.json {
-        let value = json!({ "record": args.record, "compared": compared, "diagnoses": found });
-        return Ok(
-            serde_json::to_string_pretty(&value).context("cannot write the comparison as JSON")? + "\n"
-        );
+        return pretty(&json!({ "record": args.record, "compared": compared, "diagnoses": found }));
     }
     let record = &*record.in_lines();
     let findings = if args.details { verdict_text::findings(found) } else { String::new() };
     Ok(summary_text::head(record) + &compared_text::comparison(&in_lines(compared)) + &findings)
+}
+
+/// JSON as people read it.
+fn pretty(value: &serde_json::Value) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(value).context("cannot write the answer as JSON")? + "\n")
 }
 
 /// Why a Record has no verdict, though a promise or needs were named; `None` for one that they are held against, and where nothing was named.

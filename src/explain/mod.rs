@@ -300,7 +300,7 @@ fn of_record(
         catalog: promise.catalog.clone().filter(|_| promise.kind.is_some()),
         ..promise.clone()
     };
-    promise_options::hold_against(&named, &mut record)?;
+    promise_options::hold_against(&named, None, &mut record)?;
     promise_options::ask(fit, promise.judge_simulated, &mut record)?;
     let (found, verdict) = judge::judged(&record);
     let told = record.steps.iter().take(most).zip(found);

@@ -52,10 +52,7 @@ impl FleetMember<'_> {
     /// Rank 0 adds up all Records and dismisses the others; whether all ranks are still there.
     pub fn gather(&self, part: RankPart) -> (Result<Exit, Failure>, bool) {
         let measured = self.wait_for_all();
-        let exit = match self.link.signalled() {
-            true => part.exit,
-            false => self.add_up(part, &measured),
-        };
+        let exit = if self.link.signalled() { part.exit } else { self.add_up(part, &measured) };
         let code = match &exit {
             Ok(exit) => exit.code(),
             Err(failure) => failure.code,

@@ -224,8 +224,7 @@ impl FleetMember<'_> {
             asked: asked.map(|fits| AskedFits { judge_simulated: promise.judge_simulated, ..fits }),
             ..self.work.options()
         };
-        let plan =
-            preconditioning::add(plan, self.work.file.precondition, promise, &options, &output.folders())?;
+        let plan = preconditioning::add(plan, self.work.file.precondition, promise, &options)?;
         let measurement = Measurement {
             plan,
             options,
@@ -235,7 +234,7 @@ impl FleetMember<'_> {
             earlier: None,
             inputs: self.work.inputs.clone(),
         };
-        let (job, judged_promise, used) = measurement.check_input()?;
+        let (job, used) = measurement.check_input()?;
         let mut own = Results::of_rank(output, self.rank, &used)?;
         let fleet = (self.rank == 0).then(|| Results::open(output, "volproof-fleet", &used)).transpose()?;
         if self.rank == 0 {
@@ -244,7 +243,7 @@ impl FleetMember<'_> {
         let timer = Timer::choose(Path::new("/"));
         self.link.in_load(true);
         let mut front = RankFront { own, member: self };
-        let ended = job.promised(judged_promise).run(&timer, interrupts, &mut front);
+        let ended = job.run(&timer, interrupts, &mut front);
         let mut own = front.own;
         self.link.in_load(false);
         let exit = ended.exit();
@@ -315,14 +314,17 @@ pub(super) fn volumes_fit(
         let twin = volumes.range(..rank).find(|(_, other)| (*other == volume) != shared);
         let Some((other, theirs)) = twin.filter(|_| shared || volume.is_some()) else { continue };
         let (this, first) = (label(*rank), label(*other));
-        return Err(Failure::input(match shared {
-            true => format!(
-                "{this} has the volume {}, and {first} {}: with --shared all machines name one volume",
-                said(volume),
-                said(theirs)
-            ),
-            false => format!("{first} and {this} both have the volume {}: add --shared", said(volume)),
-        }));
+        if !shared {
+            let both = said(volume);
+            return Err(Failure::input(format!(
+                "{first} and {this} both have the volume {both}: add --shared"
+            )));
+        }
+        return Err(Failure::input(format!(
+            "{this} has the volume {}, and {first} {}: with --shared all machines name one volume",
+            said(volume),
+            said(theirs)
+        )));
     }
     Ok(())
 }

@@ -11,7 +11,6 @@ use crate::cli::{
 };
 use crate::promise_options::PromiseOptions;
 use volproof_device::output::FileIdentity;
-use volproof_engine::Headrooms;
 use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;
 
@@ -111,13 +110,7 @@ impl<'a> FleetWork<'a> {
 
     /// How this rank runs the plan, beyond what the plan says.
     pub fn options(&self) -> RunOptions {
-        RunOptions {
-            destroy: self.consent.destroy.clone(),
-            overwrite_shared: self.consent.shared(),
-            tune: self.tune,
-            headrooms: Some(Headrooms::default()),
-            ..RunOptions::default()
-        }
+        RunOptions::asked(self.consent, self.tune)
     }
 }
 

@@ -10,7 +10,6 @@ use super::{Failure, end_signals, show_text};
 use crate::cli::OutputArgs;
 use crate::crosscheck;
 use crate::promise_options::{self, PromiseOptions};
-use crate::ui;
 use volproof_course::seal::seal;
 use volproof_device::device::Root;
 use volproof_device::output::FileIdentity;
@@ -80,29 +79,18 @@ pub struct Words {
 /// Files that no output may be, each with its part in the run.
 pub type UsedFiles = Vec<(String, FileIdentity)>;
 
-/// A measurement without mistakes in its input; its outputs are open.
-struct CheckedMeasurement {
-    job: CheckedRun,
-    judged_promise: Option<JudgedPromise>,
-    results: Results,
-}
-
 impl Measurement<'_> {
     /// Finds every mistake of the input, and opens the outputs.
-    fn check(&self) -> Result<CheckedMeasurement, Failure> {
-        let (job, judged_promise, used) = self.check_input()?;
-        Ok(CheckedMeasurement {
-            job,
-            judged_promise,
-            results: Results::open(self.output, "volproof", &used)?,
-        })
+    fn check(&self) -> Result<(CheckedRun, Results), Failure> {
+        let (job, used) = self.check_input()?;
+        Ok((job, Results::open(self.output, "volproof", &used)?))
     }
 
     /// Finds every mistake of the input except in the outputs, which are not opened here. No output may be one of the returned files.
     ///
     /// # Errors
     /// A plan, target or promise that cannot be used; nothing was begun.
-    pub fn check_input(&self) -> Result<(CheckedRun, Option<JudgedPromise>, UsedFiles), Failure> {
+    pub fn check_input(&self) -> Result<(CheckedRun, UsedFiles), Failure> {
         let promise = &self.promise;
         // Applications and searches have criteria of their own. Suites judge simulated devices unasked.
         let has_criteria =
@@ -122,11 +110,11 @@ impl Measurement<'_> {
             .iter()
             .map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
         let used = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
-        let job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
+        let mut job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let judged_promise = promise_options::judged_promise(promise, Some(&root), &job.volumes())
             .map_err(|e| Failure::input(super::chain(&e)))?;
-        let judged_promise = judged_promise.or_else(|| self.earlier.clone());
-        Ok((job, judged_promise, used))
+        job.judged_promise = judged_promise.or_else(|| self.earlier.clone());
+        Ok((job, used))
     }
 
     /// Prints the text of what would be done, then refuses what would be refused at the targets. Nothing is written.
@@ -137,9 +125,9 @@ impl Measurement<'_> {
         &self,
         text: impl FnOnce(&Plan, &[Surveyed], Option<&JudgedPromise>) -> String,
     ) -> Result<Exit, Failure> {
-        let CheckedMeasurement { job, judged_promise, .. } = self.check()?;
+        let (job, _) = self.check()?;
         let resumed = job.resumption().map_or_else(String::new, |words| layout::wrap("resume   ", &words));
-        show_text(&(text(&job.left(), job.surveyed(), judged_promise.as_ref()) + &resumed))?;
+        show_text(&(text(&job.left(), job.surveyed(), job.judged_promise()) + &resumed))?;
         job.try_targets()?;
         Ok(Exit::Done)
     }
@@ -150,7 +138,7 @@ impl Measurement<'_> {
     /// Of input, of the guard, and of the run.
     pub fn run(&self, words: Words) -> Result<Exit, Failure> {
         let timer = Timer::choose(Path::new("/"));
-        let CheckedMeasurement { job, judged_promise, mut results } = self.check()?;
+        let (job, mut results) = self.check()?;
         if !words.before.is_empty() && results.talks() {
             // The result may go to a file as well, so that an error of printing is reported only at the end.
             show_text(&words.before).ok();
@@ -163,11 +151,8 @@ impl Measurement<'_> {
             let named = named.join(", ");
             results.ui().say(&format!("The device is simulated: no I/O goes to {named}."));
         }
-        if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
-            ui::tell(&words);
-        }
         let interrupts = end_signals::counted(end_signals::all())?;
-        let mut ended = job.promised(judged_promise).run(&timer, &interrupts, &mut results);
+        let mut ended = job.run(&timer, &interrupts, &mut results);
         if let Some(cross) = &self.cross {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);
             seal(&mut ended.record);

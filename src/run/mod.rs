@@ -26,14 +26,6 @@ mod room;
 mod sheet;
 mod stage;
 mod targets;
-/// Says that a file holds more reports than the one in this Record.
-pub fn tell_of_others(path: &Path, record: &Record) {
-    let told = record.report.as_ref().and_then(|report| report.told_beside());
-    if let Some(told) = told {
-        ui::tell(&format!("{}: {told}", path.display()));
-    }
-}
-
 #[cfg(test)]
 mod tests;
 mod tuning;
@@ -208,4 +200,12 @@ fn save_output(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Fa
         Err(e) => e,
     };
     Err(Failure::new(Exit::RunFailed, MisplacedOutput::save(output.path(), e, content)))
+}
+
+/// Says that a file holds more reports than the one in this Record.
+pub fn tell_of_others(path: &Path, record: &Record) {
+    let told = record.report.as_ref().and_then(|report| report.told_beside());
+    if let Some(told) = told {
+        ui::tell(&format!("{}: {told}", path.display()));
+    }
 }

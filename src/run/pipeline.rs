@@ -20,7 +20,7 @@ use super::fleet_start;
 use super::open_targets::{self, Ready};
 use super::targets::{self, Surveyed};
 use super::{Failure, plans, preconditioning};
-use crate::cli::TuneMode;
+use crate::cli::{ConsentArgs, TuneMode};
 use crate::ui::Ui;
 use running::Running;
 use volproof_base::doubt::Doubt;
@@ -65,6 +65,19 @@ pub struct RunOptions {
     pub asked: Option<AskedFits>,
     /// Headrooms measured so far: that of each load is measured before its step. Absent where headroom is not measured.
     pub headrooms: Option<Headrooms>,
+}
+
+impl RunOptions {
+    /// What a user has consented to and asked for, with the headroom of each load.
+    pub fn asked(consent: &ConsentArgs, tune: Option<TuneMode>) -> RunOptions {
+        RunOptions {
+            destroy: consent.destroy.clone(),
+            overwrite_shared: consent.shared(),
+            tune,
+            headrooms: Some(Headrooms::default()),
+            ..RunOptions::default()
+        }
+    }
 }
 
 /// Who asks for the work, and hears how it goes.
@@ -123,7 +136,7 @@ pub struct CheckedRun {
     surveyed: Vec<Surveyed>,
     choices: Vec<EngineChoice>,
     doubts: Vec<Doubt>,
-    judged_promise: Option<JudgedPromise>,
+    pub(super) judged_promise: Option<JudgedPromise>,
     options: RunOptions,
 }
 
@@ -156,6 +169,9 @@ impl CheckedRun {
             let here = Environment::read(&root, "", String::new());
             if let Some(what) = earlier.other_place(&here, &surveyed) {
                 return Err(not_resumed(&what));
+            }
+            if plan.precondition_steps() > 0 && surveyed.iter().any(|target| target.make.is_some()) {
+                return Err(not_resumed("its preconditioning was lost with its test file"));
             }
         }
         Ok(CheckedRun { root, plan, surveyed, choices, doubts, judged_promise: None, options })
@@ -214,24 +230,12 @@ impl CheckedRun {
         let Some(earlier) = self.options.earlier.as_ref().filter(|_| self.plan.question.is_none()) else {
             return self.plan.clone();
         };
-        let first = self.plan.precondition_steps();
-        let is_left = |i: usize| i >= earlier.steps.len() || (i < first && self.preconditions_anew());
-        let mut number = 0..;
+        let done = earlier.steps.len();
         let mut plan = self.plan.clone();
-        plan.steps.retain(|_| number.next().is_some_and(is_left));
-        let precondition_steps = (0..first).filter(|i| is_left(*i)).count();
-        plan.precondition = plan
-            .precondition
-            .filter(|_| precondition_steps > 0)
-            .map(|p| Precondition { steps: precondition_steps, ..p });
+        plan.steps.drain(..done);
+        let steps = self.plan.precondition_steps().saturating_sub(done);
+        plan.precondition = plan.precondition.filter(|_| steps > 0).map(|p| Precondition { steps, ..p });
         plan
-    }
-
-    /// The preconditioning of an earlier run was lost with its test file.
-    fn preconditions_anew(&self) -> bool {
-        self.options.earlier.is_some()
-            && self.plan.precondition_steps() > 0
-            && self.surveyed.iter().any(|target| target.make.is_some())
     }
 
     /// What an earlier run has done of a fixed list of steps, in words.
@@ -243,19 +247,13 @@ impl CheckedRun {
         Some(format!("{} of {all} steps are kept{began}", all - self.left().steps.len()))
     }
 
-    /// Says that the preconditioning was skipped since an earlier run did it; none where that is not so.
-    pub fn skipped_preconditioning(&self) -> Option<String> {
-        preconditioning::skipped(&self.plan)
-    }
-
-    /// The same work held against a promise.
-    pub fn promised(self, judged_promise: Option<JudgedPromise>) -> CheckedRun {
-        CheckedRun { judged_promise, ..self }
+    /// The promise that the result is held against.
+    pub fn judged_promise(&self) -> Option<&JudgedPromise> {
+        self.judged_promise.as_ref()
     }
 
     /// Does the work. `interrupts` above 0 ends it soon, with what was measured until then.
     pub fn run(self, timer: &Timer, interrupts: &Arc<AtomicUsize>, front: &mut dyn Front) -> Ended {
-        let preconditions_anew = self.preconditions_anew();
         let CheckedRun { root, plan, surveyed, choices, doubts, judged_promise, options } = self;
         let record = Record {
             schema: SCHEMA.into(),
@@ -304,7 +302,6 @@ impl CheckedRun {
             front,
             record,
             ready,
-            preconditions_anew,
             size,
             tuned: None,
             failed: Vec::new(),
@@ -326,15 +323,11 @@ pub struct Ended {
     /// Steps that failed and why, in the order in which they did; those that never sent an I/O are not in the Record.
     pub failed: Vec<(String, String)>,
     failure: Option<Failure>,
-    put_back: bool,
+    /// The kernel's knobs are as they were.
+    pub put_back: bool,
 }
 
 impl Ended {
-    /// Whether the kernel's knobs are as they were.
-    pub fn put_back(&self) -> bool {
-        self.put_back
-    }
-
     /// How the run ended.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use fio_formats::jobfile;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::misspelling::none_of;
 use volproof_device::device::Root;
-use volproof_engine::{self as engine, EngineChoice, Headrooms};
+use volproof_engine::{self as engine, EngineChoice};
 use volproof_fio::fio_process::Fio;
 use volproof_fio::write_jobs;
 use volproof_plan::{PRESETS, Plan, Preset, Step, parse_beneath};
@@ -37,9 +37,10 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         parse_beneath(&text, &name, &args.step, args.file.precondition.is_some()).map_err(|e| {
-            let way = match jobfile::is_one(&text) {
-                true => format!("; it is a job file of fio: {}", jobfile::ways(path)),
-                false => String::new(),
+            let way = if jobfile::is_one(&text) {
+                format!("; it is a job file of fio: {}", jobfile::ways(path))
+            } else {
+                String::new()
             };
             Failure::input(format!("plan {}: {e}{way}", path.display()))
         })?
@@ -141,7 +142,7 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt
         }
         choices.push(choice);
     }
-    room::check(plan, &choices, root)?;
+    room::for_rings(plan, &choices, root)?;
     Ok((choices, doubts))
 }
 
@@ -160,11 +161,5 @@ pub(super) fn of_targets(targets: &[PathBuf], using: &TargetUseArgs) -> Plan {
 
 /// The way to run such a plan, beyond what the plan says.
 pub(super) fn options(using: &TargetUseArgs) -> RunOptions {
-    RunOptions {
-        destroy: using.consent.destroy.clone(),
-        overwrite_shared: using.consent.shared(),
-        tune: using.tune,
-        headrooms: Some(Headrooms::default()),
-        ..RunOptions::default()
-    }
+    RunOptions::asked(&using.consent, using.tune)
 }

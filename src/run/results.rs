@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::sheet::Sheet;
-use super::{Failure, leftover, output};
+use super::sheet::{Sheet, SheetForm, opened};
+use super::{Failure, leftover};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::ui::{self, Ui};
 use volproof_base::shell_word::shell_path;
@@ -34,27 +34,18 @@ fn put(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(screen::visible(text).as_bytes())
 }
 
-/// The outputs for other programs and for tickets, opened and checked.
-fn sheets(args: &SheetArgs) -> Result<Vec<Sheet>, Failure> {
-    let (mut all, force) = (Vec::new(), args.force);
-    if let Some(path) = &args.junit {
-        all.push(Sheet::open("--junit", path, OutputKind::Junit, force, |r, out| {
-            put(out, &junit::junit(r))
-        })?);
-    }
-    if let Some(path) = &args.openmetrics {
-        let file = output("--openmetrics", path, OutputKind::OpenMetrics, force)?;
-        all.push(Sheet::new(file, |r, out| put(out, &openmetrics::openmetrics(r))));
-    }
-    if let Some(path) = &args.markdown {
-        all.push(Sheet::open("--markdown", path, OutputKind::Markdown, force, |r, out| {
-            put(out, &markdown::markdown(r))
-        })?);
-    }
-    Ok(all)
+/// The outputs for other programs and for tickets.
+fn forms(args: &SheetArgs) -> [SheetForm<'_>; 3] {
+    [
+        ("--junit", &args.junit, OutputKind::Junit, |r, out| put(out, &junit::junit(r))),
+        ("--openmetrics", &args.openmetrics, OutputKind::OpenMetrics, |r, out| {
+            put(out, &openmetrics::openmetrics(r))
+        }),
+        ("--markdown", &args.markdown, OutputKind::Markdown, |r, out| put(out, &markdown::markdown(r))),
+    ]
 }
 
-/// The same outputs of a stored Record.
+/// These outputs of a stored Record.
 pub struct StoredSheets {
     sheets: Vec<Sheet>,
 }
@@ -65,7 +56,7 @@ impl StoredSheets {
     /// # Errors
     /// An output that cannot be written, or that is one of the inputs.
     pub fn open(args: &SheetArgs, inputs: &[(String, FileIdentity)]) -> Result<StoredSheets, Failure> {
-        let sheets = sheets(args)?;
+        let sheets = opened(&forms(args), args.force)?;
         let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
         apart(&files, inputs)?;
         Ok(StoredSheets { sheets })
@@ -135,14 +126,11 @@ impl Results {
             Some(path) => Sheet::record("--json", path, force)?,
             None => fresh(args, stem)?,
         };
-        let mut others = Vec::new();
-        if let Some(path) = &args.csv {
-            others.push(Sheet::open("--csv", path, OutputKind::Csv, force, |r, out| put(out, &csv::csv(r)))?);
-        }
-        if let Some(path) = &args.html {
-            others.push(Sheet::open("--html", path, OutputKind::Html, force, html::write)?);
-        }
-        others.extend(sheets(&args.sheets)?);
+        let tables: [SheetForm<'_>; 2] = [
+            ("--csv", &args.csv, OutputKind::Csv, |r, out| put(out, &csv::csv(r))),
+            ("--html", &args.html, OutputKind::Html, html::write),
+        ];
+        let others = opened(&[&tables[..], &forms(&args.sheets)].concat(), force)?;
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
         leftover::tell_of_outputs(files.iter().map(|file| file.path()));
@@ -232,9 +220,10 @@ impl Results {
         let mut lost = sheets().any(|sheet| sheet.misplaced.is_some());
         let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
         if self.prints() {
-            let text = match self.quiet {
-                true => Headline::of(record).line(),
-                false => summary_text::shown(record, self.details) + &after(record),
+            let text = if self.quiet {
+                Headline::of(record).line()
+            } else {
+                summary_text::shown(record, self.details) + &after(record)
             };
             if let Err(e) = screen::show(&text) {
                 lost = true;

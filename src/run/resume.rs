@@ -180,14 +180,6 @@ impl EarlierRun {
         }
     }
 
-    /// Drops the steps of the preconditioning, which was lost with its test file.
-    pub fn forget_preconditioning(&mut self) {
-        let plan = &self.plan;
-        self.steps.retain(|step| !plan.is_precondition(&step.name));
-        self.together.retain(|stage| !stage.steps.iter().any(|name| plan.is_precondition(name)));
-        self.doubts.retain(|doubt| !doubt.step.as_deref().is_some_and(|name| plan.is_precondition(name)));
-    }
-
     /// Puts the finished steps into the Record of the run that goes on.
     pub fn into_record(self, record: &mut Record) {
         record.steps = self.steps;
@@ -229,7 +221,7 @@ fn other_disk(then: &Block, now: &Block) -> Option<String> {
 }
 
 /// The first difference between two plans, in words.
-pub fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
+fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
     let planned = |plan: &Plan| plan.steps.iter().filter(|s| s.follows.is_none()).cloned().collect();
     let plain = |plan: &Plan| Plan {
         steps: if plan.question.is_some() { Vec::new() } else { planned(plan) },

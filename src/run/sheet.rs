@@ -1,17 +1,38 @@
 //! One output of a run: its content, and where that goes when its place cannot be written.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Failure, output, save_output};
 use volproof_device::output::{MisplacedOutput, OutputFile, OutputKind};
 use volproof_record::Record;
 use volproof_record::exit::Exit;
 
+/// Writes a form of a Record.
+pub type SheetContent = fn(&Record, &mut dyn Write) -> io::Result<()>;
+
+/// A form of a Record: its option, the file that was named, the kind of the file, and the content.
+pub type SheetForm<'a> = (&'a str, &'a Option<PathBuf>, OutputKind, SheetContent);
+
+/// Opens the forms that were asked for.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn opened(forms: &[SheetForm<'_>], force: bool) -> Result<Vec<Sheet>, Failure> {
+    let mut sheets = Vec::new();
+    for (option, path, kind, content) in forms {
+        if let Some(path) = path {
+            let file = output(option, path, *kind, force)?;
+            sheets.push(Sheet { file, content: *content, misplaced: None, said: false });
+        }
+    }
+    Ok(sheets)
+}
+
 /// One output and what it holds.
 pub struct Sheet {
     pub(super) file: OutputFile,
-    pub(super) content: fn(&Record, &mut dyn Write) -> io::Result<()>,
+    pub(super) content: SheetContent,
     /// Its last content, where that is not in its own place.
     pub(super) misplaced: Option<MisplacedOutput>,
     /// The user was told already that the content is not in its place.
@@ -19,20 +40,6 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    pub(super) fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
-        Sheet { file, content, misplaced: None, said: false }
-    }
-
-    pub(super) fn open(
-        option: &str,
-        path: &Path,
-        kind: OutputKind,
-        force: bool,
-        content: fn(&Record, &mut dyn Write) -> io::Result<()>,
-    ) -> Result<Sheet, Failure> {
-        Ok(Sheet::new(output(option, path, kind, force)?, content))
-    }
-
     /// A Record, which is saved after every step.
     ///
     /// # Errors
@@ -43,7 +50,7 @@ impl Sheet {
 
     /// The same in a file that has been opened.
     pub fn of_record(file: OutputFile) -> Sheet {
-        Sheet::new(file, |record, out| record.write(out))
+        Sheet { file, content: |record, out| record.write(out), misplaced: None, said: false }
     }
 
     /// The file that the output goes to.

@@ -12,8 +12,8 @@ use super::{Failure, leftover};
 use crate::prepare;
 use crate::promise_options;
 use volproof_base::sample::Direction;
-use volproof_base::unit::Bytes;
-use volproof_device::device::{self, DeviceError, Facts, FilePlace, Node, Root};
+use volproof_base::unit::{Bytes, counted};
+use volproof_device::device::{self, DeviceError, Facts, FilePlace, Root};
 use volproof_engine::Region;
 use volproof_fio::plan::JobDataFile;
 use volproof_plan::{EngineKind, FileState, Plan, Question, Step};
@@ -149,8 +149,8 @@ pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surv
         has_recordable_name(&target)?;
         fits(root, plan, &target)?;
         may_write(plan, &target)?;
-        room::for_holes(root, plan, &target, &taken)?;
-        taken.add(root, plan, &target);
+        room::for_holes(plan, &target, &taken)?;
+        taken.add(plan, &target);
         surveyed.push(target);
     }
     for step in &plan.steps {
@@ -175,42 +175,26 @@ pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surv
 /// # Errors
 /// An option without effect.
 pub fn test_file_options(plan: &Plan, surveyed: &[Surveyed], options: &RunOptions) -> Result<(), Failure> {
-    let idle = |option: &str, why: String| Err(Failure::input(format!("{option} has no effect here: {why}")));
-    if plan.file_size.is_some() && prepare::is_stand_in(plan) {
-        let why = "every step writes a file of its own, whose size it names; leave it out";
-        return idle("--file-size", why.into());
-    }
-    if options.rank.is_some() {
-        return Ok(());
-    }
-    let in_folders =
-        || surveyed.iter().filter(|t| matches!(t.facts, Facts::Folder(_)) && t.job_file.is_none());
-    let Some(folder) = in_folders().next() else {
-        let instead = match surveyed {
-            [] => "no target is named".to_string(),
-            [target] => {
-                let what = if matches!(target.facts, Facts::Block(_)) { "is a device" } else { "exists" };
-                format!("{} {what}", target.named.display())
-            }
-            _ => "no target is a folder".to_string(),
-        };
-        let only = format!("{instead}, and only a test file that is made in a folder");
-        if plan.file_size.is_some() {
-            let way = "name a folder, or leave it out (file-size in a plan file)";
-            return idle("--file-size", format!("{only} gets a size; {way}"));
-        }
-        if plan.keep {
-            return idle("--keep", format!("{only} goes away at the end; name a folder, or leave it out"));
-        }
-        return Ok(());
+    let mut in_folders =
+        surveyed.iter().filter(|t| matches!(t.facts, Facts::Folder(_)) && t.job_file.is_none()).peekable();
+    let size = plan.file_size.map(|_| "--file-size (file-size in a plan file)");
+    let keep = plan.keep.then_some("--keep");
+    let (option, why) = if prepare::is_stand_in(plan) && size.is_some() {
+        (size, "every step writes a file of its own, whose size it names")
+    } else if options.rank.is_some() {
+        (None, "")
+    } else if in_folders.peek().is_none() {
+        (size.or(keep), "no target is a folder, in which a test file is made")
+    } else if in_folders.all(Surveyed::is_only_simulated) {
+        // `--file-size` has its effect: a simulated device in a folder has that size.
+        (keep, "the device is simulated, so that no test file is made")
+    } else {
+        (None, "")
     };
-    // `--file-size` has its effect here: a simulated device in a folder has that size.
-    if plan.keep && in_folders().all(Surveyed::is_only_simulated) {
-        let named = folder.named.display();
-        let why = format!("the device is simulated, so that no test file is made in {named}; leave it out");
-        return idle("--keep", why);
+    match option {
+        Some(option) => Err(Failure::input(format!("{option} has no effect here: {why}; leave it out"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses a target whose Record could not be written at the end: JSON holds no other text than UTF-8.
@@ -323,7 +307,7 @@ fn asked_size(plan: &Plan, given: Bytes) -> Result<(Bytes, String), Failure> {
 
 /// Space for new data in a folder, and the filesystem that has it, in words. Files of killed runs go before the new one is made.
 fn room_for_new(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
-    let (free, whose) = room::free(root, named, place, taken);
+    let (free, whose) = room::free(named, place, taken);
     (Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0), whose)
 }
 
@@ -396,7 +380,7 @@ fn to_lay(
             named.display()
         )));
     }
-    let (free, whose) = room::free(root, &place.path, place, taken);
+    let (free, whose) = room::free(&place.path, place, taken);
     if !late && lacks > free {
         return Err(Failure::input(format!(
             "{whose} has {free} free, but {} lacks {lacks}: choose a smaller size or free some space",
@@ -421,83 +405,81 @@ fn nearest<'a>(root: &Root, named: &'a Path) -> &'a Path {
     named.ancestors().skip(1).find(there).unwrap_or(Path::new(""))
 }
 
-/// Block sizes, ranges and direct I/O against the target.
+/// Block sizes, ranges, polling and direct I/O against the target.
 fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
-    let path = target.named.display();
     for step in on(plan, &target.named) {
-        let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
-        let own = step.size.filter(|_| step.file_state != FileState::Filled);
-        if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.job_file.is_none()) {
-            return bad("file-state makes a file for the step: name a folder on the volume".into());
-        }
-        let room = own.unwrap_or(target.size);
-        if let Some(size) = step.size
-            && step.offset.0.saturating_add(size.0) > room.0
-        {
-            return bad(format!(
-                "offset {} + size {} lie beyond its {}: use a smaller --size",
-                step.offset, size, room
-            ));
-        }
-        let without = (0..step.numjobs).find(|j| Region::of_job(step, room, *j).is_none());
-        if let (Some(job), Some(distance)) = (without, step.offset_increment) {
-            return bad(format!(
-                "the part of job {job}, {job} times {distance} after that of the first, does not lie within its {}: \
-                 use a smaller offset-increment or size, or fewer jobs",
-                room
-            ));
-        }
-        if without.is_some() {
-            let (size, block) = (room, step.largest_block());
-            if step.offset.0.saturating_add(block.0) > size.0 && block.0 <= size.0 {
-                return bad(format!(
-                    "no block of {block} lies behind offset {}, since the target ends at {size}: use a smaller --offset",
-                    step.offset
-                ));
-            }
-            return bad(match step.numjobs {
-                1 => format!("{size} do not hold a block of {block}: use a larger target or smaller blocks"),
-                jobs => format!(
-                    "{size} do not hold a block of {block} for each of {jobs} jobs: use a larger target, fewer jobs or smaller blocks"
-                ),
-            });
-        }
-        if step.engine == EngineKind::Null {
-            continue;
-        }
-        let disk = target.facts.disk().filter(|_| step.iopoll && !step.fio);
-        let polls = |disk: &Node| root.text(format!("/sys/block/{}/queue/io_poll", disk.name));
-        if let Some(disk) = disk.filter(|disk| polls(disk).as_deref() == Some("0")) {
-            return bad(format!(
-                "{} has no poll queues, so polling is impossible: leave --iopoll out",
-                disk.name
-            ));
-        }
-        if !step.direct {
-            continue;
-        }
-        let Some(align) = target.facts.direct() else {
-            return bad("its filesystem has no direct I/O: use --buffered, and read the doubts".into());
-        };
-        let unit = align.offset_bytes.0.max(1);
-        let sizes = step.rw.directions().iter().flat_map(|d| step.sizes(*d).shares());
-        let blocks = sizes.map(|share| ("block size", share.0));
-        for (what, value) in blocks
-            .chain([("offset", step.offset)])
-            .chain(step.offset_increment.map(|d| ("offset-increment", d)))
-            .chain(step.align.map(|a| ("align", a)))
-            .chain([("stride", Bytes(step.stride.0.unsigned_abs()))])
-        {
-            if !value.0.is_multiple_of(unit) {
-                return bad(format!(
-                    "{what} {} is not a multiple of {unit} bytes, which direct I/O needs here: use {} or --buffered",
-                    value.exact(),
-                    Bytes(value.0.next_multiple_of(unit)).exact()
-                ));
-            }
+        let simulated = step.engine == EngineKind::Null;
+        let mistake = range_mistake(step, target)
+            .or_else(|| polling_mistake(root, step, target).filter(|_| !simulated))
+            .or_else(|| direct_mistake(step, target).filter(|_| !simulated));
+        if let Some(text) = mistake {
+            let path = target.named.display();
+            return Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
         }
     }
     Ok(())
+}
+
+/// Why the range of a step does not lie within its target.
+fn range_mistake(step: &Step, target: &Surveyed) -> Option<String> {
+    let own = step.size.filter(|_| step.file_state != FileState::Filled);
+    if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.job_file.is_none()) {
+        return Some("file-state makes a file for the step: name a folder on the volume".into());
+    }
+    let room = own.unwrap_or(target.size);
+    if let Some(size) = step.size
+        && step.offset.0.saturating_add(size.0) > room.0
+    {
+        return Some(format!(
+            "offset {} + size {size} lie beyond its {room}: use a smaller --size",
+            step.offset
+        ));
+    }
+    let without = (0..step.numjobs).find(|job| Region::of_job(step, room, *job).is_none())?;
+    Some(match step.offset_increment {
+        Some(distance) => format!(
+            "the part of job {without}, {without} times {distance} after that of the first, does not lie within its {room}: \
+             use a smaller offset-increment or size, or fewer jobs"
+        ),
+        None => format!(
+            "{room} do not hold a block of {} for {} behind offset {}: use a larger target, fewer jobs, smaller blocks or a \
+             smaller --offset",
+            step.largest_block(),
+            counted(step.numjobs.into(), "job"),
+            step.offset
+        ),
+    })
+}
+
+/// Why a step cannot poll its target.
+fn polling_mistake(root: &Root, step: &Step, target: &Surveyed) -> Option<String> {
+    let disk = target.facts.disk().filter(|_| step.iopoll && !step.fio)?;
+    let polls = root.text(format!("/sys/block/{}/queue/io_poll", disk.name));
+    let text = format!("{} has no poll queues, so polling is impossible: leave --iopoll out", disk.name);
+    (polls.as_deref() == Some("0")).then_some(text)
+}
+
+/// Why a step cannot go past the page cache of its target.
+fn direct_mistake(step: &Step, target: &Surveyed) -> Option<String> {
+    if !step.direct {
+        return None;
+    }
+    let Some(align) = target.facts.direct() else {
+        return Some("its filesystem has no direct I/O: use --buffered, and read the doubts".into());
+    };
+    let unit = align.offset_bytes.0.max(1);
+    let sizes = step.rw.directions().iter().flat_map(|d| step.sizes(*d).shares());
+    let mut values: Vec<(&str, Bytes)> = sizes.map(|share| ("block size", share.0)).collect();
+    values.push(("offset", step.offset));
+    values.extend(step.offset_increment.map(|distance| ("offset-increment", distance)));
+    values.extend(step.align.map(|align| ("align", align)));
+    values.push(("stride", Bytes(step.stride.0.unsigned_abs())));
+    let (what, value) = values.into_iter().find(|(_, value)| !value.0.is_multiple_of(unit))?;
+    Some(format!(
+        "{what} {} is not a multiple of {unit} bytes, which direct I/O needs here: use {} or --buffered",
+        value.exact(),
+        Bytes(value.0.next_multiple_of(unit)).exact()
+    ))
 }
 
 /// Refuses a plan that writes to an existing file without --overwrite. The guard would refuse it later, without the names of options.
@@ -528,21 +510,11 @@ fn memory(root: &Root, plan: &Plan, stage: &[Step]) -> Result<(), Failure> {
         return Ok(());
     }
     let total = Bytes(u64::try_from(needed).unwrap_or(u64::MAX));
-    let [step] = stage else {
-        return Err(Failure::input(format!(
-            "{} steps from '{}' on need {total} of buffers together, and {available} of memory are available: lower \
-             the depth, the number of jobs or the block size, or run them one after another",
-            stage.len(),
-            stage[0].name
-        )));
+    let who = match stage {
+        [step] => format!("step '{}' needs", step.name),
+        _ => format!("{} steps from '{}' on need", stage.len(), stage[0].name),
     };
-    let targets = plan.targets_of(step).len().max(1);
     Err(Failure::input(format!(
-        "step '{}' needs {total} of buffers ({} x {} in flight on {targets} target{}), and {available} of memory are available: \
-         lower the depth, the number of jobs or the block size",
-        step.name,
-        step.largest_block(),
-        step.depth_per_target(),
-        if targets == 1 { "" } else { "s" },
+        "{who} {total} of buffers, and {available} of memory are available: lower the depth, the number of jobs or the block size"
     )))
 }

@@ -71,52 +71,6 @@ fn bytes_and_time_are_said_and_consent_is_needed() {
 }
 
 #[test]
-fn a_second_run_within_the_hour_knows_it() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("data"), vec![1; 8 << 20]).unwrap();
-    let run = ["run", "data", "--rw", "randread", "--runtime", "1s", "--overwrite", "--precondition", "fill"];
-    let again = |size: &str| {
-        let (code, out, err) =
-            volproof(dir.path(), &[&run[..], &["--size", size, "--json", "r.json"]].concat());
-        assert_eq!(code, Some(0), "{out}\n{err}");
-        let record = record(dir.path());
-        (err, record.steps.len(), record.plan.precondition.unwrap().why)
-    };
-    let (said, steps, why) = again("8m");
-    assert_eq!((steps, why.as_str()), (2, "as asked for"));
-    assert!(said.contains("preconditioning (fill, as asked for) first writes 8 MiB"), "{said}");
-    assert_ne!(std::fs::read(dir.path().join("data")).unwrap()[..4096], [1; 4096]);
-    let (said, steps, why) = again("8m");
-    assert!(steps == 1 && why.contains("done within the last hour by the run of"), "{why}\n{said}");
-    let read = record(dir.path());
-    assert!(!read.doubts.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", read.doubts);
-    // That Record has no preconditioning of its own: the next run does it again.
-    assert_eq!(again("4m").1, 2, "another range");
-}
-
-#[test]
-fn the_record_of_the_earlier_run_is_sought_where_this_run_puts_its_own() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir(dir.path().join("records")).unwrap();
-    std::fs::write(dir.path().join("data"), vec![1; 4 << 20]).unwrap();
-    let run = ["run", "data", "--rw", "randread", "--runtime", "1s", "--overwrite", "--precondition", "fill"];
-    let again = |more: &[&str]| {
-        let (code, out, err) = volproof(dir.path(), &[&run[..], more].concat());
-        assert_eq!(code, Some(0), "{out}\n{err}");
-        err
-    };
-    again(&["--json", "records/a.json"]);
-    let said = again(&["--json", "records/b.json", "--quiet"]);
-    assert!(
-        said.contains("nothing is written for preconditioning (fill): done within the last hour"),
-        "{said}"
-    );
-    let said = again(&["--json", "elsewhere.json", "--records", "records"]);
-    assert!(said.contains("done within the last hour"), "{said}");
-    assert!(again(&["--json", "c.json"]).contains("first writes 4 MiB"), "another folder is not searched");
-}
-
-#[test]
 fn help_names_only_options_that_are_taken() {
     let dir = tempfile::tempdir().unwrap();
     let help = |command: &str| volproof(dir.path(), &[command, "--help"]).1;
@@ -208,25 +162,16 @@ fn a_full_standard_output_costs_no_measurement() {
 }
 
 #[test]
-fn blocks_that_were_discarded_since_are_written_again() {
+fn holes_are_written_before_they_are_read() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::File::create(dir.path().join("data")).unwrap().set_len(8 << 20).unwrap();
     let run = ["run", "data", "--rw", "randread", "--engine", "psync", "--runtime", "1s", "--overwrite"];
-    let again = |name: &str| {
-        let more = ["--precondition", "fill", "--json", name];
-        let (code, out, err) = volproof(dir.path(), &[&run[..], &more].concat());
-        assert!(matches!(code, Some(0 | 6)), "{out}\n{err}");
-        Record::load(&dir.path().join(name)).unwrap()
-    };
-    let first = again("a.json");
-    assert!(!first.doubts.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", first.doubts);
-    assert_eq!(first.steps.len(), 2);
-    assert_eq!(again("b.json").steps.len(), 1);
-    let file = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();
-    file.set_len(0).unwrap();
-    file.set_len(8 << 20).unwrap();
-    drop(file);
-    assert_eq!(again("c.json").steps.len(), 2, "the blocks are gone");
+    let more = ["--precondition", "fill", "--json", "r.json"];
+    let (code, out, err) = volproof(dir.path(), &[&run[..], &more].concat());
+    assert!(matches!(code, Some(0 | 6)), "{out}\n{err}");
+    let record = record(dir.path());
+    assert!(!record.doubts.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", record.doubts);
+    assert_eq!(record.steps.len(), 2);
 }
 
 /// A pipeline that reads the files and not the exit code sees the answer too.

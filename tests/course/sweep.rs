@@ -152,7 +152,7 @@ fn the_answer_follows_the_promise_that_a_stored_record_is_held_against() {
         offline: true,
         ..PromiseOptions::default()
     };
-    hold_against(&options, &mut record).unwrap();
+    hold_against(&options, None, &mut record).unwrap();
     let notes = &answer(&record).notes;
     assert!(notes.iter().any(|note| note.contains("300 IOPS are promised")), "{notes:?}");
 }

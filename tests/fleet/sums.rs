@@ -23,7 +23,7 @@ fn promise(kind: &str, gib: u64) -> PromiseOptions {
 
 /// Holds each machine against a promise, as `run` does.
 fn promised(records: &mut [Record], kind: &str, gib: u64) {
-    records.iter_mut().for_each(|r| promise_options::hold_against(&promise(kind, gib), r).unwrap());
+    records.iter_mut().for_each(|r| promise_options::hold_against(&promise(kind, gib), None, r).unwrap());
 }
 
 fn verdict(record: &Record) -> &Verdict {
@@ -191,7 +191,7 @@ fn own_volumes_are_judged_each_by_itself() {
     assert!(verdict(&fleet).against.starts_with("3 x alibaba:cloud_essd.PL0"), "{}", verdict(&fleet).against);
     // Another promise is held against each machine, too.
     let mut other = fleet.clone();
-    promise_options::hold_against(&promise("alibaba:cloud_essd.PL0", 20), &mut other).unwrap();
+    promise_options::hold_against(&promise("alibaba:cloud_essd.PL0", 20), None, &mut other).unwrap();
     let promised: Vec<f64> = verdict(&other).claims.iter().map(|c| c.promised).collect();
     assert_eq!(promised, [2040.0; 3]);
 }

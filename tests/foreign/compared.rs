@@ -82,7 +82,7 @@ fn the_page_of_a_report_has_no_verdict() {
         volume_size: Some(volproof::unit::Bytes::gib(100)),
         ..Default::default()
     };
-    volproof::promise_options::hold_against(&promise, &mut record).unwrap();
+    volproof::promise_options::hold_against(&promise, None, &mut record).unwrap();
     assert!(record.verdict.is_none() && record.compared.is_some());
     let mut page = Vec::new();
     volproof::report::html::write(&record, &mut page).unwrap();

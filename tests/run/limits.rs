@@ -13,7 +13,7 @@ fn more_rings_than_open_files_are_refused_and_a_soft_limit_is_raised() {
     let load = "data --rw randread --file-size 64M --numjobs 600 --runtime 10ms";
     for command in ["plan", "run"] {
         let ran = limited("-n 256", &format!("{command} {load}")).ended(2);
-        ran.says(&["600 open files", "RLIMIT_NOFILE", "ulimit -n 1024", "fewer jobs"]);
+        ran.says(&["need 600 open files", "RLIMIT_NOFILE", "ulimit -n 1024", "fewer jobs"]);
     }
     limited("-S -n 256", &format!("plan {load}")).ended(0);
     limited("-n 256", &format!("plan {load} --engine psync")).ended(0);

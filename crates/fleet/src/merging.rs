@@ -347,10 +347,10 @@ fn plan_words(plan: &Plan, other: &Plan) -> String {
     let Some(i) =
         (0..plan.steps.len().max(other.steps.len())).find(|i| plan.steps.get(*i) != other.steps.get(*i))
     else {
-        return match plan == other {
-            true => plan.name.clone(),
-            false => format!("{} with seed {}", plan.name, plan.seed),
-        };
+        if plan == other {
+            return plan.name.clone();
+        }
+        return format!("{} with seed {}", plan.name, plan.seed);
     };
     let step =
         plan.steps.get(i).map(|s| format!("step '{}' ({})", s.name, s.options(&["rw", "runtime"]).join(" ")));

@@ -144,13 +144,6 @@ impl StepOptions {
         given.filter(|key| !fields.contains(&key.field)).map(|key| format!("--{}", key.name())).next()
     }
 
-    /// Each option that was given, by itself, with its name as a user types it.
-    pub fn each(&self) -> impl Iterator<Item = (String, StepOptions)> {
-        self.given.iter().map(|(key, value)| {
-            (format!("--{}", key.name()), StepOptions { given: vec![(*key, value.clone())] })
-        })
-    }
-
     /// Lays these options over a step.
     pub fn apply(&self, step: &mut Step) {
         for (key, value) in &self.given {

@@ -44,15 +44,8 @@ pub fn inputs<'a>(read: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -
 pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
     let plan = with_possible_steps(plan)?;
     let forecast = course_of(&plan).forecast();
-    // An interrupted run goes on with the preconditioning that it began with.
-    let folders = if how.resume.is_some() { Vec::new() } else { how.output.folders() };
-    let plan = preconditioning::add(
-        plan,
-        how.using.file.precondition,
-        &how.promise,
-        &plans::options(&how.using),
-        &folders,
-    )?;
+    let plan =
+        preconditioning::add(plan, how.using.file.precondition, &how.promise, &plans::options(&how.using))?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = RunOptions { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     let limit = match &plan.question {

@@ -12,8 +12,8 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let told = explain::answer(args).map_err(|e| Failure::input(chain(&e)))?;
     let printed = if args.json { print(&told.text) } else { show_text(&told.text) };
     let exit = code_after_outputs([printed], told.exit)?;
-    match told.refused.is_empty() {
-        true => Ok(exit),
-        false => Err(Failure::input(told.refused.join("\nvolproof: "))),
+    if told.refused.is_empty() {
+        return Ok(exit);
     }
+    Err(Failure::input(told.refused.join("\nvolproof: ")))
 }

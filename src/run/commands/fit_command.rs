@@ -40,8 +40,7 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     }
     let promise = PromiseOptions::default();
     let options = RunOptions { asked: Some(asked), ..plans::options(&args.using) };
-    let plan =
-        preconditioning::add(plan, args.using.file.precondition, &promise, &options, &args.output.folders())?;
+    let plan = preconditioning::add(plan, args.using.file.precondition, &promise, &options)?;
     let inputs =
         args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let measurement = Measurement {
@@ -53,10 +52,10 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         earlier: None,
         inputs: inputs.collect(),
     };
-    match args.dry_run {
-        true => measurement.tell(forecast),
-        false => measurement.run(Words { before: String::new(), after: |_| String::new() }),
+    if args.dry_run {
+        return measurement.tell(forecast);
     }
+    measurement.run(Words { before: String::new(), after: |_| String::new() })
 }
 
 /// `fit --list`: the applications that are known, or one with its load, needs and sources.

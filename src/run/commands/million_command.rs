@@ -23,7 +23,7 @@ use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::FileIdentity;
 use volproof_engine::Headrooms;
 use volproof_fio::plan::JobDataFile;
-use volproof_host::topo::{QueueKind, Topology, like_script, place_on};
+use volproof_host::topo::{QueueKind, Topology};
 use volproof_plan::{EngineKind, Pattern, Plan, Start, Step};
 use volproof_record::exit::Exit;
 use volproof_record::{Headroom, Record};
@@ -59,13 +59,8 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let mut headrooms = Headrooms::default();
     // The forecast of a dry run has it as well.
     let headroom = if args.dry_run { None } else { headrooms.of(&plan.steps[0], 1, &|| true) };
-    let mut options = RunOptions {
-        headrooms: Some(headrooms),
-        destroy: args.consent.destroy.clone(),
-        overwrite_shared: args.consent.shared(),
-        tune: args.tune,
-        ..RunOptions::default()
-    };
+    let mut options =
+        RunOptions { headrooms: Some(headrooms), ..RunOptions::asked(&args.consent, args.tune) };
     if let (false, Some(size), None) = (words.target.exists(), words.size, &args.simulate) {
         // As with fio, a file of the size that is named is made, and stays.
         options.job_files.insert(words.target.clone(), JobDataFile { size, unlink: false });
@@ -73,7 +68,7 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let foreword = match args.simulate {
         Some(_) => format!("The device is simulated: no I/O goes to '{}'.\n\n", words.target.display()),
         None => {
-            differences(&words, jobs, topology.as_ref(), args.tune)
+            differences(&words, topology.as_ref(), args.tune)
                 + &headroom.map_or_else(String::new, |h| told(&h))
         }
     };
@@ -89,11 +84,11 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
         earlier: None,
         inputs: vec![named],
     };
-    match args.dry_run {
-        true => measurement
-            .tell(|plan, surveyed, judged_promise| foreword + &forecast(plan, surveyed, judged_promise)),
-        false => measurement.run(Printed { before: foreword, after: answer }),
+    if args.dry_run {
+        return measurement
+            .tell(|plan, surveyed, judged_promise| foreword + &forecast(plan, surveyed, judged_promise));
     }
+    measurement.run(Printed { before: foreword, after: answer })
 }
 
 /// Reads the words.
@@ -184,27 +179,11 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
 }
 
 /// The points in which this command differs from the script.
-fn differences(
-    words: &ScriptWords,
-    jobs: u32,
-    topology: Option<&Topology>,
-    tune: Option<TuneMode>,
-) -> String {
+fn differences(words: &ScriptWords, topology: Option<&Topology>, tune: Option<TuneMode>) -> String {
     let mut points: Vec<String> = Vec::new();
-    if let Some(topology) = topology {
-        let ours = place_on(topology, QueueKind::Default, jobs, true).ok();
-        for target in &topology.targets {
-            let script = like_script(topology, &target.disk, jobs, ours.as_ref());
-            if let Some(ours) = &ours {
-                let seats: Vec<String> = ours.seats.iter().map(|s| s.cpus.to_string()).collect();
-                let list = if script.list.is_empty() { "none" } else { script.list.as_str() };
-                points.push(format!(
-                    "CPUs of the jobs: {} here; the script gives fio --cpus_allowed={list}",
-                    seats.join(", ")
-                ));
-            }
-            points.extend(script.differences.iter().map(|d| format!("of that list: {d}")));
-        }
+    if topology.is_some() {
+        let device = words.target.display();
+        points.push(format!("the CPUs of the jobs: volproof topo {device} --like-script shows both choices"));
     }
     points.push(match (tune, topology) {
         (Some(TuneMode::Off), _) => "no knob is set (--tune off); the script sets rq_affinity to 2".into(),

@@ -15,14 +15,12 @@ mod million_command;
 mod plan_command;
 mod promise_command;
 mod report_command;
-mod restore_command;
 mod resumed_run;
 mod run_command;
 mod show_command;
 pub(super) mod slo_command;
 pub(super) mod suite_command;
 pub(super) mod sweep_command;
-mod topo_command;
 mod tune_command;
 mod verdict_command;
 
@@ -30,7 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::slice::from_ref;
 
-use super::{Failure, leftover, print};
+use super::{Failure, leftover, print, print_with_code};
 use crate::cli::CliCommand;
 use crate::device_tuning;
 use volproof_device::output::screen;
@@ -68,9 +66,9 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Presets => plan_command::list(),
         CliCommand::Promise(args) => promise_command::promise(&args),
         CliCommand::Lint(args) => lint_command::lint(&args),
-        CliCommand::Topo(args) => topo_command::topo(&args, &places),
+        CliCommand::Topo(args) => print_with_code(device_tuning::topo(&args, &places.root)),
         CliCommand::Tune(args) => tune_command::tune(&args, &places),
-        CliCommand::Restore(args) => restore_command::restore(&args, &places),
+        CliCommand::Restore(args) => print_with_code(device_tuning::restore(&args, &places)),
         CliCommand::Completions { shell } => print(&completions_command::script(shell)),
     };
     exit.map(ExitCode::from)

@@ -1,5 +1,5 @@
-//! `run --resume RECORD`: plan, targets, needs and promise are those of the Record. Options may repeat plan,
-//! targets and needs, and may not change them. Another promise judges the measured steps anew.
+//! `run --resume RECORD`: plan, targets, needs and promise are those of the Record, and options for them are refused. Another promise judges
+//! the measured steps anew.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,17 +11,14 @@ use crate::crosscheck;
 use crate::promise_options::{self, PromiseOptions};
 use crate::run::measurement::{self, Measurement};
 use crate::run::pipeline::{EarlierRun, RunOptions};
-use crate::run::resume::other_plan;
-use crate::run::{Failure, chain, plans, show_text};
+use crate::run::{Failure, chain, show_text};
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
 use volproof_course as course;
 use volproof_course::seal::seal;
 use volproof_device::device::Root;
-use volproof_engine::Headrooms;
 use volproof_judge as judge;
-use volproof_plan::{CausesWanted, FollowUp, Plan, Precondition, PreconditionChoice, Question};
-use volproof_promise::fit::AskedFits;
+use volproof_plan::{CausesWanted, FollowUp, Plan, Question};
 use volproof_record::exit::Exit;
 use volproof_record::{Record, State};
 use volproof_report::headline::Headline;
@@ -41,12 +38,12 @@ pub enum Resumed<'a> {
 pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Failure> {
     let mut record = Record::load(path).map_err(Failure::input)?;
     refuse_other_kinds(&record, path)?;
-    refuse_contradiction(args, &record, path)?;
+    refuse_plan_options(args, path)?;
     if record.judged_promise.is_none() {
         measurement::refuse_idle(&args.promise, record.asked.is_some())?;
     }
     // Another promise is a new question: the measured steps are judged anew, and those that it lacks follow.
-    promise_options::hold_here_against(&args.promise, &Root::system(), &mut record)
+    promise_options::hold_against(&args.promise, Some(&Root::system()), &mut record)
         .map_err(|e| Failure::input(chain(&e)))?;
     refuse_idle(args, record.judged_promise.is_some())?;
     record.plan.follow_up = follow_up(args, &record).filter(|_| record.judged_promise.is_some());
@@ -62,14 +59,12 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
         seal(&mut record);
         return Ok(Resumed::Done(Box::new(record)));
     }
+    // The kernel's settings are tuned again, or left alone again.
+    let tune = if earlier.is_tuned() { TuneMode::On } else { TuneMode::Off };
     let options = RunOptions {
-        destroy: args.what.consent.destroy.clone(),
-        overwrite_shared: args.what.consent.shared(),
-        tune: args.tune.or(Some(tune_as_then(&earlier))),
-        headrooms: Some(Headrooms::default()),
         asked: record.asked,
         earlier: Some(Box::new(earlier)),
-        ..RunOptions::default()
+        ..RunOptions::asked(&args.what.consent, args.tune.or(Some(tune)))
     };
     Ok(Resumed::Open(Box::new(Measurement {
         plan,
@@ -78,11 +73,7 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
         earlier: record.judged_promise,
         output: &args.output,
         cross: None,
-        inputs: inputs([
-            ("--resume", Some(path)),
-            ("--plan", args.what.plan.as_deref()),
-            ("--catalog", args.promise.catalog.as_deref()),
-        ]),
+        inputs: inputs([("--resume", Some(path)), ("--catalog", args.promise.catalog.as_deref())]),
     })))
 }
 
@@ -149,105 +140,25 @@ fn size_of_test_file(record: &Record) -> Option<Bytes> {
     record.targets.iter().find(|target| target.is_test_file()).map(|target| target.size_bytes)
 }
 
-/// The kernel's settings are tuned again, or left alone again.
-fn tune_as_then(earlier: &EarlierRun) -> TuneMode {
-    if earlier.is_tuned() { TuneMode::On } else { TuneMode::Off }
-}
-
-/// An option that asks for something else than the Record has, with the difference in words.
-type Contradiction = (String, String);
-
-/// Refuses the first option that contradicts the Record.
-fn refuse_contradiction(args: &RunArgs, record: &Record, path: &Path) -> Result<(), Failure> {
-    let found = other_plan_asked(args, record)?
-        .or_else(|| other_precondition(args, record))
-        .or_else(|| other_file_size(args, record))
-        .or_else(|| measured_settings(args));
-    let Some((option, why)) = found else { return Ok(()) };
-    Err(Failure::input(format!(
-        "{option} contradicts {}: {why}; leave it out, since --resume takes the whole plan from the Record",
-        shell_path(path)
-    )))
-}
-
-/// An option that makes another plan.
-fn other_plan_asked(args: &RunArgs, record: &Record) -> Result<Option<Contradiction>, Failure> {
-    let what = &args.what;
-    let planned = without_precondition(&record.plan);
-    let differs = |option: &str, asked: &Plan| Some((option.to_string(), other_plan(&planned, asked)?));
-    let on_targets = plans::on_targets(planned.clone(), &what.targets);
-    if !what.targets.is_empty()
-        && let Some(found) = differs("the target", &on_targets)
-    {
-        return Ok(Some(found));
-    }
-    if let Some(option) = option_of_a_whole_plan(args) {
-        let (asked, needs) = plans::from_args(what)?;
-        let targets = if what.targets.is_empty() { planned.targets.clone() } else { asked.targets.clone() };
-        let of_needs = || {
-            let differ = plain_needs(needs.as_ref()) != plain_needs(record.asked.as_ref());
-            differ.then(|| (option.to_string(), "its run was held against other needs".to_string()))
-        };
-        return Ok(differs(option, &Plan { targets, ..asked }).or_else(of_needs));
-    }
-    for (option, alone) in what.step.each() {
-        let mut asked = planned.clone();
-        asked.steps.iter_mut().for_each(|step| alone.apply(step));
-        if let Some(found) = differs(&option, &asked) {
-            return Ok(Some(found));
-        }
-    }
-    let seed = what.file.seed.unwrap_or(planned.seed);
-    let continue_on_error = planned.continue_on_error || what.continue_on_error;
-    Ok(differs("--seed", &Plan { seed, ..planned.clone() })
-        .or_else(|| differs("--continue-on-error", &Plan { continue_on_error, ..planned.clone() })))
-}
-
-/// The option that names a whole plan, over which all others are laid.
-fn option_of_a_whole_plan(args: &RunArgs) -> Option<&'static str> {
+/// Refuses an option of the plan, also one that repeats what the Record has.
+fn refuse_plan_options(args: &RunArgs, path: &Path) -> Result<(), Failure> {
     let what = &args.what;
     let all = [
-        ("--plan", what.plan.is_some()),
+        ("a target", !what.targets.is_empty()),
         ("--preset", what.preset.is_some()),
-        ("--rw", what.step.has("rw")),
-        ("--fit", what.fit.is_some()),
+        ("--plan", what.plan.is_some()),
         ("--suite", what.suite.is_some()),
+        ("--fit", what.fit.is_some()),
+        ("--continue-on-error", what.continue_on_error),
+        ("--seed", what.file.seed.is_some()),
+        ("--file-size", what.file.file_size.is_some()),
+        ("--precondition", what.file.precondition.is_some()),
+        ("--tune ab", args.tune == Some(TuneMode::Ab)),
     ];
-    all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-}
-
-/// The needs of applications, without the wish to judge a simulated device.
-fn plain_needs(asked: Option<&AskedFits>) -> Option<AskedFits> {
-    asked.map(|fits| AskedFits { judge_simulated: false, ..fits.clone() })
-}
-
-/// A preconditioning that the run did not begin with.
-fn other_precondition(args: &RunArgs, record: &Record) -> Option<Contradiction> {
-    let choice = args.what.file.precondition?;
-    let then = record.plan.precondition.as_ref();
-    let same = match (choice, then) {
-        (PreconditionChoice::Method(asked), Some(Precondition { method, .. })) => asked == *method,
-        (PreconditionChoice::Auto, Some(_)) => true,
-        (_, None) => false,
-    };
-    let had = then.map_or("no preconditioning".to_string(), |then| format!("--precondition {}", then.method));
-    (!same).then(|| ("--precondition".to_string(), format!("its run had {had}")))
-}
-
-/// Another size of the test file.
-fn other_file_size(args: &RunArgs, record: &Record) -> Option<Contradiction> {
-    let (asked, then) = (args.what.file.file_size?, size_of_test_file(record)?);
-    (asked != then).then(|| ("--file-size".to_string(), format!("its test file had {}", then.exact())))
-}
-
-/// Settings of the kernel are compared before the first step alone.
-fn measured_settings(args: &RunArgs) -> Option<Contradiction> {
-    let asked = args.tune == Some(TuneMode::Ab);
-    asked.then(|| ("--tune ab".to_string(), "settings are compared before the first step".to_string()))
-}
-
-/// A plan as its options made it, before the preconditioning was put in front.
-fn without_precondition(plan: &Plan) -> Plan {
-    let steps = plan.steps[plan.precondition_steps()..].to_vec();
-    Plan { steps, precondition: None, ..plan.clone() }
+    let of_plan = all.into_iter().find(|(_, given)| *given).map(|(option, _)| option.to_string());
+    let Some(option) = of_plan.or_else(|| what.step.other_than(&[])) else { return Ok(()) };
+    Err(Failure::input(format!(
+        "{option} has no place beside --resume, which takes the whole plan from {}: leave it out",
+        shell_path(path)
+    )))
 }

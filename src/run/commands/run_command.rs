@@ -8,7 +8,6 @@ use crate::cli::RunArgs;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::pipeline::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
-use volproof_engine::Headrooms;
 use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;
 use volproof_record::exit::Exit;
@@ -36,24 +35,14 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let options = RunOptions {
         rank: fleet_start::place(&args.fleet, &plan)?,
         asked,
-        destroy: args.what.consent.destroy.clone(),
-        overwrite_shared: args.what.consent.shared(),
-        tune: args.tune,
-        headrooms: Some(Headrooms::default()),
-        ..RunOptions::default()
+        ..RunOptions::asked(&args.what.consent, args.tune)
     };
     if args.cross_check.is_some() && args.what.file.precondition.is_some() {
         return Err(Failure::input(
             "--cross-check runs every step twice: precondition the targets in a run before it",
         ));
     }
-    let plan = preconditioning::add(
-        plan,
-        args.what.file.precondition,
-        &args.promise,
-        &options,
-        &args.output.folders(),
-    )?;
+    let plan = preconditioning::add(plan, args.what.file.precondition, &args.promise, &options)?;
     refuse_idle(args, args.promise.kind.is_some())?;
     let is_judged = args.promise.kind.is_some() && args.cross_check.is_none() && options.rank.is_none();
     let follow_up = args.follow_up.follow_up().filter(|_| is_judged);

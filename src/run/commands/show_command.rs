@@ -22,30 +22,14 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     if is_in_words(args) && args.records.len() > 1 && args.records.iter().all(|path| holds_reports(path)) {
         return in_words(args);
     }
-    let mut unread = Vec::new();
+    let mut failed: Vec<Failure> = Vec::new();
     for (i, path) in args.records.iter().enumerate() {
-        match one(args, path, i) {
-            // The others may be read.
-            Err(NotShown::Unread(message)) => unread.push(message),
-            Err(NotShown::Failed(failure)) => return Err(failure),
-            Ok(()) => {}
-        }
+        // The others may be read.
+        failed.extend(one(args, path, i).err());
     }
-    if unread.is_empty() { Ok(Exit::Done) } else { Err(Failure::input(unread.join("\nvolproof: "))) }
-}
-
-/// Why a file was not shown.
-enum NotShown {
-    /// It cannot be read, or is no result.
-    Unread(String),
-    /// Anything else, which ends the command.
-    Failed(Failure),
-}
-
-impl From<Failure> for NotShown {
-    fn from(failure: Failure) -> NotShown {
-        NotShown::Failed(failure)
-    }
+    let Some(first) = failed.first() else { return Ok(Exit::Done) };
+    let messages: Vec<&str> = failed.iter().map(|failure| failure.message.as_str()).collect();
+    Err(Failure { code: first.code, message: messages.join("\nvolproof: ") })
 }
 
 /// Refuses outputs that hold one result where several are named.
@@ -81,13 +65,12 @@ fn in_words(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 /// Prints one file, the i-th.
-fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), NotShown> {
+fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
     if args.csv && sheets.takes_stdout() {
-        let why = "--csv prints on standard output: name a file with the other option";
-        return Err(NotShown::Failed(Failure::input(why)));
+        return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
     }
-    let (record, words) = read(args, path).map_err(NotShown::Unread)?;
+    let (record, words) = read(args, path)?;
     if words.is_none() {
         tell_of_others(path, &record);
     }
@@ -115,15 +98,15 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), NotShown> {
 }
 
 /// The Record in a file, and the words for reports of other tools, where they are asked for.
-fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), String> {
+fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), Failure> {
     let named = input::named(path);
-    let unread = |e: anyhow::Error| Failure::input(chain(&e)).message;
+    let unread = |e: anyhow::Error| Failure::input(chain(&e));
     let bytes = input::read(path)
         .map_err(|e| unread(anyhow::Error::from(e).context(format!("cannot read {}", named.display()))))?;
-    let found = result_file::of_bytes(&bytes, named).map_err(|e| Failure::input(e).message)?;
+    let found = result_file::of_bytes(&bytes, named).map_err(Failure::input)?;
     // A Record that was made of a report is shown as other Records are.
     let is_report = matches!(found, Found::Reports(_));
-    let record = found.one(named).map_err(|e| Failure::input(e).message)?;
+    let record = found.one(named).map_err(Failure::input)?;
     let record = Record { saved_as: SavedAs::of(path), ..record };
     let words = if is_report && is_in_words(args) {
         Some(explain::of_report(named, &bytes).map_err(unread)?)

@@ -34,8 +34,6 @@ pub(super) struct Running<'a> {
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
     pub(super) ready: Ready,
-    /// The preconditioning of the earlier run was lost with its test file: its steps are done again, and the measured ones are kept.
-    pub(super) preconditions_anew: bool,
     /// The size of the first target.
     pub(super) size: Option<Bytes>,
     pub(super) tuned: Option<volproof_host::tune::Tuned>,
@@ -108,7 +106,6 @@ impl Running<'_> {
             if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
-            self.keep_order();
         }
         Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
     }
@@ -116,21 +113,6 @@ impl Running<'_> {
     /// Steps that an earlier run has finished.
     fn finished_steps(&self) -> usize {
         self.options.earlier.as_ref().map_or(0, |earlier| earlier.steps.len())
-    }
-
-    /// Puts steps of a repeated preconditioning in front of the kept ones that the plan has behind them.
-    fn keep_order(&mut self) {
-        if !self.preconditions_anew {
-            return;
-        }
-        let Record { steps, plan, .. } = &mut self.record;
-        let place = |name: &str| plan.steps.iter().position(|step| step.name == name);
-        if steps.is_sorted_by_key(|step| place(&step.name)) {
-            return;
-        }
-        steps.sort_by_key(|step| place(&step.name));
-        seal(&mut self.record);
-        self.front.measured(&self.record);
     }
 
     /// The known stages, without those that an earlier run has finished: those of a fixed list, and the preconditioning of a course.
@@ -142,26 +124,17 @@ impl Running<'_> {
             plan.steps.truncate(plan.precondition_steps());
         }
         let mut begun = 0;
-        if let Some(mut earlier) = earlier {
+        if let Some(earlier) = earlier {
             if course {
                 plan.steps.extend(earlier.plan.steps.iter().skip(plan.steps.len()).cloned());
             }
             begun = earlier.steps.len();
-            if self.preconditions_anew {
-                earlier.forget_preconditioning();
-            }
             earlier.into_record(&mut self.record);
             // The steps that follow from a verdict need it, where no step of the plan is left to measure.
             seal(&mut self.record);
         }
-        let again = if self.preconditions_anew { self.record.plan.precondition_steps() } else { 0 };
-        self.record
-            .plan
-            .stages()
-            .into_iter()
-            .filter(|stage| stage.end > begun || stage.end <= again)
-            .collect::<Vec<_>>()
-            .into_iter()
+        let stages = self.record.plan.stages();
+        stages.into_iter().filter(|stage| stage.end > begun).collect::<Vec<_>>().into_iter()
     }
 
     /// The next step of a course, at the end of the plan.

@@ -402,7 +402,7 @@ fn run(
         print_report::say_doubts(&ended.record, own.record.as_deref());
     }
     let failed = failed_jobs(&native, &ended.failed);
-    if !ended.put_back() {
+    if !ended.put_back {
         return Ok(Exit::NotRestored.into());
     }
     let base = match signal {
