@@ -378,7 +378,6 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         bandwidth_samples: samples("bw", "dev", kib),
         iops_samples: samples("iops", "stddev", 1.0),
         cache_hit: part.percent("cachehit", 1.0),
-        ..Stats::default()
     }
 }
 
