@@ -60,24 +60,6 @@ fn a_report_has_the_conditions_of_no_call_that_failed_or_was_another() {
 }
 
 #[test]
-fn each_report_of_a_loop_has_the_conditions_of_its_call() {
-    let directs = |call: &str| -> Vec<Option<bool>> {
-        let found = reports(&format!("$ for i in 1 2; do {call}; done\n{DD}{DD}$ ./other\n{DD}"));
-        found.iter().map(|r| r.runs[0].conditions.direct.said().copied()).collect()
-    };
-    assert_eq!(directs("dd if=/dev/vdb of=/dev/null iflag=direct"), [Some(true), Some(true), None]);
-    assert_eq!(directs("dd if=/dev/vdb of=/dev/null iflag=$i"), [Some(false), None, None]);
-    let quiet = text("ioping-quiet.txt");
-    let report = quiet.split_once('\n').unwrap().1;
-    for (call, second) in [("ioping -D -q /dev/$d", Some(true)), ("ioping -D -q -i $d x", None)] {
-        let found = reports(&format!("$ for d in vdb vdc; do {call}; done\n{report}{report}"));
-        let directs: Vec<Option<bool>> =
-            found.iter().map(|r| r.runs[0].conditions.direct.said().copied()).collect();
-        assert_eq!(directs, [Some(true), second], "{call}");
-    }
-}
-
-#[test]
 fn last_lines_of_dd_are_runs_and_its_progress_is_none() {
     let line = |bytes: u64, time: &str| format!("{bytes} bytes (1 GB, 1 GiB) copied, {time} s, 100 MB/s");
     let seconds = |text: &str| -> Vec<u64> {
@@ -85,12 +67,8 @@ fn last_lines_of_dd_are_runs_and_its_progress_is_none() {
         reports(text).iter().map(|r| time(r).0 / 100_000_000).collect()
     };
     let gib = 1 << 30;
-    // `for i in 1 2 3; do dd ... 2>&1 | grep copied; done`, of one size and of sizes that grow.
-    for sizes in [[gib, gib, gib], [gib, 2 * gib, 3 * gib], [gib, gib / 2, gib]] {
-        let times = ["20.5", "31.5", "42.5"];
-        let lines: String = sizes.iter().zip(times).map(|(n, time)| line(*n, time) + "\n").collect();
-        assert_eq!(seconds(&lines), [205, 315, 425], "{lines}");
-    }
+    // Of several last lines those that do not grow are runs of their own.
+    assert_eq!(seconds(&format!("{}\n{}\n", line(gib, "20.5"), line(gib, "31.5"))), [205, 315]);
     let progress = |end: &str| {
         [line(gib, "1"), line(2 * gib, "2"), line(3 * gib, "3")].map(|l| format!("{l}{end}")).concat()
     };
@@ -98,11 +76,7 @@ fn last_lines_of_dd_are_runs_and_its_progress_is_none() {
     let records = "4096+0 records in\n4096+0 records out\n";
     assert_eq!(seconds(&format!("\r{}\n{records}{last}", progress("\r"))), [45]);
     assert_eq!(seconds(&format!("{}{records}{last}", progress("\n"))), [45]);
-    assert_eq!(seconds(&format!("\r{}\n{last}", progress("\r"))), [45]);
     assert_eq!(seconds(&format!("\r{}", progress("\r"))), [30]);
-    // The last line of one run above the whole report of another.
-    assert_eq!(seconds(&format!("{}\n{records}{last}", line(4 * gib, "60.5"))), [605, 45]);
-    assert_eq!(seconds(&format!("{}\n{records}{last}", line(2 * gib, "1.5"))), [15, 45]);
 }
 
 /// The runs of a report that follows another without its head are both told, as they are alone.
@@ -111,17 +85,6 @@ fn a_second_report_without_its_head_begins_anew() {
     let mix = text("diskspd-mix.txt");
     let headless = &mix[mix.find("Results for timespan 1:").unwrap()..];
     let slow = headless.replace("1500000 |", "150000 |");
-    let results = |report: &str| {
-        let found = reports(report);
-        (
-            found.len(),
-            found.iter().map(|r| r.runs.iter().map(|run| run.ios()).sum::<f64>()).collect::<Vec<_>>(),
-        )
-    };
-    for begin in ["actual test time:", "Total IO"] {
-        let part = &slow[slow.find(begin).unwrap()..];
-        assert_eq!(results(&format!("{mix}{part}")), (2, vec![1_500_000.0; 2]), "{begin}");
-    }
     let sysbench = text("sysbench-direct.txt");
     let fsync = text("pg_test_fsync.txt");
     let sections = &fsync[fsync.find("Compare file sync").unwrap()..];
@@ -149,29 +112,10 @@ fn requests_of_two_runs_of_ioping_are_not_mixed() {
     let (requests, _) = all.split_once("\n\n").unwrap();
     let requests = format!("{requests}\n");
     let other = |text: &str| text.replace("vdb", "vdc");
-    for texts in [
-        [&requests, &other(all)],
-        [&requests, &other(&requests)],
-        [&requests, &requests],
-        [&requests, &all.to_string()],
-    ] {
+    for texts in [[&requests, &other(all)], [&requests, &other(&requests)]] {
         let alone: Vec<ForeignReport> = texts.iter().flat_map(|t| reports(t)).collect();
         assert_eq!(alone.len(), 2);
         assert_eq!(reports(&texts.map(String::as_str).concat()), alone, "{texts:?}");
-    }
-    // One number each of two disks, and two periods of one.
-    let rows = "100 9499788 10527 43116752 52040 94998 1600952 199871 101 12005670\n\
-                100 949978800 105 431167 5204000 9499788 160095200 19987100 101 1200567000\n";
-    for (command, count) in [
-        ("", 2),
-        ("$ for d in vdb vdc; do ioping -D -B -c 100 -i 0 /dev/$d; done\n", 2),
-        ("$ for d in vdb vdc; do ioping -D -q -p 100 -c 100 -i 0 /dev/$d; done\n", 2),
-        ("$ ioping -D -q -p 100 -c 200 -i 0 /dev/vdb\n", 1),
-    ] {
-        let found = reports(&format!("{command}{rows}"));
-        assert_eq!(found.iter().map(|r| r.runs.len()).sum::<usize>(), count, "{command}");
-        let all_direct = found.iter().all(|r| r.runs[0].conditions.direct.said() == Some(&true));
-        assert_eq!(all_direct, !command.is_empty(), "{command}");
     }
 }
 
@@ -269,7 +213,8 @@ fn a_dd_that_moved_nothing_says_why() {
     let full = volproof::explain::explained("x".as_ref(), &bytes("dd-full.txt"), &Default::default());
     let why = format!("{:#}", full.unwrap_err());
     assert!(
-        why.contains("dd moved nothing: No space left on device") && !why.contains("copy the report"),
+        why.contains("dd moved nothing: error writing '/dev/full': No space left on device")
+            && !why.contains("copy the report"),
         "{why}"
     );
 }

@@ -76,27 +76,6 @@ fn a_volume_on_windows_gets_no_command_of_linux() {
 }
 
 #[test]
-fn the_rule_of_etcd_by_a_mean() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = std::fs::canonicalize(fixture("pg_test_fsync.txt")).unwrap();
-    let (_, told, _) = volproof(folder.path(), &["explain", file.to_str().unwrap()]);
-    let from = told.find("\nfdatasync, one 8 KiB write").unwrap();
-    let run = told[from..].split("What is wrong with the test").next().unwrap();
-    insta::assert_snapshot!(run, @r"
-    fdatasync, one 8 KiB write
-      tested     8 KiB sequential writes, 1 in flight (pg_test_fsync, a flush after
-                 1 write, 1 job, through the page cache), range 8 KiB, 1.00 s
-      result     write: 2,832 IOPS, 23.2 MB/s (22.1 MiB/s): 2,832 I/Os in 1.00 s,
-                 22.1 MiB moved
-      latency    write: mean 353 us
-      etcd       asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a
-                 heavy load); here a write and its flush together: a mean of 353 us,
-                 so that up to 3.53 % may have taken 10.0 ms or longer, 2,832 a
-                 second: `volproof fit TARGET --for etcd` judges it
-    ");
-}
-
-#[test]
 fn what_is_no_report_says_which_reports_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x");

@@ -7,7 +7,6 @@ mod apart;
 mod commands;
 mod compared;
 mod figures;
-mod ioping_lists;
 mod parts;
 mod told;
 

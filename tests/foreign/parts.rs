@@ -19,7 +19,7 @@ fn a_report_that_breaks_off_is_a_part() {
         ("dd-progress.txt", 2, 1),
         ("sysbench-rndrw.txt", 34, 1),
         ("sysbench-rndrw.txt", 28, 0),
-        ("ioping-direct.txt", 5, 1),
+        ("ioping-direct.txt", 5, 0),
         ("ioping-direct.txt", 9, 1),
         ("pg_test_fsync.txt", 9, 3),
         ("diskspd-mix.txt", 40, 0),

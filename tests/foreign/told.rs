@@ -89,19 +89,10 @@ fn a_headline_leads_with_what_is_valid() {
     assert!(line.contains("[write, without a flush: I/O went through the page cache"), "{line}");
 }
 
-/// What explain tells of etcd's rule and why nothing is judged by it are no contradiction.
 #[test]
-fn a_mean_of_writes_and_their_flushes_is_told_where_a_percentile_is_asked_for() {
-    for (name, shortest) in [
-        ("pg_test_fsync.txt", "353 us, 2,832 a second: fdatasync, one 8 KiB write"),
-        ("ioping-sync.txt", "19.8 ms, 50.0 a second: ioping"),
-    ] {
+fn a_mean_of_writes_and_their_flushes_answers_no_percentile() {
+    for name in ["pg_test_fsync.txt", "ioping-sync.txt", "dd-dsync.txt"] {
         let found = told(&text(name), &["verdict", "--fit", "etcd"]);
-        let reason = format!(
-            "the report tells means of a write and its flush together (the shortest is {shortest}), and not the p99 of flushes that it asks for"
-        );
-        assert!(found.contains(&reason), "{found}");
+        assert!(found.contains("no run of the report shows what it asks for"), "{found}");
     }
-    let found = told(&text("dd-dsync.txt"), &["verdict", "--fit", "etcd"]);
-    assert!(found.contains("no run of the report shows what it asks for"), "{found}");
 }

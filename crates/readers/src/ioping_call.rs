@@ -1,7 +1,6 @@
 //! ioping's command line.
 
-use super::pasted_command::{self, PastedCall, PastedOption, PastedValue};
-use super::printed;
+use super::{pasted_command, printed};
 use volproof_base::unit::Bytes;
 use volproof_record::Known;
 
@@ -9,6 +8,31 @@ use volproof_record::Known;
 const FILE: Bytes = Bytes::mib(1);
 /// With `-R` it has this one.
 const RAPID_FILE: Bytes = Bytes::mib(64);
+/// Options that take a value.
+const VALUED: &str = "sSocwiblratTpP";
+/// Long names of options, with the letters for the same.
+const LONG: [(&str, char); 20] = [
+    ("direct", 'D'),
+    ("cached", 'C'),
+    ("write", 'W'),
+    ("read-write", 'G'),
+    ("linear", 'L'),
+    ("sync", 'Y'),
+    ("dsync", 'y'),
+    ("rapid", 'R'),
+    ("size", 's'),
+    ("work-size", 'S'),
+    ("work-offset", 'o'),
+    ("count", 'c'),
+    ("work-time", 'w'),
+    ("interval", 'i'),
+    ("burst", 'b'),
+    ("speed-limit", 'l'),
+    ("rate-limit", 'r'),
+    ("warmup", 'a'),
+    ("min-time", 't'),
+    ("max-time", 'T'),
+];
 
 /// What the requests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,194 +44,94 @@ pub(super) enum IopingWay {
 }
 
 /// Options of the command line.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct IopingCall {
-    pub direct: bool,
-    /// `-C`: reads may come from the page cache, and no write is flushed.
-    pub cached: bool,
-    writes: bool,
-    /// `-G`: reads and writes in turn.
-    mixed: bool,
-    pub linear: bool,
-    /// `-Y`, `-y`: a write returns when it is durable.
-    pub durable: bool,
-    /// `-R`: no pause between requests.
-    rapid: bool,
-    /// `-i`, as it was given.
-    interval: Option<String>,
-    /// `-r` or `-l`, as it was given: a pause makes the rate.
-    limit: Option<String>,
-    pub block: Option<Bytes>,
-    /// `-S`: the part of the target that is used.
-    range: Option<Bytes>,
-    /// `-o`: where that part begins.
-    offset: Option<Bytes>,
-    /// `-a`: requests at the start that are not counted; one, if it is not given.
-    pub warm_up: Option<u64>,
-    /// `-T`: a request that takes longer is not counted.
-    pub longest: Option<String>,
-    /// `-t`: a request that takes less is not counted.
-    pub shortest: Option<String>,
+    /// Options by their letters, with their values; empty for none.
+    options: Vec<(char, String)>,
     pub target: Option<String>,
-    /// `-p` or `-P`: numbers of each period.
-    periods: bool,
-    /// A loop makes the same call again, if on other targets.
-    pub looped: bool,
-}
-
-/// The pause between two requests: a second, unless the command says otherwise.
-pub(super) fn pause(call: Option<&IopingCall>) -> Option<String> {
-    let Some(call) = call else { return Some("a second, unless -i or -R was given".into()) };
-    match (&call.limit, &call.interval) {
-        (Some(limit), _) => Some(limit.clone()),
-        (None, Some(interval)) => (!is_zero(interval)).then(|| format!("-i {interval}")),
-        (None, None) => (!call.rapid).then(|| "a second, since the command has no -i".into()),
-    }
-}
-
-/// Zero, of whatever unit.
-fn is_zero(text: &str) -> bool {
-    printed::with_unit(text).is_some_and(|(x, _)| x == 0.0)
-}
-
-/// What a target is, as far as its name tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Device,
-    Folder,
-    /// Names of folders have dots too, and those of files may have none.
-    FolderOrFile,
-}
-
-impl Place {
-    pub fn of(target: &str) -> Place {
-        let last = target.rsplit('/').next().unwrap_or_default();
-        match target.starts_with("/dev/") {
-            true => Place::Device,
-            false if matches!(last, "" | "." | "..") => Place::Folder,
-            false => Place::FolderOrFile,
-        }
-    }
 }
 
 impl IopingCall {
-    /// What the call of a line asks for, if there is one alone.
-    pub fn pasted(call: &PastedCall<'_>) -> Option<IopingCall> {
-        let options = call.arguments.split_last().map_or(&[][..], |(_, options)| options);
-        let looped = call.looped && !pasted_command::may_vary(options);
-        call.alone.then(|| IopingCall { looped, ..IopingCall::of(&call.arguments) })
-    }
-
-    /// What the words behind the program's name ask for.
-    fn of(arguments: &[&str]) -> IopingCall {
-        let words = pasted_command::options(arguments, &OPTIONS);
-        let mut call =
-            IopingCall { target: words.operands.last().map(|t| t.to_string()), ..IopingCall::default() };
-        for (letter, value) in words.options {
-            let text = Some(value.to_string()).filter(|_| !is_zero(value));
-            match letter {
-                'D' => call.direct = true,
-                'C' => call.cached = true,
-                'W' => call.writes = true,
-                'G' => call.mixed = true,
-                'L' => call.linear = true,
-                'Y' | 'y' => call.durable = true,
-                'R' => call.rapid = true,
-                'i' => call.interval = Some(value.to_string()),
-                'r' | 'l' => call.limit = text.map(|text| format!("-{letter} {text}")).or(call.limit),
-                's' => call.block = size(value),
-                'S' => call.range = size(value),
-                'o' => call.offset = size(value),
-                'a' => call.warm_up = printed::whole(value),
-                'T' => call.longest = text,
-                't' => call.shortest = text,
-                'p' | 'P' => call.periods = true,
-                _ => {}
+    /// The call on a line. A line without any option may be prose.
+    pub fn on_line(line: &str) -> Option<IopingCall> {
+        let words = pasted_command::arguments(line, "ioping")?;
+        let mut call = IopingCall::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            if let Some(long) = word.strip_prefix("--") {
+                let (name, value) = long.split_once('=').unwrap_or((long, ""));
+                if let Some((_, letter)) = LONG.iter().find(|(known, _)| *known == name) {
+                    let apart = VALUED.contains(*letter) && value.is_empty();
+                    let value = if apart { words.next().unwrap_or_default() } else { value };
+                    call.options.push((*letter, value.into()));
+                }
+            } else if let Some(letters) = word.strip_prefix('-') {
+                let end = letters.find(|letter| VALUED.contains(letter));
+                let (plain, valued) = letters.split_at(end.unwrap_or(letters.len()));
+                call.options.extend(plain.chars().map(|letter| (letter, String::new())));
+                if let Some(letter) = valued.chars().next() {
+                    let value =
+                        if valued.len() > 1 { &valued[1..] } else { words.next().unwrap_or_default() };
+                    call.options.push((letter, value.into()));
+                }
+            } else {
+                call.target = Some(word.into());
             }
         }
-        call
+        (!call.options.is_empty()).then_some(call)
+    }
+
+    /// Whether an option is given.
+    pub fn has(&self, letter: char) -> bool {
+        self.options.iter().any(|(given, _)| *given == letter)
+    }
+
+    /// The value of an option.
+    pub fn value(&self, letter: char) -> Option<&str> {
+        self.options.iter().rev().find(|(given, _)| *given == letter).map(|(_, value)| value.as_str())
     }
 
     pub fn way(&self) -> IopingWay {
-        match (self.mixed, self.writes) {
+        match (self.has('G'), self.has('W')) {
             (true, _) => IopingWay::Both,
             (false, true) => IopingWay::Write,
             (false, false) => IopingWay::Read,
         }
     }
 
-    /// The part of the target that is used. A file that ioping makes in a folder is small.
-    pub fn range(&self, place: Place, block: Option<Bytes>) -> Known<Bytes> {
-        let file = (if self.rapid { RAPID_FILE } else { FILE }).max(block.unwrap_or_default());
-        match (self.range, place) {
-            (Some(range), _) => range.into(),
-            (None, Place::Folder) => {
-                Known::assumed(file, "the file that ioping makes in a folder, since the command has no -S")
+    /// The block: 256 KiB one behind the other, and 4 KiB at random, unless the command says otherwise.
+    pub fn block(&self) -> Known<Bytes> {
+        match self.value('s').and_then(printed::size) {
+            Some(size) => size.into(),
+            None => {
+                let size = if self.has('L') { Bytes::kib(256) } else { Bytes::kib(4) };
+                Known::assumed(size, "ioping's default, since the command has no -s")
             }
-            (None, Place::FolderOrFile) => Known::assumed(
-                file,
-                "the file that ioping makes if its target is a folder, since the command has no -S",
-            ),
-            (None, Place::Device) => Known::Unknown,
         }
     }
 
-    /// Its plain numbers are those of periods of one run: `-p` or `-P`, for a target that no variable of a loop names.
-    pub fn prints_periods(&self) -> bool {
-        self.periods && self.target.as_ref().is_some_and(|target| !pasted_command::may_vary(&[target]))
+    /// The part of the target that is used. A file that ioping makes in a folder is small.
+    pub fn range(&self, target: &str) -> Known<Bytes> {
+        if let Some(range) = self.value('S') {
+            return printed::size(range).into();
+        }
+        if target.starts_with("/dev/") {
+            return Known::Unknown;
+        }
+        let file = if self.has('R') { RAPID_FILE } else { FILE };
+        Known::assumed(
+            file,
+            "the file that ioping makes if its target is a folder, since the command has no -S",
+        )
+    }
+
+    /// What keeps the load from going on at once.
+    pub fn pause(&self) -> Option<String> {
+        let limit = ['r', 'l', 'i'].into_iter().find_map(|letter| Some((letter, self.value(letter)?)));
+        match limit {
+            Some((_, value)) if printed::with_unit(value).is_some_and(|(x, _)| x == 0.0) => None,
+            Some((letter, value)) => Some(format!("-{letter} {value}")),
+            None => (!self.has('R')).then(|| "a second, since the command has no -i".into()),
+        }
     }
 }
-
-/// A size as ioping takes it.
-fn size(text: &str) -> Option<Bytes> {
-    let whole = [("sector", 512), ("page", 4096)].into_iter().find_map(|(unit, bytes)| {
-        let n = printed::whole(text.strip_suffix(unit)?)?;
-        Some(Bytes(n.saturating_mul(bytes)))
-    });
-    whole.or_else(|| printed::size(text)).or_else(|| printed::size(text.strip_suffix('b')?))
-}
-
-/// ioping's options.
-const OPTIONS: [PastedOption; 34] = {
-    const fn option(letter: char, name: &'static str, value: PastedValue) -> PastedOption {
-        PastedOption { letter, name, value }
-    }
-    const NONE: PastedValue = PastedValue::Nowhere;
-    const ONE: PastedValue = PastedValue::Next;
-    [
-        option('h', "help", NONE),
-        option('v', "version", NONE),
-        option('k', "keep", NONE),
-        option('q', "quiet", NONE),
-        option('B', "batch", NONE),
-        option('I', "time", PastedValue::Attached),
-        option('J', "json", NONE),
-        option('R', "rapid", NONE),
-        option('L', "linear", NONE),
-        option('D', "direct", NONE),
-        option('C', "cached", NONE),
-        option('N', "nowait", NONE),
-        option('H', "hipri", NONE),
-        option('Y', "sync", NONE),
-        option('y', "dsync", NONE),
-        option('A', "async", NONE),
-        option('U', "uring", NONE),
-        option('W', "write", NONE),
-        option('G', "read-write", NONE),
-        option('E', "ignore-error", NONE),
-        option('s', "size", ONE),
-        option('S', "work-size", ONE),
-        option('o', "work-offset", ONE),
-        option('c', "count", ONE),
-        option('w', "work-time", ONE),
-        option('i', "interval", ONE),
-        option('b', "burst", ONE),
-        option('l', "speed-limit", ONE),
-        option('r', "rate-limit", ONE),
-        option('a', "warmup", ONE),
-        option('t', "min-time", ONE),
-        option('T', "max-time", ONE),
-        option('p', "print-count", ONE),
-        option('P', "print-interval", ONE),
-    ]
-};

@@ -1,79 +1,47 @@
-//! The JSON of ioping's `-J`: a list with an object for each request and each statistics. A text may hold several lists, whole or broken off.
+//! The JSON of ioping's `-J`: a list with an object for each request, for each period, and for all of them at its end. Times are in nanoseconds.
 
 use serde::Deserialize;
 
-use super::ioping_rows::IopingRow;
+use super::ioping::IopingRow;
 
-/// An object of ioping is shorter. One that is longer is something else.
+/// An object of ioping is shorter.
 const LONGEST: usize = 4096;
 
-/// Finds ioping's objects in a text, whatever its line breaks.
-///
-/// A line that breaks off may be followed by anything. An object of ioping holds no list, and where its text has line breaks, each further line
-/// of it begins with a quote or a brace: whatever else comes ends an object that is open.
+/// What a list tells.
 #[derive(Default)]
-pub(super) struct IopingJson {
-    object: String,
-    /// Braces that are open.
-    open: usize,
-    in_quotes: bool,
-    escaped: bool,
-    /// The rest of the line is no JSON.
-    other: bool,
-    /// What was seen last outside of objects.
-    last: LastSeen,
-    /// The next object of ioping is the first of a list.
-    begins: bool,
-}
-
-/// What stands outside of objects.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum LastSeen {
-    /// The bracket that opens a list.
-    Bracket,
-    /// A whole object of ioping.
-    Object,
-    #[default]
-    Other,
-}
-
-/// What was found.
-pub(super) enum IopingEvent {
-    /// A list begins: one that is open has no end.
-    Begin,
-    Object(Box<IopingObject>),
-    /// Another object follows in the list.
-    GoesOn,
-    /// The list is over.
-    End,
+pub(super) struct IopingList {
+    /// The time of the first object.
+    pub began: Option<String>,
+    pub target: Option<String>,
+    pub writes: bool,
+    pub reads: bool,
+    /// The statistics of all requests; none where the list breaks off.
+    pub all: Option<IopingRow>,
+    /// Bytes of the text that it takes.
+    pub length: usize,
 }
 
 /// A request or statistics.
 #[derive(Deserialize)]
-pub(super) struct IopingObject {
-    pub localtime: Option<String>,
-    pub target: IopingTarget,
-    pub io: Option<IopingIo>,
+struct IopingObject {
+    localtime: Option<String>,
+    target: IopingTarget,
+    io: Option<IopingIo>,
     stat: Option<IopingStat>,
     load: Option<IopingLoad>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct IopingTarget {
-    pub path: String,
+struct IopingTarget {
+    path: String,
 }
 
-/// A request, its size in bytes and its time in nanoseconds.
 #[derive(Deserialize)]
-pub(super) struct IopingIo {
-    pub request: u64,
-    pub operation: String,
-    pub size: u64,
-    pub time: u64,
-    pub ignored: bool,
+struct IopingIo {
+    operation: String,
 }
 
-/// Requests that count, and their bytes. Times are in nanoseconds, the rate is in bytes a second.
+/// Requests that count. The rate is in bytes a second.
 #[derive(Deserialize)]
 struct IopingStat {
     count: u64,
@@ -87,117 +55,50 @@ struct IopingStat {
     mdev: u64,
 }
 
-/// All requests, and the whole time in nanoseconds.
+/// All requests.
 #[derive(Deserialize)]
 struct IopingLoad {
     count: u64,
     time: u64,
 }
 
-impl IopingObject {
-    /// Its statistics.
-    pub fn row(&self) -> Option<IopingRow> {
-        let (s, l) = (self.stat.as_ref()?, self.load.as_ref()?);
-        let [rate, speed] = [s.iops, s.bps].map(|x| x.round() as u64);
-        let row = IopingRow {
-            count: s.count,
-            time: s.time,
-            bytes: s.size,
-            rate,
-            speed,
-            min: s.min,
-            mean: s.avg,
-            max: s.max,
-            deviation: s.mdev,
-            all: l.count,
-            whole_time: l.time,
-        };
-        Some(row).filter(IopingRow::is_possible)
-    }
-}
-
-impl IopingJson {
-    /// What ends in a piece of the text, which may be the first piece of a line.
-    pub fn read(&mut self, piece: &str, first: bool) -> Vec<IopingEvent> {
-        let mut events = Vec::new();
-        if first && self.is_within() && (self.in_quotes || !goes_on(piece)) {
-            self.break_off();
+/// The list that a text begins with, if it is one of ioping.
+pub(super) fn list(text: &str) -> Option<IopingList> {
+    let mut list = IopingList::default();
+    let mut rest = text.trim_start().strip_prefix('[')?;
+    let mut last = None;
+    let ended = loop {
+        let most = (0..=LONGEST.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+        let mut objects = serde_json::Deserializer::from_str(&rest[..most]).into_iter::<IopingObject>();
+        let Some(Ok(object)) = objects.next() else { break false };
+        rest = rest[objects.byte_offset()..].trim_start();
+        list.began = list.began.or(object.localtime);
+        list.target = Some(object.target.path);
+        if let Some(io) = object.io {
+            list.writes |= io.operation == "write";
+            list.reads |= io.operation == "read";
         }
-        self.other &= !first;
-        // The first line of a list may stand behind whatever broke off.
-        let (before, begins) = match piece.trim_end().strip_suffix("[{") {
-            Some(before) => (before, true),
-            None => (piece, false),
-        };
-        for c in before.chars() {
-            if self.is_within() && (c != '[' || self.in_quotes) {
-                self.inside(c, &mut events);
-            } else if self.other {
-                break;
-            } else {
-                self.outside(c, &mut events);
-            }
+        last = object.stat.zip(object.load);
+        match rest.strip_prefix(',') {
+            Some(behind) => rest = behind,
+            None => break rest.starts_with(']'),
         }
-        if begins {
-            self.break_off();
-            self.other = false;
-            "[{".chars().for_each(|c| self.outside(c, &mut events));
-        }
-        events
-    }
-
-    /// Whether an object is open.
-    pub fn is_within(&self) -> bool {
-        self.open > 0
-    }
-
-    /// What is open has no end.
-    fn break_off(&mut self) {
-        *self = IopingJson { begins: self.begins, other: self.other, ..IopingJson::default() };
-    }
-
-    fn outside(&mut self, c: char, events: &mut Vec<IopingEvent>) {
-        if c == '[' && self.is_within() {
-            self.break_off();
-        }
-        let before = self.last;
-        match c {
-            _ if c.is_whitespace() => return,
-            '{' => {
-                self.begins |= before == LastSeen::Bracket;
-                (self.open, self.object) = (1, c.to_string());
-            }
-            ']' if before == LastSeen::Object => events.push(IopingEvent::End),
-            ',' if before == LastSeen::Object => events.push(IopingEvent::GoesOn),
-            _ => self.other = !matches!(c, '[' | ']' | ',' | '}'),
-        }
-        self.last = if c == '[' { LastSeen::Bracket } else { LastSeen::Other };
-    }
-
-    fn inside(&mut self, c: char, events: &mut Vec<IopingEvent>) {
-        self.object.push(c);
-        match c {
-            _ if self.escaped => self.escaped = false,
-            '\\' if self.in_quotes => self.escaped = true,
-            '"' => self.in_quotes = !self.in_quotes,
-            '{' if !self.in_quotes => self.open += 1,
-            '}' if !self.in_quotes => self.open -= 1,
-            _ => {}
-        }
-        if !self.is_within() {
-            let object = serde_json::from_str(&std::mem::take(&mut self.object)).ok();
-            let begins = std::mem::take(&mut self.begins);
-            self.last = if object.is_some() { LastSeen::Object } else { LastSeen::Other };
-            events.extend(object.is_some().then_some(IopingEvent::Begin).filter(|_| begins));
-            events.extend(object.map(|object| IopingEvent::Object(Box::new(object))));
-        } else if self.object.len() > LONGEST {
-            self.break_off();
-            self.other = true;
-        }
-    }
-}
-
-/// Whether a line may be a further one of an object that is open.
-fn goes_on(line: &str) -> bool {
-    line.trim_start().chars().next().is_none_or(|c| matches!(c, '"' | '{' | '}'))
+    };
+    list.target.as_ref()?;
+    list.length = text.len() - rest.len();
+    list.all = last.filter(|_| ended).map(|(s, l)| IopingRow {
+        count: s.count,
+        time: s.time,
+        bytes: s.size,
+        rate: s.iops.round() as u64,
+        speed: s.bps.round() as u64,
+        min: s.min,
+        mean: s.avg,
+        max: s.max,
+        deviation: s.mdev,
+        all: l.count,
+        whole_time: l.time,
+    });
+    list.all = list.all.filter(IopingRow::is_possible);
+    Some(list)
 }

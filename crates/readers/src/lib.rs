@@ -1,7 +1,7 @@
 //! Reports of other load generators than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer.
 //!
 //! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`]; the compiler then asks for the words of that
-//! program wherever advice names an option. A reader gets the text line by line, keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
+//! program wherever advice names an option. A reader gets the text line by line (XML and JSON at once), keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
 //! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
@@ -13,7 +13,6 @@ mod iometer;
 mod ioping;
 mod ioping_call;
 mod ioping_json;
-mod ioping_rows;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;
@@ -28,8 +27,6 @@ use volproof_record::{
 const MOST_REPORTS: usize = 1024;
 /// More runs of one report are counted and not kept.
 const MOST_RUNS: usize = 4096;
-/// No line of a report is longer, but of XML, which is read in such pieces. The rest of a longer line is not read.
-const LONGEST_LINE: usize = 16 * 1024;
 
 /// A report of another tool.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,16 +116,14 @@ impl ForeignReports {
     }
 }
 
-/// A reader of one tool's reports, which are given line by line.
+/// A reader of one tool's reports.
 trait LineReader {
     /// The next line, without its end.
     fn line(&mut self, line: &str, found: &mut ForeignReports);
-    /// A line that was written over what stood in its place (`\r`), as progress is.
-    fn written_over(&mut self, line: &str, found: &mut ForeignReports) {
-        self.line(line, found);
+    /// A report that begins here and is not told by lines: how many bytes of the text it takes.
+    fn block(&mut self, _text: &str, _found: &mut ForeignReports) -> Option<usize> {
+        None
     }
-    /// A further piece of a line that is longer than all lines of text.
-    fn goes_on(&mut self, _piece: &str, _found: &mut ForeignReports) {}
     /// The text is over.
     fn end(&mut self, found: &mut ForeignReports);
 }
@@ -141,54 +136,27 @@ pub fn reports(text: &[u8]) -> ForeignReports {
         Box::new(ioping::IopingReader::default()),
         Box::new(pg_test_fsync::PgReader::default()),
         Box::new(diskspd::DiskspdReader::default()),
-        Box::new(diskspd_xml::XmlReader::default()),
+        Box::new(diskspd_xml::XmlReader),
         Box::new(iometer::IometerReader::default()),
     ];
     let mut found = ForeignReports::default();
-    let mut read = |line: &[u8]| {
-        // Progress overwrites its line: only what stands last in it counts, and a report may stand there.
-        for (i, part) in line.split(|b| *b == b'\r').enumerate() {
-            if part.is_empty() && line.contains(&b'\r') {
-                continue;
-            }
-            let (mut piece, mut rest) = first_piece(part);
-            let first = String::from_utf8_lossy(piece);
-            for reader in &mut readers {
-                match i {
-                    0 => reader.line(&first, &mut found),
-                    _ => reader.written_over(&first, &mut found),
-                }
-            }
-            while !rest.is_empty() {
-                (piece, rest) = first_piece(rest);
-                let further = String::from_utf8_lossy(piece);
-                readers.iter_mut().for_each(|r| r.goes_on(&further, &mut found));
-            }
+    // A shell goes on with a command behind a backslash.
+    let text = String::from_utf8_lossy(text).replace(" \\\r\n", " ").replace(" \\\n", " ");
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        if let Some(length) = readers.iter_mut().find_map(|reader| reader.block(rest, &mut found)) {
+            rest = &rest[length..];
+            continue;
         }
-    };
-    let mut begun: Vec<u8> = Vec::new();
-    for line in text.split(|b| *b == b'\n') {
-        match pasted_command::continued(line) {
-            Some(part) if begun.len() < LONGEST_LINE => begun.extend(part),
-            _ if begun.is_empty() => read(line),
-            _ => {
-                begun.extend(line);
-                read(&std::mem::take(&mut begun));
-            }
+        let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
+        // Progress overwrites its line.
+        for part in line.split('\r').filter(|part| !part.is_empty()) {
+            readers.iter_mut().for_each(|reader| reader.line(part, &mut found));
         }
+        rest = behind;
     }
-    read(&begun);
-    readers.iter_mut().for_each(|r| r.end(&mut found));
+    readers.iter_mut().for_each(|reader| reader.end(&mut found));
     found
-}
-
-/// So much of a line as is read at once, which ends with a tag of XML if it is a part, and the rest.
-fn first_piece(line: &[u8]) -> (&[u8], &[u8]) {
-    if line.len() <= LONGEST_LINE {
-        return (line, &[]);
-    }
-    let end = line[..LONGEST_LINE].iter().rposition(|b| *b == b'>');
-    line.split_at(end.map_or(LONGEST_LINE, |at| at + 1))
 }
 
 /// Puts the figures of a direction where they belong.

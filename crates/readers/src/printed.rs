@@ -73,14 +73,28 @@ pub fn size(text: &str) -> Option<Bytes> {
     Some(Bytes((x * (1u64 << scale) as f64) as u64))
 }
 
-/// Whether a printed rate is another one than an amount over a time. Tools print two digits at least, and MB for 10^6 or 2^20 bytes.
-pub fn contradicts(rate: f64, amount: f64, time: Nanos) -> bool {
-    let real = amount / time.as_seconds();
-    let near = |unit: f64| (rate * unit / real - 1.0).abs() <= 0.06;
-    time.0 > 1_000_000
-        && real > 0.0
-        && rate > 0.0
-        && ![1.0, 1e6 / 1_048_576.0, 1e9 / 1_073_741_824.0].iter().any(|u| near(*u))
+/// Words for a printed rate that is another one than its amount over its time. Tools print two digits at least, and MB for 10^6 or 2^20 bytes.
+pub fn contradiction(amount: Bytes, time: Nanos, rate: Bytes) -> Option<String> {
+    let real = amount.0 as f64 / time.as_seconds();
+    if time.0 <= 1_000_000 || real <= 0.0 || rate.0 == 0 {
+        return None;
+    }
+    let units = [1.0, 1e6 / 1_048_576.0, 1e9 / 1_073_741_824.0];
+    let fits = units.iter().any(|unit| (rate.0 as f64 * unit / real - 1.0).abs() <= 0.06);
+    (!fits).then(|| format!("{amount} in {time} at {rate}/s"))
+}
+
+/// fio's word for a load by its percent of writes and of random accesses, where it has one.
+pub fn pattern(writes: u64, random: u64) -> Option<&'static str> {
+    match (writes, random) {
+        (0, 100) => Some("randread"),
+        (0, 0) => Some("read"),
+        (100, 100) => Some("randwrite"),
+        (100, 0) => Some("write"),
+        (_, 100) => Some("randrw"),
+        (_, 0) => Some("rw"),
+        _ => None,
+    }
 }
 
 /// A percentile's name without needless zeros: `95`, `99.9`.
