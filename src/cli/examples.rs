@@ -77,9 +77,8 @@ pub(super) const FIT: &str = "Examples:\n  \
 pub(super) const LINT: &str = "Examples:\n  \
     terraform show -json plan.out > plan.json; volproof lint plan.json\n  \
     volproof lint k8s/*.yaml --github\n  \
-    helm template ./chart | volproof lint - --junit lint.xml\n  \
-    volproof lint plan.json --fit etcd:heavy --volume aws_ebs_volume.etcd\n\n\
-    Exit code 1: paid for and cannot be had, refused, or too slow for --fit.";
+    helm template ./chart | volproof lint - --junit lint.xml\n\n\
+    Exit code 1: paid for and cannot be had, or refused.";
 
 pub(super) const FITS: &str = "Examples:\n  \
     volproof fits                        a line for each application\n  \

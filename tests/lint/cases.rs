@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{FIXTURES, answer, fixture, lint};
+use super::{FIXTURES, answer, fixture};
 
 /// `address: code, code` of every volume and class that has findings or no promise; notes are in parentheses.
 fn found(folder: &std::path::Path, files: &[&str]) -> String {
@@ -160,26 +160,6 @@ fn a_class_may_stand_in_another_file() {
 }
 
 #[test]
-fn applications_need_what_is_promised() {
-    let dir = tempfile::tempdir().unwrap();
-    let files = ["state.json", "--fit", "etcd,harvester"];
-    let (code, out, _) = lint(&fixture(""), &files);
-    assert_eq!(code, Some(1));
-    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("needs 5,050 IOPS, and 300 are promised"), "{out}");
-    assert!(words.contains("no promise of latency"), "{out}");
-    let plain = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: storage.k8s.io/v1\n  kind: StorageClass\n  metadata: {name: c}\n  \
-                 provisioner: ebs.csi.aws.com\n  parameters: {type: gp3, iops: '6000', throughput: '300'}\n\
-                 - apiVersion: v1\n  kind: PersistentVolumeClaim\n  metadata: {name: v}\n  \
-                 spec: {storageClassName: c, resources: {requests: {storage: 100Gi}}}\n";
-    std::fs::write(dir.path().join("p.yaml"), plain).unwrap();
-    let run = |fit: &str| lint(dir.path(), &["p.yaml", "--fit", fit]).0;
-    assert_eq!(run("etcd,harvester"), Some(0));
-    assert_eq!(run("etcd,harvester,vault:heavy"), Some(1));
-    assert_eq!(lint(dir.path(), &["p.yaml", "--fit", "vault:heavy", "--volume", "Claim v"]).0, Some(1));
-}
-
-#[test]
 fn the_page_has_every_code() {
     let page = std::fs::read_to_string(fixture("../../../docs/lint.md")).unwrap();
     let mut codes = BTreeSet::new();
@@ -190,10 +170,7 @@ fn the_page_has_every_code() {
         let of_classes = answer["classes"].as_array().unwrap().iter().map(|c| &c["finding"]);
         codes.extend(of_volumes.chain(of_classes).map(|f| f["code"].as_str().unwrap().to_string()));
     }
-    codes.extend(
-        ["instance-sum", "instance-unknown", "fit-unmet", "fit-undecided", "raised", "capped"]
-            .map(String::from),
-    );
+    codes.extend(["instance-sum", "instance-unknown", "raised", "capped"].map(String::from));
     for code in codes {
         assert!(page.contains(&format!("| `{code}` |")), "docs/lint.md has no row for {code}");
     }

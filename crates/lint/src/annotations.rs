@@ -31,7 +31,7 @@ pub fn github(answer: &LintAnswer) -> String {
 fn command(finding: &LintFinding) -> &'static str {
     match finding.grade {
         LintGrade::Note => "notice",
-        LintGrade::Waste | LintGrade::Unmet => "warning",
+        LintGrade::Waste => "warning",
         LintGrade::Refused => "error",
     }
 }

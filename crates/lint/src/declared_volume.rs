@@ -47,8 +47,6 @@ pub struct DeclaredInstance {
     pub address: String,
     /// The instance type, where it is known.
     pub size: Option<String>,
-    /// The host cache of the attachment, where one is named.
-    pub caching: Option<String>,
 }
 
 /// A volume as a file declares it.
@@ -82,8 +80,6 @@ pub struct DeclaredVolume {
     pub quiet: bool,
     /// The instance.
     pub instance: Option<DeclaredInstance>,
-    /// The host cache, where one is named.
-    pub caching: Option<String>,
     /// Findings about fields.
     pub findings: Vec<LintFinding>,
 }

@@ -12,8 +12,6 @@ use serde::Deserialize;
 pub struct FieldNames {
     /// The version of the form.
     pub schema_version: u32,
-    /// Disks without a host cache.
-    pub uncached: UncachedDisks,
     /// Terraform resources that are volumes, or have blocks that are.
     #[serde(rename = "volume")]
     pub volumes: Vec<VolumeFields>,
@@ -56,8 +54,6 @@ pub struct VolumeFields {
     pub iops: Option<String>,
     /// The field for bought throughput, in the unit of the catalogue.
     pub throughput: Option<String>,
-    /// The field for the host cache.
-    pub caching: Option<String>,
     /// The page that documents the fields.
     pub source: String,
     /// The date and the commit of the page.
@@ -87,32 +83,6 @@ pub struct AttachmentFields {
     pub volume: String,
     /// The field that refers to the instance.
     pub instance: String,
-    /// The field for the host cache.
-    pub caching: Option<String>,
-}
-
-/// Disks that the host cannot cache.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UncachedDisks {
-    /// Volume types.
-    pub kinds: Vec<String>,
-    /// Disks of any type from this size on, in GiB.
-    pub gib: f64,
-}
-
-/// The plugin inside Kubernetes whose volumes a CSI driver took over.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct InTreePlugin {
-    /// The provisioner of its classes.
-    pub provisioner: String,
-    /// The field of a PersistentVolume that names its volume.
-    pub volume: String,
-    /// The version of Kubernetes that removed it.
-    pub removed: String,
-    /// Parameters that it alone has, and that say nothing of performance.
-    pub parameters: Vec<String>,
 }
 
 /// The parameters that a CSI driver reads from a StorageClass.
@@ -121,14 +91,6 @@ pub struct InTreePlugin {
 pub struct CsiDriver {
     /// The name of the provisioner.
     pub name: String,
-    /// The plugin whose volumes it took over.
-    pub in_tree: Option<InTreePlugin>,
-    /// The parameter of a VolumeAttributesClass for IOPS, where it is another than that of a class.
-    pub modify_iops: Option<String>,
-    /// The same for throughput.
-    pub modify_throughput: Option<String>,
-    /// The parameter for the host cache.
-    pub caching: Option<String>,
     /// The provider's id in the catalogue.
     pub provider: String,
     /// The parameters for the volume type.
@@ -227,10 +189,9 @@ impl FieldNames {
             || self.attachments.iter().any(|a| a.resource == resource)
     }
 
-    /// The driver of this name, or the one that took over the volumes of the plugin of this name.
+    /// The driver of this name.
     pub fn driver(&self, name: &str) -> Option<&CsiDriver> {
-        let took_over = |d: &&CsiDriver| d.in_tree.as_ref().is_some_and(|plugin| plugin.provisioner == name);
-        self.drivers.iter().find(|d| d.name == name).or_else(|| self.drivers.iter().find(took_over))
+        self.drivers.iter().find(|driver| driver.name == name)
     }
 }
 
@@ -242,7 +203,7 @@ impl CsiDriver {
 
     /// All names of parameters.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let performance = [&self.level, &self.iops_per_gib, &self.raise, &self.throughput, &self.caching];
+        let performance = [&self.level, &self.iops_per_gib, &self.raise, &self.throughput];
         let performance = performance.into_iter().flatten().chain([&self.iops]).chain(&self.kind);
         performance.chain(&self.parameters).map(String::as_str)
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::declared_volume::{DeclaredValue, DeclaredVolume, printable};
-use super::field_names::{FieldNames, InTreePlugin};
+use super::field_names::FieldNames;
 use super::lint_finding::{LintFinding, LintGrade};
 use super::quantity::{Quantity, QuantitySuffix};
 use super::storage_class::StorageClass;
@@ -21,8 +21,8 @@ struct VolumeClaim {
     line: usize,
     copies: u64,
     class: Option<String>,
-    /// Its VolumeAttributesClass.
-    attributes: Option<String>,
+    /// A VolumeAttributesClass stands above its StorageClass.
+    has_attributes: bool,
     /// The PersistentVolume that it is bound to.
     bound: Option<String>,
     gib: DeclaredValue<f64>,
@@ -38,8 +38,6 @@ pub struct KubernetesObjects {
     claims: Vec<VolumeClaim>,
     /// Classes of the drivers that lint knows.
     pub classes: Vec<StorageClass>,
-    /// VolumeAttributesClasses of these drivers.
-    pub attributes: Vec<StorageClass>,
     /// Classes of other provisioners, by name.
     foreign_classes: Vec<String>,
     /// Kinds of objects that were skipped and how many there are.
@@ -63,7 +61,6 @@ impl KubernetesObjects {
                 }
             }
             ("StorageClass", _) => self.class(object, file),
-            ("VolumeAttributesClass", _) => self.attributes_class(object, file),
             ("PersistentVolumeClaim", _) => self.claim(object, file),
             ("PersistentVolume", _) => self.volume(object, file),
             ("StatefulSet", _) => self.templates(object, file),
@@ -88,17 +85,6 @@ impl KubernetesObjects {
         }
     }
 
-    fn attributes_class(&mut self, object: &YamlNode, file: usize) {
-        let name = object.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or_default().to_string();
-        let driver = object.get("driverName").and_then(YamlNode::text).unwrap_or_default();
-        match FieldNames::shipped().driver(driver) {
-            Some(driver) => {
-                self.attributes.push(StorageClass::read_attributes(object, driver, name, file));
-            }
-            None => self.skip("VolumeAttributesClass of another driver"),
-        }
-    }
-
     /// A volume as one object declares it, with its size at `request`.
     fn declared(object: &YamlNode, file: usize, address: String, request: &[&str]) -> VolumeClaim {
         let (gib, findings) = size(object.at(request));
@@ -108,11 +94,10 @@ impl KubernetesObjects {
             line: object.line,
             copies: 1,
             class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
-            attributes: object
+            has_attributes: object
                 .at(&["spec", "volumeAttributesClassName"])
                 .and_then(YamlNode::text)
-                .filter(|name| !name.is_empty())
-                .map(str::to_string),
+                .is_some(),
             bound: None,
             gib,
             findings,
@@ -143,9 +128,7 @@ impl KubernetesObjects {
     fn volume(&mut self, object: &YamlNode, file: usize) {
         let names = FieldNames::shipped();
         let driver = object.at(&["spec", "csi", "driver"]).and_then(YamlNode::text);
-        let of_plugin = |plugin: &InTreePlugin| object.at(&["spec", &plugin.volume]).is_some();
-        let in_tree = names.drivers.iter().filter_map(|d| d.in_tree.as_ref()).any(of_plugin);
-        if !in_tree && driver.is_none_or(|name| names.driver(name).is_none()) {
+        if driver.is_none_or(|name| names.driver(name).is_none()) {
             return self.skip("PersistentVolume of another driver");
         }
         let address = format!("PersistentVolume {}", full_name(object));
@@ -168,12 +151,10 @@ impl KubernetesObjects {
             ..DeclaredVolume::default()
         };
         let of_class = |class: &StorageClass| {
-            let named = |name: &String| self.attributes.iter().find(|a| a.name == *name);
-            let mut volume = class.volume(claim.gib.clone(), claim.attributes.as_ref().and_then(named));
-            if claim.attributes.as_ref().is_some_and(|name| named(name).is_none()) {
-                volume.kind =
-                    DeclaredValue::Unknown("may be another by a VolumeAttributesClass that no file declares");
+            if claim.has_attributes {
+                return unknown("may be another by a VolumeAttributesClass, which lint does not read");
             }
+            let mut volume = class.volume(claim.gib.clone());
             // A line is one of the claim's file.
             if class.file != claim.file {
                 (volume.iops.line, volume.throughput.line) = (None, None);

@@ -37,8 +37,6 @@ use terraform_plan::{MOST_RESOURCES, PlanDocument};
 use volproof_base::input;
 use volproof_base::unit::Bytes;
 use volproof_promise::catalogue::Catalogue;
-use volproof_promise::fit::{AskedFits, FitCatalogue, FitRequest};
-use volproof_promise::suggested::{Suggested, applications};
 use volproof_record::exit::Exit;
 use volume_rules::LintedVolume;
 use yaml_node::YamlNode;
@@ -52,12 +50,11 @@ pub struct LintArgs {
     /// Plans or states as `terraform show -json` prints them, and Kubernetes YAML or JSON; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Hold the promises against the rates that these applications need together
-    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Applications",
-          value_parser = Suggested(applications), hide_possible_values = true)]
+    /// Applications, which `promise` takes now
+    #[arg(long, hide = true)]
     pub fit: Option<String>,
-    /// Hold --fit against volumes alone whose address contains TEXT; may be given several times
-    #[arg(long, value_name = "TEXT", requires = "fit", help_heading = "Applications")]
+    /// Volumes for --fit
+    #[arg(long, hide = true)]
     pub volume: Vec<String>,
     /// A file whose entries replace or add to the catalogue of volumes
     #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
@@ -86,8 +83,6 @@ pub struct LintAnswer {
     classes: Vec<(String, usize, LintFinding)>,
     /// Types of resources and objects that were skipped and how many there are.
     skipped: BTreeMap<String, u64>,
-    /// The applications.
-    fit: Option<AskedFits>,
 }
 
 impl LintAnswer {
@@ -106,22 +101,21 @@ impl LintAnswer {
 /// Reads the files and finds what is to be found.
 ///
 /// # Errors
-/// Of input: a file that cannot be read or is neither a plan nor an object of Kubernetes, an unknown application, a --volume that names none.
+/// Of input: a file that cannot be read or is neither a plan nor an object of Kubernetes.
 pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
     let catalogue = match &args.catalog {
         Some(path) => Cow::Owned(Catalogue::with_file(path)?),
         None => Cow::Borrowed(Catalogue::shipped()),
     };
-    let fit = match &args.fit {
-        Some(applications) => Some(applications.parse::<FitRequest>()?.select(FitCatalogue::shipped())?.0),
-        None => None,
-    };
+    if args.fit.is_some() || !args.volume.is_empty() {
+        bail!("lint has no --fit: use `volproof promise TYPE --volume-size SIZE --need-fit APP`");
+    }
     let read = |path: &PathBuf| {
         let shown = input::named(path).display().to_string();
         let bytes = input::read(path).with_context(|| format!("cannot read {shown}"))?;
         Ok((shown, bytes))
     };
-    of_contents(args, args.files.iter().map(read), &catalogue, fit)
+    of_contents(args, args.files.iter().map(read), &catalogue)
 }
 
 /// The findings about one file with these bytes.
@@ -130,7 +124,7 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
 /// The bytes are neither a plan nor objects of Kubernetes.
 pub fn of_bytes(bytes: &[u8]) -> anyhow::Result<LintAnswer> {
     let args = LintArgs { files: vec!["file".into()], ..LintArgs::default() };
-    of_contents(&args, std::iter::once(Ok(("file".into(), bytes.to_vec()))), Catalogue::shipped(), None)
+    of_contents(&args, std::iter::once(Ok(("file".into(), bytes.to_vec()))), Catalogue::shipped())
 }
 
 /// The findings about files, each with its name for people and its bytes.
@@ -138,7 +132,6 @@ fn of_contents(
     args: &LintArgs,
     contents: impl Iterator<Item = anyhow::Result<(String, Vec<u8>)>>,
     catalogue: &Catalogue,
-    fit: Option<AskedFits>,
 ) -> anyhow::Result<LintAnswer> {
     let mut declared = Vec::new();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
@@ -162,22 +155,12 @@ fn of_contents(
     let mut volumes: Vec<LintedVolume> =
         declared.into_iter().map(|volume| LintedVolume::of(catalogue, volume)).collect();
     volume_group::sums_on_instances(catalogue, &mut volumes);
-    if let Some(asked) = &fit {
-        let named = |name: &&String| !volumes.iter().any(|v| v.declared.address.contains(name.as_str()));
-        if let Some(name) = args.volume.iter().find(named) {
-            bail!("--volume {name}: the address of no volume in these files contains it");
-        }
-        if volume_group::fit(&mut volumes, asked, &args.volume) == 0 {
-            bail!("--fit: no volume in these files has a known promise; without --fit, lint says why");
-        }
-    }
     objects.skipped.into_iter().for_each(|(kind, n)| *skipped.entry(kind).or_default() += n);
-    let all = objects.classes.into_iter().chain(objects.attributes);
-    let classes = all.flat_map(|class| {
+    let classes = objects.classes.into_iter().flat_map(|class| {
         let (name, file) = (class.name, class.file);
         class.findings.into_iter().map(move |finding| (declared_volume::printable(&name), file, finding))
     });
-    Ok(LintAnswer { files: args.files.clone(), volumes, classes: classes.collect(), skipped, fit })
+    Ok(LintAnswer { files: args.files.clone(), volumes, classes: classes.collect(), skipped })
 }
 
 /// Volumes and skipped types of a plan; `None` for JSON that is no plan.

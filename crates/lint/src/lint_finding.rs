@@ -10,8 +10,6 @@ pub enum LintGrade {
     Note,
     /// Paid for and cannot be had, or without effect.
     Waste,
-    /// The promise does not reach what the application needs.
-    Unmet,
     /// The driver or the provider refuses it.
     Refused,
 }
@@ -22,7 +20,6 @@ impl LintGrade {
         match self {
             LintGrade::Note => "note",
             LintGrade::Waste => "waste",
-            LintGrade::Unmet => "unmet",
             LintGrade::Refused => "refused",
         }
     }

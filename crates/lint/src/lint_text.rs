@@ -2,12 +2,11 @@
 
 use super::lint_finding::{LintFinding, LintGrade};
 use super::volume_rules::{DIRECTIONS, LintedVolume, least_bytes, rate};
-use super::{LintAnswer, file_name, volume_group};
+use super::{LintAnswer, file_name};
 use volproof_base::unit::{figure, grouped};
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::promise_on_instance::Cap;
 use volproof_report::layout::wrap;
-use volproof_report::promise::needs_text;
 
 /// The whole text.
 pub fn text(answer: &LintAnswer) -> String {
@@ -29,13 +28,6 @@ pub fn text(answer: &LintAnswer) -> String {
         }
         if out.len() == before {
             out += "  no volume\n";
-        }
-        out.push('\n');
-    }
-    if let Some(fit) = &answer.fit {
-        out += &needs_text(fit);
-        if volume_group::asks_latency(fit) {
-            out += &wrap("  ", "Enough IOPS and throughput are no promise of latency.");
         }
         out.push('\n');
     }
@@ -97,7 +89,7 @@ fn summary(answer: &LintAnswer) -> String {
     let unknown = answer.volumes.len() - judged;
     let unknown = if unknown > 0 { format!(", {unknown} skipped") } else { String::new() };
     let count = |grade: LintGrade| answer.findings().filter(|f| f.grade == grade).count();
-    let grades = [LintGrade::Refused, LintGrade::Unmet, LintGrade::Waste, LintGrade::Note];
+    let grades = [LintGrade::Refused, LintGrade::Waste, LintGrade::Note];
     let found = grades.map(|grade| format!("{} {}", count(grade), grade.name()));
     let volumes = if judged == 1 { "1 volume".to_string() } else { format!("{judged} volumes") };
     let mut out = wrap("", &format!("{volumes} judged{unknown}: {}", found.join(", ")));

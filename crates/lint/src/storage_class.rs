@@ -28,47 +28,11 @@ pub struct StorageClass {
     iops_per_gib: BoughtField,
     throughput: BoughtField,
     raised: bool,
-    caching: Option<String>,
-    in_tree: bool,
 }
 
 impl StorageClass {
     /// Reads the parameters of a StorageClass.
     pub fn read(object: &YamlNode, driver: &'static CsiDriver, name: String, file: usize) -> StorageClass {
-        let provisioner = object.get("provisioner").and_then(YamlNode::text);
-        let plugin = driver.in_tree.as_ref().filter(|plugin| provisioner == Some(&plugin.provisioner));
-        let kind =
-            driver.default_kind.clone().map_or(DeclaredValue::Unknown(TRIED_IN_TURN), DeclaredValue::Is);
-        let mut class = Self::empty(object, driver, name, file);
-        (class.kind, class.in_tree) = (kind, plugin.is_some());
-        // The driver raises what such a class asks for, where that is below the least.
-        class.raised = plugin.is_some();
-        if let Some(plugin) = plugin {
-            let text = format!(
-                "{} is a part of Kubernetes that version {} removed: {} makes the volume",
-                plugin.provisioner, plugin.removed, driver.name
-            );
-            class.find("in-tree", LintGrade::Note, text, Some(object.line));
-        }
-        class.with_parameters(object, |key| key)
-    }
-
-    /// Reads the parameters of a VolumeAttributesClass: what it leaves out stays as the StorageClass has it.
-    pub fn read_attributes(
-        object: &YamlNode,
-        driver: &'static CsiDriver,
-        name: String,
-        file: usize,
-    ) -> StorageClass {
-        let is = |name: &Option<String>, key: &str| name.as_ref().is_some_and(|name| driver.same(name, key));
-        Self::empty(object, driver, name, file).with_parameters(object, |key| match key {
-            key if is(&driver.modify_iops, key) => &driver.iops,
-            key if is(&driver.modify_throughput, key) => driver.throughput.as_deref().unwrap_or(key),
-            key => key,
-        })
-    }
-
-    fn empty(object: &YamlNode, driver: &'static CsiDriver, name: String, file: usize) -> StorageClass {
         let annotation = [
             "storageclass.kubernetes.io/is-default-class",
             "storageclass.beta.kubernetes.io/is-default-class",
@@ -76,44 +40,38 @@ impl StorageClass {
         let is_default = annotation
             .iter()
             .any(|key| object.at(&["metadata", "annotations", key]).and_then(YamlNode::text) == Some("true"));
-        StorageClass {
+        let default = driver.default_kind.clone();
+        let mut class = StorageClass {
             name,
             is_default,
             file,
             findings: Vec::new(),
             driver,
-            kind: DeclaredValue::Absent,
+            kind: default.map_or(DeclaredValue::Unknown(TRIED_IN_TURN), DeclaredValue::Is),
             iops: BoughtField::default(),
             iops_per_gib: BoughtField::default(),
             throughput: BoughtField::default(),
             raised: false,
-            caching: None,
-            in_tree: false,
-        }
+        };
+        class.take_parameters(object);
+        class
     }
 
-    /// With the parameters of an object, each under the name that a StorageClass has for it.
-    fn with_parameters<'k>(
-        mut self,
-        object: &'k YamlNode,
-        name: impl Fn(&'k str) -> &'k str,
-    ) -> StorageClass {
-        let class = &mut self;
+    fn take_parameters(&mut self, object: &YamlNode) {
         let mut level = DeclaredValue::Absent;
         for (key, node) in object.get("parameters").map_or(&[][..], YamlNode::entries) {
-            class.parameter(name(key), node, &mut level);
+            self.parameter(key, node, &mut level);
         }
-        class.kind = with_level(std::mem::take(&mut class.kind), level);
-        if class.iops.figure.known().is_some() && class.iops_per_gib.figure.known().is_some() {
-            let (a, b) = (class.iops.name.clone(), class.iops_per_gib.name.clone());
+        self.kind = with_level(std::mem::take(&mut self.kind), level);
+        if self.iops.figure.known().is_some() && self.iops_per_gib.figure.known().is_some() {
+            let (a, b) = (self.iops.name.clone(), self.iops_per_gib.name.clone());
             let text = format!(
                 "{a} and {b} are both set: the driver takes one or the other, and refuses the two together"
             );
-            class.find("both-iops", LintGrade::Refused, text, class.iops_per_gib.line);
-            class.iops.figure = DeclaredValue::Unknown("is refused beside iopsPerGB");
-            class.iops_per_gib.figure = DeclaredValue::Absent;
+            self.find("both-iops", LintGrade::Refused, text, self.iops_per_gib.line);
+            self.iops.figure = DeclaredValue::Unknown("is refused beside iopsPerGB");
+            self.iops_per_gib.figure = DeclaredValue::Absent;
         }
-        self
     }
 
     fn find(&mut self, code: &'static str, grade: LintGrade, text: String, line: Option<usize>) {
@@ -150,8 +108,6 @@ impl StorageClass {
             self.iops_per_gib = self.whole(driver.iops_per_gib.as_deref().unwrap_or(key), value, line);
         } else if is(&driver.raise) {
             self.raised = value.eq_ignore_ascii_case("true");
-        } else if is(&driver.caching) {
-            self.caching = (!value.is_empty()).then(|| value.to_string());
         } else if is(&driver.throughput) {
             self.throughput = self.rate(driver.throughput.as_deref().unwrap_or(key), value, line);
         } else {
@@ -163,8 +119,7 @@ impl StorageClass {
     fn other(&mut self, key: &str, line: Option<usize>) {
         let driver = self.driver;
         let begins = |prefix: &String| key.to_ascii_lowercase().starts_with(&prefix.to_ascii_lowercase());
-        let of_plugin = driver.in_tree.iter().filter(|_| self.in_tree).flat_map(|p| &p.parameters);
-        let known = driver.names().chain(of_plugin.map(String::as_str)).any(|name| driver.same(name, key));
+        let known = driver.names().any(|name| driver.same(name, key));
         if known || key.starts_with("csi.storage.k8s.io/") || driver.prefixes.iter().any(begins) {
             return;
         }
@@ -230,30 +185,22 @@ impl StorageClass {
         BoughtField { name: name.into(), figure, computed: false, line }
     }
 
-    /// The volume that a claim of this size gets, with the figures of its VolumeAttributesClass.
-    pub fn volume(&self, gib: DeclaredValue<f64>, attributes: Option<&StorageClass>) -> DeclaredVolume {
+    /// The volume that a claim of this size gets.
+    pub fn volume(&self, gib: DeclaredValue<f64>) -> DeclaredVolume {
         let driver = self.driver;
-        let attributes = attributes.filter(|a| a.driver.name == driver.name);
-        let kind = attributes.map(|a| &a.kind).filter(|kind| **kind != DeclaredValue::Absent);
-        let kind = kind.unwrap_or(&self.kind);
-        let set = |field: fn(&StorageClass) -> &BoughtField| {
-            attributes.map(field).filter(|field| field.figure != DeclaredValue::Absent)
-        };
-        let per_gib = match (&self.iops_per_gib.figure, &gib) {
-            (DeclaredValue::Is(n), DeclaredValue::Is(gib)) => Some(n * gib),
-            _ => None,
+        let iops = match (&self.iops_per_gib.figure, &gib) {
+            (DeclaredValue::Is(n), DeclaredValue::Is(gib)) => {
+                BoughtField { figure: DeclaredValue::Is(n * gib), ..self.iops_per_gib.clone() }
+            }
+            _ => self.iops.clone(),
         };
         let mut volume = DeclaredVolume {
             copies: 1,
             provider: driver.provider.clone(),
-            kind: kind.clone(),
+            kind: self.kind.clone(),
             gib,
-            iops: match per_gib.filter(|_| set(|a| &a.iops).is_none()) {
-                Some(iops) => BoughtField { figure: DeclaredValue::Is(iops), ..self.iops_per_gib.clone() },
-                None => set(|a| &a.iops).unwrap_or(&self.iops).clone(),
-            },
-            throughput: set(|a| &a.throughput).unwrap_or(&self.throughput).clone(),
-            caching: self.caching.clone(),
+            iops,
+            throughput: self.throughput.clone(),
             above: Some(driver.above),
             raised: self.raised,
             quiet: driver.quiet,

@@ -74,7 +74,6 @@ fn volume(fields: &VolumeFields, view: FieldView) -> Option<DeclaredVolume> {
         iops: bought(&fields.iops),
         throughput: bought(&fields.throughput),
         above: Some(AboveMost::Refused),
-        caching: fields.caching.as_ref().and_then(|name| text(field(name)).known().cloned()),
         ..DeclaredVolume::default()
     })
 }
@@ -125,7 +124,7 @@ fn number(field: PlannedField) -> (DeclaredValue<f64>, bool) {
 fn declared(resource: &PlannedResource, fields: &InstanceFields) -> DeclaredInstance {
     let size = text(resource.view().field(&fields.size));
     let size = size.known().map(|s| last_part(s));
-    DeclaredInstance { address: printable(&resource.address), size, caching: None }
+    DeclaredInstance { address: printable(&resource.address), size }
 }
 
 /// The way from volumes to instances.
@@ -150,10 +149,7 @@ impl<'p> Attachments<'p> {
                 if let (Some(volume), Some(instance)) = (volume, instance)
                     && let Some(fields) = self.names.instances.iter().find(|i| i.resource == instance.kind)
                 {
-                    let caching = attachment.caching.as_ref().map(|name| text(resource.view().field(name)));
-                    let caching = caching.and_then(|c| c.known().cloned());
-                    let instance = DeclaredInstance { caching, ..declared(instance, fields) };
-                    found.insert(volume.address.as_str(), instance);
+                    found.insert(volume.address.as_str(), declared(instance, fields));
                 }
             }
             for fields in self.names.instances.iter().filter(|i| i.resource == resource.kind) {

@@ -1,14 +1,13 @@
-//! Rules about several volumes: their sum on one instance, and the needs of applications.
+//! A rule about several volumes: their sum on one instance.
 
 use std::collections::BTreeMap;
 
 use super::lint_finding::{LintFinding, LintGrade};
-use super::volume_rules::{DIRECTIONS, InstanceExcess, LintedVolume, burst_of, least_bytes, rate};
-use volproof_base::unit::{Bytes, grouped};
+use super::volume_rules::{InstanceExcess, LintedVolume, burst_of};
+use volproof_base::unit::Bytes;
 use volproof_promise::catalogue::promised_level::Choice;
 use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest};
 use volproof_promise::catalogue::{Catalogue, Promise};
-use volproof_promise::fit::{AskedApplication, AskedFits, NeedBound};
 
 /// Adds what the volumes of each instance promise together above what the instance takes.
 pub fn sums_on_instances(catalogue: &Catalogue, volumes: &mut [LintedVolume]) {
@@ -63,52 +62,4 @@ fn sum<'v>(catalogue: &Catalogue, volumes: impl Iterator<Item = &'v LintedVolume
     let volume = asked.next()??;
     let request = PromiseRequest { volume, with: asked.collect::<Option<_>>()?, ..PromiseRequest::default() };
     Promise::of(catalogue, &request).ok()
-}
-
-/// Holds the promise of each of the named volumes against the needs of the applications together. Returns how many could be held.
-pub fn fit(volumes: &mut [LintedVolume], asked: &AskedFits, named: &[String]) -> usize {
-    let sum = |of: fn(&AskedApplication) -> Option<f64>| {
-        asked.applications.iter().filter_map(of).reduce(|a, b| a + b)
-    };
-    let (iops, bytes) = (sum(AskedApplication::iops), sum(AskedApplication::throughput));
-    let names: Vec<String> = asked.applications.iter().map(AskedApplication::title).collect();
-    let names = names.join(", ");
-    let mut held = 0;
-    for volume in volumes.iter_mut() {
-        if !named.is_empty() && !named.iter().any(|name| volume.declared.address.contains(name.as_str())) {
-            continue;
-        }
-        let Some(promise) = &volume.promise else {
-            let text = format!("{names}: not decided, since the promise is not known");
-            volume.findings.push(LintFinding::about("fit-undecided", LintGrade::Note, text));
-            continue;
-        };
-        held += 1;
-        let least = |figures: [Option<f64>; 2]| {
-            figures.into_iter().map(|f| f.unwrap_or(0.0)).fold(f64::INFINITY, f64::min)
-        };
-        let promised_iops = least(DIRECTIONS.map(|d| promise.iops_cap(d).map(|c| c.value)));
-        let promised_bytes = least(DIRECTIONS.map(|d| least_bytes(promise, d).map(|(c, _)| c.value)));
-        let mut unmet = Vec::new();
-        if let Some(need) = iops.filter(|need| *need > promised_iops) {
-            unmet.push(format!(
-                "{} IOPS, and {} are promised",
-                grouped(need.ceil() as u64),
-                grouped(promised_iops as u64)
-            ));
-        }
-        if let Some(need) = bytes.filter(|need| *need > promised_bytes) {
-            unmet.push(format!("{}, and {} are promised", rate(need), rate(promised_bytes)));
-        }
-        if !unmet.is_empty() {
-            let text = format!("{names} needs {}", unmet.join("; "));
-            volume.findings.push(LintFinding::about("fit-unmet", LintGrade::Unmet, text));
-        }
-    }
-    held
-}
-
-/// Whether some need is a latency, which no provider promises.
-pub fn asks_latency(asked: &AskedFits) -> bool {
-    asked.applications.iter().flat_map(|a| &a.needs).any(|n| matches!(n.bound, NeedBound::AtMost(_)))
 }

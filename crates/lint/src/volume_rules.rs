@@ -4,7 +4,7 @@
 //! sold stands in. Where something about a volume is not known, it has no promise, and the answer says why.
 
 use super::declared_volume::{BoughtField, DeclaredValue, DeclaredVolume};
-use super::field_names::{AboveMost, FieldNames};
+use super::field_names::AboveMost;
 use super::lint_finding::{LintFinding, LintGrade};
 use volproof_base::misspelling::nearest;
 use volproof_base::unit::{Bytes, Nanos, figure, grouped};
@@ -103,7 +103,6 @@ impl LintedVolume {
             gib = gib.max(size.1);
         }
         let volume = self.sold(catalogue, v, gib)?;
-        self.host_cache(v, gib);
         self.burst(&volume);
         let mut promise = Promise { volumes: vec![volume], instance: None, block: None };
         if !v.local
@@ -208,10 +207,6 @@ impl LintedVolume {
         if let Some(iops) = needs_iops {
             text += &format!("; so much throughput needs {} IOPS", figure(iops));
         }
-        let megabits = given * 125_000.0 / v.unit_bytes as f64;
-        if !is_iops && given > range.hi && (range.lo..=range.hi).contains(&megabits) {
-            text += &format!("; if it is meant in Mbit/s, write {}", figure(megabits.round()));
-        }
         if computed {
             return self.find("not-sold", LintGrade::Note, text + " as far as the catalogue knows", line);
         }
@@ -251,27 +246,6 @@ impl LintedVolume {
         );
         let line = field.line;
         self.find("not-sold-alone", LintGrade::Waste, text, line);
-    }
-
-    /// A host cache that the disk cannot have.
-    fn host_cache(&mut self, v: &Volume, gib: f64) {
-        let of_instance = self.declared.instance.as_ref().and_then(|i| i.caching.as_ref());
-        let asked = self.declared.caching.as_ref().or(of_instance);
-        if v.provider != "azure" || asked.is_none_or(|mode| mode.eq_ignore_ascii_case("none")) {
-            return;
-        }
-        let uncached = &FieldNames::shipped().uncached;
-        if uncached.kinds.contains(&v.kind) {
-            let text = format!("a host cache is asked for, and {} has none: the only mode is None", v.id());
-            self.find("host-cache", LintGrade::Refused, text, None);
-        } else if gib >= uncached.gib {
-            let text = format!(
-                "a host cache is asked for, and no disk of {} GiB or more has one: this one has {} GiB",
-                figure(uncached.gib),
-                figure(gib)
-            );
-            self.find("host-cache", LintGrade::Waste, text, None);
-        }
     }
 
     /// Figures that hold for as long as a bucket of credits lasts.
