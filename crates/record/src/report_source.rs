@@ -83,46 +83,6 @@ impl ReportProgram {
             ReportProgram::Iometer => "a target that is a disk without a file system",
         }
     }
-
-    /// The option that flushes.
-    pub fn flush_option(self) -> &'static str {
-        match self {
-            ReportProgram::Dd => "conv=fdatasync",
-            ReportProgram::Sysbench => "--file-fsync-all=on",
-            ReportProgram::Ioping => "-Y",
-            ReportProgram::Diskspd => "write-through (-Sw)",
-            ReportProgram::Fio | ReportProgram::PgTestFsync | ReportProgram::Iometer => "fsync",
-        }
-    }
-
-    /// The advice to keep more I/Os in flight, for jobs that do one I/O at a time.
-    pub fn deeper(self) -> &'static str {
-        match self {
-            ReportProgram::Fio => {
-                "use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs"
-            }
-            ReportProgram::Sysbench => "use more --threads",
-            ReportProgram::Diskspd => "raise the number of outstanding I/Os (-o)",
-            ReportProgram::Iometer => "raise the number of outstanding I/Os",
-            ReportProgram::Dd | ReportProgram::Ioping | ReportProgram::PgTestFsync => {
-                "use fio or volproof, which keep several I/Os in flight"
-            }
-        }
-    }
-
-    /// How a run of a given time with a ramp is asked for.
-    pub fn longer(self) -> &'static str {
-        match self {
-            ReportProgram::Fio => "add time_based=1 and runtime=300",
-            ReportProgram::Sysbench => "use --time=300",
-            ReportProgram::Ioping => "use -i 0 -w 300",
-            ReportProgram::PgTestFsync => "use -s 60",
-            ReportProgram::Diskspd => "use -d300 -W10",
-            ReportProgram::Iometer => "set a run time of 5 minutes and a ramp of 10 s",
-            // dd knows no time.
-            ReportProgram::Dd => "use fio or volproof, which run for a time (300 s)",
-        }
-    }
 }
 
 impl Report {

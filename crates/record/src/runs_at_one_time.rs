@@ -8,6 +8,8 @@ use volproof_base::unit::Nanos;
 
 /// `elapsed` counts whole seconds, and threads begin and end a moment apart.
 const SLACK: Nanos = Nanos::seconds(2);
+/// Runs at one time stand no further apart in a report.
+const NEAR: usize = 256;
 
 /// A run of a report with its length, which is worked out once for all comparisons.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +58,7 @@ pub struct Neighbour<'a> {
     pub on_another_disk: bool,
 }
 
-/// For each run that another run of the same report overlapped, such a run, by the name of its own step. It takes time in proportion to the
-/// number of runs.
+/// For each run that another run of the same report overlapped, such a run, by the name of its own step.
 pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
     let steps: Vec<(&str, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s.name.as_str(), s.reported.as_deref()?))).collect();
@@ -71,81 +72,11 @@ pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
     found.filter_map(|(i, other)| Some((steps[i].0, neighbour(i, other?)))).collect()
 }
 
-/// For each run, one that was under way at the same time.
+/// For each run, one that was under way at the same time, among those that stand near it in the report.
 fn overlaps(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
-    match runs.iter().all(|t| t.run.began_ms.is_some()) {
-        true => by_start(runs),
-        false => by_group(runs),
-    }
-}
-
-/// By start times: a run is compared with those that have not ended when it begins.
-fn by_start(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
-    let start = |i: usize| runs[i].run.began_ms.unwrap_or(0);
-    let end = |i: usize| start(i).saturating_add(runs[i].length.0 / 1_000_000);
-    let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by_key(|i| start(*i));
-    let mut found: Vec<Option<usize>> = vec![None; runs.len()];
-    // Runs without company so far; and, of the other runs, the one that ends last.
-    let (mut alone, mut last): (Vec<usize>, Option<usize>) = (Vec::new(), None);
-    for i in order {
-        alone.retain(|j| end(*j) > start(i));
-        for &j in &alone {
-            if runs[j].ran_beside(runs[i]).is_some() {
-                (found[i], found[j]) = (Some(j), Some(i));
-            }
-        }
-        if let (None, Some(j)) = (found[i], last)
-            && runs[j].ran_beside(runs[i]).is_some()
-        {
-            found[i] = Some(j);
-        }
-        alone.push(i);
-        let (still, beside): (Vec<usize>, Vec<usize>) = alone.iter().partition(|j| found[**j].is_none());
-        alone = still;
-        last = last.into_iter().chain(beside).max_by_key(|j| end(*j));
-    }
-    found
-}
-
-/// By groups, lengths and flags: a run is compared with the few runs that are most likely to have been beside it.
-fn by_group(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
-    /// The runs of a group that matter for the others.
-    #[derive(Default)]
-    struct GroupRuns {
-        first: Option<usize>,
-        /// The first two that did not wait for those before them.
-        at_once: Vec<usize>,
-        /// The last one that surely did not wait.
-        last_at_once: Option<usize>,
-        longest: Option<usize>,
-    }
-    let mut groups: HashMap<u32, GroupRuns> = HashMap::new();
-    for (i, run) in runs.iter().enumerate() {
-        let (waits, group) = (run.run.conditions.stonewall.get(), groups.entry(run.run.group).or_default());
-        group.first.get_or_insert(i);
-        if waits != Some(true) && group.at_once.len() < 2 {
-            group.at_once.push(i);
-        }
-        if waits == Some(false) {
-            group.last_at_once = Some(i);
-        }
-        group.longest = group.longest.into_iter().chain([i]).max_by_key(|j| runs[*j].length);
-    }
-    let mut longest: Vec<usize> = groups.values().filter_map(|g| g.longest).collect();
-    longest.sort_by_key(|i| (std::cmp::Reverse(runs[*i].length), *i));
-    longest.truncate(2);
     let beside = |i: usize, j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
-    let group = |number: Option<u32>| number.and_then(|n| groups.get(&n));
-    (0..runs.len())
-        .map(|i| {
-            let own = runs[i].run.group;
-            let same = group(Some(own)).map_or(&[][..], |g| &g.at_once).iter().copied();
-            let before = group(own.checked_sub(1)).and_then(|g| g.first);
-            let after = group(own.checked_add(1)).and_then(|g| g.last_at_once);
-            same.chain(longest.iter().copied()).chain(before).chain(after).find(|j| beside(i, *j))
-        })
-        .collect()
+    let near = |i: usize| i.saturating_sub(NEAR)..runs.len().min(i + NEAR + 1);
+    (0..runs.len()).map(|i| near(i).find(|j| beside(i, *j))).collect()
 }
 
 #[cfg(test)]

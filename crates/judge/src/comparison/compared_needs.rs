@@ -4,10 +4,9 @@ use super::{ComparedStep, DEPENDENT, FigureInterval};
 use volproof_base::sample::Direction;
 use volproof_base::shell_word::shell;
 use volproof_base::stats::limit_answer::share_bounds;
-use volproof_base::unit::{Nanos, significant};
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitCatalogue, FitNeed, NeedBound};
 use volproof_record::{
-    Compared, ComparedWord, IntervalBasis, JudgedNeed, Metric, Record, ReportedLatency, ReportedSync,
+    Compared, ComparedWord, IntervalBasis, JudgedNeed, Metric, ReportedLatency, ReportedSync,
 };
 
 impl ComparedStep<'_> {
@@ -117,35 +116,14 @@ fn fit_command(application: &AskedApplication) -> String {
     format!("volproof fit TARGET --for {}", shell(&application.request()))
 }
 
-/// The applications for which the report has no figure, with what it tells instead.
-pub(super) fn unanswered(record: &Record, asked: &AskedFits, rows: &[Compared]) -> Vec<String> {
+/// The applications for which the report has no figure.
+pub(super) fn unanswered(asked: &AskedFits, rows: &[Compared]) -> Vec<String> {
     let answered = |a: &AskedApplication| {
         rows.iter().any(|row| row.need.as_ref().is_some_and(|need| need.application == a.scaled()))
     };
     let open = asked.applications.iter().filter(|a| !a.needs.is_empty() && !answered(a));
-    open.map(|a| {
-        let of_flushes = |need: &&FitNeed| need.figure.direction == Some(Direction::Sync);
-        let need = a.needs.iter().find(of_flushes);
-        let told = need
-            .zip(means_of_durable_writes(record))
-            .map(|(need, told)| format!("{told}, and not the {} that it asks for", need.figure.words()));
-        let told = told.unwrap_or_else(|| "no run of the report shows what it asks for".into());
-        format!("{}: {told}: {}", a.title(), fit_command(a))
-    })
-    .collect()
-}
-
-/// The shortest mean of a write and its flush together, in words.
-fn means_of_durable_writes(record: &Record) -> Option<String> {
-    let valid = record.steps.iter().filter(|step| !record.is_void(step));
-    let means = valid.filter_map(|step| {
-        let (latency, rate) = step.reported.as_ref()?.durable_writes()?;
-        Some((step, latency.mean, rate))
-    });
-    let (step, mean, rate) = means.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (mean, rate) = (Nanos(mean.round() as u64), significant(rate));
-    Some(format!(
-        "the report tells means of a write and its flush together (the shortest is {mean}, {rate} a second: {})",
-        step.name
-    ))
+    let told = |a: &AskedApplication| {
+        format!("{}: no run of the report shows what it asks for: {}", a.title(), fit_command(a))
+    };
+    open.map(told).collect()
 }

@@ -105,7 +105,7 @@ pub fn of_record(record: &Record) -> Option<ReportComparison> {
     if record.steps.is_empty() {
         not_compared.push("the report has no run".into());
     }
-    not_compared.extend(asked.iter().flat_map(|asked| compared_needs::unanswered(record, asked, &rows)));
+    not_compared.extend(asked.iter().flat_map(|asked| compared_needs::unanswered(asked, &rows)));
     Some(ReportComparison {
         against: judge::against_all(record),
         tolerance: promise.map_or(0.0, |promise| promise.tolerance),

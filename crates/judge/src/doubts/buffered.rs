@@ -19,8 +19,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         _ => format!("I/O went through the page cache ({option} was not given)"),
     };
     let severity = if t.conditions.memory_answers() { Severity::Blocker } else { Severity::Note };
-    let advice =
-        format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option());
+    let advice = format!("add {option}; for the cache on purpose, say so and flush at the end");
     Some(Doubt::new(severity, DoubtCode::Buffered, through + &what_memory_did(case, t), advice))
 }
 

@@ -24,6 +24,6 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
             time.unwrap_or_default(),
             t.report.amount().unwrap_or_default()
         ),
-        format!("{}, over the whole device or a far larger file", t.program.longer()),
+        "measure for a set time (300 s), over the whole device or a far larger file",
     ))
 }
