@@ -71,7 +71,6 @@ fn run(r: &RunExplained) -> String {
     r.result.iter().for_each(|line| told("result", line));
     r.latency.iter().for_each(|line| told("latency", line));
     r.little.iter().for_each(|line| told("Little", line));
-    r.etcd.iter().for_each(|line| told("etcd", line));
     if !r.diagnosis.findings.is_empty() {
         out += "\n  Seen in the samples\n";
         out.extend(r.diagnosis.findings.iter().map(finding));

@@ -29,7 +29,9 @@ use volproof_record::{
 };
 use volproof_report::fleet_text;
 
-/// Runs of one file that are explained in full, whatever its form; more are counted.
+/// Reports of one file that are explained; more are counted.
+const MOST_REPORTS: usize = 64;
+/// Runs of one report that are explained; more are counted.
 const MOST_RUNS: usize = 64;
 
 /// The arguments of `explain`.
@@ -104,8 +106,6 @@ pub struct RunExplained {
     pub little: Option<String>,
     /// Whether Little's law holds; absent where that cannot be said.
     pub little_holds: Option<bool>,
-    /// The rule of etcd, for a run with flushes.
-    pub etcd: Option<String>,
     /// What is seen in the samples of the run.
     pub diagnosis: Diagnosis,
     /// Doubts about the test.
@@ -238,37 +238,24 @@ fn explained_for(
     };
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => {
-            return Ok(vec![of_record(file, named(*record), promise, fit, MOST_RUNS)?]);
+            return Ok(vec![of_record(file, named(*record), promise, fit)?]);
         }
         result_file::Found::Reports(reports) => reports,
     };
-    let several = reports.len() > 1;
+    let (several, count) = (reports.len() > 1, reports.len());
     let mut all: Vec<Explained> = Vec::new();
-    let mut room = MOST_RUNS;
-    let (mut more_reports, mut more_runs) = (0, 0);
-    for report in reports {
+    for report in reports.into_iter().take(MOST_REPORTS) {
         // One report among several that was cut off does not hide the others: it is explained without a run.
         if let Some(why) = report.cut_off().filter(|_| !several) {
             let advice =
                 if why.contains("breaks off") { ": no row is whole, copy the report to its end" } else { "" };
             bail!("{why}{advice}");
         }
-        if room == 0 {
-            more_reports += 1;
-            more_runs += report.runs();
-            continue;
-        }
-        let told = of_record(file, named(report.record()), promise, fit, room)?;
-        // A report without runs takes room too: a file may hold any number of them.
-        room = room.saturating_sub(told.runs.len().max(1));
-        all.push(told);
+        all.push(of_record(file, named(report.record()), promise, fit)?);
     }
-    if let Some(last) = all.last_mut().filter(|_| more_reports > 0) {
-        last.notes.push(format!(
-            "left out: {} with {}: give the file in parts",
-            counted(more_reports, "more report"),
-            counted(more_runs as u64, "run")
-        ));
+    let left = count.saturating_sub(MOST_REPORTS) as u64;
+    if let Some(last) = all.last_mut().filter(|_| left > 0) {
+        last.notes.push(format!("left out: {}: give the file in parts", counted(left, "more report")));
         if last.compared.is_some() {
             // What is not read does not count.
             last.exit = Exit::gravest([last.exit, Exit::Inconclusive]);
@@ -286,16 +273,15 @@ fn without_path(e: ResultFileError) -> anyhow::Error {
     }
 }
 
-/// Explains a Record, so many of its runs at most.
+/// Explains a Record.
 fn of_record(
     file: &Path,
     mut record: Record,
     promise: &PromiseOptions,
     fit: Option<&str>,
-    most: usize,
 ) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
-    let left = count.saturating_sub(most);
+    let left = count.saturating_sub(MOST_RUNS);
     let named = PromiseOptions {
         catalog: promise.catalog.clone().filter(|_| promise.kind.is_some()),
         ..promise.clone()
@@ -303,7 +289,7 @@ fn of_record(
     promise_options::hold_against(&named, None, &mut record)?;
     promise_options::ask(fit, promise.judge_simulated, &mut record)?;
     let (found, verdict) = judge::judged(&record);
-    let told = record.steps.iter().take(most).zip(found);
+    let told = record.steps.iter().take(MOST_RUNS).zip(found);
     let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
     let not_judged = not_judged(&record, promise, fit);
     Ok(Explained {
@@ -384,16 +370,14 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
     let command = alone.then(|| comparison::for_rate(&conditions, &[])).flatten();
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
     let counted = reported.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
-    let (little, little_holds) = match reported.is_some_and(|t| t.rate_of_latency) {
-        true => (None, None),
-        false => sentences::little(&conditions, &summary, counted),
+    // A rate that was made of the latency shows no law, nor do figures that contradict each other.
+    let shows_no_law =
+        |t: &ReportedStep| t.rate_of_latency || t.are_impossible() || !t.contradictions().is_empty();
+    let (little, little_holds) = if reported.is_some_and(shows_no_law) {
+        (None, None)
+    } else {
+        sentences::little(&conditions, &summary, counted)
     };
-    // Figures that contradict each other show no law.
-    let contradict = |t: &ReportedStep| t.are_impossible() || !t.contradictions().is_empty();
-    let holds_by_chance = little_holds == Some(true) && reported.is_some_and(contradict);
-    let (little, little_holds) = if holds_by_chance { (None, None) } else { (little, little_holds) };
-    let applications = record.asked.iter().flat_map(|asked| &asked.applications);
-    let asks_for_etcd = applications.into_iter().any(|application| application.id == "etcd");
     RunExplained {
         name: reported.map_or(&step.name, |t| &t.name).clone(),
         host: reported.and_then(|t| t.host.clone()),
@@ -403,7 +387,6 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
         latency: sentences::latencies(step),
         little,
         little_holds,
-        etcd: sentences::etcd(step, &summary, asks_for_etcd),
         diagnosis,
         doubts: record.doubts.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),
         command,

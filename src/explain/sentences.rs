@@ -1,14 +1,11 @@
-//! One run in sentences: the load, its figures, its latencies, Little's law, and the rule of etcd for flushes.
-
-use std::collections::BTreeMap;
+//! One run in sentences: the load, its figures, its latencies, and Little's law.
 
 use volproof_base::stats::little::in_flight;
 use volproof_base::unit::{Nanos, counted, grouped, megabytes as rate, significant};
-use volproof_promise::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
 use volproof_record::StepFigures;
 use volproof_record::{
-    Conditions, DrainedQueue, LatencySummary, Record, ReportProgram, ReportedFigures, ReportedLatency,
-    ReportedStep, StepRecord,
+    Conditions, LatencySummary, Record, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+    StepRecord,
 };
 
 /// The load and its targets, in a sentence.
@@ -259,54 +256,34 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
     }
     let Some(asked) = c.in_flight() else { return (Some(format!("{product} on average")), None) };
     let ratio = by_law / asked as f64;
-    let (holds, words) = match ratio {
-        r if (r - 1.0).abs() <= 0.05 + edges && s.drained_queue.is_some() => (
-            true,
-            "the law holds for what fio counts as in flight: it took completions late, and the volume had fewer".into(),
-        ),
-        r if (r - 1.0).abs() <= 0.05 + edges && s.waits_to_submit.is_some() && s.direct != Some(true) => (
-            true,
-            "the law holds for what fio counts as in flight: the threads mostly waited to submit, one I/O after the other, as through the page cache".into(),
-        ),
-        r if (r - 1.0).abs() <= 0.05 + edges => {
-            (true, "the law holds, the queue was full all the time".into())
-        }
-        r if r > 1.0 && r - 1.0 <= 0.05 + edges + c.begun_before(s.max, s.window) => {
-            (true, "requests that began before the measured time explain what is above".into())
-        }
-        r if r > 1.0 => (false, "more than can be: the report's figures do not belong together".into()),
-        r => (true, why_short(c, s, r)),
+    let near = 0.05 + edges;
+    let (holds, words) = if ratio < 1.0 - near {
+        (true, why_short(c, s, ratio))
+    } else if ratio <= 1.0 + near && s.direct != Some(false) && s.drained_queue.is_none() {
+        (true, "the law holds, the queue was full all the time".into())
+    } else if ratio <= 1.0 + near {
+        (true, "the law holds".into())
+    } else if ratio <= 1.0 + near + c.begun_before(s.max, s.window) {
+        (true, "requests that began before the measured time explain what is above".into())
+    } else {
+        (false, "more than can be: the report's figures do not belong together".into())
     };
     (Some(format!("{product}, and {} were asked for: {words}", grouped(asked))), Some(holds))
 }
 
 /// Why only this share of the requests that were asked for was in flight.
 fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
-    let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
-    let left = s
-        .flushes
-        .filter(|f| f.mean_ns > 0.0)
-        .and_then(|f| Some(1.0 - share - f.count? * f.mean_ns / (s.window?.0 as f64 * s.jobs?)));
-    let drained = s.drained_queue.as_ref().filter(|_| s.offered.is_none());
-    if let Some(DrainedQueue { option, left }) = drained {
-        return format!(
-            "{option} lets the queue drain to {} before it is filled again",
-            grouped(u64::from(*left))
-        );
+    if let Some(queue) = s.drained_queue.as_ref() {
+        return format!("{} lets the queue drain before it is filled again", queue.option);
     }
     let words = if s.offered.is_some() {
         "the rate that was asked for left the queue short"
     } else if c.is_null() {
         "no device was driven, the tool's own time is the rest"
-    } else if flushes && left.is_some_and(|left| left > 0.1) {
-        "neither I/Os nor flushes took the rest of the time: the load was not always there"
-    } else if flushes {
-        "flushes took the rest of the time"
+    } else if c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some() {
+        "flushes took time as well"
     } else if s.pauses.is_some() {
-        match s.pauses.as_deref().is_some_and(|p| p.starts_with("latency_target")) {
-            true => "fio held the depth down to keep a latency",
-            false => "its pauses took the rest of the time",
-        }
+        "its pauses took the rest of the time"
     } else if c.direct.get() == Some(false) && !c.one_at_a_time() {
         "the depth was not there: through the page cache, I/O is done one at a time"
     } else {
@@ -314,51 +291,4 @@ fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
         return format!("the queue was {full} % full: the load was not always there to fill it");
     };
     words.into()
-}
-
-/// The latency that etcd allows 99 % of its flushes, and flushes a second that it asks for: at least, and under a heavy load.
-fn etcd_rule() -> Option<(Nanos, [f64; 2])> {
-    let etcd = FitCatalogue::shipped().application("etcd").ok()?;
-    let needs = etcd.needs(&BTreeMap::new()).ok()?;
-    let latency = needs.iter().find(|n| matches!(n.bound, NeedBound::AtMost(_)))?.bound.value();
-    let rate = |grade| needs.iter().find(|n| n.grade == grade && n.figure.kind == FigureKind::Iops);
-    let rates = (rate(Grade::Minimum)?.bound.value(), rate(Grade::Heavy)?.bound.value());
-    Some((Nanos(latency as u64), [rates.0, rates.1]))
-}
-
-/// The rule of etcd, for a run with flushes; `judged`: the verdict beside it is about etcd.
-pub fn etcd(step: &StepRecord, s: &StepFigures, judged: bool) -> Option<String> {
-    let (limit, [least, heavy]) = etcd_rule()?;
-    let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
-    if let Some((latency, a_second)) = step.reported.as_deref().and_then(ReportedStep::durable_writes) {
-        let known = latency_known(latency, limit);
-        let rate = significant(a_second);
-        return Some(format!(
-            "asks for {rule}; here a write and its flush together: {known}, {rate} a second: `volproof fit TARGET --for etcd` judges it"
-        ));
-    }
-    let p99 = match &step.reported {
-        Some(reported) => reported.timed_flushes()?.latency.percentiles.get("99").copied(),
-        None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
-    };
-    let count = s.flushes?.count;
-    let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
-    let (Some(p99), Some(x)) = (p99, a_second) else {
-        let missing = if p99.is_none() { "percentiles" } else { "count" };
-        return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
-    };
-    // Whether that is enough is the verdict's to say: it has the bounds of both.
-    let advice = if judged { "" } else { ": `volproof verdict --fit etcd` on the result judges it" };
-    Some(format!("asks for {rule}; here 99 % within {p99}, {} a second{advice}", significant(x)))
-}
-
-/// What a mean, and the longest where the report has it, say of the share above a limit.
-fn latency_known(l: &ReportedLatency, limit: Nanos) -> String {
-    if l.max.0 > 0 && l.max <= limit {
-        return format!("all within {}", l.max);
-    }
-    // No more than mean / limit of the flushes can have taken the limit or longer (Markov's inequality).
-    let longer = significant((100.0 * l.mean / limit.0 as f64).min(100.0));
-    let mean = Nanos(l.mean.round() as u64);
-    format!("a mean of {mean}, so that up to {longer} % may have taken {limit} or longer")
 }

@@ -54,31 +54,11 @@ const LIBAIO: &str =
     r#""bs":"4k","direct":"1","ioengine":"libaio","filename":"/dev/vdb","time_based":"1","runtime":"100""#;
 
 #[test]
-fn x1_flushes_lead_and_the_rule_of_etcd_is_applied() {
+fn x1_flushes_lead() {
     let text = only(&fixture("3.33-fdatasync.txt"));
     assert!(text.latency[0].starts_with("flush: mean 1.19 ms, half within 857 us"), "{:?}", text.latency);
-    insta::assert_snapshot!(text.etcd.as_deref().unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 4.69 ms, 836 a second: `volproof verdict --fit etcd` on the result judges it");
     let json = only(&fixture("3.33-fdatasync.json"));
     assert!(json.latency[0].starts_with("flush: mean "), "{:?}", json.latency);
-    assert!(json.etcd.is_some());
-    // A slow disk, one that is slower still, and one without percentiles.
-    let slow = fixture("3.33-fdatasync.txt")
-        .replace(
-            "99.00th=[ 4686], 99.50th=[ 5473], 99.90th=[ 7898]",
-            "99.00th=[14686], 99.50th=[15473], 99.90th=[17898]",
-        )
-        .replace("99.95th=[ 8029]", "99.95th=[18029]")
-        .replace("99.99th=[10028]", "99.99th=[20028]")
-        .replace("max=10086", "max=20086");
-    insta::assert_snapshot!(only(&slow).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); here 99 % within 14.7 ms, 836 a second: `volproof verdict --fit etcd` on the result judges it");
-    let none: String = fixture("3.33-fdatasync.txt")
-        .lines()
-        .filter(|l| !l.contains("99.00th=[ 4686]"))
-        .map(|l| format!("{l}\n"))
-        .collect();
-    insta::assert_snapshot!(only(&none).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); the result has no percentiles of flushes");
-    // Without flushes the rule has nothing to say.
-    assert_eq!(only(&fixture("3.33-cached.json")).etcd, None);
 }
 
 #[test]
@@ -256,7 +236,6 @@ fn requests_that_began_in_the_ramp_are_no_contradiction() {
     assert!(law.contains("requests that began before the measured time"), "{law}");
     assert!(!codes(&run).contains(&"impossible-figures"), "{:?}", codes(&run));
     let without = only(&text(""));
-    assert!(without.little.clone().unwrap().contains("more than can be"), "{:?}", without.little);
     assert!(codes(&without).contains(&"impossible-figures"), "{:?}", codes(&without));
 }
 
@@ -286,5 +265,5 @@ fn a_latency_target_is_what_left_the_queue_short() {
         a: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n  read: IOPS=895, BW=3586KiB/s (3672kB/s)(350MiB/100001msec)\n     \
         lat (usec): min=41, max=56700, avg=1120.00, stdev=10.00\n     latency   : target=2000000, window=500000, percentile=95.00%, depth=4\n";
     let run = only(text);
-    assert!(run.little.unwrap().ends_with("fio held the depth down to keep a latency"));
+    assert!(run.little.unwrap().ends_with("its pauses took the rest of the time"));
 }
