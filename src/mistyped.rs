@@ -73,7 +73,7 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
     let first = |kind| words(mistake, kind).into_iter().next();
     let told = match (mistake.kind(), command) {
         (ErrorKind::UnknownArgument, _) => {
-            first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli, arguments))
+            first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli))
         }
         (ErrorKind::InvalidSubcommand, _) => {
             first(ContextKind::InvalidSubcommand).map(|typed| unknown_command(&typed, &cli))
@@ -81,9 +81,9 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
         (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand, None) => {
             Some(without_command(&cli))
         }
-        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command, arguments)),
+        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command)),
         (ErrorKind::TooManyValues, Some(command)) => {
-            first(ContextKind::InvalidValue).map(|typed| one_too_many(&typed, command, arguments))
+            first(ContextKind::InvalidValue).map(|typed| one_too_many(&typed, command))
         }
         (ErrorKind::ArgumentConflict, Some(command)) => conflict(mistake, command),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(command)) => {
@@ -121,56 +121,28 @@ fn all_options(command: &Command) -> String {
 }
 
 /// Arguments that the command needs, each with its meaning, and an example.
-fn missing(mistake: &clap::Error, command: &Command, arguments: &[OsString]) -> String {
+fn missing(mistake: &clap::Error, command: &Command) -> String {
     let needed = words(mistake, ContextKind::InvalidArg);
-    let of = |usage: &String| command.get_arguments().find(|arg| arg.to_string() == *usage);
-    let name = |usage: &String| match of(usage) {
+    let args: Vec<&Arg> = needed.iter().filter_map(|usage| argument(command, usage)).collect();
+    let names = needed.iter().map(|usage| match argument(command, usage) {
         Some(arg) => called(arg),
         // One of a group.
         None => format!("one of {}", plain(usage).replace('|', ", ")),
-    };
-    let all: Vec<String> = needed.iter().map(name).collect();
-    // What another option asks for is not what the command asks for.
-    let always = needed.iter().any(|usage| of(usage).is_none_or(Arg::is_required_set));
-    let askers = if always { vec![] } else { askers(&needed, command, arguments) };
-    let who = match askers.as_slice() {
-        _ if always => command.get_name().to_string(),
-        [] => "one of the options".into(),
-        [one] => one.clone(),
-        [others @ .., last] => format!("each of {} and {last}", others.join(", ")),
-    };
-    let mut text = wrap("volproof: ", &format!("{who} needs {}", all.join(" and ")));
-    let args: Vec<&Arg> = needed.iter().filter_map(of).collect();
+    });
+    let names = names.collect::<Vec<_>>().join(" and ");
+    let always = args.len() < needed.len() || args.iter().any(|arg| arg.is_required_set());
+    let who = if always { command.get_name() } else { "one of the options" };
+    let mut text = wrap("volproof: ", &format!("{who} needs {names}"));
     text.extend(args.iter().map(|arg| wrap("  ", &meaning(arg))));
-    let shows = |line: &String| {
-        let mut longs = args.iter().filter_map(|arg| arg.get_long());
-        longs.all(|long| line.contains(&format!("--{long} ")))
-    };
-    text.extend(example(command).filter(shows).map(|line| wrap("  ", &format!("such as `{line}`"))));
+    if always && let Some(line) = example(command) {
+        text += &wrap("  ", &format!("such as `{line}`"));
+    }
     text + &all_options(command)
 }
 
-/// The options of a command line that need what is missing: each of them needs it where it stands alone.
-fn askers(needed: &[String], command: &Command, arguments: &[OsString]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for (place, word) in arguments.iter().enumerate() {
-        let Some(typed) = word.to_str().and_then(|word| word.strip_prefix("--")) else { continue };
-        let (name, value) = typed.split_once('=').map_or((typed, None), |(name, value)| (name, Some(value)));
-        let Some(arg) = command.get_arguments().find(|arg| is_called(arg, name)) else { continue };
-        let apart = value.is_none() && arg.get_num_args().is_some_and(|range| range.min_values() > 0);
-        let mut alone = vec![OsString::from("volproof"), command.get_name().into(), word.clone()];
-        alone.extend(arguments.get(place + 1).filter(|_| apart).cloned());
-        let asks = Cli::command().try_get_matches_from(alone).err().is_some_and(|mistake| {
-            let missed = words(&mistake, ContextKind::InvalidArg);
-            mistake.kind() == ErrorKind::MissingRequiredArgument
-                && needed.iter().all(|usage| missed.contains(usage))
-        });
-        let name = format!("--{name}");
-        if asks && !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
+/// The argument that clap writes like this.
+fn argument<'c>(command: &'c Command, usage: &str) -> Option<&'c Arg> {
+    command.get_arguments().find(|arg| arg.to_string() == usage)
 }
 
 /// The first example of a command's help, without the words behind it.
@@ -195,37 +167,26 @@ fn conflict(mistake: &clap::Error, command: &Command) -> Option<String> {
 
 /// An option without its value, or with one that it does not take.
 fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
-    let of = |kind| words(mistake, kind);
-    let usage = of(ContextKind::InvalidArg).pop()?;
-    let typed = of(ContextKind::InvalidValue).pop().unwrap_or_default();
-    let arg = command.get_arguments().find(|arg| arg.to_string() == usage);
+    let last = |kind| words(mistake, kind).pop();
+    let usage = last(ContextKind::InvalidArg)?;
+    let typed = last(ContextKind::InvalidValue).unwrap_or_default();
+    let arg = argument(command, &usage);
     let name = arg.and_then(Arg::get_long).map_or_else(|| plain(&usage), |long| format!("--{long}"));
-    let known = of(ContextKind::ValidValue).join(", ");
     // It shares the declarations of another command, and refuses this one.
     if arg.is_some_and(Arg::is_hide_set) {
         let told = format!("{} has no use for {name}: leave it out", command.get_name());
         return Some(wrap("volproof: ", &told) + &all_options(command));
     }
-    let mut text = if typed.is_empty() {
-        wrap("volproof: ", &format!("{name} has no value"))
-    } else {
-        let told = mistake.source().map(ToString::to_string).or(of(ContextKind::Custom).pop());
-        let why = match told {
-            Some(why) => why,
-            None if known.is_empty() => "it takes no such value".into(),
-            None => format!("it is none of {known}"),
-        };
-        // A plan file tells the key by its name, and a list the entry that is wrong.
-        let twice = [name.trim_start_matches('-'), &typed].into_iter();
-        let rest = twice.filter_map(|key| why.strip_prefix(key)?.strip_prefix(": ")).next();
-        let why = rest.unwrap_or(&why);
-        let why = &outside(why).unwrap_or_else(|| why.to_string());
-        wrap("volproof: ", &format!("{name} {typed}: {why}"))
+    let known = words(mistake, ContextKind::ValidValue).join(", ");
+    let told = mistake.source().map(ToString::to_string).or(last(ContextKind::Custom));
+    let told = match told.map(|why| outside(&why).unwrap_or(why)) {
+        _ if typed.is_empty() => format!("{name} has no value"),
+        Some(why) => format!("{name} {typed}: {why}"),
+        None if known.is_empty() => format!("{name} {typed}: it takes no such value"),
+        None => format!("{name} {typed}: it is none of {known}"),
     };
-    // A user gives a program such as `$SHELL`, and means its name.
-    let of_path = Path::new(&typed).file_name().and_then(|name| name.to_str()).map(str::to_string);
-    let of_path = of_path.filter(|name| *name != typed && of(ContextKind::ValidValue).contains(name));
-    if let Some(near) = of_path.or(of(ContextKind::SuggestedValue).pop()) {
+    let mut text = wrap("volproof: ", &told);
+    if let Some(near) = last(ContextKind::SuggestedValue) {
         text += &wrap("  ", &format!("did you mean {near}?"));
     } else if let Some(arg) = arg {
         text += &wrap("  ", &meaning(arg));
@@ -236,56 +197,33 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
 /// clap's words for a number outside a range, `0 is not in 1..=1000`, in ours.
 fn outside(told: &str) -> Option<String> {
     let (_, range) = told.split_once(" is not in ")?;
-    let (low, high) = range.split_once("..")?;
-    let high = high.trim_start_matches('=');
+    let (low, high) = range.split_once("..=")?;
     Some(match high.parse::<u64>() {
-        Ok(high) if high < u64::from(u32::MAX) => {
-            format!("it is outside {} to {}", grouped(low.parse().ok()?), grouped(high))
-        }
+        Ok(high) if high < u64::from(u32::MAX) => format!("it is outside {low} to {}", grouped(high)),
         _ => format!("it is below {low}"),
     })
 }
 
-/// An argument above those that the command takes. A file that is there is never named as one to write to.
-fn one_too_many(typed: &str, command: &Command, arguments: &[OsString]) -> String {
+/// An argument above those that the command takes.
+fn one_too_many(typed: &str, command: &Command) -> String {
     let told = format!("'{typed}' is one argument too many for volproof {}", command.get_name());
-    let json = |arg: &Arg| arg.get_long() == Some("json") && !arg.get_action().takes_values();
-    let behind_json = arguments.windows(2).any(|two| two[0] == "--json" && two[1] == typed);
-    let advice = if behind_json && command.get_arguments().any(json) && !Path::new(typed).exists() {
-        format!("--json prints on standard output: write `--json > {typed}` for a file")
-    } else {
-        let takes: Vec<String> =
-            command.get_positionals().map(|arg| plain(arg.to_string().trim_end_matches("..."))).collect();
-        match takes.as_slice() {
-            [] => "it takes options alone".into(),
-            [one] => format!("it takes one {one}: run it once for each"),
-            several => format!("it takes {} and no more", several.join(" ")),
-        }
+    let takes: Vec<String> =
+        command.get_positionals().map(|arg| plain(arg.to_string().trim_end_matches("..."))).collect();
+    let advice = match takes.as_slice() {
+        [] => "it takes options alone".into(),
+        [one] => format!("it takes one {one}: run it once for each"),
+        several => format!("it takes {} and no more", several.join(" ")),
     };
     wrap("volproof: ", &told) + &wrap("  ", &advice) + &all_options(command)
 }
 
 /// An option that the command does not have, or an argument that it does not take.
-fn unknown_option(
-    typed: &str,
-    command: Option<&Command>,
-    cli: &Command,
-    arguments: &[OsString],
-) -> Option<String> {
+fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
     let name = typed.split('=').next().unwrap_or(typed);
-    let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-')) else {
-        return Some(one_too_many(typed, command?, arguments));
+    let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'));
+    let Some(bare) = bare.filter(|bare| !bare.is_empty()) else {
+        return Some(one_too_many(typed, command?));
     };
-    if typed == "-" {
-        return Some(wrap(
-            "volproof: ",
-            "no file name is taken here, so - cannot stand for standard input or output: leave it out; an option without a FILE, such as \
-             --json of verdict, prints on standard output",
-        ));
-    }
-    if let Some(told) = command.and_then(|command| below_zero(name, command, arguments)) {
-        return Some(told);
-    }
     let Some(command) = command else {
         return Some(
             wrap("volproof: ", &format!("{name} stands before the command: write it behind"))
@@ -296,30 +234,13 @@ fn unknown_option(
         );
     };
     let mut text = wrap("volproof: ", &format!("{} has no option {name}", command.get_name()));
+    if bare.starts_with(|c: char| c.is_ascii_digit()) {
+        text += &wrap("  ", "a number below 0 has no meaning here");
+    }
     for tip in tips(bare, command, cli) {
         text += &wrap("  ", &tip);
     }
     Some(text + &all_options(command))
-}
-
-/// A number below 0 as the value of an option. clap names only its first digit, as an option.
-fn below_zero(name: &str, command: &Command, arguments: &[OsString]) -> Option<String> {
-    name.strip_prefix('-').filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))?;
-    let of_two = |two: &[OsString]| {
-        let typed = two[1].to_str().filter(|typed| typed.starts_with(name))?;
-        let option = two[0].to_str().filter(|option| option.starts_with("--"))?;
-        Some(format!("{option} {typed}"))
-    };
-    let typed = arguments.windows(2).find_map(of_two)?;
-    let option = typed.split(' ').next().and_then(|option| option.strip_prefix("--"));
-    let arg = command.get_arguments().find(|arg| is_called(arg, option.unwrap_or_default()));
-    let told = wrap("volproof: ", &format!("{typed}: a number below 0 has no meaning here"));
-    Some(told + &arg.map_or_else(String::new, |arg| wrap("  ", &meaning(arg))) + &all_options(command))
-}
-
-/// Whether an option has this name, or has it as another one.
-fn is_called(arg: &Arg, name: &str) -> bool {
-    arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
 }
 
 /// The option that a user may have meant, where a command has none of this name.
@@ -343,13 +264,7 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
             "{name} is an option of fio: `volproof fio` runs fio's command lines and job files"
         )];
     }
-    let names = |arg: &Arg| {
-        let aliases = arg.get_visible_aliases().unwrap_or_default();
-        aliases.into_iter().chain(arg.get_long()).map(str::to_string).collect::<Vec<_>>()
-    };
-    if let Some(arg) =
-        nearest(name, shown().flat_map(|arg| names(arg).into_iter().map(move |known| (known, arg))))
-    {
+    if let Some(arg) = nearest(name, shown().filter_map(|arg| Some((arg.get_long()?, arg)))) {
         return vec![described(arg)];
     }
     let has = |other: &&Command| {
@@ -407,12 +322,10 @@ fn unknown_command(typed: &str, cli: &Command) -> String {
     if let Some((_, line, about)) = row {
         text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
     } else if Path::new(typed).exists() {
-        // What holds data is read.
-        let (way, about) = match Path::new(typed).is_dir() {
-            true => ("", "the standard tests on a new file in it"),
-            false => (" --preset read-only", "tests that read it"),
-        };
-        text += &wrap("  ", &format!("did you mean `volproof run {}{way}`? {about}", shell(typed)));
+        text += &wrap(
+            "  ",
+            &format!("did you mean `volproof check {}`? what a run would overwrite", shell(typed)),
+        );
     } else if let Some(near) = nearest(typed, names) {
         text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
     }
