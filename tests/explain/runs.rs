@@ -140,9 +140,6 @@ fn jobs_in_groups() {
         The load moved 129 MiB within only 64 MiB: a cache on the way may hold part
         of it. [small-range, note]
           -> use a larger file, or the whole device
-        The first seconds are among the figures: credits, cold caches and empty
-        queues weigh most in a short run. [no-ramp, note]
-          -> add ramp_time=10
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -178,9 +175,6 @@ fn jobs_in_groups() {
         The load moved 16 MiB within only 16 MiB: a cache on the way may hold part
         of it. [small-range, note]
           -> use a larger file, or the whole device
-        The first seconds are among the figures: credits, cold caches and empty
-        queues weigh most in a short run. [no-ramp, note]
-          -> add ramp_time=10
 
       What to run instead
           volproof run data2 --rw write --bs 16KiB --iodepth 32 --fsync 4 \
@@ -251,9 +245,6 @@ fn sequential_clones_through_the_page_cache() {
         The load moved 64 MiB within only 32 MiB: a cache on the way may hold part
         of it. [small-range, note]
           -> use a larger file, or the whole device
-        The first seconds are among the figures: credits, cold caches and empty
-        queues weigh most in a short run. [no-ramp, note]
-          -> add ramp_time=10
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it
@@ -294,9 +285,6 @@ fn a_queue_that_the_page_cache_empties() {
         The load moved 108 MiB within only 32 MiB: a cache on the way may hold part
         of it. [small-range, note]
           -> use a larger file, or the whole device
-        The first seconds are among the figures: credits, cold caches and empty
-        queues weigh most in a short run. [no-ramp, note]
-          -> add ramp_time=10
         The report does not show whether the blocks that were read had ever been
         written: others are answered without the medium. [unwritten, note]
           -> write the whole range once before reading it

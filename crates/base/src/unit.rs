@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use figure_text::{
-    counted, figure, grouped, mebibytes, megabytes, micro, percent, significant, throughput,
+    counted, figure, grouped, mebibytes, megabytes, micro, percent, significant, significant_percent,
+    throughput,
 };
 pub use moment::{moment, utc, without_zone};
 

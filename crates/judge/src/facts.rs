@@ -3,6 +3,7 @@
 //! Pure functions of samples. Rates are in I/Os or bytes a second, by the unit of the promise. Nothing here knows a promise's catalogue,
 //! a doubt or a word.
 
+use crate::thresholds::{MINUTE, TENTH, last_fifth};
 use volproof_base::sample::{Direction, PER_SECOND, Series};
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::load_grid::LoadGrid;
@@ -17,11 +18,6 @@ use volproof_record::{Record, StepRecord};
 pub const DELIVERED: f64 = 0.9;
 /// Standard deviations from the mean within which all but one of a thousand seconds lie.
 const SURE: f64 = 3.0;
-/// The end of a window is looked at by itself: its last fifth, of at least so many seconds, and its last minute.
-const LAST_PART: f64 = 0.2;
-const SHORTEST_LAST_PART: usize = 20;
-/// The last minute, in seconds.
-const MINUTE: usize = 60;
 
 /// Counts of 100 ms in a part of a series: five seconds, in which the edges of a quota's periods make little difference.
 const PART: usize = 5 * PER_SECOND as usize;
@@ -173,12 +169,12 @@ impl StepFacts {
             mean: mean_rate(counts),
             rate: interval_of(counts).map(|rate| rate.within(counts)),
             last: last_part(counts),
-            last_minute: mean(&seconds[seconds.len().saturating_sub(MINUTE)..]),
+            last_minute: mean(&seconds[seconds.len().saturating_sub(MINUTE.as_seconds() as usize)..]),
             delivered: delivered_seconds(counts, DELIVERED * limit),
             delivers_surely: mean(&seconds) - SURE * variance(&seconds).sqrt() >= DELIVERED * limit,
             dead: dead_seconds(&samples.idle),
             dead_time: dead_time(&samples.idle),
-            is_saturating: load.offered.is_none() && samples.in_flight >= REACHED * saturating as f64,
+            is_saturating: load.offered.is_none() && samples.in_flight >= (1.0 - TENTH) * saturating as f64,
             hangs: false,
             medium_errors: 0,
             was_ended_early: false,
@@ -196,9 +192,6 @@ impl StepFacts {
         self.dead_time / self.seconds.max(1.0)
     }
 }
-
-/// A depth counts as reached from this share on: load threads refill a queue a little late.
-const REACHED: f64 = 0.9;
 
 /// An I/O error that the device reported, and not one of the program or of the kernel's limits: the block layer's codes of a medium, of a target
 /// and of a link that fail, and of protected data that do not match (`blk_errors` in Linux `block/blk-core.c`).
@@ -258,13 +251,15 @@ pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
 /// The lower of the last fifth and the last minute. Where they are the whole window, that.
 fn last_part(bins: &[u64]) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
-    let fifth = ((seconds as f64 * LAST_PART) as usize).max(SHORTEST_LAST_PART).min(seconds);
+    let fifth = last_fifth(seconds);
+    let minute = MINUTE.as_seconds() as usize;
     let of_last = |n: usize| interval_of(&bins[bins.len() - n * PER_SECOND as usize..]);
     let of_fifth = of_last(fifth)?;
-    if seconds < MINUTE + SHORTEST_LAST_PART {
+    // A window that is hardly longer than a minute has no minute at its end that says more.
+    if seconds < minute + fifth {
         return Some(of_fifth);
     }
-    let of_minute = of_last(MINUTE)?;
+    let of_minute = of_last(minute)?;
     Some(if of_minute.high < of_fifth.high { of_minute } else { of_fifth })
 }
 

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 
+use super::faults::{self, Fault};
 use super::shape;
 use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
 use volproof_base::unit::grouped;
@@ -33,9 +34,10 @@ impl JudgedMachine<'_> {
 pub fn of_fleet<'a>(record: &Record, fleet: &'a Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
     // The findings of a machine are those from its whole Record. The fleet keeps less of it.
     let machine = |m: &'a FleetMachine| {
-        let (found, verdict) = match fleet.volumes.is_shared() {
-            true => (m.record.diagnoses().unwrap_or_else(|| shape::of_record(&m.record)), None),
-            false => judged(&m.record),
+        let (found, verdict) = if fleet.volumes.is_shared() {
+            (m.record.diagnoses().unwrap_or_else(|| shape::of_record(&m.record)), None)
+        } else {
+            judged(&m.record)
         };
         JudgedMachine { label: m.label(), record: &m.record, found, verdict }
     };
@@ -113,14 +115,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
             let claim = on_machine(claim, &label);
             match blocker {
                 None => claim,
-                Some(doubt) => Claim {
-                    outcome: Outcome::Invalid,
-                    more_seconds: None,
-                    blocker: Some(doubt.code.to_string()),
-                    reason: format!("{}; {}", doubt.message, doubt.advice),
-                    command: None,
-                    ..claim
-                },
+                Some(doubt) => faults::void(claim, &Fault::from(doubt)),
             }
         }));
         untested = verdict.untested;

@@ -5,10 +5,11 @@
 //! offered at half of the promised rate. A pure function of the finished steps, so that an interrupted run goes on where it stood.
 
 use super::facts::TriedLoad;
-use super::latency::{self, OFFERED, TestedLatency, offered_rate, promised_latency};
-use super::load::{Deepest, at_depth, for_a_minute};
-use super::outcome::{DEPTH_FACTOR, Missing};
+use super::latency::{self, TestedLatency, offered_rate, promised_latency};
+use super::outcome::Missing;
 use super::promised::{self, PromisedRates, TestedPromise};
+use super::saturating_depth::{Deepest, at_depth, for_a_minute};
+use super::thresholds::{BELOW_A_LIMIT, FACTOR};
 use super::{causes, promise_to_judge};
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::{FollowUp, Follows, Plan, Purpose, Step};
@@ -27,28 +28,23 @@ pub fn next(record: &Record) -> Option<Step> {
     let judged_promise = promise_to_judge(record)?;
     let (rates, latencies) =
         (promised::tested(record, judged_promise), latency::tested(record, judged_promise));
-    let for_rates = rates.iter().filter_map(|t| next_for_rate(record, judged_promise, follow_up, t));
+    let for_rates = rates.iter().filter_map(|t| next_for_rate(record, follow_up, t));
     let for_latencies =
         latencies.iter().filter_map(|t| next_for_latency(record, judged_promise, follow_up, t));
     for_rates.chain(for_latencies).find(|step| fits(record, follow_up, step)).or_else(|| causes::next(record))
 }
 
-fn next_for_rate(
-    record: &Record,
-    judged_promise: &JudgedPromise,
-    follow_up: &FollowUp,
-    tested: &TestedPromise<'_>,
-) -> Option<Step> {
+fn next_for_rate(record: &Record, follow_up: &FollowUp, tested: &TestedPromise<'_>) -> Option<Step> {
     // A user who ended a step early wants no more of them.
     if tested.steps.iter().any(|step| step.was_ended_early()) {
         return None;
     }
-    match tested.answer(record, judged_promise)?.missing {
+    match tested.answer()?.missing {
         Some(missing) => {
             let deepest = Deepest::of(record, tested.first, tested.saturating);
             Some(missing_step(record, tested.first, missing, &deepest))
         }
-        None => longer(record, tested.first, &tested.claim(record, judged_promise)?, follow_up),
+        None => longer(record, tested.first, &tested.claim()?, follow_up),
     }
 }
 
@@ -58,9 +54,9 @@ fn next_for_latency(
     follow_up: &FollowUp,
     tested: &TestedLatency<'_>,
 ) -> Option<Step> {
-    match tested.missing(record, judged_promise) {
+    match tested.missing() {
         Some(_) => offered(record, judged_promise, tested),
-        None => longer(record, tested.first, &tested.claim(record, judged_promise)?, follow_up),
+        None => longer(record, tested.first, &tested.claim()?, follow_up),
     }
 }
 
@@ -134,7 +130,7 @@ fn offered(record: &Record, judged_promise: &JudgedPromise, tested: &TestedLaten
     let targets = record.plan.targets_of(first).len();
     let mut rate = offered_rate(judged_promise, first, targets)?;
     if let Some(completed) = tested.completed_below_the_offer() {
-        rate = rate.min((OFFERED * completed / targets.max(1) as f64).floor().max(1.0));
+        rate = rate.min((BELOW_A_LIMIT * completed / targets.max(1) as f64).floor().max(1.0));
     }
     let rate_iops = Some(rate);
     let step = Step { rate_iops, rate_bw: None, ..for_a_minute(first) };
@@ -188,6 +184,6 @@ fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
     let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
     let Some(rates) = promised else { return 0 };
     let saturating = rates.saturating_depth(step.bs.largest());
-    let depths = (1..).map(|n| step.depth_per_target().saturating_mul(DEPTH_FACTOR.saturating_pow(n)));
+    let depths = (1..).map(|n| step.depth_per_target().saturating_mul(FACTOR.saturating_pow(n)));
     4 + depths.take_while(|depth| *depth < saturating).count() as u64
 }

@@ -6,7 +6,8 @@
 use super::facts::{dead_share, share_of_all};
 use super::outcome::{MOST_DEAD, Missing};
 use super::promised::PromisedRates;
-use super::{subject, words};
+use super::thresholds::BELOW_A_LIMIT;
+use super::{faults, words};
 use volproof_base::sample::{Direction, PER_SECOND};
 use volproof_base::stats::limit_answer::{self, ClaimAnswer, LimitAnswer};
 use volproof_base::stats::mean_latency::MeanLatency;
@@ -16,9 +17,7 @@ use volproof_promise::catalogue::promised_level::PromiseDirection;
 use volproof_record::promise_direction as direction;
 use volproof_record::{BasisCode, Claim, Conditions, JudgedPromise, Metric, Outcome, Record, StepRecord};
 
-/// Share of the promised rate, and of the rate that the promised latency allows one at a time, that a test of the latency offers at most.
-pub(super) const OFFERED: f64 = 0.5;
-/// An offered rate up to this multiple of [`OFFERED`] is one that no limit holds back, and a completed one this much below it was offered too much.
+/// An offered rate up to this multiple of the one that is asked for is one that no limit holds back, and a completed one this much below it was offered too much.
 const ROUNDING: f64 = 1.01;
 
 /// Steps with an offered rate: the second one at half of what the volume completed of the first.
@@ -60,7 +59,7 @@ pub fn offered_rate(judged_promise: &JudgedPromise, step: &Step, targets: usize)
     let rates = PromisedRates::of(judged_promise, step.single_block()?, direction(step.rw)?);
     let one_at_a_time = 1.0 / latency.as_seconds();
     let promised = rates.map_or(f64::INFINITY, |rates| rates.least.iops / targets.max(1) as f64);
-    Some((OFFERED * promised.min(one_at_a_time)).floor().max(1.0))
+    Some((BELOW_A_LIMIT * promised.min(one_at_a_time)).floor().max(1.0))
 }
 
 /// The step that tests a promised latency, with the pattern of a step where the promise covers it.
@@ -89,6 +88,8 @@ pub fn latency_step(judged_promise: &JudgedPromise, base: &Step) -> Step {
 
 /// A latency promise with the steps that test it.
 pub struct TestedLatency<'a> {
+    record: &'a Record,
+    judged_promise: &'a JudgedPromise,
     /// The promise.
     pub promised: Nanos,
     /// The planned step that tests it first.
@@ -98,7 +99,7 @@ pub struct TestedLatency<'a> {
 }
 
 /// The latency promises that the steps of a Record test, each planned step with what the run added for it.
-pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<TestedLatency<'a>> {
+pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<TestedLatency<'a>> {
     let Some(promised) = latency_promised(judged_promise) else { return Vec::new() };
     let mut all: Vec<TestedLatency<'a>> = Vec::new();
     for step in &record.steps {
@@ -109,7 +110,10 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
             continue;
         }
         match &planned.follows {
-            None => all.push(TestedLatency { promised, first: planned, steps: vec![step] }),
+            None => {
+                let steps = vec![step];
+                all.push(TestedLatency { record, judged_promise, promised, first: planned, steps });
+            }
             Some(follows) if matches!(follows.purpose, Purpose::Offered | Purpose::Repeat) => {
                 let of = all.iter_mut().find(|t| t.first.name == follows.step);
                 of.into_iter().for_each(|tested| tested.steps.push(step));
@@ -122,23 +126,22 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
 
 impl TestedLatency<'_> {
     /// Its claim: that of the last step. `None` where nothing completed.
-    pub fn claim(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Claim> {
-        let claims: Vec<Claim> =
-            self.steps.iter().filter_map(|s| self.of_step(record, judged_promise, s)).collect();
+    pub fn claim(&self) -> Option<Claim> {
+        let claims: Vec<Claim> = self.steps.iter().filter_map(|s| self.of_step(s)).collect();
         let kept = claims.iter().find(|c| c.outcome == Outcome::Pass);
         let claim = kept.or(claims.last())?;
         Some(Claim { step: self.first.name.clone(), ..claim.clone() })
     }
 
     /// The step that is missing: the same load, offered.
-    pub fn missing(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Missing> {
-        let claim = self.claim(record, judged_promise)?;
+    pub fn missing(&self) -> Option<Missing> {
+        let claim = self.claim()?;
         let is_open = claim.basis == BasisCode::LoadNotShown;
-        (is_open && self.offered_steps(record) < MOST_OFFERED).then_some(Missing::Confirm)
+        (is_open && self.offered_steps() < MOST_OFFERED).then_some(Missing::Confirm)
     }
 
-    fn offered_steps(&self, record: &Record) -> usize {
-        let follows = |step: &StepRecord| record.plan_step_of(step)?.follows.as_deref();
+    fn offered_steps(&self) -> usize {
+        let follows = |step: &StepRecord| self.record.plan_step_of(step)?.follows.as_deref();
         let is_offered = |step: &StepRecord| follows(step).is_some_and(|f| f.purpose == Purpose::Offered);
         self.steps.iter().filter(|step| is_offered(step)).count()
     }
@@ -148,33 +151,19 @@ impl TestedLatency<'_> {
         self.steps.last().filter(|step| is_overloaded(step)).map(|step| step.iops())
     }
 
-    fn of_step(&self, record: &Record, judged_promise: &JudgedPromise, step: &StepRecord) -> Option<Claim> {
+    fn of_step(&self, step: &StepRecord) -> Option<Claim> {
         let columns = columns(step);
         let found = MeanLatency::of(&columns)?;
-        let answer = limit_answer::mean_latency(&found, self.promised, judged_promise.tolerance);
-        let claim = self.answered(record, judged_promise, step, answer);
-        let fault = subject::fault(record, judged_promise, step, claim.outcome == Outcome::Pass);
+        let answer = limit_answer::mean_latency(&found, self.promised, self.judged_promise.tolerance);
+        let claim = self.answered(step, answer);
+        let fault = faults::fault(self.record, self.judged_promise, step, claim.outcome == Outcome::Pass);
         Some(match fault {
-            Some(fault) => Claim {
-                outcome: Outcome::Invalid,
-                basis: BasisCode::NotValid,
-                blocker: Some(fault.code.to_string()),
-                reason: words::of_fault(&fault),
-                more_seconds: None,
-                command: None,
-                ..claim
-            },
+            Some(fault) => faults::void(claim, &fault),
             None => claim,
         })
     }
 
-    fn answered(
-        &self,
-        record: &Record,
-        judged_promise: &JudgedPromise,
-        step: &StepRecord,
-        found: ClaimAnswer,
-    ) -> Claim {
+    fn answered(&self, step: &StepRecord, found: ClaimAnswer) -> Claim {
         let dead = self.dead_share();
         let offered = step.open_loop.as_ref().map(|o| o.offered_per_second);
         let (outcome, basis, reason) = match found.answer {
@@ -190,7 +179,7 @@ impl TestedLatency<'_> {
                 ),
             ),
             LimitAnswer::Pass => (Outcome::Pass, BasisCode::Kept, self.how_offered(offered)),
-            LimitAnswer::Fail if self.is_held_by_no_limit(record, judged_promise, step) => {
+            LimitAnswer::Fail if self.is_held_by_no_limit(step) => {
                 (Outcome::Fail, BasisCode::Missed, self.how_offered(offered))
             }
             LimitAnswer::Fail => (
@@ -226,15 +215,10 @@ impl TestedLatency<'_> {
     }
 
     /// The step was offered so few I/Os that no limit of the volume takes part.
-    fn is_held_by_no_limit(
-        &self,
-        record: &Record,
-        judged_promise: &JudgedPromise,
-        step: &StepRecord,
-    ) -> bool {
+    fn is_held_by_no_limit(&self, step: &StepRecord) -> bool {
         let Some(open) = step.open_loop.as_ref().filter(|_| !is_overloaded(step)) else { return false };
-        let targets = record.plan.targets_of(self.first).len().max(1);
-        let most = offered_rate(judged_promise, self.first, targets).map(|rate| rate * targets as f64);
+        let targets = self.record.plan.targets_of(self.first).len().max(1);
+        let most = offered_rate(self.judged_promise, self.first, targets).map(|rate| rate * targets as f64);
         most.is_some_and(|most| open.offered_per_second <= ROUNDING * most)
     }
 }

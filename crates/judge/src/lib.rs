@@ -2,53 +2,53 @@
 //!
 //! Works on a Record alone, fresh or stored. `facts` reads what a step shows, `outcome` is the table that answers a promised rate,
 //! `follow_up` gives the step that is missing for an answer. `doubts` are faults of the measurement and remarks about it, `shape` the five
-//! descriptions of samples, which never change an outcome. A rule reads facts, never what another rule found. INVALID is a fault of the measurement and nothing else (`subject`). Words for
+//! descriptions of samples, which never change an outcome. A rule reads facts, never what another rule found. INVALID is a fault of the measurement and nothing else (`faults`). Words for
 //! people are made in `words`. The promise is the lesser of what the volumes and the instance promise, at the block size of the step.
 //! Nothing here measures, waits or prints. docs/method.md has the reasons; statistics are in [`volproof_base::stats`].
 
+mod cache_may_answer;
 pub mod comparison;
 
 pub mod causes;
 mod conclusion;
 pub mod doubts;
-mod excess;
 pub mod facts;
-mod flattered;
+mod faults;
 mod fleet_verdict;
 pub mod follow_up;
 mod latency;
-mod load;
 mod needs;
 mod outcome;
 mod promised;
+mod saturating_depth;
 pub mod shape;
+mod sold_beyond;
 mod step_answer;
-mod subject;
 mod terms;
 mod test_command;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod unjudged;
 mod volume_class;
 mod words;
 
 pub use conclusion::{Conclusion, exit};
-pub use excess::question_of_excess;
+use latency::TestedLatency;
 pub use latency::{fits_latency, latency_promised, promised_latency};
 pub use needs::shares_by_hour;
 pub use promised::PromisedRates;
+use promised::TestedPromise;
+pub use sold_beyond::question_of_excess;
 pub use terms::promised_readings;
 pub use unjudged::reason as why_without_rate;
 pub use words::RESUME;
-pub use words::{depths_and_rates, figure, figures};
+pub use words::{depths_and_rates, figure, figures, rate};
 
 use volproof_promise::fit::AskedFits;
 use volproof_record::{
     Claim, Diagnosis, JudgedPromise, Metric, Outcome, Record, StepRecord, Untested, Verdict,
 };
-
-/// Rates that differ by less are the same rate.
-pub const SAME_RATE: f64 = 0.03;
 
 /// Findings of each step and the verdict: those that the Record holds, where this version made them; else those that the rules make now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
@@ -112,8 +112,8 @@ fn verdict_of(record: &Record) -> Verdict {
 fn claims_of(record: &Record) -> Vec<Claim> {
     let mut claims = Vec::new();
     if let Some(promise) = promise_to_judge(record) {
-        claims.extend(promised::tested(record, promise).iter().filter_map(|t| t.claim(record, promise)));
-        claims.extend(latency::tested(record, promise).iter().filter_map(|t| t.claim(record, promise)));
+        claims.extend(promised::tested(record, promise).iter().filter_map(TestedPromise::claim));
+        claims.extend(latency::tested(record, promise).iter().filter_map(TestedLatency::claim));
         let place = |claim: &Claim| record.steps.iter().position(|step| step.name == claim.step);
         claims.sort_by_key(place);
     }
@@ -130,13 +130,12 @@ pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim,
     let judged_promise = record.judged_promise.as_ref()?;
     let mut alone = record.clone();
     alone.steps = vec![step.clone()];
-    let why = || unjudged::reason(judged_promise, &record.conditions(step), step);
     let claim = if record.depth_per_target(step) == Some(1) {
-        latency::tested(&alone, judged_promise).first().and_then(|t| t.claim(&alone, judged_promise))
+        latency::tested(&alone, judged_promise).first().and_then(TestedLatency::claim)
     } else {
-        promised::tested(&alone, judged_promise).first().and_then(|t| t.claim(&alone, judged_promise))
+        promised::tested(&alone, judged_promise).first().and_then(TestedPromise::claim)
     };
-    Some(claim.ok_or_else(why))
+    Some(claim.ok_or_else(|| unjudged::reason(judged_promise, &record.conditions(step), step)))
 }
 
 /// The verdict that claims come to.

@@ -3,11 +3,12 @@
 //! A need has no tolerance: what was published is the limit. The load is the one that was published, so that it is enough. Needs of higher
 //! grades than the one asked for are answered beside it.
 
+use super::cache_may_answer;
 use super::facts::{StepFacts, dead_share, idle_share};
-use super::flattered;
+use super::faults::{self, Fault};
 use super::step_answer::{Open, StepAnswer, read};
-use super::subject::{self, Fault};
 use super::terms::ClaimTerms;
+use super::thresholds::last_fifth;
 use super::volume_class;
 use super::words::{self, ENDED_EARLY, figure};
 use volproof_base::doubt::DoubtCode;
@@ -16,8 +17,8 @@ use volproof_base::sample::{Direction, GRID, Stream};
 use volproof_base::shell_word::shell;
 use volproof_base::stats::limit_answer::{self, ClaimAnswer, LimitAnswer};
 use volproof_base::stats::mean_latency::MeanLatency;
-use volproof_base::stats::percentile::{self, effective_samples_above, pooled};
-use volproof_base::unit::{Nanos, significant, total};
+use volproof_base::stats::percentile::{self, ShareAbove};
+use volproof_base::unit::{Nanos, significant};
 use volproof_plan::ResponseFigure;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use volproof_record::{
@@ -26,9 +27,6 @@ use volproof_record::{
 
 /// Seconds of an hour.
 const HOUR: usize = 3600;
-/// The end of a window is looked at by itself: one part of so many, of at least so many seconds.
-const LAST_PART: usize = 5;
-const SHORTEST_LAST_PART: usize = 20;
 
 /// A figure with its answer, and the reason of that.
 type Figure = (Metric, ClaimAnswer, String);
@@ -95,9 +93,14 @@ fn metric_of(kind: FigureKind) -> Metric {
     }
 }
 
-/// The command that tests the needs of an application, on the same simulated device where the Record has one.
+/// The command that tests the needs of an application.
+pub(super) fn plain_fit_command(a: &AskedApplication) -> String {
+    format!("volproof fit TARGET --for {}", shell(&a.request()))
+}
+
+/// The same on the same simulated device where the Record has one.
 fn fit_command(record: &Record, a: &AskedApplication) -> String {
-    let command = format!("volproof fit TARGET --for {}", shell(&a.request()));
+    let command = plain_fit_command(a);
     let device = record.plan.steps.iter().find_map(|step| step.simulate.as_ref());
     let device = device.map_or(String::new(), |device| format!(" --simulate {}", shell(&device.to_string())));
     let judged = record.is_simulated() && record.judges_simulated();
@@ -160,7 +163,7 @@ impl NeedCase<'_> {
         };
         let seconds = self.seconds();
         let whole = of(&seconds);
-        let last = (seconds.len() / LAST_PART).max(SHORTEST_LAST_PART).min(seconds.len());
+        let last = last_fifth(seconds.len());
         let fails = |found: &Figure| found.1.answer == LimitAnswer::Fail;
         if whole.as_ref().is_some_and(fails) {
             return whole;
@@ -176,33 +179,14 @@ impl NeedCase<'_> {
     /// The claim, or INVALID where the measurement is at fault; the volume's own faults count against it.
     fn unless_void(&self, claim: Claim) -> Claim {
         if let Some(fault) = self.fault(claim.outcome == Outcome::Pass) {
-            return Claim {
-                outcome: Outcome::Invalid,
-                basis: BasisCode::NotValid,
-                more_seconds: None,
-                blocker: Some(fault.code.to_string()),
-                reason: words::of_fault(&fault),
-                ..claim
-            };
+            return faults::void(claim, &fault);
         }
         if self.step.lost_ios > 0 || self.step.stuck_workers > 0 {
             let reason = "the device hangs: requests in flight at the end of the step never came back".into();
-            return Claim {
-                outcome: Outcome::Fail,
-                basis: BasisCode::Hangs,
-                more_seconds: None,
-                reason,
-                ..claim
-            };
+            return answered(claim, Outcome::Fail, BasisCode::Hangs, reason);
         }
         if let Some(reason) = volume_class::why_not_ssd(self.record, self.application) {
-            return Claim {
-                outcome: Outcome::Fail,
-                basis: BasisCode::Missed,
-                more_seconds: None,
-                reason,
-                ..claim
-            };
+            return answered(claim, Outcome::Fail, BasisCode::Missed, reason);
         }
         if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive {
             return open(claim, BasisCode::EndedEarly, ENDED_EARLY.into());
@@ -230,8 +214,8 @@ impl NeedCase<'_> {
         let why = volume_class::why_disk_is_hidden(self.record, self.step)
             .or_else(of_part)
             .or_else(|| self.only_together())
-            .or_else(|| flattered::by_data(&conditions))
-            .or_else(|| flattered::by_places(&conditions).filter(|_| of_data));
+            .or_else(|| cache_may_answer::by_data(&conditions))
+            .or_else(|| cache_may_answer::by_places(&conditions).filter(|_| of_data));
         match why {
             Some(reason) => open(claim, BasisCode::NeedOpen, reason),
             None => claim,
@@ -247,8 +231,7 @@ impl NeedCase<'_> {
                 && !(keeps && fault.only_slows())
                 && !(of_flushes && fault.code == DoubtCode::Buffered)
         };
-        let all =
-            subject::simulated(self.record).into_iter().chain(subject::of_doubts(self.record, self.step));
+        let all = faults::simulated(self.record).into_iter().chain(faults::of_doubts(self.record, self.step));
         all.into_iter().find(counts)
     }
 
@@ -283,7 +266,7 @@ impl NeedCase<'_> {
     }
 
     fn not_by_itself(&self, target: &StepTarget, volumes: usize) -> Option<String> {
-        let step = subject::alone(self.step, &target.path)?;
+        let step = faults::alone(self.step, &target.path)?;
         let case = NeedCase { step: &step, ..*self };
         let found = case.measured(self.need.bound.value());
         if found.as_ref().is_some_and(|(_, found, _)| found.answer == LimitAnswer::Pass) {
@@ -334,13 +317,8 @@ impl NeedCase<'_> {
     }
 
     fn mean(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
-        let mut columns: Vec<(u64, Nanos)> = Vec::new();
-        for second in seconds {
-            // The latencies are those of whole seconds: one of ten bins has them, nine are empty.
-            columns.push((second.count(), second.sum));
-            columns.extend([(0, Nanos(0)); 9]);
-        }
-        let finding = limit_answer::mean_latency(&MeanLatency::of(&columns)?, Nanos(limit as u64), 0.0);
+        let found = MeanLatency::of_seconds(seconds)?;
+        let finding = limit_answer::mean_latency(&found, Nanos(limit as u64), 0.0);
         Some((Metric::Latency, finding, undecided(&finding)))
     }
 
@@ -352,8 +330,9 @@ impl NeedCase<'_> {
         limit: Nanos,
     ) -> Option<Figure> {
         let found = percentile::measure(seconds, &[(name, share)]).into_iter().next()?;
-        let (_, low, high) = slow(seconds, limit)?;
-        let finding = limit_answer::percentile(&found, (low, high), limit, self.step.window_ns.as_seconds());
+        let above = ShareAbove::of(seconds, limit)?;
+        let length = self.step.window_ns.as_seconds();
+        let finding = limit_answer::percentile(&found, (above.low, above.high), limit, length);
         if is_at_limit(&finding, limit) {
             let finding = ClaimAnswer { answer: LimitAnswer::Inconclusive, more_seconds: None, ..finding };
             let reason = "the figure is at the limit, closer than the 1.6 % to which latencies are counted";
@@ -365,21 +344,23 @@ impl NeedCase<'_> {
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst
     /// decides.
     fn slow_share(&self, seconds: &[StoredHistogram], latency: Nanos, limit: f64) -> Option<Figure> {
-        let hours = seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency));
-        let worst = hours.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.need.hourly);
+        let worst = by_hour(seconds, latency).reduce(f64::max).filter(|_| self.need.hourly);
         let (value, bounds, answer, reason) = match worst {
-            Some((share, ..)) => {
+            Some(share) => {
                 let answer = if share < limit { LimitAnswer::Pass } else { LimitAnswer::Fail };
                 (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
             }
             None => {
-                let (share, low, high) = slow(seconds, latency)?;
-                let (answer, reason) = match (low > limit, high < limit) {
-                    (true, _) => (LimitAnswer::Fail, ""),
-                    (_, true) => (LimitAnswer::Pass, ""),
-                    _ => (LimitAnswer::Inconclusive, "the interval holds the limit: run it longer"),
+                let ShareAbove { share, low, high } = ShareAbove::of(seconds, latency)?;
+                let open = "the interval holds the limit: run it longer".to_string();
+                let (answer, reason) = if low > limit {
+                    (LimitAnswer::Fail, String::new())
+                } else if high < limit {
+                    (LimitAnswer::Pass, String::new())
+                } else {
+                    (LimitAnswer::Inconclusive, open)
                 };
-                (share, Some((low, high)), answer, reason.to_string())
+                (share, Some((low, high)), answer, reason)
             }
         };
         let finding = ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds: None };
@@ -407,19 +388,12 @@ fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
 
 /// The share above a latency in each whole hour of a step, 0 to 1.
 pub fn shares_by_hour(step: &StepRecord, figure: FitFigure, latency: Nanos) -> Vec<f64> {
-    let seconds = seconds(step, figure);
-    seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency)).map(|(share, ..)| share).collect()
+    by_hour(&seconds(step, figure), latency).collect()
 }
 
-/// The share of the I/Os above a latency, with the bounds of each side at 95 %.
-fn slow(seconds: &[StoredHistogram], latency: Nanos) -> Option<(f64, f64, f64)> {
-    let all = pooled(seconds);
-    let n = Some(all.count() as f64).filter(|n| *n > 0.0)?;
-    let edge = bucket(latency.0);
-    let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
-    let effective = effective_samples_above(seconds, latency);
-    let (low, high) = limit_answer::share_bounds(above * effective, effective);
-    Some((above, low, high))
+fn by_hour(seconds: &[StoredHistogram], latency: Nanos) -> impl Iterator<Item = f64> {
+    let hours = seconds.chunks_exact(HOUR);
+    hours.filter_map(move |hour| Some(ShareAbove::of(hour, latency)?.share))
 }
 
 /// Words on how to decide an answer that is open.
@@ -444,5 +418,10 @@ fn is_at_limit(finding: &ClaimAnswer, limit: Nanos) -> bool {
 
 /// The claim without an answer, for a reason.
 fn open(claim: Claim, basis: BasisCode, reason: String) -> Claim {
-    Claim { outcome: Outcome::Inconclusive, basis, reason, more_seconds: None, ..claim }
+    answered(claim, Outcome::Inconclusive, basis, reason)
+}
+
+/// The claim with another answer, which time does not change.
+fn answered(claim: Claim, outcome: Outcome, basis: BasisCode, reason: String) -> Claim {
+    Claim { outcome, basis, reason, more_seconds: None, ..claim }
 }

@@ -14,13 +14,13 @@
 use super::facts::{StepFacts, TriedLoad};
 use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
+use super::thresholds::FACTOR;
+use volproof_base::stats::SAME_RATE;
 use volproof_base::stats::limit_answer::{LimitAnswer, TimeShare};
 use volproof_record::Outcome;
 
 /// A PASS has at most this share of dead time.
 pub const MOST_DEAD: f64 = 0.01;
-/// Depths between the one that missed and the one that kept the promise are tried in steps of this factor.
-pub(super) const DEPTH_FACTOR: u64 = 4;
 
 /// The step that is missing for an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +87,17 @@ pub enum Basis {
     Open(Open),
     /// The deepest possible load is below the saturating depth, and its rate still grows with depth.
     DepthNotPossible,
+}
+
+impl Basis {
+    /// Seconds more that should tell; none where time does not decide.
+    pub fn more_seconds(self) -> Option<u64> {
+        match self {
+            Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds })
+            | Basis::ShareOpen { more_seconds } => more_seconds,
+            _ => None,
+        }
+    }
 }
 
 /// The answer to a promise.
@@ -289,7 +300,7 @@ impl Case<'_> {
             (None, _) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest / 2)),
             (_, None) => self.wants(Basis::LoadNotShown, missed, Missing::Depth(deepest)),
             (Some(half), Some(full)) => {
-                let flat = self.steps[full].mean <= (1.0 + super::SAME_RATE) * self.steps[half].mean;
+                let flat = self.steps[full].mean <= (1.0 + SAME_RATE) * self.steps[half].mean;
                 if flat && readings[full] == StepAnswer::Misses {
                     self.ends(Outcome::Fail, Basis::Missed, full)
                 } else {
@@ -404,7 +415,7 @@ impl Case<'_> {
             return self.wants(Basis::LoadNotShown, by, Missing::Repeat(self.steps[by].load));
         }
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
-        let next = below.unwrap_or(depth(&first)).saturating_mul(DEPTH_FACTOR);
+        let next = below.unwrap_or(depth(&first)).saturating_mul(FACTOR);
         if next < depth(&by) {
             let missing = Some(Missing::Depth(next));
             return Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing };
@@ -427,7 +438,7 @@ impl Case<'_> {
     /// changed. The rate of less than ten seconds says nothing.
     fn is_one_measurement(&self, readings: &[StepAnswer], first: usize, again: usize) -> bool {
         let [before, after] = [first, again].map(|i| &self.steps[i]);
-        let is_same = before.rate.is_none() || before.mean >= (1.0 - super::SAME_RATE) * after.mean;
+        let is_same = before.rate.is_none() || before.mean >= (1.0 - SAME_RATE) * after.mean;
         readings[first] != StepAnswer::Misses && is_same
     }
 

@@ -3,21 +3,21 @@
 //! A promise is one direction at one block size on the same targets. The steps of the plan that test it, and those that the run added for
 //! it, are one case in the order of time.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::facts::StepFacts;
-use super::load::{Deepest, saturating_depth};
 use super::outcome::{Answer, Basis, Case};
+use super::saturating_depth::{Deepest, saturating_depth};
 use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
-use super::{subject, words};
+use super::{faults, words};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::sample::PER_SECOND;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use volproof_base::unit::Bytes;
-use volproof_plan::{Purpose, Step, SyncWrites};
-use volproof_promise::catalogue::promised_level::PromiseDirection;
+use volproof_plan::{Plan, Purpose, Step};
 use volproof_promise::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
 use volproof_promise::catalogue::{Promise, promised_level};
 use volproof_record::{
@@ -74,6 +74,9 @@ impl PromisedRates {
 
 /// A promise that steps of a Record test.
 pub struct TestedPromise<'a> {
+    record: &'a Record,
+    /// The promise.
+    judged_promise: Cow<'a, JudgedPromise>,
     /// The rates.
     pub rates: PromisedRates,
     /// The block size.
@@ -83,38 +86,23 @@ pub struct TestedPromise<'a> {
     /// The planned step that tests it first.
     pub first: &'a Step,
     /// The measured steps, in the order of time.
-    pub steps: Vec<&'a StepRecord>,
+    pub steps: Vec<Cow<'a, StepRecord>>,
 }
 
-/// What makes two loads test one promise.
-#[derive(PartialEq)]
-struct Tested {
-    direction: Option<PromiseDirection>,
-    is_mix: bool,
-    is_random: bool,
-    is_direct: bool,
-    flushes: (u32, Option<SyncWrites>),
-    block: Bytes,
-    targets: Vec<PathBuf>,
-}
-
-impl Tested {
-    fn of(record: &Record, step: &Step) -> Option<Tested> {
-        Some(Tested {
-            direction: direction(step.rw),
-            is_mix: step.rw.directions().len() > 1,
-            is_random: step.rw.is_random(),
-            is_direct: step.direct,
-            flushes: (step.fsync, step.sync),
-            block: step.single_block()?,
-            targets: record.plan.targets_of(step).to_vec(),
-        })
-    }
+/// Two planned loads test one promise.
+fn test_the_same(plan: &Plan, a: &Step, b: &Step) -> bool {
+    let is_mix = |step: &Step| step.rw.directions().len() > 1;
+    direction(a.rw) == direction(b.rw)
+        && is_mix(a) == is_mix(b)
+        && a.rw.is_random() == b.rw.is_random()
+        && (a.direct, a.fsync, a.sync) == (b.direct, b.fsync, b.sync)
+        && a.single_block() == b.single_block()
+        && plan.targets_of(a) == plan.targets_of(b)
 }
 
 /// The promises of rates that the steps of a Record test, in the order in which they are tested first.
-pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<TestedPromise<'a>> {
-    let mut all: Vec<(Tested, TestedPromise<'a>)> = Vec::new();
+pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<TestedPromise<'a>> {
+    let mut all: Vec<TestedPromise<'a>> = Vec::new();
     for step in &record.steps {
         let Some(planned) = record.plan_step(&step.name) else { continue };
         let is_other = planned
@@ -124,34 +112,36 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &JudgedPromise) -> Vec<Tes
         if is_other || record.plan.is_precondition(&step.name) {
             continue;
         }
-        let conditions = record.conditions(step);
-        let rates = PromisedRates::of_load(judged_promise, &conditions);
-        let (Some(rates), Some(key)) = (rates, Tested::of(record, planned)) else { continue };
-        match all.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, promise)) => promise.steps.push(step),
-            None => {
-                let block = key.block;
-                let saturating = rates.saturating_depth(block);
-                all.push((
-                    key,
-                    TestedPromise { rates, block, saturating, first: planned, steps: vec![step] },
-                ));
-            }
+        let rates = PromisedRates::of_load(judged_promise, &record.conditions(step));
+        let (Some(rates), Some(block)) = (rates, planned.single_block()) else { continue };
+        let known = all.iter_mut().find(|promise| test_the_same(&record.plan, promise.first, planned));
+        if let Some(promise) = known {
+            promise.steps.push(Cow::Borrowed(step));
+            continue;
         }
+        all.push(TestedPromise {
+            record,
+            judged_promise: Cow::Borrowed(judged_promise),
+            rates,
+            block,
+            saturating: rates.saturating_depth(block),
+            first: planned,
+            steps: vec![Cow::Borrowed(step)],
+        });
     }
-    all.into_iter().map(|(_, promise)| promise).map(|promise| without_side_steps(record, promise)).collect()
+    all.into_iter().map(without_side_steps).collect()
 }
 
 /// The promise without the steps that test something else: one request at a time, and rates that were offered, where another step of the plan
 /// keeps the volume busy. Steps that the run added follow from the first load, which is compared with them.
-fn without_side_steps<'a>(record: &'a Record, mut promise: TestedPromise<'a>) -> TestedPromise<'a> {
-    let tests_rate = |step: &&StepRecord| {
-        let closed = step.open_loop.is_none();
-        closed && record.depth_per_target(step).is_some_and(|depth| depth > 1)
+fn without_side_steps(mut promise: TestedPromise<'_>) -> TestedPromise<'_> {
+    let record = promise.record;
+    let tests_rate = |step: &StepRecord| {
+        step.open_loop.is_none() && record.depth_per_target(step).is_some_and(|depth| depth > 1)
     };
     let is_planned = |step: &StepRecord| record.plan_step_of(step).is_some_and(|s| s.follows.is_none());
     if promise.steps.iter().any(|step| tests_rate(step) && is_planned(step)) {
-        promise.steps.retain(tests_rate);
+        promise.steps.retain(|step| tests_rate(step));
     }
     if let Some(first) = promise.steps.first().and_then(|step| record.plan_step_of(step)) {
         promise.first = first;
@@ -159,134 +149,93 @@ fn without_side_steps<'a>(record: &'a Record, mut promise: TestedPromise<'a>) ->
     promise
 }
 
-impl TestedPromise<'_> {
+impl<'a> TestedPromise<'a> {
     /// Its claim: the gravest one of all volumes together and, where several are named, of each by itself. `None` where no step is long
     /// enough to have a rate.
-    pub fn claim(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Claim> {
-        let sum = RateCase::of(record, judged_promise, self, &self.steps)?.claim();
-        if !self.is_of_volumes() || sum.outcome != Outcome::Pass {
+    pub fn claim(&self) -> Option<Claim> {
+        let sum = RateCase::of(self)?.claim();
+        if sum.outcome != Outcome::Pass {
             return Some(sum);
         }
-        let each = self.each_volume(record, judged_promise);
-        let gravest = each.into_iter().max_by_key(|claim| claim.outcome.weight());
-        Some(match gravest {
-            Some(claim) if claim.outcome != Outcome::Pass => {
-                Claim { reason: words::by_itself(&claim, &sum), ..claim }
+        let mut gravest: Option<(PathBuf, Claim)> = None;
+        for (path, volume) in self.volumes() {
+            let Some(claim) = RateCase::of(&volume).map(|case| case.claim()) else { continue };
+            let most = gravest.as_ref().map_or(Outcome::Pass, |(_, most)| most.outcome);
+            if claim.outcome.weight() > most.weight() {
+                gravest = Some((path, claim));
             }
-            _ => sum,
-        })
+        }
+        Some(gravest.map_or(sum.clone(), |(path, claim)| words::by_itself(&path, claim, &sum)))
     }
 
     /// The step that is missing for its answer, and the answer so far. Where all volumes together keep the promise, what one of them misses by itself.
-    pub fn answer(&self, record: &Record, judged_promise: &JudgedPromise) -> Option<Answer> {
-        let sum = RateCase::of(record, judged_promise, self, &self.steps)?.answer();
-        if sum.missing.is_some() || sum.outcome != Outcome::Pass || !self.is_of_volumes() {
+    pub fn answer(&self) -> Option<Answer> {
+        let sum = RateCase::of(self)?.answer();
+        if sum.missing.is_some() || sum.outcome != Outcome::Pass {
             return Some(sum);
         }
-        let volumes = self.parts(record, judged_promise);
-        let factor = volumes.len() as u64;
-        let answers =
-            volumes.iter().filter_map(|volume| volume.read(record, self.first, |case| case.answer()));
-        let missing = answers.filter_map(|answer| answer.missing).next();
-        Some(Answer { missing: missing.map(|missing| missing.times(factor)), ..sum })
+        let volumes = self.volumes();
+        let missing = volumes.iter().find_map(|(_, volume)| RateCase::of(volume)?.answer().missing);
+        Some(Answer { missing: missing.map(|missing| missing.times(volumes.len() as u64)), ..sum })
     }
 
-    /// The volumes are what limits the rate, and not the instance.
-    fn is_of_volumes(&self) -> bool {
-        self.rates.least.binding.owner() == "volume"
-    }
-
-    /// The claim of each volume by itself.
-    fn each_volume(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<Claim> {
-        let claim = |volume: &VolumePart| {
-            let claim = volume.read(record, self.first, |case| case.claim())?;
-            let reason = format!("{} by itself: {}", volume.path.display(), claim.reason);
-            Some(Claim { reason, ..claim })
-        };
-        self.parts(record, judged_promise).iter().filter_map(claim).collect()
-    }
-
-    /// The part of each volume, where several are named, in the order of the targets.
-    fn parts(&self, record: &Record, judged_promise: &JudgedPromise) -> Vec<VolumePart> {
-        let volumes = &judged_promise.promise.volumes;
+    /// The part of each volume in the same steps, where several are named and the instance is not what limits them, in the order of the targets.
+    fn volumes(&self) -> Vec<(PathBuf, TestedPromise<'a>)> {
+        let volumes = &self.judged_promise.promise.volumes;
         let Some(d) = direction(self.first.rw) else { return Vec::new() };
-        if volumes.len() < 2 || volumes.len() != record.targets.len() {
+        let is_of_volumes = self.rates.least.binding.owner() == "volume";
+        if !is_of_volumes || volumes.len() < 2 || volumes.len() != self.record.targets.len() {
             return Vec::new();
         }
         let mut parts = Vec::new();
-        for (target, volume) in record.targets.iter().zip(volumes) {
-            let block = judged_promise.promise.block;
+        for (target, volume) in self.record.targets.iter().zip(volumes) {
+            let block = self.judged_promise.promise.block;
             let promise = Promise { volumes: vec![volume.clone()], instance: None, block };
-            let own = JudgedPromise { promise, ..judged_promise.clone() };
+            let own = JudgedPromise { promise, ..self.judged_promise.as_ref().clone() };
             let Some(rates) = PromisedRates::of(&own, self.block, d) else { continue };
-            let alone = self.steps.iter().filter_map(|step| subject::alone(step, &target.path));
-            parts.push(VolumePart {
-                path: target.path.clone(),
-                judged_promise: own,
+            let alone = self.steps.iter().filter_map(|step| faults::alone(step, &target.path));
+            let part = TestedPromise {
+                record: self.record,
+                judged_promise: Cow::Owned(own),
                 rates,
                 block: self.block,
                 saturating: self.saturating / volumes.len() as u64,
-                steps: alone.collect(),
-            });
+                first: self.first,
+                steps: alone.map(Cow::Owned).collect(),
+            };
+            parts.push((target.path.clone(), part));
         }
         parts
     }
 }
 
-/// One of several volumes under the same steps.
-struct VolumePart {
-    path: PathBuf,
-    judged_promise: JudgedPromise,
-    rates: PromisedRates,
-    block: Bytes,
-    saturating: u64,
-    steps: Vec<StepRecord>,
-}
-
-impl VolumePart {
-    /// Reads its case.
-    fn read<T>(&self, record: &Record, first: &Step, read: impl Fn(&RateCase<'_>) -> T) -> Option<T> {
-        let steps: Vec<&StepRecord> = self.steps.iter().collect();
-        let (rates, block, saturating) = (self.rates, self.block, self.saturating);
-        let tested = TestedPromise { rates, block, saturating, first, steps };
-        RateCase::of(record, &self.judged_promise, &tested, &tested.steps).map(|case| read(&case))
-    }
-}
-
 /// A promise of a rate with the facts of its steps.
 struct RateCase<'a> {
-    record: &'a Record,
-    judged_promise: &'a JudgedPromise,
     tested: &'a TestedPromise<'a>,
     terms: ClaimTerms,
     /// The steps that are valid measurements.
     facts: Vec<StepFacts>,
     /// The first fault of a measurement, with its step.
-    fault: Option<subject::Fault>,
+    fault: Option<faults::Fault>,
     has_valid_step: bool,
     deepest: Deepest,
 }
 
 impl<'a> RateCase<'a> {
-    fn of(
-        record: &'a Record,
-        judged_promise: &'a JudgedPromise,
-        tested: &'a TestedPromise<'a>,
-        steps: &[&StepRecord],
-    ) -> Option<RateCase<'a>> {
+    fn of(tested: &'a TestedPromise<'a>) -> Option<RateCase<'a>> {
+        let (record, judged_promise) = (tested.record, &*tested.judged_promise);
         let bytes = tested.rates.metric() == Metric::Throughput;
-        let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
-        let terms = ClaimTerms::of(judged_promise, &tested.rates.least, &tested.rates.most, pick);
+        let terms = ClaimTerms::of(judged_promise, &tested.rates);
         let saturating = tested.saturating;
         let (mut facts, mut faults) = (Vec::new(), Vec::new());
-        for step in steps {
+        for step in &tested.steps {
             let counts = judged_part(bins(step, bytes), &terms);
             if counts.is_empty() {
                 continue;
             }
             let found = StepFacts::of(record, step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == StepAnswer::Keeps;
-            let fault = subject::fault(record, judged_promise, step, keeps);
+            let fault = faults::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
                 Some(fault) => faults.push((fault, found)),
                 None => facts.push(found),
@@ -298,7 +247,7 @@ impl<'a> RateCase<'a> {
             facts.extend(faults.into_iter().map(|(_, found)| found));
         }
         let deepest = Deepest::of(record, tested.first, saturating);
-        let case = RateCase { record, judged_promise, tested, terms, facts, fault, has_valid_step, deepest };
+        let case = RateCase { tested, terms, facts, fault, has_valid_step, deepest };
         (!case.facts.is_empty()).then_some(case)
     }
 
@@ -340,15 +289,14 @@ impl<'a> RateCase<'a> {
         claim.basis = basis_code(&answer.basis);
         claim.reason = words::of_rate(&claim, &answer, &self.terms, &self.deepest);
         if answer.outcome == Outcome::Inconclusive {
-            claim.reason += &words::beyond_the_budget(self.record, &answer);
-            claim.command = words::command_to_decide(self.record, self.judged_promise, &claim, &answer);
+            claim.reason += &words::beyond_the_budget(self.tested.record, &answer);
+            claim.command =
+                words::command_to_decide(self.tested.record, &self.tested.judged_promise, &claim, &answer);
         }
         if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
-            claim.basis = BasisCode::NotValid;
-            claim.blocker = Some(fault.code.to_string());
-            claim.reason = words::of_fault(fault);
+            claim = faults::void(claim, fault);
         }
-        subject::if_cache_may_answer(self.record, &self.tested.steps, claim)
+        faults::if_cache_may_answer(self.tested.record, &self.tested.steps, claim)
     }
 
     /// The reading of the unit that the answer names: for a PASS, and for what is open between both, the one that asks most.
@@ -391,7 +339,7 @@ impl<'a> RateCase<'a> {
 
 /// Whether a fault may be why a rate misses its promise. Traffic of others is not where all that the disk did falls short as well.
 fn explains(
-    fault: &subject::Fault,
+    fault: &faults::Fault,
     record: &Record,
     step: &StepRecord,
     terms: &ClaimTerms,
@@ -400,7 +348,7 @@ fn explains(
     if fault.code != DoubtCode::OtherTraffic {
         return true;
     }
-    let most = subject::rate_with_others(record, step, bytes);
+    let most = faults::rate_with_others(record, step, bytes);
     most.is_none_or(|most| most >= terms.limits().0)
 }
 
@@ -414,14 +362,10 @@ fn judged_part(mut bins: Vec<u64>, terms: &ClaimTerms) -> Vec<u64> {
 
 /// How much longer the deciding step should be; absent where time does not decide.
 fn more_seconds(basis: &Basis, by: &StepFacts) -> Option<u64> {
-    match basis {
-        Basis::Open(Open::Short { .. }) => {
-            Some((LEAST_QUOTABLE.as_seconds() - by.seconds).ceil().max(1.0) as u64)
-        }
-        Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds }) => *more_seconds,
-        Basis::ShareOpen { more_seconds } => *more_seconds,
-        _ => None,
+    if let Basis::Open(Open::Short { .. }) = basis {
+        return Some((LEAST_QUOTABLE.as_seconds() - by.seconds).ceil().max(1.0) as u64);
     }
+    basis.more_seconds()
 }
 
 fn basis_code(basis: &Basis) -> BasisCode {

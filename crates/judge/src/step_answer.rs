@@ -4,9 +4,6 @@ use super::facts::{RateInterval, StepFacts, seconds_to_tell};
 use super::terms::ClaimTerms;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
 
-/// A rate above this multiple of all that the type can give comes from another type.
-pub const BEYOND_THE_TYPE: f64 = 1.10;
-
 /// What one step says of the promise by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepAnswer {

@@ -1,17 +1,12 @@
 //! The promise of a rate as a step is held against it: figures, tolerance, burst and share of time.
 
-use super::excess::{SoldBurst, SoldRange};
 use super::facts::{DELIVERED, StepFacts};
 use super::promised::PromisedRates;
-use super::step_answer::{BEYOND_THE_TYPE, Open};
+use super::sold_beyond::SoldBurst;
+use super::step_answer::Open;
+use super::thresholds::{MINUTE, TENTH};
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
-use volproof_promise::catalogue::volume_promise::AtBlock;
 use volproof_record::{JudgedPromise, Metric};
-
-/// A last minute below this multiple of the promise has no burst left in it.
-const NO_BURST_LEFT: f64 = 1.10;
-/// The last minute is looked at where the window is this long, in seconds.
-const MINUTE: f64 = 60.0;
 
 /// The promise that a step is held against, in I/Os or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +19,6 @@ pub struct ClaimTerms {
     pub tolerance: f64,
     /// The burst of the type, or of the instance.
     pub burst: Option<SoldBurst>,
-    /// More than the promise that the type is sold with.
-    pub sold: Option<SoldRange>,
     /// Share of the time that is promised: by the provider, or by the user's `--min-share`.
     pub time: Option<f64>,
     /// The burst is judged instead of the baseline.
@@ -35,19 +28,15 @@ pub struct ClaimTerms {
 }
 
 impl ClaimTerms {
-    /// The promise of a claim at a block size; `pick` takes the figure of the claim's unit.
-    pub fn of(
-        judged_promise: &JudgedPromise,
-        least: &AtBlock,
-        most: &AtBlock,
-        pick: impl Fn(&AtBlock) -> f64,
-    ) -> ClaimTerms {
+    /// The promise of rates, in the unit of the quantity that binds.
+    pub fn of(judged_promise: &JudgedPromise, rates: &PromisedRates) -> ClaimTerms {
+        let counts_ios = rates.metric() == Metric::Iops;
+        let [least, most] = [rates.least, rates.most].map(|at| if counts_ios { at.iops } else { at.bytes });
         ClaimTerms {
-            least: pick(least),
-            most: pick(most),
+            least,
+            most,
             tolerance: judged_promise.tolerance,
-            burst: SoldBurst::of(judged_promise, least, pick(least)),
-            sold: SoldRange::of(judged_promise, most, pick(most)),
+            burst: SoldBurst::of(judged_promise, &rates.least, least),
             time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
             judge_burst: judged_promise.judge_burst,
             is_of_a_type: true,
@@ -61,7 +50,6 @@ impl ClaimTerms {
             most: limit,
             tolerance: 0.0,
             burst: None,
-            sold: None,
             time: None,
             judge_burst: false,
             is_of_a_type: false,
@@ -94,11 +82,6 @@ impl ClaimTerms {
         self.burst.map_or(self.most, |b| b.per_second.max(self.most))
     }
 
-    /// All that a volume of this type and size gives, whatever was bought.
-    pub fn most_sold(&self) -> f64 {
-        self.sold.map_or(self.ceiling(), |sold| sold.most.max(self.ceiling()))
-    }
-
     /// The rate at the end of a step is the baseline: a load that would use any burst had none in its last minute.
     pub fn burst_is_over(&self, s: &StepFacts) -> bool {
         s.is_saturating && self.ends_without_burst(s)
@@ -106,7 +89,7 @@ impl ClaimTerms {
 
     fn ends_without_burst(&self, s: &StepFacts) -> bool {
         let bursts = self.burst.is_some() && !self.judge_burst;
-        bursts && s.seconds >= MINUTE && s.last_minute < NO_BURST_LEFT * self.most
+        bursts && s.seconds >= MINUTE.as_seconds() && s.last_minute < (1.0 + TENTH) * self.most
     }
 
     /// Why a rate that keeps the promise does not show that the volume does: credits of the catalogue's burst could have given it.
@@ -122,12 +105,14 @@ impl ClaimTerms {
         }
         let wanted = credits.map(|credits| credits / (s.mean - limit).max(1e-9) - s.seconds);
         let bearable = wanted.filter(|wanted| *wanted <= LONGEST_WAIT);
-        Some(Open::Credits { more_seconds: bearable.map(|wanted| wanted.max(MINUTE).ceil() as u64) })
+        Some(Open::Credits {
+            more_seconds: bearable.map(|wanted| wanted.max(MINUTE.as_seconds()).ceil() as u64),
+        })
     }
 
     /// A rate below the burst that an empty bucket explains: the baseline.
     pub fn few_credits(&self, rate: f64) -> bool {
-        let baseline = self.least * (1.0 - self.tolerance)..NO_BURST_LEFT * self.least;
+        let baseline = self.least * (1.0 - self.tolerance)..(1.0 + TENTH) * self.least;
         self.judged_burst().is_some() && baseline.contains(&rate)
     }
 
@@ -139,16 +124,14 @@ impl ClaimTerms {
 
     /// A rate that the promise does not explain: its burst gives less.
     pub fn is_beyond_the_type(&self, rate: f64) -> bool {
-        self.is_of_a_type && rate > BEYOND_THE_TYPE * self.ceiling()
+        self.is_of_a_type && rate > (1.0 + TENTH) * self.ceiling()
     }
 }
 
 /// The promise of a rate by both readings of the provider's unit, without tolerance: the one that asks least, and the one that asks most. Of
 /// the burst, where that is asked for.
 pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
-    let bytes = rates.metric() == Metric::Throughput;
-    let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
-    ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick).readings()
+    ClaimTerms::of(judged_promise, rates).readings()
 }
 
 /// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.

@@ -4,18 +4,14 @@ use std::path::Path;
 
 use super::latency::{latency_promised, latency_step};
 use super::promised::PromisedRates;
+use super::thresholds::{MINUTE, USUAL_DEPTH};
 use volproof_base::shell_word::shell;
-use volproof_base::unit::{Bytes, Nanos};
-use volproof_device::device::Facts;
+use volproof_base::unit::Bytes;
+use volproof_device::device::{Facts, SECTOR};
 use volproof_plan::{BlockSizes, EngineKind, Step};
 use volproof_promise::catalogue::volume_promise::Reading;
 use volproof_record::promise_direction as direction;
 use volproof_record::{JudgedPromise, Metric, Record, TargetRecord, Untested};
-
-/// Bytes of a sector.
-const SECTOR: u64 = 512;
-/// Requests in flight of a test that is recommended; a run that misses its promise there goes deeper by itself.
-const USUAL_DEPTH: u32 = 32;
 
 /// The target of a command. A file that was only read keeps what it holds: a step that writes has a new file beside it, since it would be
 /// refused without consent to overwrite.
@@ -123,7 +119,7 @@ fn untested_rate(
         rate_iops: None,
         rate_bw: None,
         iodepth: USUAL_DEPTH,
-        runtime: plan.runtime.max(Nanos::seconds(60)),
+        runtime: plan.runtime.max(MINUTE),
         ..plan.clone()
     };
     Some((format!("it shows {side} {knee} a block, and {words}"), step))

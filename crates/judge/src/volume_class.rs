@@ -65,9 +65,10 @@ pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<S
     let small =
         |t: &&&volproof_record::TargetRecord| !matches!(t.facts, Facts::Block(_)) && t.size_bytes < CACHED;
     let target = targets.iter().find(small).filter(|_| !own)?;
-    let way = match target.is_test_file() {
-        true => "give --file-size 4G, on a filesystem with room for it",
-        false => "name a larger file, or a folder with --file-size 4G",
+    let way = if target.is_test_file() {
+        "give --file-size 4G, on a filesystem with room for it"
+    } else {
+        "name a larger file, or a folder with --file-size 4G"
     };
     Some(format!("the load went over only {}, which a cache on the way may hold: {way}", target.size_bytes))
 }

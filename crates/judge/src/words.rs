@@ -1,13 +1,15 @@
 //! The reasons of answers, for people: made here alone, from the facts that the answer rests on.
 
+use std::path::Path;
+
 use super::facts::{DELIVERED, share_of_all};
-use super::load::Deepest;
+use super::faults::Fault;
 use super::outcome::{Answer, Basis, Missing};
+use super::saturating_depth::Deepest;
 use super::step_answer::Open;
-use super::subject::Fault;
 use super::terms::ClaimTerms;
 use super::test_command::command;
-use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
+use volproof_base::unit::{Bytes, Nanos, grouped, significant, significant_percent, throughput};
 use volproof_plan::Step;
 use volproof_record::{Claim, ClaimStep, JudgedPromise, Metric, Record, State};
 
@@ -44,13 +46,9 @@ pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<Strin
 }
 
 /// A rate with its unit.
-fn rate(metric: Metric, value: f64) -> String {
+pub fn rate(metric: Metric, value: f64) -> String {
     let unit = if metric == Metric::Iops { " IOPS" } else { "" };
     figure(metric, value) + unit
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", significant(100.0 * share))
 }
 
 /// A share of time, with as many digits as it was given.
@@ -74,7 +72,10 @@ fn dead_share(claim: &Claim) -> f64 {
 }
 
 fn no_progress(dead: f64) -> String {
-    format!("for {} of the time requests waited for a second or longer and none completed", percent(dead))
+    format!(
+        "for {} of the time requests waited for a second or longer and none completed",
+        significant_percent(dead)
+    )
 }
 
 fn in_flight(step: &ClaimStep) -> String {
@@ -115,7 +116,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             Nanos(by.latency_ns as u64),
             in_flight(told(first)),
             rate(metric, told(first).per_second),
-            claim.delivered.map_or(String::new(), |d| percent(d.share)),
+            claim.delivered.map_or(String::new(), |d| significant_percent(d.share)),
             delivered_level(terms),
         ),
         Basis::WithinGuarantee => format!(
@@ -123,7 +124,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             delivered_level(terms),
             share_of_time(terms.time.unwrap_or_default()),
             if claim.ratio < 1.0 {
-                format!("{} below the nominal rate; a longer run does not change that", percent(1.0 - claim.ratio))
+                format!("{} below the nominal rate; a longer run does not change that", significant_percent(1.0 - claim.ratio))
             } else {
                 "and too near the nominal rate to tell whether that is kept".into()
             }
@@ -175,7 +176,7 @@ fn too_few_seconds(claim: &Claim, terms: &ClaimTerms) -> String {
     };
     format!(
         "{mean}{} of the seconds delivered {}; {} are promised",
-        percent(share),
+        significant_percent(share),
         delivered_level(terms),
         share_of_time(terms.time.unwrap_or_default())
     )
@@ -190,7 +191,7 @@ fn share_is_open(claim: &Claim, terms: &ClaimTerms, more_seconds: Option<u64>) -
     let dead = if dead > 0.0 { format!("{}; ", no_progress(dead)) } else { String::new() };
     format!(
         "{dead}{} of the seconds delivered {}, {} are promised: too short to tell how often slow seconds come; {wait}",
-        percent(share),
+        significant_percent(share),
         delivered_level(terms),
         share_of_time(terms.time.unwrap_or_default())
     )
@@ -243,27 +244,18 @@ pub const ENDED_EARLY: &str = "the user ended the step before its time: let it r
 
 /// The question to a user whose volume does more than type and size can give.
 pub fn beyond_the_type(terms: &ClaimTerms, per_second: f64) -> String {
-    if let Some(sold) = terms.sold.filter(|sold| sold.most > terms.most && per_second <= 1.1 * sold.most) {
-        let option = if sold.metric == Metric::Iops { "--iops" } else { "--throughput" };
-        return format!(
-            "more than the {} that are promised: was more bought? Give it with {option} (sold up to {} here)",
-            rate(sold.metric, terms.most),
-            rate(sold.metric, sold.most)
-        );
-    }
     format!(
-        "{} of the most that the type gives at this size, or the instance allows: name the right ones, and check that the I/O reaches the volume",
-        percent(per_second / terms.most_sold())
+        "{} of what is promised at this size: name the right type, and what was bought beside it (--iops, --throughput); check that the I/O reaches the volume",
+        significant_percent(per_second / terms.ceiling())
     )
 }
 
-/// The reason of a volume among several whose sum keeps the promise.
-pub fn by_itself(claim: &Claim, sum: &Claim) -> String {
-    format!(
-        "{}; all volumes together did {}",
-        claim.reason.trim_end_matches([':', ' ']),
-        rate(sum.metric, sum.measured)
-    )
+/// The claim of a volume among several whose sum keeps the promise.
+pub fn by_itself(path: &Path, claim: Claim, sum: &Claim) -> Claim {
+    let lead = if claim.reason.is_empty() { "by itself" } else { "by itself: " };
+    let all = rate(sum.metric, sum.measured);
+    let reason = format!("{} {lead}{}; all volumes together did {all}", path.display(), claim.reason);
+    Claim { reason, ..claim }
 }
 
 /// A fault of the measurement as a reason.
@@ -290,11 +282,7 @@ pub fn command_to_decide(
     if answer.missing.is_some() {
         return Some(RESUME.into());
     }
-    let more = match answer.basis {
-        Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds }) => more_seconds?,
-        Basis::ShareOpen { more_seconds } => more_seconds?,
-        _ => return None,
-    };
+    let more = answer.basis.more_seconds()?;
     let deciding = record.plan_step(claim.row_step())?;
     let runtime = Nanos(deciding.runtime.0.saturating_add(Nanos::seconds(more).0));
     let longer = Step { runtime, ..deciding.clone() };

@@ -312,7 +312,7 @@ fn with_one_unit(amounts: &[String]) -> String {
 /// The sizes at which a cap holds.
 fn sizes(trials: &[CauseTrial]) -> String {
     let same = |t: &CauseTrial, by: fn(&CauseTrial) -> f64, all: &[CauseTrial]| {
-        all.iter().all(|other| (by(other) / by(t) - 1.0).abs() <= volproof_judge::SAME_RATE)
+        all.iter().all(|other| (by(other) / by(t) - 1.0).abs() <= volproof_base::stats::SAME_RATE)
     };
     let any = trials
         .first()

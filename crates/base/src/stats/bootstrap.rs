@@ -12,14 +12,12 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::moments::student;
 use super::percentile::pooled;
-use super::{BATCHES, CONFIDENCE, SEED};
+use super::{BATCHES, CONFIDENCE, SEED, UNITS};
 use crate::hist::{StoredHistogram, bucket_high, bucket_low};
 use crate::unit::{Nanos, total};
 
 /// Resampled runs.
 const REPLICATES: usize = 1000;
-/// Blocks are put together from at most this many units; longer runs use units of several seconds.
-const UNITS: usize = 600;
 /// 95 % intervals of the given percentiles (shares in `0..1`), in their order. `None` below ten seconds or without samples.
 pub fn intervals(seconds: &[StoredHistogram], shares: &[f64]) -> Option<Vec<(Nanos, Nanos)>> {
     if seconds.len() < BATCHES {

@@ -10,6 +10,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::UNITS;
 use super::limit_answer::TOLERANCE;
 use super::moments::mean;
 use super::spread::FEWEST;
@@ -38,13 +39,11 @@ impl Point {
     }
 }
 
-/// Change points are searched in at most this many values: the search takes the square of their number.
-const MOST_VALUES: usize = 600;
-
 /// Changes of level in one-second counts. A shorter level than ten seconds is an event, and a smaller change than the tolerance of a promise
 /// is none. The index of a point is its second. Long runs are averaged first.
 pub fn of_seconds(seconds: &[u64]) -> Vec<Point> {
-    let unit = seconds.len().div_ceil(MOST_VALUES).max(1);
+    // The search takes the square of their number.
+    let unit = seconds.len().div_ceil(UNITS).max(1);
     let seconds: Vec<f64> = seconds.iter().map(|&n| n as f64).collect();
     let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
     let found = points(&series, FEWEST.div_ceil(unit), TOLERANCE);

@@ -10,11 +10,9 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
 use super::mean_latency::MeanLatency;
 use super::percentile::{ABOVE, Percentile, printable};
-use super::{BATCHES, LEAST_QUOTABLE};
+use super::{BATCHES, CONFIDENCE, LEAST_QUOTABLE};
 use crate::unit::Nanos;
 
-/// Confidence of each answer.
-pub const ONE_SIDED: f64 = 0.95;
 /// Tolerance of a promised rate unless the user sets another.
 pub const TOLERANCE: f64 = 0.02;
 /// Waiting longer than this is no advice: a week, in seconds.
@@ -95,7 +93,7 @@ pub fn percentile(found: &Percentile, above: (f64, f64), limit: Nanos, seconds: 
 pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> ClaimAnswer {
     let limit = promised.0 as f64 * (1.0 + tolerance);
     let ratio = found.mean_ns / promised.0 as f64;
-    let open = ClaimAnswer::open(found.mean_ns, limit, found.one_sided(ONE_SIDED), None);
+    let open = ClaimAnswer::open(found.mean_ns, limit, found.one_sided(CONFIDENCE), None);
     let finding = ClaimAnswer { ratio, ..open };
     match finding.bounds {
         Some(bounds) if found.seconds >= LEAST_QUOTABLE.as_seconds() => {
@@ -208,7 +206,7 @@ impl TimeShare {
 
 /// Lower Clopper-Pearson bound of `k` out of `n`, which need not be whole.
 fn lower(k: f64, n: f64) -> f64 {
-    if k <= 0.0 { 0.0 } else { beta_quantile(k, (n - k).max(0.0) + 1.0, 1.0 - ONE_SIDED) }
+    if k <= 0.0 { 0.0 } else { beta_quantile(k, (n - k).max(0.0) + 1.0, 1.0 - CONFIDENCE) }
 }
 
 /// The two-sided 95 % interval of a share, from `k` of `n` independent samples, which need not be whole (Clopper and Pearson 1934).

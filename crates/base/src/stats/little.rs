@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::limit_answer::TOLERANCE;
 use crate::unit::Nanos;
-
-/// The largest deviation that does not count as a miscount.
-const TOLERANCE_PCT: f64 = 2.0;
 
 /// The measurements of one window that Little's law ties together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ impl Little {
         let deviation_pct = 100.0 * (in_flight_by_law / in_flight_mean - 1.0);
         let latency_mean = m.latency.0 as f64 / m.ios as f64;
         let edges_pct = if m.outside.is_some() { 0.0 } else { 100.0 * latency_mean / window };
-        let allowed_pct = TOLERANCE_PCT + edges_pct;
+        let allowed_pct = 100.0 * TOLERANCE + edges_pct;
         let holds = deviation_pct.abs() <= allowed_pct;
         Some(Little { in_flight_mean, in_flight_by_law, deviation_pct, allowed_pct, holds })
     }

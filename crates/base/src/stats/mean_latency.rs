@@ -6,6 +6,7 @@
 
 use super::CONFIDENCE;
 use super::spread::{FEWEST, Spread, quantile};
+use crate::hist::StoredHistogram;
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
@@ -45,6 +46,16 @@ impl MeanLatency {
             found.standard_error_ns = Some(spread.standard_error / (used_ios / residuals.len() as f64));
         }
         Some(found)
+    }
+
+    /// Mean of whole seconds.
+    pub fn of_seconds(seconds: &[StoredHistogram]) -> Option<MeanLatency> {
+        // Of the ten bins of a second the first has all of it.
+        let mut bins = vec![(0, Nanos(0)); seconds.len() * PER_SECOND as usize];
+        for (bin, second) in bins.iter_mut().step_by(PER_SECOND as usize).zip(seconds) {
+            *bin = (second.count(), second.sum);
+        }
+        MeanLatency::of(&bins)
     }
 
     /// The 95 % interval in nanoseconds.

@@ -23,7 +23,7 @@ pub mod spread;
 
 use crate::unit::Nanos;
 
-/// Confidence of every two-sided interval that is printed.
+/// Confidence of every two-sided interval that is printed, and of each bound that decides an answer.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A figure of a shorter run is not quoted: bursts and cycles of a minute are common, and the error of its rate is not known well.
@@ -37,5 +37,7 @@ pub const SAME_RATE: f64 = 0.03;
 
 /// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
 pub const BATCHES: usize = 10;
+/// Long runs are looked at in at most so many units of several seconds each.
+const UNITS: usize = 600;
 /// Where random numbers start. The number is arbitrary and must not change: the same samples give the same figures again.
 const SEED: u64 = 0x766f_6c70_726f_6f66;

@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::limit_answer::share_bounds;
 use super::{BATCHES, CONFIDENCE, bootstrap};
 use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};
@@ -72,6 +73,31 @@ pub fn effective_samples_above(seconds: &[StoredHistogram], limit: Nanos) -> f64
     let samples = total(seconds.iter().map(StoredHistogram::count)) as f64;
     let share = seconds.iter().map(above).sum::<f64>() / samples.max(1.0);
     samples / between_groups(seconds, share, above).max(1.0)
+}
+
+/// The share of samples above a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareAbove {
+    /// The share.
+    pub share: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl ShareAbove {
+    /// The share above a limit; `None` without samples.
+    pub fn of(seconds: &[StoredHistogram], limit: Nanos) -> Option<ShareAbove> {
+        let all = pooled(seconds);
+        let samples = Some(all.count() as f64).filter(|n| *n > 0.0)?;
+        let edge = bucket(limit.0);
+        let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count));
+        let share = above as f64 / samples;
+        let effective = effective_samples_above(seconds, limit);
+        let (low, high) = share_bounds(share * effective, effective);
+        Some(ShareAbove { share, low, high })
+    }
 }
 
 /// The percentiles of `wanted` that need no mark, with their intervals.

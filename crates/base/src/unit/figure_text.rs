@@ -19,6 +19,11 @@ pub fn percent(share: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A share in percent, with three significant digits: `98.5 %`.
+pub fn significant_percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share))
+}
+
 /// Bytes a second in both units, because providers mix them.
 pub fn megabytes(bytes: f64) -> String {
     format!("{} MB/s ({} MiB/s)", significant(bytes / 1e6), mebibytes(bytes))

@@ -4,8 +4,9 @@
 //!
 //! **Shown** where the rate of the second to the fourth second is 10 % higher than before and at the end of the control, and above those intervals.
 
-use super::{CauseCase, Change, TENTH, control, found};
+use super::{CauseCase, Change, control, found};
 use crate::facts::{interval_of, mean_rate};
+use crate::thresholds::TENTH;
 use volproof_base::sample::PER_SECOND;
 use volproof_base::unit::Nanos;
 use volproof_plan::Step;

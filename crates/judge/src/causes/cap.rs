@@ -6,8 +6,9 @@
 //! of the load before. The figure is looked up: which volumes of the
 //! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
-use super::{CauseCase, Change, FACTOR, control, found, is_same, slow_volume, sold_as, this_machine};
-use crate::load::MOST_BYTES;
+use super::{CauseCase, Change, control, found, is_same, slow_volume, sold_as, this_machine};
+use crate::saturating_depth::MOST_BYTES;
+use crate::thresholds::FACTOR;
 use volproof_base::unit::Bytes;
 use volproof_device::device::SECTOR;
 use volproof_plan::{BlockSizes, Step};

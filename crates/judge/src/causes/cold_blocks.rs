@@ -3,13 +3,9 @@
 //! **Experiment:** `volproof cold` makes it: some thousand blocks in pairs of groups, first reads beside second ones.
 
 use super::CauseCase;
-use volproof_record::{CauseRow, NotTried};
+use volproof_record::NotTried;
 
 /// The experiment reads some thousand blocks in pairs of groups, as the suite `cold` does.
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     Some(if case.load.rw.changes_data() { NotTried::Writes } else { NotTried::OwnCommand })
-}
-
-pub(super) fn row(_: &CauseCase<'_>) -> Option<CauseRow> {
-    None
 }

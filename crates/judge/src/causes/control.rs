@@ -4,14 +4,12 @@
 //! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
 
 use super::{CauseCase, Change, EXPERIMENTS, Tried};
-use volproof_base::unit::Nanos;
+use crate::thresholds::MINUTE;
 use volproof_plan::Step;
 use volproof_record::{CauseTrial, StepRecord};
 
 /// Its name in plans and Records, in the place of a cause.
 const CODE: &str = "control";
-/// How long it takes.
-const MINUTE: Nanos = Nanos::seconds(60);
 
 /// The missing control.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {

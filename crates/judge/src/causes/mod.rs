@@ -20,8 +20,9 @@ mod volume_or_instance;
 use std::path::PathBuf;
 
 use super::facts::{interval_of, mean_latency, mean_rate};
-use super::{SAME_RATE, follow_up, gravest_promise, promise_to_judge};
+use super::{follow_up, gravest_promise, promise_to_judge};
 use volproof_base::sample::PER_SECOND;
+use volproof_base::stats::SAME_RATE;
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::{CAUSE_BUDGET, CausesWanted, FollowUp, Plan, Purpose, Step};
 use volproof_record::{
@@ -34,10 +35,6 @@ use volproof_record::{
 const TRIAL: Nanos = Nanos::seconds(15);
 /// A trial of a few seconds needs no longer ramp.
 const LONGEST_RAMP: Nanos = Nanos::seconds(2);
-/// Block sizes and depths that are compared: each is four times the one before. No rate follows such a change by chance.
-const FACTOR: u64 = 4;
-/// Latencies vary by a tenth, and no burst that is sold is less than a tenth above its baseline.
-const TENTH: f64 = 0.1;
 
 /// What a trial changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,14 +84,22 @@ struct Experiment {
     needs_control: fn(&CauseCase<'_>) -> bool,
 }
 
+/// Exact counters, or the steps that decided the promise, show the cause: no step is needed.
+const COUNTED: Experiment = Experiment {
+    cause: Cause::ColdBlocks,
+    obstacle: cold_blocks::obstacle,
+    next: |_| None,
+    row: |_| None,
+    needs_control: |_| false,
+};
+
 /// In the order of the table. The provider's counters have their place behind `VolumeOrInstance`.
 const EXPERIMENTS: [Experiment; 10] = [
     Experiment {
         cause: Cause::TooLittleLoad,
         obstacle: too_little_load::obstacle,
-        next: no_step,
         row: too_little_load::row,
-        needs_control: never,
+        ..COUNTED
     },
     Experiment {
         cause: Cause::ThisMachine,
@@ -106,23 +111,16 @@ const EXPERIMENTS: [Experiment; 10] = [
     Experiment {
         cause: Cause::OtherUsers,
         obstacle: other_users::obstacle,
-        next: no_step,
         row: other_users::row,
-        needs_control: never,
+        ..COUNTED
     },
-    Experiment {
-        cause: Cause::OwnLimits,
-        obstacle: own_limits::obstacle,
-        next: no_step,
-        row: own_limits::row,
-        needs_control: never,
-    },
+    Experiment { cause: Cause::OwnLimits, obstacle: own_limits::obstacle, row: own_limits::row, ..COUNTED },
     Experiment {
         cause: Cause::KernelSettings,
         obstacle: kernel_settings::obstacle,
         next: kernel_settings::next,
         row: kernel_settings::row,
-        needs_control: never,
+        ..COUNTED
     },
     Experiment {
         cause: Cause::Cap,
@@ -145,31 +143,15 @@ const EXPERIMENTS: [Experiment; 10] = [
         row: burst_credits::row,
         needs_control: burst_credits::needs_control,
     },
-    Experiment {
-        cause: Cause::ColdBlocks,
-        obstacle: cold_blocks::obstacle,
-        next: no_step,
-        row: cold_blocks::row,
-        needs_control: never,
-    },
+    COUNTED,
     Experiment {
         cause: Cause::SlowVolume,
         obstacle: slow_volume::obstacle,
         next: slow_volume::next,
         row: slow_volume::row,
-        needs_control: never,
+        ..COUNTED
     },
 ];
-
-/// Its trials are exact, or compared with each other.
-fn never(_: &CauseCase<'_>) -> bool {
-    false
-}
-
-/// No step is needed.
-fn no_step(_: &CauseCase<'_>) -> Option<Step> {
-    None
-}
 
 /// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
 pub fn next(record: &Record) -> Option<Step> {

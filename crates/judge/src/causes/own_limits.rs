@@ -5,8 +5,8 @@
 //! **Proven** where the rate is at a limit, CPU time was denied, or the host took more than 1 %.
 
 use super::{CauseCase, counted};
-use crate::doubts::STOLEN;
 use crate::doubts::own_cgroup_limit::limit_reached;
+use crate::thresholds::NEGLIGIBLE;
 use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried};
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
@@ -26,7 +26,7 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let cgroup = limit_reached(&targets, case.base).map(|limit| format!("{} {}", limit.file, limit.word));
     let throttled_periods = evidence.cgroup_throttled_periods.unwrap_or_default();
     let steal_share = evidence.steal_share();
-    let is_proven = cgroup.is_some() || throttled_periods > 0 || steal_share > STOLEN;
+    let is_proven = cgroup.is_some() || throttled_periods > 0 || steal_share > NEGLIGIBLE;
     let limits = CauseEvidence::Limits { cgroup, throttled_periods, steal_share };
     let finding = if is_proven { CauseFinding::Proven } else { CauseFinding::Excluded };
     Some(counted(Cause::OwnLimits, finding, limits))

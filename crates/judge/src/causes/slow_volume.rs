@@ -5,16 +5,14 @@
 //!
 //! **Shown** where the rate grows in proportion from one in flight to four.
 
-use super::{CauseCase, Change, FACTOR, TENTH, TRIAL, found};
+use super::{CauseCase, Change, TRIAL, found};
 use crate::latency::latency_promised;
-use crate::load::at_depth;
+use crate::saturating_depth::at_depth;
+use crate::thresholds::{BELOW_A_LIMIT, FACTOR, TENTH};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
 
-/// One request at a time is offered at this share of the rate that decides, and of the rate that one at a time of the usual latency has: below
-/// the limit, whatever it is.
-const BELOW_THE_LIMIT: f64 = 0.5;
 /// A small I/O of an SSD or of a network volume takes no longer, where its provider promises no latency. One of a hard disk takes a turn or
 /// two.
 const USUAL: Nanos = Nanos::millis(2);
@@ -33,7 +31,7 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let targets = case.targets();
     if !case.was_begun(Cause::SlowVolume, Change::Offered) {
         let one_at_a_time = 1e9 / usual(case);
-        let rate = BELOW_THE_LIMIT * one_at_a_time.min(case.base_trial().ios_per_second / targets as f64);
+        let rate = BELOW_A_LIMIT * one_at_a_time.min(case.base_trial().ios_per_second / targets as f64);
         let one = Step {
             runtime: TRIAL,
             rate_iops: Some(rate.floor().max(1.0)),

@@ -1,16 +1,12 @@
 //! The other way round: which volumes of the catalogue promise exactly a rate that was measured.
 
+use crate::thresholds::{NAMED, NEGLIGIBLE};
 use volproof_plan::Step;
 use volproof_promise::catalogue::Catalogue;
 use volproof_promise::catalogue::promised_level::Bought;
 use volproof_promise::catalogue::reverse::WantedRates;
 use volproof_promise::catalogue::volume_promise::{Reading, VolumePromise};
 use volproof_record::{JudgedPromise, SoldAs, promise_direction};
-
-/// A measured limit and a promise that differ by no more are the same figure: limiters are exact to a percent.
-const EXACTLY: f64 = 0.01;
-/// More volumes than this are no help.
-const MOST_TOLD: usize = 3;
 
 /// Volumes of the provider that promise this rate: every type at the size of the volume, and the type at another size. What is bought beyond
 /// the type could be any figure, and is left out.
@@ -36,7 +32,7 @@ pub(super) fn volumes(
         let fits = (least..=most).contains(&volume.gib);
         fits.then(|| VolumePromise::of(catalogue, v, volume.gib, Bought::default(), None).ok())?
     });
-    let rate = per_second * (1.0 - EXACTLY);
+    let rate = per_second * (1.0 - NEGLIGIBLE);
     let need = WantedRates {
         iops: (!counts_bytes).then_some(rate),
         bytes: counts_bytes.then_some(rate),
@@ -53,10 +49,10 @@ pub(super) fn volumes(
         // The judged type itself, unless more than its plain size was bought.
         let is_judged =
             candidate.id == volume.id && candidate.gib == volume.gib && promised(volume) == Some(promise);
-        if is_new && !is_judged && (promise / per_second - 1.0).abs() <= EXACTLY {
+        if is_new && !is_judged && (promise / per_second - 1.0).abs() <= NEGLIGIBLE {
             told.push(SoldAs { volume: candidate.id, gib: candidate.gib, per_second: promise });
         }
     }
-    told.truncate(MOST_TOLD);
+    told.truncate(NAMED);
     told
 }

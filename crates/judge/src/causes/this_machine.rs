@@ -6,7 +6,7 @@
 //! rate, or a load thread is on its CPU for 95 % of the time.
 
 use super::{CauseCase, Change, control, found, is_above};
-use crate::doubts::generator_limited::SATURATED;
+use crate::doubts::generator_limited::is_saturated;
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
 
@@ -45,7 +45,7 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let busiest = (!polls && !case.is_simulated()).then_some(case.base.cpu.busiest_worker);
     // Block layer and driver take CPU time that the headroom leaves out.
     let near = case.base.headroom.as_ref().is_some_and(|h| h.nearly_used(trials[0].ios_per_second).is_some());
-    let is_busy = near || busiest.is_some_and(|share| share >= SATURATED);
+    let is_busy = near || busiest.is_some_and(is_saturated);
     // One worker more on a free CPU tells more than how busy the others are.
     let is_shown = if is_tried { grows_with_workers(case) } else { is_busy };
     // Without the trial, only the headroom excludes the machine.

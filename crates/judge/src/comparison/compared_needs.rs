@@ -1,8 +1,8 @@
 //! The published criteria of applications beside the published figures of a report: rates, and percentiles with their binomial interval.
 
 use super::{ComparedStep, DEPENDENT, FigureInterval};
+use crate::needs::plain_fit_command as fit_command;
 use volproof_base::sample::Direction;
-use volproof_base::shell_word::shell;
 use volproof_base::stats::limit_answer::share_bounds;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitCatalogue, FitNeed, NeedBound};
 use volproof_record::{
@@ -109,11 +109,6 @@ fn percentile(sync: &ReportedSync, count: f64, share: f64) -> Option<FigureInter
         high: above.unwrap_or(l.max.0 as f64).max(value),
         basis: IntervalBasis::Binomial,
     })
-}
-
-/// The command that tests the needs of an application.
-fn fit_command(application: &AskedApplication) -> String {
-    format!("volproof fit TARGET --for {}", shell(&application.request()))
 }
 
 /// The applications for which the report has no figure.

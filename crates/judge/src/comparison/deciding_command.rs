@@ -1,14 +1,13 @@
 //! The command of volproof that decides what a report leaves open.
 
 use crate::PromisedRates;
+use crate::thresholds::USUAL_DEPTH;
 use volproof_base::shell_word::shell;
 use volproof_base::unit::Bytes;
 use volproof_plan::Pattern;
 use volproof_record::promise_direction as direction;
 use volproof_record::{Conditions, JudgedPromise};
 
-/// The depth where the report tells none, or one that no cap is reached with.
-const USUAL_DEPTH: u32 = 32;
 /// Requests in flight below this show a latency and no rate.
 const SHALLOW: u64 = 4;
 

@@ -14,7 +14,6 @@ use std::collections::HashMap;
 pub use deciding_command::for_rate;
 
 use crate::{self as judge, PromisedRates, fits_latency, latency_promised};
-use volproof_base::stats::limit_answer::ONE_SIDED;
 use volproof_base::unit::significant;
 use volproof_record::{
     Compared, ComparedWord, Conditions, Diagnosis, IntervalBasis, JudgedPromise, Metric, Neighbour, Record,
@@ -26,7 +25,6 @@ use volproof_record::{StepFigures, load_without_promise, promise_direction as di
 const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates and latencies that follow each other depend on each other.
 const DEPENDENT: f64 = 10.0;
-const _: () = assert!(ONE_SIDED > 0.9, "the bounds of a spread are those of the verdict");
 
 /// A figure with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

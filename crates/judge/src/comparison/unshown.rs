@@ -1,13 +1,10 @@
 //! What a report cannot show, each fact in a sentence. No fact changes the word of a comparison.
 
 use super::{ComparedStep, seconds};
-use crate::doubts::SMALL_RANGE;
+use crate::cache_may_answer;
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Nanos, grouped};
 use volproof_record::{Conditions, JudgedPromise, Known, ReportProgram};
-
-/// A load that moved this many times its range sent nine in ten I/Os to blocks that it had used before.
-const TIMES: f64 = 10.0;
 
 impl ComparedStep<'_> {
     /// Of a rate. `below`: it is less than `promised` I/Os a second, so that more load may have given more.
@@ -89,18 +86,8 @@ impl ComparedStep<'_> {
         let c = self.conditions;
         let repeated = c.spacing.as_ref().is_some_and(|spacing| spacing.times_in_a_row.is_some());
         let often = c.preferred_blocks().is_some() || c.jobs_over_one_range().is_some() || repeated;
-        (often || self.small_range())
+        (often || cache_may_answer::by_small_range(self.summary, c).is_some())
             .then(|| "Whether a cache answered: the load came back to blocks that it had used.".into())
-    }
-
-    /// The load went over a range that a cache may hold, many times.
-    fn small_range(&self) -> bool {
-        let s = self.summary;
-        let (Some(range), Some(moved)) = (s.used_range(None).filter(|range| *range < SMALL_RANGE), s.bytes)
-        else {
-            return false;
-        };
-        moved.0 as f64 >= TIMES * range.0.max(1) as f64
     }
 
     /// Whether the volume stored all that was written.

@@ -7,7 +7,7 @@
 //! **Source:** the plan, and the bytes that the disk's counters show at the end of the step.
 
 use super::DoubtCase;
-use super::reads_from_memory::MISSING;
+use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{Bytes, total};
 use volproof_record::Conditions;
@@ -24,7 +24,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let seen = !case.evidence.disks.is_empty() && case.others.is_empty() && write.bytes.0 > Bytes::MIB.0;
     let message = if waits {
         "each write waited for its flush, but the reads went through the page cache, and those that memory holds never reach the disk".into()
-    } else if seen && missing > MISSING {
+    } else if seen && missing > NEGLIGIBLE {
         format!(
             "{:.0} % of the bytes written had not reached the disk when the step ended: they were in the page cache",
             missing * 100.0

@@ -7,13 +7,12 @@
 //! **Source:** the TSC against `CLOCK_MONOTONIC` at the end of the step.
 
 use super::DoubtCase;
+use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 
 /// The largest drift of the stamps' clock from the kernel's, in parts per million. NTP may turn the kernel's clock by 500 for a while, and
 /// seldom turns it by 100.
 const DRIFT_PPM: f64 = 100.0;
-/// A drift of more than this, 1 %, is half of the tolerance of a promise.
-const VOIDS_PPM: f64 = 10_000.0;
 
 /// The clock of the stamps ran away from the kernel's, or backwards.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -28,7 +27,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if account.negative_latencies > 0 {
         found.push(format!("it stamped {} completions before their submission", account.negative_latencies));
     }
-    let voids = drift.is_some_and(|ppm| ppm.abs() > VOIDS_PPM);
+    let voids = drift.is_some_and(|ppm| ppm.abs() > 1e6 * NEGLIGIBLE);
     (!found.is_empty()).then(|| {
         Doubt::new(
             if voids { Severity::Blocker } else { Severity::Warning },

@@ -7,20 +7,16 @@
 //! **Source:** the stolen time in `/proc/stat`.
 
 use super::DoubtCase;
+use crate::thresholds::{MATTERS, NEGLIGIBLE};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
-
-/// A share of CPU time that the host took, from which on it matters.
-pub(crate) const STOLEN: f64 = 0.01;
-/// From this share on the figures are those of the host.
-const MUCH: f64 = 0.05;
 
 /// The hypervisor took CPU time away.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
-    (share > STOLEN && plan.simulate.is_none()).then(|| {
-        let severity = if share > MUCH { Severity::Blocker } else { Severity::Warning };
+    (share > NEGLIGIBLE && plan.simulate.is_none()).then(|| {
+        let severity = if share > MATTERS { Severity::Blocker } else { Severity::Warning };
         Doubt::new(
             severity,
             DoubtCode::CpuSteal,

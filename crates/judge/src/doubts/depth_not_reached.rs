@@ -7,14 +7,12 @@
 //! **Source:** the time in flight, summed up by the loop.
 
 use super::DoubtCase;
+use crate::thresholds::MATTERS;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::sample::Direction;
 use volproof_base::unit::total;
 
-/// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
-const DEPTH_REACHED: f64 = 0.95;
-
-/// Fewer requests were in flight than the step asked for.
+/// Fewer requests were in flight than the step asked for (docs/method.md, "Depth").
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
@@ -24,12 +22,10 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let reached = step.in_flight_mean / asked.max(1.0) + drained;
     // A schedule leaves the queue empty on purpose; so does a log, whose one write at a time waits for its flush.
     let meant = plan.arrivals_per_second().is_some() || (plan.fsync > 0 && plan.iodepth == 1);
-    if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
+    if meant || step.window_ns.0 == 0 || reached >= 1.0 - MATTERS {
         return None;
     }
-    let advice = if plan.simulate.as_ref().is_some_and(|device| !device.cpu_per_io.is_zero()) {
-        "each request costs its simulated load thread the CPU time of `cpu-per-io`: use more --numjobs, or a smaller `cpu-per-io`"
-    } else if plan.simulate.is_some() {
+    let advice = if plan.simulate.is_some() {
         "the device was simulated, so that neither a volume nor a host is the reason: look at the keys of --simulate, and use more --numjobs"
     } else if !plan.direct {
         "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"

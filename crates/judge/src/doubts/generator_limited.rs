@@ -8,11 +8,14 @@
 //! **Source:** the CPU time of each load thread (`getrusage`), or what the report says.
 
 use super::DoubtCase;
+use crate::thresholds::MATTERS;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
 
-/// A thread that is on a CPU for this share of the time cannot do more; the rest is the error of the kernel's accounting of CPU time.
-pub const SATURATED: f64 = 0.95;
+/// A thread that is on a CPU for this share of the time cannot do more: the rest is the error of the kernel's accounting.
+pub fn is_saturated(share: f64) -> bool {
+    share >= 1.0 - MATTERS
+}
 
 /// A load thread, or by a report a CPU, was busy all the time. A thread that polls always is.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -21,7 +24,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if polls || case.is_simulated() {
         return None;
     }
-    let saturated = |share: &f64| *share >= SATURATED;
+    let saturated = |share: &f64| is_saturated(*share);
     let (who, busy) = match (s.busiest_thread.filter(saturated), s.busiest_cpu.filter(saturated)) {
         (Some(busy), _) => ("the busiest load thread was on a CPU", busy),
         (None, Some(busy)) => ("the busiest CPU had work", busy),

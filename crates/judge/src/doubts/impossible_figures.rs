@@ -7,11 +7,9 @@
 //! **Source:** the figures of the report, held against each other.
 
 use super::DoubtCase;
+use crate::thresholds::NAMED;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_record::ReportProgram;
-
-/// The number of impossible figures that are named; further ones are only counted.
-const IMPOSSIBLE_NAMED: usize = 6;
 
 /// The report holds impossible figures: the report was edited or damaged, or its tool has a fault.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -21,7 +19,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if all.is_empty() {
         return None;
     }
-    let shown = &all[..all.len().min(IMPOSSIBLE_NAMED)];
+    let shown = &all[..all.len().min(NAMED)];
     let left = all.len() - shown.len();
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
     let out = if reported.impossible.is_empty() { "" } else { "; what rests on them is left out" };

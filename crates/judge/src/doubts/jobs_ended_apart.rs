@@ -7,13 +7,10 @@
 //! **Source:** the run times of the jobs.
 
 use super::DoubtCase;
+use crate::thresholds::TENTH;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::stats::limit_answer::TOLERANCE;
 use volproof_base::unit::significant;
-
-/// Jobs that ran for less than this share of the window ended at different times: as much as the tolerance of a promise.
-const ALL_THE_TIME: f64 = 0.98;
-/// Jobs that ran for less than this share of the window were not the load that was asked for.
-const MOST_OF_THE_TIME: f64 = 0.9;
 
 /// Jobs of a run ended at different times, so that fewer of them drove the volume at the end.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -21,9 +18,9 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let s = &case.figures;
     let (jobs, window, time) = (s.jobs.filter(|n| *n > 1.0)?, s.window?, s.threads_time?);
     let running = time.as_seconds() / window.as_seconds();
-    (running < ALL_THE_TIME * jobs).then(|| {
+    (running < (1.0 - TOLERANCE) * jobs).then(|| {
         Doubt::new(
-            if running < MOST_OF_THE_TIME * jobs { Severity::Blocker } else { Severity::Warning },
+            if running < (1.0 - TENTH) * jobs { Severity::Blocker } else { Severity::Warning },
             DoubtCode::JobsEndedApart,
             format!(
                 "the {jobs:.0} jobs ended at different times: the rate is that over {window}, in which {} of them ran on average",

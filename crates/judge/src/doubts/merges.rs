@@ -7,22 +7,18 @@
 //! **Source:** the disk's counters of merges (`/sys/block/DISK/stat`).
 
 use super::DoubtCase;
+use crate::thresholds::{MATTERS, NEGLIGIBLE};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
-
-/// Merges of less than this share of the I/Os change no figure that is quoted.
-const FEW: f64 = 0.01;
-/// Up to this many requests and merges for each I/O come from the I/Os: filesystems add a few.
-const OWN_REQUESTS: f64 = 1.05;
 
 /// The kernel merged I/Os of the load.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let s = &case.figures;
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
-    // Others caused some of the requests where requests and merges exceed our I/Os; and as many requests as I/Os show no merge.
-    let own = device.ios < ios && device.ios + device.merges <= OWN_REQUESTS * ios;
-    (share > FEW && own).then(|| {
+    // Filesystems add a few requests. Others caused some of them where requests and merges exceed our I/Os; and as many requests as I/Os show no merge.
+    let own = device.ios < ios && device.ios + device.merges <= (1.0 + MATTERS) * ios;
+    (share > NEGLIGIBLE && own).then(|| {
         Doubt::new(
             Severity::Note,
             DoubtCode::Merges,

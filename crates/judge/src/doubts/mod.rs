@@ -30,14 +30,12 @@ mod jobs_ended_apart;
 mod littles_law;
 mod merges;
 mod network_filesystem;
-mod no_ramp;
 mod null_engine;
 pub(crate) mod other_traffic;
 mod overload;
 pub(crate) mod own_cgroup_limit;
 mod part_missing;
 mod paused_before;
-mod percentiles_saturated;
 mod queue_latency;
 mod ran_together;
 mod reads_from_memory;
@@ -45,7 +43,6 @@ mod same_range;
 mod shared_disk;
 mod short_ios;
 mod short_run;
-mod slow_at_the_end;
 mod small_range;
 mod splits;
 mod suspended;
@@ -54,6 +51,7 @@ mod zero_buffers;
 
 use std::collections::HashSet;
 
+use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::Doubt;
 use volproof_base::unit::Nanos;
 use volproof_host::observe::KernelCounters;
@@ -63,7 +61,6 @@ use volproof_record::{
     TargetRecord,
 };
 
-pub(crate) use cpu_steal::STOLEN;
 pub use ran_together::of_report as of_runs_together;
 pub use small_range::SMALL_RANGE;
 
@@ -125,7 +122,7 @@ impl DoubtCase<'_> {
 
     /// The host took so much CPU time that it matters.
     fn cpu_was_stolen(&self) -> bool {
-        self.evidence.steal_share() > cpu_steal::STOLEN
+        self.evidence.steal_share() > NEGLIGIBLE
     }
 
     /// This step and the others of its stage.
@@ -164,7 +161,6 @@ const RULES: &[DoubtRule] = &[
     network_filesystem::rule,
     cpu_steal::rule,
     cpu_quota::rule,
-    slow_at_the_end::rule,
     errors::rule,
     impossible_figures::rule,
     in_memory::rule,
@@ -173,11 +169,9 @@ const RULES: &[DoubtRule] = &[
     buffered::rule,
     cache_unknown::rule,
     depth_ignored::rule,
-    percentiles_saturated::rule,
     ended_by_size::rule,
     jobs_ended_apart::rule,
     queue_latency::rule,
-    no_ramp::rule,
     same_range::rule,
     unwritten::rule,
     zero_buffers::rule,

@@ -11,12 +11,11 @@ use super::DoubtCase;
 use super::disk_counters::counter_error;
 use super::splits::MORE_REQUESTS;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::stats::limit_answer::TOLERANCE;
 use volproof_base::unit::{Bytes, Nanos, significant, total};
 use volproof_plan::{EngineKind, Step};
 use volproof_record::{StepFigures, StepRecord, most_parts};
 
-/// Traffic of others beyond this share of ours spoils the figures: as much as the tolerance of a promise.
-const SPOILS: f64 = 0.02;
 /// Less than this is no traffic worth a word, however short the step.
 const FEW_BYTES: u64 = 4 * Bytes::MIB.0;
 /// The samples of the counters and our window may differ by a tenth of a second at both ends.
@@ -66,7 +65,7 @@ pub(crate) fn bytes(figures: &StepFigures, step: &StepRecord) -> Option<(f64, f6
 
 /// The share of ours that the bytes of others have to exceed to be seen.
 pub(crate) fn most_beside_ours(step: &StepRecord) -> f64 {
-    SPOILS + EDGES.as_seconds() / step.window_ns.as_seconds()
+    TOLERANCE + EDGES.as_seconds() / step.window_ns.as_seconds()
 }
 
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.
@@ -80,7 +79,7 @@ fn written_beside_reads(case: &DoubtCase<'_>) -> Option<String> {
     let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
     let ours: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
     let share = written as f64 / ours.max(1) as f64;
-    (share > SPOILS && written > FEW_BYTES).then(|| {
+    (share > TOLERANCE && written > FEW_BYTES).then(|| {
         format!("{} were written to the disk during this reading step, not by volproof", Bytes(written))
     })
 }
@@ -92,7 +91,7 @@ fn other_direction(s: &StepFigures) -> Option<String> {
     let by_bytes = others.bytes.zip(ours).map_or(0.0, |(others, ours)| others / ours);
     let share = (others.ios / ios).max(by_bytes);
     let (did, load) = if s.reads == Some(true) { ("write", "read") } else { ("read", "write") };
-    (share > SPOILS && others.ios > 0.0).then(|| {
+    (share > TOLERANCE && others.ios > 0.0).then(|| {
         format!(
             "the disk completed {} {did}s beside the {} {load}s of the load",
             significant(others.ios),

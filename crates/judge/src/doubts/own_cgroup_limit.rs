@@ -7,13 +7,11 @@
 //! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
 
 use super::DoubtCase;
+use crate::thresholds::MATTERS;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
 use volproof_device::device::Block;
 use volproof_record::{DirectionSummary, StepRecord, StepTarget, TargetRecord};
-
-/// A figure that differs from a limit by at most this share is held by it: the kernel's throttle works in slices of 100 ms.
-const HELD_BY: f64 = 0.05;
 
 /// A limit of our own cgroup that a step is at.
 pub(crate) struct LimitReached {
@@ -80,5 +78,5 @@ fn reached(word: &str, targets: &[&StepTarget]) -> Option<String> {
         Some("iops") => (sum(|d| d.iops), " IOPS"),
         _ => return None,
     };
-    ((reached / limit - 1.0).abs() <= HELD_BY).then(|| format!("{}{unit}", significant(reached)))
+    ((reached / limit - 1.0).abs() <= MATTERS).then(|| format!("{}{unit}", significant(reached)))
 }

@@ -8,13 +8,11 @@
 
 use super::DoubtCase;
 use super::disk_counters::missing_reads;
+use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{Bytes, total};
 use volproof_plan::EngineKind;
 use volproof_record::Conditions;
-
-/// Fewer bytes than this share may be missing by the edges of the counters.
-pub(super) const MISSING: f64 = 0.01;
 
 /// Reads were answered by memory above the disk's own counters.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -37,7 +35,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let asked: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
     // The ramp also reached the device, so that a device count below ours is no rounding.
     let missing = 1.0 - device as f64 / asked.max(1) as f64;
-    (missing > MISSING && read.bytes.0 > Bytes::MIB.0).then(|| {
+    (missing > NEGLIGIBLE && read.bytes.0 > Bytes::MIB.0).then(|| {
         let (severity, why) = if plan.direct {
             (Severity::Warning, "direct I/O was asked for: a layer below answers from memory (unwritten blocks, a cache, or a stacked device)")
         } else {

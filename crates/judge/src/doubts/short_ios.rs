@@ -7,13 +7,12 @@
 //! **Source:** bytes and I/Os of the step, or the report's own count.
 
 use super::DoubtCase;
+use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::sample::Direction;
 use volproof_base::unit::{grouped, total};
 use volproof_record::ReportProgram;
 
-/// I/Os whose bytes are fewer than this share of their blocks moved less than they were asked to.
-const WHOLE: f64 = 0.99;
 /// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
 /// that share, and the percentile with that share above it may consist of such I/Os alone. The share is a twentieth of the tolerance of a
 /// promise.
@@ -27,7 +26,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let plan = case.plan?;
     let (d, s, block) = [Direction::Read, Direction::Write].into_iter().find_map(|d| {
         let (s, block) = (case.step.direction(d)?, plan.sizes(d).single()?);
-        ((s.bytes.0 as f64) < WHOLE * s.ios as f64 * block.0 as f64).then_some((d, s, block))
+        ((s.bytes.0 as f64) < (1.0 - NEGLIGIBLE) * s.ios as f64 * block.0 as f64).then_some((d, s, block))
     })?;
     Some(Doubt::new(
         Severity::Blocker,

@@ -1,24 +1,21 @@
 //! `drift`: the rate rose, or fell, little by little while it was measured.
 
 use super::StepSamples;
+use crate::thresholds::TENTH;
+use volproof_base::stats::SAME_RATE;
 use volproof_base::stats::moments::{autocorrelation, beside_line, mean, variance};
+use volproof_base::stats::spread::FEWEST;
 use volproof_base::unit::significant;
 use volproof_record::{Confidence, Finding};
 
 /// The parts of a run that are compared.
 const PARTS: usize = 5;
-/// Fifths that differ by less than this from the first to the last are one level: rates that differ by less are held by one limit.
-const MOVED: f64 = volproof_base::stats::SAME_RATE;
 /// A difference of so many standard errors is no chance. The fifth of a short run does not show all of its error.
 const UNLIKELY: f64 = 4.0;
-/// Neighbouring seconds are taken as alike up to this correlation: beyond it a fifth tells no error.
-const MOST_ALIKE: f64 = 0.9;
-/// The shortest fifth that has an error of its own, in seconds.
-const SHORTEST_FIFTH: usize = 10;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let fifth = samples.seconds.len() / PARTS;
-    if fifth < SHORTEST_FIFTH || samples.paced || samples.burst.is_some() {
+    if fifth < FEWEST || samples.paced || samples.burst.is_some() {
         return None;
     }
     let fifths: Vec<Vec<f64>> = samples
@@ -34,7 +31,7 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let largest = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
     let one_way = rates.is_sorted() || rates.is_sorted_by(|a, b| a >= b);
     let error = 2f64.sqrt() * error_of_fifth(&fifths);
-    if first <= 0.0 || way < MOVED * first || largest > way / 2.0 || !one_way || way < UNLIKELY * error {
+    if first <= 0.0 || way < SAME_RATE * first || largest > way / 2.0 || !one_way || way < UNLIKELY * error {
         return None;
     }
     let verb = if last < first { "fell" } else { "rose" };
@@ -60,6 +57,7 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
 /// Standard error of the rate of a fifth, from how its seconds vary around a straight line, and how neighbours resemble each other.
 fn error_of_fifth(fifths: &[Vec<f64>]) -> f64 {
     let beside: Vec<f64> = fifths.iter().flat_map(|fifth| beside_line(fifth)).collect();
-    let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, MOST_ALIKE));
+    // Beyond a correlation of 0.9 a fifth tells no error.
+    let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, 1.0 - TENTH));
     (variance(&beside) * (1.0 + alike) / (1.0 - alike) / fifths[0].len() as f64).sqrt()
 }

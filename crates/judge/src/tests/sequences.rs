@@ -1,9 +1,9 @@
 //! What the table answers to sequences of steps, and which step it asks for next.
 
 use super::{PROMISED, SATURATING, closed, plain};
-use crate::excess::SoldBurst;
 use crate::facts::{BinSamples, StepFacts, TriedLoad};
 use crate::outcome::{Answer, Basis, Case, Missing};
+use crate::sold_beyond::SoldBurst;
 use crate::step_answer::Open;
 use crate::terms::ClaimTerms;
 use volproof_record::Outcome;

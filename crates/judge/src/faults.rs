@@ -1,9 +1,10 @@
 //! Whether a step measured the volume that the promise is about: faults of the measurement, which void a figure, and conditions that let a
 //! cache answer in its place.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use super::flattered;
+use super::{cache_may_answer, words};
 use volproof_base::doubt::{Doubt, DoubtCode};
 use volproof_base::unit::Bytes;
 use volproof_promise::catalogue::volume_promise::VolumePromise;
@@ -39,6 +40,25 @@ impl Fault {
     }
 }
 
+impl From<&Doubt> for Fault {
+    fn from(doubt: &Doubt) -> Fault {
+        Fault::new(doubt.code.clone(), &*doubt.message, &*doubt.advice)
+    }
+}
+
+/// A claim that a fault of the measurement voids.
+pub fn void(claim: Claim, fault: &Fault) -> Claim {
+    Claim {
+        outcome: Outcome::Invalid,
+        basis: BasisCode::NotValid,
+        blocker: Some(fault.code.to_string()),
+        reason: words::of_fault(fault),
+        more_seconds: None,
+        command: None,
+        ..claim
+    }
+}
+
 /// The first fault of the measurement that voids a step. `keeps`: its figure keeps the promise, so that what only slows it down does not
 /// count.
 pub fn fault(
@@ -70,12 +90,7 @@ pub fn simulated(record: &Record) -> Option<Fault> {
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.
 pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
     let voids = |doubt: &&Doubt| doubt.spoils(&step.name);
-    let mut all: Vec<Fault> = record
-        .doubts
-        .iter()
-        .filter(voids)
-        .map(|d| Fault::new(d.code.clone(), &*d.message, &*d.advice))
-        .collect();
+    let mut all: Vec<Fault> = record.doubts.iter().filter(voids).map(Fault::from).collect();
     all.sort_by_key(Fault::only_slows);
     all
 }
@@ -153,14 +168,14 @@ fn not_all_volumes(record: &Record, judged_promise: &JudgedPromise, step: &StepR
 }
 
 /// The claim, or INCONCLUSIVE where a cache may have answered in place of the volume.
-pub fn if_cache_may_answer(record: &Record, steps: &[&StepRecord], claim: Claim) -> Claim {
+pub fn if_cache_may_answer(record: &Record, steps: &[Cow<'_, StepRecord>], claim: Claim) -> Claim {
     if claim.outcome != Outcome::Pass {
         return claim;
     }
     let decides = claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str());
     let Some(step) = steps.iter().find(|s| s.name == decides) else { return claim };
     let (summary, conditions) = (StepFigures::of(record, step), record.conditions(step));
-    match flattered::reason(&summary, &conditions) {
+    match cache_may_answer::reason(&summary, &conditions) {
         Some(reason) => {
             Claim { outcome: Outcome::Inconclusive, basis: BasisCode::CacheMayAnswer, reason, ..claim }
         }

@@ -7,7 +7,7 @@ use volproof_base::unit::significant;
 use volproof_record::{Conditions, StepFigures};
 
 /// A load that moved this many times its range sent nine in ten I/Os to blocks that it had used before.
-const TIMES: f64 = 10.0;
+const TIMES_OVER: f64 = 10.0;
 
 /// Why the figures of a step may be better than those of the volume, and what to do.
 pub(super) fn reason(s: &StepFigures, conditions: &Conditions) -> Option<String> {
@@ -33,16 +33,14 @@ pub(super) fn by_data(conditions: &Conditions) -> Option<String> {
 
 /// Blocks that were used again soon.
 pub(super) fn by_places(conditions: &Conditions) -> Option<String> {
-    if let Some(hot) = conditions.preferred_blocks() {
-        return Some(format!(
-            "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"
-        ));
-    }
-    None
+    let hot = conditions.preferred_blocks()?;
+    Some(format!(
+        "the load preferred some blocks ({hot}), which a cache may have answered: use each block alike"
+    ))
 }
 
 /// A range that a cache may hold, gone over many times.
-fn by_small_range(s: &StepFigures, conditions: &Conditions) -> Option<String> {
+pub(super) fn by_small_range(s: &StepFigures, conditions: &Conditions) -> Option<String> {
     let part = conditions.spacing.as_ref().filter(|spacing| spacing.leaves_out());
     let range = s.used_range(None).filter(|range| *range < SMALL_RANGE)?;
     let moved = s.ios? * s.block?.0 as f64;
@@ -50,7 +48,7 @@ fn by_small_range(s: &StepFigures, conditions: &Conditions) -> Option<String> {
     let left_out = part
         .filter(|_| s.range.is_none_or(|whole| whole.0 == 0 || range < whole))
         .map_or(String::new(), |part| format!(", since {} leaves out the rest", part.words()));
-    (times >= TIMES).then(|| {
+    (times >= TIMES_OVER).then(|| {
         format!(
             "the load went over {range} some {} times{left_out}, so that a cache may have answered: use a range of {SMALL_RANGE} or more",
             significant(times)

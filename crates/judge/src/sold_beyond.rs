@@ -1,9 +1,9 @@
-//! What a type is sold with beyond the promise: its burst, and the figures that are bought by themselves.
+//! What a type is sold with beyond the promise: its burst. A rate above that asks which type it is.
 
 use super::promised::PromisedRates;
 use super::terms::ClaimTerms;
 use super::words;
-use volproof_promise::catalogue::volume_promise::{AtBlock, Binding, VolumePromise};
+use volproof_promise::catalogue::volume_promise::{AtBlock, Binding};
 use volproof_record::{JudgedPromise, Metric};
 
 /// The burst that a type, or an instance, is sold with.
@@ -60,39 +60,6 @@ impl SoldBurst {
     }
 }
 
-/// A figure of a type that is bought by itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoldRange {
-    /// The most that is sold at this size, in I/Os of the claim's block size or bytes a second.
-    pub most: f64,
-    /// The figure.
-    pub metric: Metric,
-}
-
-impl SoldRange {
-    /// The figure of the binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
-    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldRange> {
-        let metric = match at.binding {
-            Binding::VolumeIops => Metric::Iops,
-            Binding::VolumeThroughput => Metric::Throughput,
-            _ => return None,
-        };
-        let most = |v: &VolumePromise| match metric {
-            Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
-            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
-        };
-        let base = |v: &VolumePromise| match metric {
-            Metric::Iops => v.level.iops.read,
-            _ => v.level.throughput.read,
-        };
-        let volumes = &judged_promise.promise.volumes;
-        let (most, base) =
-            (volumes.iter().map(most).sum::<Option<f64>>()?, volumes.iter().map(base).sum::<Option<f64>>()?);
-        // The provider's figures are in units of its own (MiB/s, or I/Os of at most 256 KiB): as the promise is to its figure, so is the most.
-        (base > 0.0).then_some(SoldRange { most: most / base * promised, metric })
-    }
-}
-
 /// The question to a user whose volume exceeds every promise that was named. The rate is given in I/Os and in bytes a second. A course asks
 /// the same question as the verdict.
 pub fn question_of_excess(
@@ -101,8 +68,7 @@ pub fn question_of_excess(
     (iops, bytes): (f64, f64),
 ) -> Option<String> {
     let counts_ios = rates.metric() == Metric::Iops;
-    let pick = |at: &AtBlock| if counts_ios { at.iops } else { at.bytes };
-    let terms = ClaimTerms::of(judged_promise, &rates.least, &rates.most, pick);
+    let terms = ClaimTerms::of(judged_promise, rates);
     let rate = if counts_ios { iops } else { bytes };
     terms.is_beyond_the_type(rate).then(|| words::beyond_the_type(&terms, rate))
 }
