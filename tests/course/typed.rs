@@ -63,7 +63,7 @@ fn the_most_stands_beside_the_promise_and_a_burst_is_called_so() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("300 IOPS are promised at 4 KiB, and the most is 1,000 % of them: the type bursts for up to 33 min"), "{out}");
     let (_, out) = run("latency=1ms,iops-cap=12000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
-    assert!(out.contains("the most is more than the 3,000 IOPS that are promised: was more bought? Give it with --iops (sold up to 50,000 IOPS here)"), "{out}");
+    assert!(out.contains("of what is promised at this size: name the right type, and what was bought beside it (--iops"), "{out}");
     let (_, out) = run("latency=1ms,iops-cap=3000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
     assert!(out.contains("is 100 % of them; a sweep judges nothing"), "{out}");
     for option in [&["--tolerance", "5"][..], &["--judge-simulated"], &["--promise-burst"]] {
@@ -316,7 +316,7 @@ fn a_rate_limit_below_one_request_at_a_time_is_no_latency() {
     assert_eq!(code, Some(0), "{out}\n{err}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("keeps a p99 of at most 1.00 ms (confirmed for"), "{out}");
-    assert!(words.contains("fewer a second keep the limit: it is a limit of the rate"), "{out}");
+    assert!(words.contains("fewer a second keep the limit"), "{out}");
     // It passes the limit that was named, and no promise beside it.
     let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB"];
     let (code, out, err) = volproof(dir.path(), &[&["explain", "r.json"][..], &promise].concat());
@@ -324,11 +324,9 @@ fn a_rate_limit_below_one_request_at_a_time_is_no_latency() {
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("a closed loop did less than the 2,800 IOPS that are promised"), "{out}");
     assert!(!words.contains("PASS"), "{out}");
-    for suite in ["saturation", "snia-lat"] {
-        let suite = ["suite", suite, "--simulate", "latency=200us", "--size", "1g"];
-        let (code, _, err) = volproof(dir.path(), &[&suite[..], &promise].concat());
-        assert!(code == Some(2) && err.contains("holds nothing against a promise"), "{err}");
-    }
+    let suite = ["suite", "snia-lat", "--simulate", "latency=200us", "--size", "1g"];
+    let (code, _, err) = volproof(dir.path(), &[&suite[..], &promise].concat());
+    assert!(code == Some(2) && err.contains("holds nothing against a promise"), "{err}");
 }
 
 /// A Record of which only the first steps are left, as after an interruption.

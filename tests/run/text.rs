@@ -202,9 +202,6 @@ fn presets_and_a_plan() {
     Suites (volproof suite NAME TARGET; with --dry-run it says how long it takes)
     essd-contract      seven published observations about elastic volumes, each
                        checked
-    saturation         the most read IOPS and MiB/s, with the least jobs and depth
-                       that give them; writes nothing
-    saturation-writes  the same of writes
     snia-iops          IOPS at 7 mixes and 8 block sizes in the steady state
     snia-tp            sequential throughput at 1 MiB and 128 KiB in the steady
                        state
@@ -212,12 +209,6 @@ fn presets_and_a_plan() {
                        steady state
     snia-wsat          4 KiB random writes until they are steady: how the rate falls
                        as the disk fills
-    snia-hir           bursts of writes with pauses of 5 to 50 s: how far pauses
-                       restore the rate
-    snia-xsr           sequential, random, sequential writes of hours: how long each
-                       change takes
-    snia-dirth         latency against demand over 49 pairs of threads and depths,
-                       and its histograms
     jesd219            the enterprise mix of block sizes and hot ranges in the
                        steady state
     provider:alibaba   the procedure that alibaba documents, held against --promise

@@ -42,9 +42,10 @@ impl<'a> PresentRuns<'a> {
         };
         let (before, since) = standing.split_at((0..standing.len()).find(alike).unwrap_or(0));
         let lasts = since.len() > 1 && before.iter().all(|f| since.iter().all(|now| is_outdated(f, now)));
-        match before.is_empty() || lasts {
-            true => PresentRuns { runs: since.to_vec(), changed: false },
-            false => PresentRuns { runs: standing, changed: true },
+        if before.is_empty() || lasts {
+            PresentRuns { runs: since.to_vec(), changed: false }
+        } else {
+            PresentRuns { runs: standing, changed: true }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::suite_course::Finished;
 use volproof_base::hist::{Histogram, bucket};
 use volproof_base::stats::limit_answer::share_bounds;
 use volproof_base::stats::moments::{mean, student, variance};
-use volproof_base::unit::{Bytes, Nanos, grouped, significant, total};
+use volproof_base::unit::{Bytes, Nanos, grouped, significant_percent, total};
 use volproof_plan::{BlockSizes, Pattern, Phase, Step, Stride, TOUCH};
 use volproof_record::Outcome;
 
@@ -185,9 +185,10 @@ pub(super) fn outcome(finished: &Finished<'_>) -> (Outcome, String) {
         ColdBlocks::Loading(share) => {
             (Outcome::Fail, format!("{medians}; {} {}", share.interval(), share.only_at_first()))
         }
-        ColdBlocks::Loaded(share) => {
-            (Outcome::Pass, format!("{medians}; at most {} {}", percent(share.high), share.only_at_first()))
-        }
+        ColdBlocks::Loaded(share) => (
+            Outcome::Pass,
+            format!("{medians}; at most {} {}", significant_percent(share.high), share.only_at_first()),
+        ),
         ColdBlocks::Open(share, more) => (
             Outcome::Inconclusive,
             format!(
@@ -262,7 +263,7 @@ impl SlowerShare {
 
     /// "36 % to 44 %".
     fn interval(&self) -> String {
-        format!("{} to {}", percent(self.low), percent(self.high))
+        format!("{} to {}", significant_percent(self.low), significant_percent(self.high))
     }
 
     /// About how many blocks more decide, if they are as those that were read: intervals shrink with the root of the number.
@@ -306,10 +307,6 @@ fn merged<'a>(all: impl Iterator<Item = &'a Histogram>) -> Histogram {
 fn share_above(reads: &Histogram, limit: Nanos) -> f64 {
     let above = reads.nonzero().filter(|(b, _)| *b > bucket(limit.0)).map(|(_, n)| n);
     total(above) as f64 / (reads.count() as f64).max(1.0)
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", significant(100.0 * share))
 }
 
 #[cfg(test)]

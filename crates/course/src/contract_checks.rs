@@ -12,7 +12,7 @@ use volproof_base::stats::change;
 use volproof_base::stats::moments::mean;
 use volproof_base::stats::rate::{Estimate, per_second};
 use volproof_base::stats::spread::quantile;
-use volproof_base::unit::{self, Bytes, Nanos, significant, throughput, total};
+use volproof_base::unit::{self, Bytes, Nanos, significant, significant_percent, throughput, total};
 use volproof_plan::{Pattern, Suite, SuiteName};
 use volproof_promise::catalogue::Promise;
 use volproof_record::promise_direction;
@@ -42,15 +42,6 @@ fn sound<'a>(
         ))),
         None => Ok(steps),
     }
-}
-
-/// Half the 95 % interval of the rate, as a share of the rate.
-fn half(f: &FinishedStep) -> f64 {
-    f.half_interval() / f.iops.max(1e-9)
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", significant(100.0 * share))
 }
 
 /// All checks, in order.
@@ -202,7 +193,7 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
             let at = written(&series[..p.index]);
             let sizes = format!(
                 "the rate falls by {} after {} times the range was written, {} to {}",
-                percent(1.0 - p.after / p.before),
+                significant_percent(1.0 - p.after / p.before),
                 significant(at),
                 throughput(p.before * block),
                 throughput(p.after * block)
@@ -225,7 +216,7 @@ fn random_writes(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> 
     let steps = sound(["randwrite", "write", "write-streams"].map(|name| finished.of("patterns", name)))?;
     let [random, sequential, streams] = [steps[0], steps[1], steps[2]];
     let ratio = random.iops / sequential.iops.max(1e-9);
-    let error = half(random).hypot(half(sequential)) * ratio;
+    let error = random.half_share().hypot(sequential.half_share()) * ratio;
     let observed = format!(
         "random {}, one stream {}, {} streams {}: random is {} times one stream",
         throughput(random.bytes_per_second),
@@ -254,14 +245,14 @@ fn one_budget(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     };
     let all = mean(&rates);
     let spread = (high.bytes_per_second - low.bytes_per_second) / all.max(1e-9);
-    let error = half(low).hypot(half(high));
+    let error = low.half_share().hypot(high.half_share());
     let observed = format!(
         "{} to {} from {} to {} % reads: a spread of {}",
         throughput(low.bytes_per_second),
         throughput(high.bytes_per_second),
         low.step.rwmix,
         high.step.rwmix,
-        percent(spread)
+        significant_percent(spread)
     );
     Ok((decided(spread <= EQUAL, spread - error > EQUAL), observed))
 }
@@ -287,18 +278,21 @@ fn budget_shape(
         "A {}, B {}, all sizes within {}",
         limit(fit.iops_cap, format!("{} IOPS", significant(fit.iops_cap.unwrap_or_default()))),
         limit(fit.bytes_cap, throughput(fit.bytes_cap.unwrap_or_default())),
-        percent(worst)
+        significant_percent(worst)
     );
-    let short =
-        fit.residuals.iter().zip(&steps).filter_map(|(r, f)| Some((r.off_promise?, r.block_bytes, half(f))));
-    let short = short.min_by(|a, b| a.0.total_cmp(&b.0));
+    let beside_promise: Vec<(f64, Bytes, f64)> = fit
+        .residuals
+        .iter()
+        .zip(&steps)
+        .filter_map(|(r, f)| Some((r.off_promise?, r.block_bytes, f.half_share())))
+        .collect();
+    let short = beside_promise.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     let below = |margin: f64| short.is_some_and(|(off, _, half)| off + margin * half < -tolerance);
     if let Some((off, size, _)) = short {
-        observed += &format!("; against the promise {} at {size} is the least", percent(1.0 + off));
+        observed +=
+            &format!("; against the promise {} at {size} is the least", significant_percent(1.0 + off));
     }
-    let over =
-        fit.residuals.iter().zip(&steps).filter_map(|(r, f)| Some((r.off_promise?, r.block_bytes, half(f))));
-    let over = over.max_by(|a, b| a.0.total_cmp(&b.0));
+    let over = beside_promise.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let holds = fit.explains && !below(-1.0);
     let found = decided(holds, !fit.explains || below(1.0));
     match over.filter(|(off, _, half)| found == Outcome::Pass && off - half > tolerance + OTHER_READING) {
@@ -306,7 +300,7 @@ fn budget_shape(
             Outcome::Inconclusive,
             format!(
                 "{observed}, and {} at {size} the most: more than promised; was the right type and size named?",
-                percent(1.0 + off)
+                significant_percent(1.0 + off)
             ),
         )),
         None => Ok((found, observed)),

@@ -103,29 +103,14 @@ pub(super) fn suite(base: &Step, range: &SuiteRange) -> Suite {
         Phase::once("credits", vec![credits]),
         Phase::once("overwrite", vec![overwrite]),
     ]);
-    Suite {
-        name: SuiteName::EssdContract,
-        source: "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes"
-            .into(),
-        phases,
-        reference: Vec::new(),
-        notes,
-        left_out: Vec::new(),
-        was_judged_simulated: false,
-    }
+    let source = "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes";
+    Suite::new(SuiteName::EssdContract, source.into(), phases, notes)
 }
 
 /// The first touch alone (C7).
 pub(super) fn cold(base: &Step, range: &SuiteRange) -> Suite {
-    Suite {
-        name: SuiteName::Cold,
-        source: "check C7 of essd-contract".into(),
-        phases: cold_blocks::phases(base, range.part, range.seed),
-        reference: Vec::new(),
-        notes: Vec::new(),
-        left_out: Vec::new(),
-        was_judged_simulated: false,
-    }
+    let phases = cold_blocks::phases(base, range.part, range.seed);
+    Suite::new(SuiteName::Cold, "check C7 of essd-contract".into(), phases, Vec::new())
 }
 
 /// The name of a point of the latency grid.

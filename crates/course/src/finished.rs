@@ -165,6 +165,11 @@ impl FinishedStep {
         self.error.map_or(0.0, |e| e * quantile(0.975))
     }
 
+    /// The same as a share of the rate.
+    pub fn half_share(&self) -> f64 {
+        self.half_interval() / self.iops.max(1e-9)
+    }
+
     /// Mean service latency in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.service.mean().unwrap_or(0.0)

@@ -1,6 +1,7 @@
 //! How long a course takes, and how it is shortened to a time limit.
 
 use super::course_of::CourseOf;
+use super::suites::SHORTEST_STEP;
 use volproof_base::unit::Nanos;
 use volproof_plan::Sweep;
 
@@ -21,8 +22,17 @@ pub struct Forecast {
     pub likely_writing: Nanos,
 }
 
-/// The shortest measured time that has an interval.
-const SHORTEST_MEASUREMENT: Nanos = Nanos::seconds(10);
+impl Forecast {
+    /// Of steps and their time, likely and at most; `writes`: all of them write.
+    pub(super) fn of_steps(
+        (likely_steps, likely): (usize, Nanos),
+        (worst_steps, worst): (usize, Nanos),
+        writes: bool,
+    ) -> Forecast {
+        let [likely_writing, worst_writing] = if writes { [likely, worst] } else { [Nanos(0); 2] };
+        Forecast { worst_steps, worst, likely_steps, likely, worst_writing, likely_writing }
+    }
+}
 
 /// Shortens a sweep until it ends within a time limit: fewer repeats first, then shorter steps of 10 s at least, then every second
 /// value of the longest axis. The sweep says what was left out.
@@ -38,7 +48,7 @@ pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
     if worst(&short) > limit {
         let steps = CourseOf(&short).worst_steps() as u64;
         let room = Nanos((limit.0 / steps).saturating_sub(short.base.ramp.0) / 1_000_000_000 * 1_000_000_000);
-        short.base.runtime = short.base.runtime.min(room.max(SHORTEST_MEASUREMENT));
+        short.base.runtime = short.base.runtime.min(room.max(SHORTEST_STEP));
     }
     while worst(&short) > limit {
         let longest = short.axes.iter_mut().max_by_key(|a| a.values.len()).expect("a sweep has an axis");

@@ -17,7 +17,6 @@ mod forecast;
 mod point;
 pub mod precondition_steps;
 mod procedures;
-mod saturation;
 mod slo_conclusion;
 mod slo_course;
 pub mod slo_options;

@@ -46,7 +46,8 @@ fn random_pass(base: &Step, name: String, offset: Bytes, range: Bytes, written: 
     }
 }
 
-fn sequential_pass(base: &Step, name: &str, block: Bytes, range: Bytes) -> Step {
+/// One sequential pass over a range.
+pub(super) fn sequential_pass(base: &Step, name: &str, block: Bytes, range: Bytes) -> Step {
     let whole = Bytes((range.0 / block.0).max(1) * block.0);
     Step { name: name.into(), bs: BlockSizes::one(block), io_size: Some(whole), ..fill(base, range) }
 }

@@ -4,7 +4,7 @@ use super::suite_course::Finished;
 use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Bytes, Nanos, percent};
-use volproof_judge::{PromisedRates, figure, figures, promised_latency};
+use volproof_judge::{PromisedRates, figures, promised_latency, rate};
 use volproof_plan::{EngineKind, Phase, Step, Suite, SuiteName};
 use volproof_promise::catalogue::Catalogue;
 use volproof_promise::catalogue::entry::Procedure;
@@ -116,17 +116,18 @@ pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Re
             }
         }
         if p.args.contains_key("size") && !p.args.contains_key("time_based") {
-            notes.push(match given {
-                true => format!(
+            notes.push(if given {
+                format!(
                     "{}: each step runs for {} over the whole range, as --runtime says; on the page it ends when a range of its own was passed once",
                     p.name,
                     base.runtime.clock()
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "{}: as on the page, it ends when its range was passed once; where that is too short to decide, --runtime {} runs it for longer",
                     p.name,
                     RECOMMENDED.exact()
-                ),
+                )
             });
         }
         notes.extend(p.settings.iter().map(|s| format!("{}: the page also asks for: {s}", p.name)));
@@ -137,15 +138,7 @@ pub(super) fn suite(provider: &str, base: &Step, given: bool, part: Bytes) -> Re
         phases.push(Phase::once(&words.join("-"), steps));
     }
     sources.dedup();
-    Ok(Suite {
-        name: SuiteName::Provider(provider.into()),
-        source: sources.join("; "),
-        phases,
-        reference: Vec::new(),
-        notes,
-        left_out: Vec::new(),
-        was_judged_simulated: false,
-    })
+    Ok(Suite::new(SuiteName::Provider(provider.into()), sources.join("; "), phases, notes))
 }
 
 /// The verdict on each step; none without a promise.
@@ -202,21 +195,15 @@ fn promise_for(judged_promise: &JudgedPromise, step: &Step) -> Option<(String, S
     }
     let rates = PromisedRates::of(judged_promise, block, promise_direction(step.rw)?)?;
     let bytes = rates.metric() == Metric::Throughput;
-    let promised = words(rates.metric(), if bytes { rates.least.bytes } else { rates.least.iops });
+    let promised = rate(rates.metric(), if bytes { rates.least.bytes } else { rates.least.iops });
     let tests = format!("the volume delivers {promised} at {block}, with a tolerance of {tolerance}");
     Some((format!("{} at {block}", rates.least.binding.words()), tests))
-}
-
-/// A rate with its unit.
-fn words(metric: Metric, rate: f64) -> String {
-    let unit = if metric == Metric::Iops { " IOPS" } else { "" };
-    figure(metric, rate) + unit
 }
 
 /// The outcome of a claim on a step, with its figures and its reason.
 fn of_claim(claim: &Claim, step: &Step) -> (Outcome, String) {
     let (_, measured) = figures(claim.metric, claim.promised, &[claim.measured]);
-    let promised = words(claim.metric, claim.promised);
+    let promised = rate(claim.metric, claim.promised);
     let mut observed = match claim.metric {
         Metric::Latency => format!("{} in the mean, where {promised} are promised", measured[0]),
         _ => format!("{} of {promised}", measured[0]),

@@ -23,8 +23,8 @@ pub(super) struct TypeBurst {
 }
 
 /// I/Os a second that are promised for the load of a search.
-fn promised_rate(judged: &JudgedPromise, load: &Step) -> Option<f64> {
-    Some(judged.promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops)
+pub(super) fn promised_rate(promise: &Promise, load: &Step) -> Option<f64> {
+    Some(promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops)
 }
 
 impl TypeBurst {
@@ -34,7 +34,7 @@ impl TypeBurst {
         bursts().next()?;
         let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();
         let lasts = seconds.map(|all| Nanos::seconds(all.into_iter().fold(0.0, f64::max).ceil() as u64));
-        let baseline = promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops;
+        let baseline = promised_rate(promise, load)?;
         Some(TypeBurst { baseline, lasts })
     }
 
@@ -73,9 +73,6 @@ impl Searched {
         }
     }
 }
-
-/// Deeper loops that do no more than this multiple of one request after another show that the rate is limited, and not each request slow.
-const NO_MORE: f64 = 1.05;
 
 /// How little load stands to the limit.
 struct AgainstLimit {
@@ -118,7 +115,8 @@ impl CourseOf<'_, SloSearch> {
                 && confirmed_ns.is_none_or(|time| b.lasts.is_none_or(|lasts| time <= lasts))
         };
         let within_burst = holds.is_some() && burst.as_ref().is_some_and(within);
-        let promised = judged_promise.map(|judged| (promised_rate(judged, &self.base), judged.tolerance));
+        let promised =
+            judged_promise.map(|judged| (promised_rate(&judged.promise, &self.base), judged.tolerance));
         let shown = |(rate, tolerance): &(Option<f64>, f64)| {
             rate.zip(most).is_some_and(|(rate, most)| most.iops >= rate * (1.0 - tolerance))
         };
@@ -155,21 +153,14 @@ impl CourseOf<'_, SloSearch> {
         }));
         answer.notes.extend(answer.simulated.then(|| VOID.into()));
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
-        let alone = named(finished, "unloaded")?;
         let seen = AgainstLimit {
             alone_fails: unloaded.outcome == TrialOutcome::Fails,
             first_load_mostly_above: named(finished, "load-1")
                 .is_some_and(|first| first.median() > Some(self.limit)),
         };
         if seen.alone_fails && holds.is_some() {
-            let why = match most.is_some_and(|most| most.iops <= NO_MORE * alone.iops) {
-                true => "fewer a second keep the limit: it is a limit of the rate that they wait for",
-                false => {
-                    "the load that was found keeps the limit: few I/Os are slow, and how many differs from step to step"
-                }
-            };
             answer.notes.push(format!(
-                "one request after another has a {} of {}, and {why}",
+                "one request after another has a {} of {}; fewer a second keep the limit",
                 self.figure,
                 unloaded.value_ns.unwrap_or_default()
             ));
@@ -304,18 +295,19 @@ impl CourseOf<'_, SloSearch> {
     ) -> Vec<String> {
         let mut notes = Vec::new();
         let Some(most) = most else { return notes };
-        if let Some(fell_to) = fell_to {
-            notes.push(format!(
-                "not monotone: a step after the last confirmation completed {} IOPS, although as much was asked for: burst credits end like that. Give a longer --confirm to see \
-                 which load holds for long",
-                significant(fell_to)
-            ));
-        } else if !answer.monotone {
-            notes.push(
-                "not monotone: a load failed although another trial of the same or of a higher load kept the limit. Burst credits or a neighbour may cause that, and so \
-                 may a trial too short for a queue that grows slowly: give a longer --confirm to see which load holds for long"
+        if !answer.monotone {
+            let seen = match fell_to {
+                Some(fell_to) => format!(
+                    "a step after the last confirmation completed {} IOPS, although as much was asked for",
+                    significant(fell_to)
+                ),
+                None => "a load failed although another trial of the same or of a higher load kept the limit"
                     .into(),
-            );
+            };
+            notes.push(format!(
+                "not monotone: {seen}. Burst credits or a neighbour may cause that, and so may a trial too short for a queue that grows slowly: give a \
+                 longer --confirm to see which load holds for long"
+            ));
         }
         let withdrawn =
             |i: &usize| answer.trials[*i].outcome.fails() && self.is_withdrawn(&answer.trials, *i);
@@ -357,9 +349,6 @@ impl CourseOf<'_, SloSearch> {
                     grouped(rate as u64)
                 ));
             }
-        }
-        if let Some(depth) = answer.depth.as_ref().filter(|d| d.iodepth > d.too_small + 1) {
-            notes.push(format!("depths between {} and {} were not tried", depth.too_small, depth.iodepth));
         }
         if self.budget.is_some() && answer.holds_per_second.is_some() {
             if answer.confirmed_ns.is_none() {

@@ -17,11 +17,10 @@
 use super::course_of::CourseOf;
 use super::{Course, FinishedStep, Forecast};
 use volproof_base::doubt::DoubtCode;
-use volproof_base::hist::{StoredHistogram, bucket};
+use volproof_base::hist::StoredHistogram;
 use volproof_base::sample::Direction;
-use volproof_base::stats::limit_answer::share_bounds;
 use volproof_base::stats::mean_latency::MeanLatency;
-use volproof_base::stats::percentile::{effective_samples_above, pooled};
+use volproof_base::stats::percentile::{ShareAbove, pooled};
 use volproof_base::stats::spread::FEWEST;
 use volproof_base::unit::{Nanos, total};
 use volproof_plan::{ResponseFigure, SloSearch, Step};
@@ -57,17 +56,20 @@ const MOST_TRIALS: usize = 40;
 pub(super) struct LimitSeen {
     /// The figure of the limit.
     pub(super) value_ns: Option<Nanos>,
-    /// Share above the limit, with its interval.
-    above: Option<(f64, f64, f64)>,
+    /// Share above the limit.
+    above: Option<ShareAbove>,
     /// Whether the limit holds.
     pub(super) outcome: TrialOutcome,
 }
 
 impl LimitSeen {
+    /// Of a step in which nothing completed.
+    const NOTHING: LimitSeen = LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure };
+
     /// The interval of the share above the limit, where it does not decide.
     pub(super) fn unsure(&self) -> Option<UnsureShare> {
-        let (_, low, high) = self.above.filter(|_| self.outcome == TrialOutcome::Unsure)?;
-        Some(UnsureShare { low, high })
+        let above = self.above.filter(|_| self.outcome == TrialOutcome::Unsure)?;
+        Some(UnsureShare { low: above.low, high: above.high })
     }
 }
 
@@ -118,16 +120,7 @@ impl Course for SloSearch {
         // Every short trial decides, and the first long one refuses them all; then a load holds that was refused, and the search goes on above it.
         let worst = Nanos(11 * short + 7 * short + 23 * long);
         let limit = |time: Nanos| self.budget.map_or(time, |b| b.min(time));
-        let (likely, worst) = (limit(likely), limit(worst));
-        let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
-        Forecast {
-            likely_steps: 13,
-            likely,
-            worst_steps: 41,
-            worst,
-            likely_writing: writing(likely),
-            worst_writing: writing(worst),
-        }
+        Forecast::of_steps((13, limit(likely)), (41, limit(worst)), self.base.rw.changes_data())
     }
 }
 
@@ -194,32 +187,21 @@ impl CourseOf<'_, SloSearch> {
 
     /// How the latencies of one direction stand to the limit.
     fn held_by(&self, seconds: &[StoredHistogram]) -> LimitSeen {
-        let all = pooled(seconds);
         let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
-        let (n, Some(value)) = (all.count() as f64, all.quantile(share)) else {
-            return LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure };
-        };
-        let edge = bucket(self.limit.0);
-        let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
-        let effective = effective_samples_above(seconds, self.limit);
-        let (low, high) = share_bounds(above * effective, effective);
-        let outcome = if high <= 1.0 - share {
+        let value_ns = pooled(seconds).quantile(share);
+        let Some(above) = ShareAbove::of(seconds, self.limit) else { return LimitSeen::NOTHING };
+        let outcome = if above.high <= 1.0 - share {
             TrialOutcome::Holds
-        } else if low > 1.0 - share {
+        } else if above.low > 1.0 - share {
             TrialOutcome::Fails
         } else {
             TrialOutcome::Unsure
         };
-        LimitSeen { value_ns: Some(value), above: Some((above, low, high)), outcome }
+        LimitSeen { value_ns, above: Some(above), outcome }
     }
 
     fn mean_held(&self, seconds: &[StoredHistogram]) -> LimitSeen {
-        // The mean is of whole seconds: nine of ten bins are empty.
-        let bins: Vec<(u64, Nanos)> = seconds
-            .iter()
-            .flat_map(|s| [(s.count(), s.sum)].into_iter().chain(std::iter::repeat_n((0, Nanos(0)), 9)))
-            .collect();
-        let found = MeanLatency::of(&bins);
+        let found = MeanLatency::of_seconds(seconds);
         let limit = self.limit.0 as f64;
         let outcome = match found.as_ref().and_then(MeanLatency::interval) {
             Some((_, high)) if high <= limit => TrialOutcome::Holds,
@@ -261,7 +243,7 @@ impl CourseOf<'_, SloSearch> {
             LimitSeen { value_ns: self.told(done, *direction).or(held.value_ns), ..held }
         });
         let worst = all.max_by_key(|held| (weight(held), held.value_ns.unwrap_or_default()));
-        worst.unwrap_or(LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
+        worst.unwrap_or(LimitSeen::NOTHING)
     }
 
     pub(super) fn trials(&self, finished: &[FinishedStep]) -> Vec<SloTrial> {
@@ -281,9 +263,9 @@ impl CourseOf<'_, SloSearch> {
                 achieved_per_second: f.iops,
                 runtime_ns: f.step.runtime,
                 value_ns: held.value_ns,
-                above: held.above.map(|(share, ..)| share),
-                above_low: held.above.map(|(_, low, _)| low),
-                above_high: held.above.map(|(.., high)| high),
+                above: held.above.map(|above| above.share),
+                above_low: held.above.map(|above| above.low),
+                above_high: held.above.map(|above| above.high),
                 outcome,
                 spoilt_by,
             }
@@ -490,9 +472,5 @@ impl CourseOf<'_, SloSearch> {
     }
 }
 
-#[cfg(test)]
-mod depth_searches;
-#[cfg(test)]
-mod oracles;
 #[cfg(test)]
 mod tests;

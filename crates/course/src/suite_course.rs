@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use super::course_of::CourseOf;
 use super::steady::{self, ROUNDS, SteadyWindow};
 use super::suites::SHORTEST_STEP;
-use super::{
-    Course, FinishedStep, Forecast, changed_volume, cold_blocks, contract_checks, point, procedures,
-    saturation, snia, suites,
-};
+use super::{Course, FinishedStep, Forecast, cold_blocks, contract_checks, point, procedures, snia, suites};
 use volproof_base::stats::moments::mean;
 use volproof_base::stats::percentile::printable;
 use volproof_base::unit::{Nanos, significant, total};
@@ -138,17 +135,16 @@ impl CourseOf<'_, Suite> {
     /// The next step of the phases.
     fn next_step(&self, finished: &[FinishedStep]) -> Option<Step> {
         let finished = Finished::new(finished);
-        self.known_phases(&finished).iter().find_map(|phase| CourseOf(phase).next(&finished))
+        self.known_phases(&finished).iter().find_map(|phase| CourseOf(*phase).next(&finished))
     }
 
     /// How long the suite takes.
     fn length(&self) -> Forecast {
         let mut forecast = Forecast::default();
-        let later = snia::longest_follow_up(self).into_iter().chain(saturation::longest_follow_up(self));
-        for phase in self.phases.iter().cloned().chain(later) {
-            let (time, writing) = CourseOf(&phase).time();
+        for phase in &self.phases {
+            let (time, writing) = CourseOf(phase).time();
             let most = phase.most_rounds();
-            let likely = if cold_blocks::is_within(&phase, 1) { most.min(ROUNDS as u32) } else { 0 };
+            let likely = if cold_blocks::is_within(phase, 1) { most.min(ROUNDS as u32) } else { 0 };
             forecast.worst_steps += phase.steps.len() * most as usize;
             forecast.likely_steps += phase.steps.len() * likely as usize;
             let add = |to: &mut Nanos, time: u64, rounds: u32| {
@@ -162,23 +158,16 @@ impl CourseOf<'_, Suite> {
         forecast
     }
 
-    /// The phases, with those that follow from finished steps.
-    fn known_phases(&self, finished: &Finished<'_>) -> Vec<Phase> {
-        let mut phases = self.phases.clone();
+    /// The phases, with the looks at cold blocks that the finished ones left open.
+    fn known_phases(&self, finished: &Finished<'_>) -> Vec<&Phase> {
         let looks = cold_blocks::looks_needed(finished);
-        phases.retain(|phase| cold_blocks::is_within(phase, looks));
-        if phases.iter().all(|phase| CourseOf(phase).next(finished).is_none()) {
-            phases.extend(snia::follow_up(self, finished));
-            phases.extend(saturation::follow_up(self, finished));
-        }
-        phases
+        self.phases.iter().filter(|phase| cold_blocks::is_within(phase, looks)).collect()
     }
 
     fn checks(&self, finished: &Finished<'_>, judged_promise: Option<&JudgedPromise>) -> Vec<SuiteCheck> {
         match suites::family(&self.name) {
             suites::SuiteFamily::Contract => contract_checks::checks(self, finished, judged_promise),
             suites::SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
-            suites::SuiteFamily::Saturation => saturation::checks(self, finished),
             suites::SuiteFamily::Snia => {
                 let over = |phase: &Phase| CourseOf(phase).next(finished).is_none();
                 let judged =
@@ -200,15 +189,10 @@ impl CourseOf<'_, Suite> {
         let phases = self.known_phases(&finished);
         let points: Vec<SuitePoint> = phases
             .iter()
-            .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
+            .flat_map(|phase| phase.steps.iter().map(move |step| (*phase, step)))
             .filter_map(|(phase, step)| {
                 let runs = CourseOf(phase).counted(&finished, step);
-                let first = *runs.first()?;
-                let mut point = suite_point(format!("{}-{}", phase.name, step.name), &runs);
-                if saturation::is_outdated(self, &finished, first) {
-                    point.point.spoilt_by.push(changed_volume::CHANGED.into());
-                }
-                Some(point)
+                (!runs.is_empty()).then(|| suite_point(format!("{}-{}", phase.name, step.name), &runs))
             })
             .collect();
         let checks = self.checks(&finished, judged_promise);
@@ -218,14 +202,13 @@ impl CourseOf<'_, Suite> {
             judged_promise.filter(|_| is_procedure).and_then(|promise| procedures::unheld(self, promise)),
         );
         notes.extend(self.left_out.iter().map(|what| format!("left out for lack of time: {what}")));
-        notes.extend(snia::shown(self, &finished));
         let mut answer = SuiteAnswer {
             sentence: String::new(),
             suite: self.name.clone(),
             source: self.source.clone(),
             outcome: checks.iter().map(|check| check.outcome).max_by_key(|outcome| outcome.weight()),
             checks,
-            rounds: phases.iter().filter_map(|phase| CourseOf(phase).rounds(&finished)).collect(),
+            rounds: phases.iter().filter_map(|phase| CourseOf(*phase).rounds(&finished)).collect(),
             points,
             notes,
         };

@@ -1,9 +1,9 @@
 //! The suites by name.
 
-use super::{essd_contract, procedures, saturation, snia};
+use super::{essd_contract, procedures, snia};
 use volproof_base::misspelling::none_of;
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_plan::{Pattern, Step, Suite, SuiteName};
+use volproof_plan::{Step, Suite, SuiteName};
 
 /// A shorter step has no interval.
 pub(super) const SHORTEST_STEP: Nanos = Nanos::seconds(10);
@@ -17,8 +17,6 @@ pub enum SuiteFamily {
     Snia,
     /// The promise of the type.
     Procedure,
-    /// The edge of the range.
-    Saturation,
 }
 
 /// The range that a suite is about.
@@ -30,8 +28,6 @@ pub struct SuiteRange {
     pub whole: bool,
     /// The smallest block that can be used.
     pub smallest: Bytes,
-    /// Hardware queues of the target; 1 where it has none.
-    pub queues: u32,
     /// Seed of what is left to chance.
     pub seed: u64,
 }
@@ -40,8 +36,7 @@ pub struct SuiteRange {
 pub fn family(name: &SuiteName) -> SuiteFamily {
     match name {
         SuiteName::EssdContract | SuiteName::Cold => SuiteFamily::Contract,
-        SuiteName::Saturation | SuiteName::SaturationWrites => SuiteFamily::Saturation,
-        SuiteName::Snia(_) => SuiteFamily::Snia,
+        SuiteName::Snia(_) | SuiteName::Withdrawn(_) => SuiteFamily::Snia,
         SuiteName::Provider(_) => SuiteFamily::Procedure,
     }
 }
@@ -54,13 +49,8 @@ pub fn regards_promise(name: &SuiteName) -> bool {
 /// One line about a suite; none about `cold`, which is a command of its own.
 fn about(name: &SuiteName) -> Option<String> {
     Some(match name {
-        SuiteName::Cold => return None,
+        SuiteName::Cold | SuiteName::Withdrawn(_) => return None,
         SuiteName::EssdContract => "seven published observations about elastic volumes, each checked".into(),
-        SuiteName::Saturation => {
-            "the most read IOPS and MiB/s, with the least jobs and depth that give them; writes nothing"
-                .into()
-        }
-        SuiteName::SaturationWrites => "the same of writes".into(),
         SuiteName::Snia(test) => snia::about(*test).into(),
         SuiteName::Provider(provider) => {
             format!("the procedure that {provider} documents, held against --promise")
@@ -85,7 +75,26 @@ pub fn names() -> Vec<String> {
 /// # Errors
 /// There is none of that name; the text names all.
 pub fn named(word: &str) -> Result<SuiteName, String> {
-    word.parse().map_err(|_| none_of("suite", word, &names()))
+    match word.parse() {
+        Ok(SuiteName::Withdrawn(name)) => Err(format!("{name} is gone: {}", instead_of(name))),
+        Ok(name) => Ok(name),
+        Err(_) => Err(none_of("suite", word, &names())),
+    }
+}
+
+/// What stands in place of a suite of an earlier version.
+fn instead_of(withdrawn: &str) -> &'static str {
+    match withdrawn {
+        "saturation" => {
+            "volproof sweep TARGET --iodepth 1..256 --numjobs 1..8 finds the most and the least load that gives it; --rw read --bs 1M those of streams"
+        }
+        "saturation-writes" => {
+            "volproof sweep TARGET --rw randwrite --iodepth 1..256 --numjobs 1..8 finds the most and the least load that gives it"
+        }
+        _ => {
+            "it is a test of hours for disks that a purge made new, which no cloud has; snia-wsat shows how the rate of writes falls"
+        }
+    }
 }
 
 /// The tests of a suite.
@@ -103,12 +112,7 @@ pub fn of(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Res
         SuiteName::Provider(provider) => return procedures::suite(provider, base, given, range.part),
         SuiteName::Cold => essd_contract::cold(base, range),
         SuiteName::EssdContract => essd_contract::suite(base, range),
-        SuiteName::Saturation => {
-            saturation::suite(name.clone(), (Pattern::RandRead, Pattern::Read), base, range)
-        }
-        SuiteName::SaturationWrites => {
-            saturation::suite(name.clone(), (Pattern::RandWrite, Pattern::Write), base, range)
-        }
+        SuiteName::Withdrawn(name) => return Err(format!("{name} is gone: {}", instead_of(name))),
         SuiteName::Snia(test) => snia::suite(*test, base, range.part, range.smallest, given),
     })
 }

@@ -3,10 +3,11 @@
 use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
 use super::course_of::CourseOf;
 use super::slo_conclusion::TypeBurst;
+use super::suites::SHORTEST_STEP;
 use super::sweep_course::{GROWTH, Values};
 use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
 use volproof_base::stats::moments::mean;
-use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
+use volproof_base::unit::{Bytes, grouped, significant, throughput};
 use volproof_judge::{PromisedRates, question_of_excess};
 use volproof_plan::{AxisOption, Sweep};
 use volproof_promise::catalogue::Promise;
@@ -15,8 +16,6 @@ use volproof_record::{
     AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
 };
 
-/// Shorter points conclude nothing: their rates have no interval.
-const LEAST_POINT: Nanos = Nanos::seconds(10);
 /// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
 const PROPORTIONAL: f64 = 0.9;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
@@ -63,30 +62,14 @@ fn is_changed(point: &SweepPoint) -> bool {
     point.spoilt_by.iter().any(|code| code == CHANGED)
 }
 
-/// What a volume did before it changed.
-struct Before<'a> {
-    /// A load that was measured before and after.
-    twice: (&'a FinishedStep, &'a FinishedStep),
-    /// The highest rate that is outdated.
-    most: &'a FinishedStep,
-}
-
-impl<'a> Before<'a> {
-    /// None for a volume that stayed as it is.
-    fn of(measured: &[MeasuredPoint<'a>]) -> Option<Before<'a>> {
-        let fell = |p: &MeasuredPoint<'a>| {
-            let (first, last) = (p.all.iter().copied(), *p.all.last()?);
-            let high = first.filter(|f| is_outdated(f, last)).max_by(|a, b| a.iops.total_cmp(&b.iops))?;
-            Some((high, last))
-        };
-        let twice = measured.iter().filter_map(fell).max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))?;
-        let counts = |p: &MeasuredPoint<'a>, f: &FinishedStep| {
-            p.present.runs.iter().any(|run| run.step.name == f.step.name) && !p.present.changed
-        };
-        let gone = measured.iter().flat_map(|p| p.all.iter().copied().filter(|f| !counts(p, f)));
-        let most = gone.max_by(|a, b| a.iops.total_cmp(&b.iops))?;
-        Some(Before { twice, most })
-    }
+/// A load that was measured before the volume changed, and after; none for a volume that stayed as it is.
+fn twice<'a>(measured: &[MeasuredPoint<'a>]) -> Option<(&'a FinishedStep, &'a FinishedStep)> {
+    let fell = |p: &MeasuredPoint<'a>| {
+        let last = *p.all.last()?;
+        let high = p.all.iter().copied().filter(|f| is_outdated(f, last));
+        Some((high.max_by(|a, b| a.iops.total_cmp(&b.iops))?, last))
+    };
+    measured.iter().filter_map(fell).max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))
 }
 
 fn total_depth(point: &SweepPoint) -> u64 {
@@ -95,16 +78,17 @@ fn total_depth(point: &SweepPoint) -> u64 {
 
 /// This many requests in flight, in the words of a sweep with one job, whose `--iodepth` it is, or with several.
 fn in_flight_words(points: &[(Values, SweepPoint)], depth: u64) -> String {
-    match points.iter().any(|(_, p)| p.numjobs > 1) {
-        true => format!("{} in flight", grouped(depth)),
-        false => format!("depth {}", grouped(depth)),
+    if points.iter().any(|(_, p)| p.numjobs > 1) {
+        format!("{} in flight", grouped(depth))
+    } else {
+        format!("depth {}", grouped(depth))
     }
 }
 
 impl CourseOf<'_, Sweep> {
     /// Whether points are long enough for a rate that can be quoted: shorter ones tell neither a limit nor the depth that is enough.
     fn concludes(&self) -> bool {
-        self.base.runtime >= LEAST_POINT
+        self.base.runtime >= SHORTEST_STEP
     }
 
     /// The answer so far, held against a promise where there is one; none before the first step has finished.
@@ -118,18 +102,17 @@ impl CourseOf<'_, Sweep> {
             return None;
         }
         let points: Vec<(Values, SweepPoint)> = measured.iter().map(of_point).collect();
-        let before = Before::of(&measured);
         let concludes = self.concludes();
         let promise = judged_promise.map(|judged_promise| &judged_promise.promise);
         let depths = if concludes { self.depths(&points) } else { Vec::new() };
         let caps = if concludes { self.caps(&points, promise) } else { Vec::new() };
         let best = self.best(&points);
-        let changed = before.as_ref().map(|before| self.changed_note(before, &points));
-        let mut notes = self.notes(&points, &measured, &depths, changed.is_some());
+        let changed = twice(&measured).map(|twice| self.changed_note(twice, &points));
+        let mut notes = self.notes(&points, &measured, &depths);
         notes.extend(changed);
         notes.extend(judged_promise.and_then(|judged_promise| self.beside_promise(&points, judged_promise)));
         Some(SweepAnswer {
-            sentence: self.sentence(&points, (&depths, &caps, &best), before.as_ref()),
+            sentence: self.sentence(&points, (&depths, &caps, &best)),
             rw: self.base.rw,
             axes: self.axes.iter().map(|a| a.option).collect(),
             depths,
@@ -269,7 +252,6 @@ impl CourseOf<'_, Sweep> {
         &self,
         points: &[(Values, SweepPoint)],
         (depths, caps, best): (&[DepthAnswer], &[CapFit], &[AxisBest]),
-        before: Option<&Before>,
     ) -> String {
         let all: Vec<_> = points.iter().collect();
         let Some((values, most)) = highest(&all) else { return String::new() };
@@ -295,10 +277,8 @@ impl CourseOf<'_, Sweep> {
         match top {
             Some(d) if d.at_edge => {
                 let deeper = |(_, p): &(Values, SweepPoint)| is_changed(p) && total_depth(p) > d.most_at;
-                let seen = match points.iter().any(deeper) {
-                    true => "since the volume changed",
-                    false => "at the edge of the range",
-                };
+                let has_changed = points.iter().any(deeper);
+                let seen = if has_changed { "since the volume changed" } else { "at the edge of the range" };
                 text += &format!(
                     " that was seen, {seen}: more than {} may give more",
                     in_flight_words(points, d.most_at)
@@ -309,10 +289,8 @@ impl CourseOf<'_, Sweep> {
                 // A smaller one may reach it too, where none of the present volume was measured.
                 let less = |(_, p): &&(Values, SweepPoint)| total_depth(p) < d.enough;
                 let open = points.iter().filter(less).any(|(_, p)| is_changed(p));
-                text += &match open {
-                    true => format!("; {enough} reaches 95 % of it"),
-                    false => format!("; {enough} is the smallest that reaches 95 % of it"),
-                };
+                let smallest = if open { "" } else { "is the smallest that " };
+                text += &format!("; {enough} {smallest}reaches 95 % of it");
             }
             None if self.concludes() => text += &format!(", with {} in flight", grouped(total_depth(most))),
             None => {
@@ -350,19 +328,18 @@ impl CourseOf<'_, Sweep> {
             let percent = significant(100.0 * dead.share);
             text += &format!("; the volume delivered nothing for up to {percent} % of the time");
         }
-        if let Some(before) = before {
-            let iops = grouped(before.most.iops.round() as u64);
-            text += &format!("; up to {iops} IOPS were measured before the volume changed");
-        }
         text + "."
     }
 
     /// What shows that the volume changed, and what became of the points that were measured before.
-    fn changed_note(&self, before: &Before, points: &[(Values, SweepPoint)]) -> String {
+    fn changed_note(
+        &self,
+        (high, low): (&FinishedStep, &FinishedStep),
+        points: &[(Values, SweepPoint)],
+    ) -> String {
         let iops = |f: &FinishedStep| grouped(f.iops.round() as u64);
         let axes: Vec<AxisOption> = self.axes.iter().map(|axis| axis.option).collect();
         let place = |p: &SweepPoint| p.place(&axes);
-        let (high, low) = before.twice;
         let marked: Vec<String> =
             points.iter().map(|(_, p)| p).filter(|p| is_changed(p)).map(place).collect();
         let left = match marked.as_slice() {
@@ -387,7 +364,6 @@ impl CourseOf<'_, Sweep> {
         points: &[(Values, SweepPoint)],
         measured: &[MeasuredPoint<'_>],
         depths: &[DepthAnswer],
-        changed: bool,
     ) -> Vec<String> {
         let mut notes: Vec<String> =
             self.left_out.iter().map(|what| format!("left out for lack of time: {what}")).collect();
@@ -422,10 +398,8 @@ impl CourseOf<'_, Sweep> {
         codes.sort_unstable();
         codes.dedup();
         if !codes.is_empty() {
-            let what = match spoilt.len() == points.len() {
-                true => "no point shows",
-                false => "points marked ! do not show",
-            };
+            let is_all = spoilt.len() == points.len();
+            let what = if is_all { "no point shows" } else { "points marked ! do not show" };
             notes.push(format!(
                 "{what} what the volume can do ({}): `volproof show --details` on the Record says why",
                 codes.join(", ")
@@ -443,23 +417,28 @@ impl CourseOf<'_, Sweep> {
                 dead.finding
             ));
         }
-        let changes: Vec<f64> = measured
-            .iter()
-            .filter_map(|MeasuredPoint { all, .. }| {
-                let (first, last) = (all.first()?, all.last().filter(|_| all.len() > 1)?);
-                (first.iops > 0.0 && last.iops > 0.0).then(|| (last.iops / first.iops).ln())
-            })
-            .collect();
-        if !changed && !changes.is_empty() && mean(&changes).abs() > DRIFT {
-            let percent = 100.0 * (mean(&changes).exp() - 1.0);
-            notes.push(format!(
-                "the volume changed during the sweep: the last runs are {} % {} than the first",
-                significant(percent.abs()),
-                if percent > 0.0 { "faster" } else { "slower" }
-            ));
-        }
+        notes.extend(drift(measured));
         notes
     }
+}
+
+/// The mean change from the first runs to the last, where the volume drifts and no load shows that it changed.
+fn drift(measured: &[MeasuredPoint<'_>]) -> Option<String> {
+    let ends =
+        measured.iter().filter(|p| p.all.len() > 1).map(|p| (p.all[0].iops, p.all[p.all.len() - 1].iops));
+    let changes: Vec<f64> = ends
+        .filter(|(first, last)| *first > 0.0 && *last > 0.0)
+        .map(|(first, last)| (last / first).ln())
+        .collect();
+    if changes.is_empty() || mean(&changes).abs() <= DRIFT || twice(measured).is_some() {
+        return None;
+    }
+    let percent = 100.0 * (mean(&changes).exp() - 1.0);
+    let word = if percent > 0.0 { "faster" } else { "slower" };
+    Some(format!(
+        "the volume changed during the sweep: the last runs are {} % {word} than the first",
+        significant(percent.abs())
+    ))
 }
 
 /// The effect of depth in a group of points, with the point of the highest rate.

@@ -10,6 +10,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::changed_volume::{PresentRuns, is_outdated};
 use super::course_of::CourseOf;
+use super::suite_course::Finished;
 use super::sweep_answer::MeasuredPoint;
 use super::{Course, ENOUGH_OF_THE_MOST, FinishedStep, Forecast};
 use volproof_base::unit::Nanos;
@@ -49,11 +50,6 @@ impl Course for Sweep {
 /// A step that measures a point once more.
 fn again(step: &Step) -> Step {
     Step { name: format!("{}-again", step.name), ..step.clone() }
-}
-
-/// Finished steps by their names.
-pub(super) fn by_name(finished: &[FinishedStep]) -> HashMap<&str, &FinishedStep> {
-    finished.iter().map(|f| (f.step.name.as_str(), f)).collect()
 }
 
 /// Whether more depth only adds waiting: over the last two doublings the rate grew by no more than its error, and the latency grew in
@@ -127,7 +123,7 @@ fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
 impl CourseOf<'_, Sweep> {
     /// The next run of a point.
     fn next_point(&self, finished: &[FinishedStep]) -> Option<Step> {
-        let done = by_name(finished);
+        let done = Finished::new(finished);
         let mut kept = Vec::new();
         for points in self.climbs() {
             let climb = self.climb(&points, &done);
@@ -139,7 +135,7 @@ impl CourseOf<'_, Sweep> {
         (1..self.repeats).find_map(|run| {
             let order = shuffled(kept.clone(), self.seed ^ u64::from(run));
             let steps = order.iter().map(|point| self.step(point, run));
-            steps.into_iter().find(|step| !done.contains_key(step.name.as_str()))
+            steps.into_iter().find(|step| done.get(&step.name).is_none())
         })
     }
 
@@ -153,16 +149,8 @@ impl CourseOf<'_, Sweep> {
         let time = |steps: usize| Nanos(steps as u64 * self.step_time().0);
         let worst_steps = self.worst_steps();
         let likely_steps = all.iter().filter(likely).count() * self.repeats as usize;
-        let (worst, likely) = (time(worst_steps), time(likely_steps));
-        let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
-        Forecast {
-            worst_steps,
-            worst,
-            likely_steps,
-            likely,
-            worst_writing: writing(worst),
-            likely_writing: writing(likely),
-        }
+        let (likely, worst) = ((likely_steps, time(likely_steps)), (worst_steps, time(worst_steps)));
+        Forecast::of_steps(likely, worst, self.base.rw.changes_data())
     }
 
     pub(super) fn place(&self, option: AxisOption) -> Option<usize> {
@@ -175,7 +163,7 @@ impl CourseOf<'_, Sweep> {
 
     /// The first runs of some points, depths ascending. Where the rate fell, the point with the highest is measured once more before the
     /// climb ends: a volume that changed meanwhile does not look like one that loses by depth.
-    pub(super) fn climb<'a>(&self, points: &[Values], done: &HashMap<&str, &'a FinishedStep>) -> Climb<'a> {
+    pub(super) fn climb<'a>(&self, points: &[Values], done: &Finished<'a>) -> Climb<'a> {
         let mut climb = Climb { measured: Vec::new(), again: None, next: None };
         let deep = self.depth_axis().is_some();
         loop {
@@ -184,7 +172,7 @@ impl CourseOf<'_, Sweep> {
             if deep && (point.is_none() || levelled(&standing)) {
                 let top = fallen_from(&standing).filter(|_| climb.again.is_none());
                 let Some(again) = top.map(|top| again(&top.step)) else { return climb };
-                let Some(found) = done.get(again.name.as_str()) else {
+                let Some(found) = done.get(&again.name) else {
                     climb.next = Some(again);
                     return climb;
                 };
@@ -192,7 +180,7 @@ impl CourseOf<'_, Sweep> {
                 continue;
             }
             let Some(step) = point.map(|point| self.step(point, 0)) else { return climb };
-            match done.get(step.name.as_str()) {
+            match done.get(&step.name) {
                 Some(found) => climb.measured.push(found),
                 None => {
                     climb.next = Some(step);
@@ -213,13 +201,13 @@ impl CourseOf<'_, Sweep> {
 
     /// All runs of each point that has one, in the order of time: those that are of the volume as it is now.
     pub(super) fn present_runs<'a>(&self, finished: &'a [FinishedStep]) -> Vec<MeasuredPoint<'a>> {
-        let done = by_name(finished);
+        let done = Finished::new(finished);
         let climbs: Vec<Climb> = self.climbs().iter().map(|points| self.climb(points, &done)).collect();
         let runs_of = |values: Values| {
             let first = self.step(&values, 0);
             let names = [first.name.clone(), again(&first).name].into_iter();
             let names = names.chain((1..self.repeats).map(|run| self.step(&values, run).name));
-            let all: Vec<&FinishedStep> = names.filter_map(|name| done.get(name.as_str()).copied()).collect();
+            let all: Vec<&FinishedStep> = names.filter_map(|name| done.get(&name)).collect();
             let outdated = |f: &FinishedStep| climbs.iter().any(|climb| climb.is_outdated(f));
             (!all.is_empty()).then(|| MeasuredPoint {
                 present: PresentRuns::of(all.clone(), outdated),
@@ -232,7 +220,7 @@ impl CourseOf<'_, Sweep> {
 
     /// The points that were asked for and have no finished step, each with its reason.
     pub(super) fn not_measured(&self, finished: &[FinishedStep]) -> Vec<UnmeasuredPoint> {
-        let done = by_name(finished);
+        let done = Finished::new(finished);
         let mut reasons: HashMap<Values, String> = HashMap::new();
         for points in self.climbs() {
             let climb = self.climb(&points, &done);
@@ -247,9 +235,8 @@ impl CourseOf<'_, Sweep> {
         }
         let left_out =
             |p: &Values| self.axes.iter().zip(p).any(|(axis, value)| axis.left_out.contains(value));
-        let mut reason = |p: &Values| match left_out(p) {
-            true => Some("no time for it".to_string()),
-            false => reasons.remove(p),
+        let mut reason = |p: &Values| {
+            if left_out(p) { Some("no time for it".to_string()) } else { reasons.remove(p) }
         };
         let all = self.asked_points().into_iter();
         all.filter_map(|values| Some(UnmeasuredPoint { reason: reason(&values)?, values })).collect()

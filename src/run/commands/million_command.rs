@@ -143,7 +143,7 @@ fn topology(target: &Path) -> Option<Topology> {
 }
 
 /// One job for each hardware queue, on CPUs that may be used.
-pub fn queues(topology: &Topology) -> u32 {
+fn queues(topology: &Topology) -> u32 {
     let queues: usize = topology.disks.iter().map(|d| d.of_kind(QueueKind::Default).count()).sum();
     queues.clamp(1, topology.cpus.usable().len().max(1)) as u32
 }

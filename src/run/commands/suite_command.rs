@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::course_question::ask;
-use super::million_command;
 use crate::cli::{CourseArgs, SuiteArgs};
 use crate::run::open_targets::NULL_SIZE;
-use crate::run::targets::{self, Surveyed};
+use crate::run::targets;
 use crate::run::{Failure, plans};
 use volproof_base::unit::Bytes;
 use volproof_course::suites::SuiteRange;
 use volproof_course::{self as course, suites};
 use volproof_device::device::Root;
-use volproof_host::topo::Topology;
 use volproof_plan::{Plan, Question, ReferenceLatency, Step, SuiteName};
 use volproof_record::exit::Exit;
 use volproof_record::{CourseAnswer, Record, SuitePoint};
@@ -71,7 +69,7 @@ fn plan_of_name(
     }
     let seed = base.seed;
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
-    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1, seed };
+    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), seed };
     let smallest_amounts = of(smallest)?;
     // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
     let question = Question::Suite(smallest_amounts);
@@ -88,13 +86,8 @@ fn plan_of_name(
     let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
     // A test file is made as long as the range.
     let cut = step.size.is_some() && surveyed.iter().any(|t| t.make.is_some());
-    let mut suite = of(SuiteRange {
-        part,
-        whole: part == target && !cut,
-        smallest: unit.unwrap_or(Bytes(512)),
-        queues: surveyed.iter().map(queues).max().unwrap_or(1),
-        seed,
-    })?;
+    let mut suite =
+        of(SuiteRange { part, whole: part == target && !cut, smallest: unit.unwrap_or(Bytes(512)), seed })?;
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }
@@ -104,13 +97,6 @@ fn plan_of_name(
     };
     let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
     Ok(Plan { question: Some(Question::Suite(suite)), file_size, ..base })
-}
-
-/// Hardware queues of the disk under a target, no more than there are CPUs; 1 where it has none.
-fn queues(target: &Surveyed) -> u32 {
-    let disk = target.facts.disk().map(|disk| disk.name.clone());
-    let topology = disk.and_then(|name| Topology::read(&Root::system(), &[&name]).ok());
-    topology.map_or(1, |topology| million_command::queues(&topology)).max(1)
 }
 
 /// The mean latencies of a stored suite.

@@ -15,8 +15,7 @@ fn played(device: &str, seed: u64) -> (Outcome, String) {
     let mut volume = SimulatedVolume::new(&device, seed);
     let mut now = Nanos(0);
     let base = Step { engine: EngineKind::Null, simulate: Some(Box::new(device)), ..Step::default() };
-    let range =
-        suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues: 1, seed };
+    let range = suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), seed };
     let suite = suites::of(&SuiteName::Cold, &base, false, &range).unwrap();
     let mut finished = Vec::new();
     for phase in &suite.phases {
@@ -185,8 +184,7 @@ fn a_coin_has_its_probabilities() {
 
 #[test]
 fn the_answer_asks_for_the_next_look_only_while_it_is_open() {
-    let range =
-        suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), queues: 1, seed: 1 };
+    let range = suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), seed: 1 };
     let suite: Suite = suites::of(&SuiteName::Cold, &Step::default(), false, &range).unwrap();
     let steps = |cold_share: u64| {
         let mut finished = Vec::new();

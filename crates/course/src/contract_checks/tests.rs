@@ -76,7 +76,7 @@ impl Played {
 }
 
 fn range(whole: bool) -> SuiteRange {
-    SuiteRange { part: PART, whole, smallest: Bytes(512), queues: 1, seed: 1 }
+    SuiteRange { part: PART, whole, smallest: Bytes(512), seed: 1 }
 }
 
 fn volume() -> Suite {

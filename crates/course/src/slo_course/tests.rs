@@ -6,8 +6,12 @@ use std::collections::BinaryHeap;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+mod depth_searches;
+mod oracles;
+
 use super::*;
 use volproof_base::hist::Histogram;
+use volproof_base::stats::limit_answer::share_bounds;
 use volproof_plan::Arrival;
 use volproof_record::{Outcome, SloAnswer};
 

@@ -5,9 +5,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::tests::{play_with, search, solve};
 use super::*;
-use volproof_base::hist::bucket_high;
+use volproof_base::hist::{bucket, bucket_high};
 use volproof_record::SloAnswer;
 
 /// Time of service, seconds.

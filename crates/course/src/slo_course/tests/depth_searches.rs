@@ -4,7 +4,6 @@
 //! than it gets back, so that such a search finds the highest rate and not a load: at that rate, clients that do not wait for each other
 //! wait for long.
 
-use super::tests::{QueuePlayed, patient, play, search, solve};
 use super::*;
 
 /// The depth that fio's `latency_target` settles on, as its documentation says: windows at depth 1, 2, 4 and so on while the percentile keeps the
