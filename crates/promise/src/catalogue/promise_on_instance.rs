@@ -48,9 +48,10 @@ impl Promise {
         let first = catalogue.find(&request.volume.kind, at)?;
         let mut parts: Vec<(&Volume, f64, Bought, Option<String>)> = Vec::new();
         for asked in std::iter::once(&request.volume).chain(&request.with) {
-            let kind = match asked.kind.contains(':') {
-                true => asked.kind.clone(),
-                false => format!("{}:{}", first.volume.provider, asked.kind),
+            let kind = if asked.kind.contains(':') {
+                asked.kind.clone()
+            } else {
+                format!("{}:{}", first.volume.provider, asked.kind)
             };
             let found = catalogue.find(&kind, at)?;
             if found.volume.provider != first.volume.provider {

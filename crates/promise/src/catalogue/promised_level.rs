@@ -358,20 +358,18 @@ impl Maker<'_> {
         };
         let value = given.max(range.lo).min(range.hi);
         // A bound of a formula, as it is printed, has three digits behind the point.
-        match (given - value).abs() <= 1e-3 * value.abs().max(1e-3) {
-            true => Ok(value),
-            false => {
-                let (id, gib) = (self.v.id(), self.at.gib);
-                let words = match (what, self.v.order) {
-                    (THROUGHPUT, Order::Iops) if self.v.iops_hi.is_some() => {
-                        format!("{} at these IOPS", self.v.throughput_unit)
-                    }
-                    (THROUGHPUT, _) => self.v.throughput_unit.clone(),
-                    _ => what.into(),
-                };
-                Err(PromiseError::CannotBeBought { id, gib, what, words, given, range, needs_iops: None })
-            }
+        if (given - value).abs() <= 1e-3 * value.abs().max(1e-3) {
+            return Ok(value);
         }
+        let (id, gib) = (self.v.id(), self.at.gib);
+        let words = match (what, self.v.order) {
+            (THROUGHPUT, Order::Iops) if self.v.iops_hi.is_some() => {
+                format!("{} at these IOPS", self.v.throughput_unit)
+            }
+            (THROUGHPUT, _) => self.v.throughput_unit.clone(),
+            _ => what.into(),
+        };
+        Err(PromiseError::CannotBeBought { id, gib, what, words, given, range, needs_iops: None })
     }
 
     fn add(
@@ -428,9 +426,10 @@ fn tier_burst(v: &Volume, tier: &Tier, iops: f64, throughput: f64) -> Burst {
     let default = BurstTerms::default();
     let terms = v.burst.as_ref().unwrap_or(&default);
     let on_demand = terms.on_demand_tiers.contains(&tier.0);
-    let how = match on_demand {
-        true => "on-demand bursting must be switched on, and is billed",
-        false => "from credits of unused IOPS and throughput",
+    let how = if on_demand {
+        "on-demand bursting must be switched on, and is billed"
+    } else {
+        "from credits of unused IOPS and throughput"
     };
     Burst {
         iops: Some(iops),

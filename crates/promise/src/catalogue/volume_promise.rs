@@ -175,10 +175,7 @@ impl VolumePromise {
         doubt: Option<String>,
     ) -> Result<VolumePromise, PromiseError> {
         // A pool may be larger than its largest volume; what it earns is capped by the formulas.
-        let level = match v.pool {
-            true => Level::of(v, gib.min(v.capacity_gib[1]), bought)?,
-            false => Level::of(v, gib, bought)?,
-        };
+        let level = Level::of(v, if v.pool { gib.min(v.capacity_gib[1]) } else { gib }, bought)?;
         let table = catalogue.block_table(v);
         let has = |words: &str| v.notes.as_ref().is_some_and(|n| n.contains(words));
         let mut notes: Vec<String> = doubt.into_iter().chain(level.notes.iter().cloned()).collect();
@@ -292,10 +289,8 @@ impl VolumePromise {
 
     /// Its capacity as people write it: `40 GiB`.
     pub fn size(&self) -> String {
-        match self.gib.fract() == 0.0 {
-            true => format!("{} GiB", grouped(self.gib as u64)),
-            false => format!("{} GiB", significant(self.gib)),
-        }
+        let is_whole = self.gib.fract() == 0.0;
+        format!("{} GiB", if is_whole { grouped(self.gib as u64) } else { significant(self.gib) })
     }
 
     /// The figures of the expanded level, where the size has one.

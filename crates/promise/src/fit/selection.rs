@@ -100,10 +100,10 @@ impl AskedApplication {
 
     /// The application with its parameters and its grade: `CockroachDB, vcpus=8 (minimum)`.
     pub fn title(&self) -> String {
-        match self.needs.is_empty() {
-            true => self.scaled(),
-            false => format!("{} ({})", self.scaled(), self.grade.name()),
+        if self.needs.is_empty() {
+            return self.scaled();
         }
+        format!("{} ({})", self.scaled(), self.grade.name())
     }
 }
 
@@ -328,14 +328,14 @@ impl AskedFits {
     /// # Errors
     /// An application has a need.
     pub fn on_shared_volume(&self) -> Result<(), SelectionError> {
-        match self.has_needs() {
-            false => Ok(()),
-            true => Err(SelectionError(
-                "the needs of an application are judged on each machine by itself, and on one volume the machines hold each other back: \
-                 leave --shared, --overlap or --fit out"
-                    .into(),
-            )),
+        if !self.has_needs() {
+            return Ok(());
         }
+        Err(SelectionError(
+            "the needs of an application are judged on each machine by itself, and on one volume the machines hold each other back: \
+             leave --shared, --overlap or --fit out"
+                .into(),
+        ))
     }
 
     /// What stands in place of the advice of a doubt or a finding, where that would change the load of an application: that load is as
