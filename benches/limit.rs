@@ -35,7 +35,8 @@ fn main() {
         return;
     };
     let reads: io::Result<u64> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..load.threads).map(|n| scope.spawn(|| read(&load, n as u64 + 1))).collect();
+        let load = &load;
+        let threads: Vec<_> = (1..=load.threads).map(|n| scope.spawn(move || read(load, n as u64))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum()
     });
     match reads {
