@@ -63,7 +63,12 @@ fn the_most_stands_beside_the_promise_and_a_burst_is_called_so() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("300 IOPS are promised at 4 KiB, and the most is 1,000 % of them: the type bursts for up to 33 min"), "{out}");
     let (_, out) = run("latency=1ms,iops-cap=12000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
-    assert!(out.contains("of what is promised at this size: name the right type, and what was bought beside it (--iops"), "{out}");
+    assert!(
+        out.contains(
+            "of what is promised at this size: name the right type, and what was bought beside it (--iops"
+        ),
+        "{out}"
+    );
     let (_, out) = run("latency=1ms,iops-cap=3000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
     assert!(out.contains("is 100 % of them; a sweep judges nothing"), "{out}");
     for option in [&["--tolerance", "5"][..], &["--judge-simulated"], &["--promise-burst"]] {
