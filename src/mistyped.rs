@@ -38,7 +38,7 @@ const OPTIONS: [(&[&str], &[&str]); 15] = [
 ];
 
 /// Names that no option has, and what to do without one.
-const INSTEAD: [(&[&str], &str); 5] = [
+const INSTEAD: [(&[&str], &str); 6] = [
     (
         &["filename", "file", "device", "dev", "directory", "dir", "target", "path"],
         "name the file, folder or device as TARGET, without an option",
@@ -46,6 +46,7 @@ const INSTEAD: [(&[&str], &str); 5] = [
     (&["name"], "leave it out, or run the whole fio command with `volproof fio`"),
     (&["group_reporting", "group-reporting"], "leave it out: all jobs of a step are reported together"),
     (&["thread"], "leave it out: every job is a thread"),
+    (&["ranks"], "give --rank I/N, whose N is the number of machines"),
     (&["dry-run", "n"], "`volproof plan` prints what a run would do, and does nothing"),
 ];
 

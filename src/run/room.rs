@@ -11,7 +11,7 @@ use super::Failure;
 use super::targets::{Surveyed, driving, workers};
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, grouped};
-use volproof_device::device::{DevNumber, Facts, FilePlace, Root};
+use volproof_device::device::{DevNumber, Facts, FilePlace, RoomBehind, Root};
 use volproof_engine::EngineChoice;
 use volproof_plan::{EngineKind, Plan};
 use volproof_record::exit::Exit;
@@ -58,24 +58,27 @@ pub(super) struct RoomTaken(Vec<(DevNumber, Bytes)>);
 
 impl RoomTaken {
     /// Counts a target.
-    pub(super) fn add(&mut self, plan: &Plan, target: &Surveyed) {
-        let Some(place) = target.facts.place() else { return };
-        let new = target.make.unwrap_or_default().max(most_written(plan, target));
-        self.0.push((place.filesystem_number(), without_room(target, new)));
+    pub(super) fn add(&mut self, root: &Root, plan: &Plan, target: &Surveyed) {
+        if let Some(place) = target.facts.place() {
+            self.0.push((place.filesystem_number(), without_room(target, new_bytes(plan, target))));
+        }
+        for (behind, takes) in holes_behind(root, plan, target) {
+            self.0.push((behind.filesystem, takes));
+        }
     }
 
     /// What is left of the free space of a filesystem, and words for that.
-    pub(super) fn left(&self, place: &FilePlace) -> (Bytes, &'static str) {
-        let on_it = self.0.iter().filter(|(filesystem, _)| *filesystem == place.filesystem_number());
+    fn left(&self, filesystem: DevNumber, free: Bytes) -> (Bytes, &'static str) {
+        let on_it = self.0.iter().filter(|(number, _)| *number == filesystem);
         let taken = on_it.map(|(_, bytes)| bytes.0).fold(0, u64::saturating_add);
         let words = if taken > 0 { "beside the other targets " } else { "" };
-        (Bytes(place.free_bytes.0.saturating_sub(taken)), words)
+        (Bytes(free.0.saturating_sub(taken)), words)
     }
 }
 
 /// Space for new data in a folder, and the folder in words.
 pub(super) fn free(named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
-    let (free, beside) = taken.left(place);
+    let (free, beside) = taken.left(place.filesystem_number(), place.free_bytes);
     (free, format!("{beside}{}", named.display()))
 }
 
@@ -87,29 +90,68 @@ fn without_room(target: &Surveyed, written: Bytes) -> Bytes {
     Bytes(holes.0.saturating_add(lacks).min(written.0))
 }
 
-/// Refuses to write into the holes of a file for which its filesystem has no room beside what the other targets take: it would be full afterwards,
-/// for every other program too.
+/// The most bytes that a command writes where a target has none yet.
+fn new_bytes(plan: &Plan, target: &Surveyed) -> Bytes {
+    target.make.unwrap_or_default().max(most_written(plan, target))
+}
+
+/// The files behind the loop devices of a target, with the bytes of their holes that the command fills.
+fn holes_behind(root: &Root, plan: &Plan, target: &Surveyed) -> Vec<(RoomBehind, Bytes)> {
+    let mut written = new_bytes(plan, target);
+    if let Facts::File(file) = &target.facts
+        && let Some(extents) = file.extents
+    {
+        // Blocks of a file that were written have theirs in the file behind the device, too.
+        written = written.min(Bytes(target.size.0.saturating_sub(extents.written_bytes.0)));
+    }
+    let mut found = Vec::new();
+    for behind in target.facts.devices().into_iter().filter_map(|device| RoomBehind::of(root, device)) {
+        let takes = behind.holes.min(written);
+        found.push((behind, takes));
+    }
+    found
+}
+
+/// Refuses to write into holes for which a filesystem has no room beside what the other targets take: it would be full afterwards, for every
+/// other program too. The holes are those of a file, and of the file behind a loop device.
 ///
 /// # Errors
 /// The room, and the way out.
-pub(super) fn for_holes(plan: &Plan, target: &Surveyed, taken: &RoomTaken) -> Result<(), Failure> {
-    let Facts::File(file) = &target.facts else { return Ok(()) };
-    let has_holes = file.extents.is_some_and(|extents| extents.hole_bytes.0 > 0);
-    let lacks = Bytes(target.size.0.saturating_sub(file.size_bytes.0));
-    let (free, beside) = taken.left(&file.place);
-    let takes = without_room(target, most_written(plan, target));
-    // What a file lacks has been looked at, or is when it is made longer.
-    if !has_holes || lacks > free || takes <= free {
-        return Ok(());
+pub(super) fn for_holes(
+    root: &Root,
+    plan: &Plan,
+    target: &Surveyed,
+    taken: &RoomTaken,
+) -> Result<(), Failure> {
+    let named = target.named.display();
+    if let Facts::File(file) = &target.facts {
+        let has_holes = file.extents.is_some_and(|extents| extents.hole_bytes.0 > 0);
+        let lacks = Bytes(target.size.0.saturating_sub(file.size_bytes.0));
+        let (free, beside) = taken.left(file.place.filesystem_number(), file.place.free_bytes);
+        let takes = without_room(target, most_written(plan, target));
+        // What a file lacks has been looked at, or is when it is made longer.
+        if has_holes && lacks <= free && takes > free {
+            return Err(too_large(&named.to_string(), takes, beside, free));
+        }
     }
-    Err(Failure::new(
+    for (behind, takes) in holes_behind(root, plan, target) {
+        let (free, beside) = taken.left(behind.filesystem, behind.free);
+        if takes > free {
+            let file = format!("{named} lies in the file {}, which", behind.file.display());
+            return Err(too_large(&file, takes, beside, free));
+        }
+    }
+    Ok(())
+}
+
+fn too_large(file: &str, takes: Bytes, beside: &str, free: Bytes) -> Failure {
+    Failure::new(
         Exit::Refused,
         format!(
-            "{} has holes that take up to {takes} once they are written, and {beside}its filesystem has {free} free: write less of \
-             it (--size), free some space, or name another target",
-            target.named.display()
+            "{file} has holes that take up to {takes} once they are written, and {beside}its filesystem has {free} free: write less of \
+             it (--size), free some space, or name another target"
         ),
-    ))
+    )
 }
 
 /// The most bytes of a target that the steps of a plan can write: the range of each from its start to its end, or the amounts that end them.
@@ -164,7 +206,8 @@ mod tests {
             plan
         };
         let none = RoomTaken::default();
-        let for_holes = |plan: &Plan, target: &Surveyed| for_holes(plan, target, &none);
+        let root = Root::system();
+        let for_holes = |plan: &Plan, target: &Surveyed| for_holes(&root, plan, target, &none);
         let whole = for_holes(&plan("rw = 'randwrite'"), &target(&file)).unwrap_err();
         assert_eq!(whole.code, Exit::Refused.code());
         assert!(
@@ -179,10 +222,10 @@ mod tests {
         assert!(for_holes(&plan("rw = 'randwrite'"), &target(&file)).is_ok());
         // Two of them share the space.
         let mut taken = RoomTaken::default();
-        taken.add(&plan("rw = 'randread'"), &target(&file));
-        assert!(super::for_holes(&plan("rw = 'randwrite'"), &target(&file), &taken).is_ok());
-        taken.add(&plan("rw = 'randwrite'\nsize = '1M'"), &target(&file));
-        let second = super::for_holes(&plan("rw = 'randwrite'"), &target(&file), &taken).unwrap_err();
+        taken.add(&root, &plan("rw = 'randread'"), &target(&file));
+        assert!(super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).is_ok());
+        taken.add(&root, &plan("rw = 'randwrite'\nsize = '1M'"), &target(&file));
+        let second = super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).unwrap_err();
         assert!(
             second.message.contains("beside the other targets its filesystem has 63 MiB free"),
             "{second}"

@@ -133,7 +133,7 @@ fn a_device_that_one_may_not_open_is_refused() {
 
 /// An ext4 in a file: unlike a tmpfs, it says where the holes of a file are.
 #[test]
-fn what_would_fill_the_filesystem_is_refused_before_the_first_io() {
+fn what_would_fill_the_filesystem_below_is_refused_before_the_first_io() {
     let bench = Bench::new();
     let sparse =
         |path: &std::path::Path, mib: u64| std::fs::File::create(path).unwrap().set_len(mib << 20).unwrap();
@@ -146,14 +146,43 @@ fn what_would_fill_the_filesystem_is_refused_before_the_first_io() {
         return println!("skipped: mkfs.ext4 is not here");
     }
     let Some(small) = Mounted::at(&bench, "small", &["-o", "loop", image.to_str().unwrap()]) else { return };
-    sparse(&small.0.join("file"), 64);
+    for name in ["disk", "file"] {
+        sparse(&small.0.join(name), 64);
+    }
+    let Some(disk) = Loop::over(&small.0.join("disk")) else { return };
     let run = |line: &str| bench.run(&line.split(' ').collect::<Vec<_>>());
+    let check: serde_json::Value =
+        serde_json::from_str(&run(&format!("check {} --json", disk.path())).out).unwrap();
+    let serial = check["consent"].as_str().unwrap();
+    let write = format!("run {} --rw write --runtime 1s --json r.json --destroy {serial}", disk.path());
+    let behind =
+        "small/disk, which has holes that take up to 64 MiB once they are written, and its filesystem has";
+    let checked = run(&format!("check {}", disk.path())).out;
+    let checked = checked.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(checked.contains("no room for"), "{checked}");
+    run(&write).ended(3).says(&[behind]);
+    run(&format!("fio --name=a --filename={} --rw=write --size=64m --destroy={serial}", disk.path()))
+        .ended(3)
+        .says(&[behind]);
     let holes = "small/file has holes that take up to 64 MiB once they are written, and its filesystem has";
     run("fio --name=a --filename=small/file --rw=write --size=64m").ended(3).says(&[holes]);
     run("run small/file --overwrite --rw write --runtime 1s --json r.json").ended(3).says(&[holes]);
     assert!(!bench.path().join("r.json").exists(), "nothing was begun");
     // What fits is written.
+    run(&format!("{write} --io-size 1M")).ended(0);
     run("fio --name=a --filename=small/file --rw=write --size=1m").ended(0);
+    // The filesystem on the device says that it has room, and the one below it has none.
+    assert!(ext4(disk.path().as_ref()));
+    let Some(_nested) = Mounted::at(&bench, "nested", &[disk.path()]) else { return };
+    let free = || rustix::fs::statvfs(&small.0).unwrap().f_bfree;
+    let before = free();
+    let below = "small/disk, which has holes";
+    run("run nested --file-size 32M --rw write --runtime 1s --json r.json").ended(3).says(&[below]);
+    for rw in ["read", "write"] {
+        run(&format!("fio --name=a --directory=nested --rw={rw} --size=32m")).ended(3).says(&[below]);
+    }
+    // Blocks that mkfs gave back come free only now.
+    assert!(before.saturating_sub(free()) < 1024, "nothing of it was written");
 }
 
 /// Runs a script in mounts of its own, which go away with it.
