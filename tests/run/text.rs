@@ -200,22 +200,21 @@ fn presets_and_a_plan() {
                3 min 15 s in all
 
     Suites (volproof suite NAME TARGET; with --dry-run it says how long it takes)
-    essd-contract      seven published observations about elastic volumes, each
-                       checked
-    snia-iops          IOPS at 7 mixes and 8 block sizes in the steady state
-    snia-tp            sequential throughput at 1 MiB and 128 KiB in the steady
-                       state
-    snia-lat           latency of one request at 3 block sizes and 3 mixes in the
-                       steady state
-    snia-wsat          4 KiB random writes until they are steady: how the rate falls
-                       as the disk fills
-    jesd219            the enterprise mix of block sizes and hot ranges in the
-                       steady state
-    provider:alibaba   the procedure that alibaba documents, held against --promise
-    provider:aws       the procedure that aws documents, held against --promise
-    provider:gcp       the procedure that gcp documents, held against --promise
-    provider:azure     the procedure that azure documents, held against --promise
-    provider:oci       the procedure that oci documents, held against --promise
+    essd-contract     seven published observations about elastic volumes, each
+                      checked
+    snia-iops         IOPS at 7 mixes and 8 block sizes in the steady state
+    snia-tp           sequential throughput at 1 MiB and 128 KiB in the steady state
+    snia-lat          latency of one request at 3 block sizes and 3 mixes in the
+                      steady state
+    snia-wsat         4 KiB random writes until they are steady: how the rate falls
+                      as the disk fills
+    jesd219           the enterprise mix of block sizes and hot ranges in the steady
+                      state
+    provider:alibaba  the procedure that alibaba documents, held against --promise
+    provider:aws      the procedure that aws documents, held against --promise
+    provider:gcp      the procedure that gcp documents, held against --promise
+    provider:azure    the procedure that azure documents, held against --promise
+    provider:oci      the procedure that oci documents, held against --promise
     "#);
     bench.file("f.dat", 64);
     let plan = bench.run(&["plan", "f.dat", "--overwrite"]).ended(0).out;
