@@ -28,7 +28,7 @@ struct IopingObject {
     target: IopingTarget,
     io: Option<IopingIo>,
     stat: Option<IopingStat>,
-    load: Option<IopingLoad>,
+    load: Option<AllRequests>,
 }
 
 #[derive(Deserialize)]
@@ -55,9 +55,9 @@ struct IopingStat {
     mdev: u64,
 }
 
-/// All requests.
+/// The count and time of all requests.
 #[derive(Deserialize)]
-struct IopingLoad {
+struct AllRequests {
     count: u64,
     time: u64,
 }
