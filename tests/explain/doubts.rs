@@ -146,7 +146,7 @@ fn text_names_them_with_their_place() {
     let found = of(text);
     let run = &found[0].runs[0];
     let doubt = run.doubts.iter().find(|d| d.code == "impossible-figures").unwrap();
-    insta::assert_snapshot!(doubt.message, @"the report holds figures that cannot be: read.IOPS='nan'; read.avg='-nan'; usr='-nan%'; read.clat.percentile=50: 900 us, 99: 90.0 us; what rests on them is left out");
+    insta::assert_snapshot!(doubt.message, @"the report holds figures that cannot be: read.IOPS='nan'; read.avg='-nan'; usr='-nan%', and 1 more; what rests on them is left out");
     insta::assert_snapshot!(found[0].notes.join("\n"), @r#"
     line 4, column 14: IOPS='nan' is no figure
     line 5, column 41: avg='-nan' is no figure
