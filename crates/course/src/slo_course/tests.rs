@@ -269,7 +269,7 @@ fn a_limit_of_the_rate_is_no_latency_of_one_request() {
     assert!((60.0..100.0).contains(&holds) && answer.outcome() == Outcome::Pass, "{answer:?}");
     assert_eq!(finished[1].step.name, "load-1");
     assert!(
-        answer.notes.iter().any(|n| n.contains("a limit of the rate that they wait for")),
+        answer.notes.iter().any(|n| n.contains("fewer a second keep the limit")),
         "{:?}",
         answer.notes
     );
