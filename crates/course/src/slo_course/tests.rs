@@ -268,11 +268,7 @@ fn a_limit_of_the_rate_is_no_latency_of_one_request() {
     let holds = answer.holds_per_second.unwrap();
     assert!((60.0..100.0).contains(&holds) && answer.outcome() == Outcome::Pass, "{answer:?}");
     assert_eq!(finished[1].step.name, "load-1");
-    assert!(
-        answer.notes.iter().any(|n| n.contains("fewer a second keep the limit")),
-        "{:?}",
-        answer.notes
-    );
+    assert!(answer.notes.iter().any(|n| n.contains("fewer a second keep the limit")), "{:?}", answer.notes);
 }
 
 #[test]
