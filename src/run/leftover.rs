@@ -23,7 +23,7 @@ use volproof_base::file_lock::locked_until;
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
-use volproof_device::guard::{self, Access, Clearance};
+use volproof_device::guard::{self, Access, Clearance, Displaced};
 use volproof_device::output::{LeftOutput, left_in, screen};
 use volproof_host::tune;
 use volproof_record::{KEPT_FILE, TEST_FILE};
@@ -171,20 +171,21 @@ fn left_output(left: &LeftOutput) -> String {
     let path = left.path.display();
     let asked = left.asked.to_string_lossy();
     let what = if asked.is_empty() { "a result".into() } else { asked };
-    format!(
-        "volproof: a run that was killed while it saved {what} left {path}: look whether it is whole, then give it a name of its own \
-         (mv {} NAME), or remove it\n",
-        shell_path(&left.path)
-    )
+    let (holds, advice) = match left.whole {
+        Some(true) => (
+            "it is whole",
+            format!("give it a name of its own (mv {} NAME), or remove it", shell_path(&left.path)),
+        ),
+        Some(false) => ("it is cut off", "remove it once you have what you need of it".into()),
+        None => ("its form does not tell whether it is whole", "look at it, then rename or remove it".into()),
+    };
+    format!("volproof: a run that was killed while it saved {what} left {path}: {holds}; {advice}\n")
 }
 
-/// Says that a test file is not under its name any more. It may hold much space, and nobody else knows of it.
+/// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.
 pub fn say_if_displaced(clearance: &Clearance) {
-    if clearance.is_displaced() {
-        let path = clearance.path().display();
-        ui::tell(&format!(
-            "the test file {path} is not under its name any more: if it was moved, remove it by hand"
-        ));
+    if let Some(displaced) = clearance.displaced().filter(Displaced::is_left) {
+        ui::tell(&format!("the test file {displaced}: remove it by hand"));
     }
 }
 

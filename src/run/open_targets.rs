@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::pipeline::RunOptions;
 use super::targets::{Surveyed, Uses, driving};
-use super::{Failure, leftover};
+use super::{Failure, leftover, room};
 use crate::prepare;
 use crate::ui::{self, Ui};
 use volproof_base::unit::Bytes;
@@ -131,7 +131,7 @@ impl Ready {
             return self.make(setting, clearance, target, size, uses, ui);
         }
         let clearance = existing(setting.root, &target, uses, setting.options)?;
-        self.hold(clearance, target, TargetEnd::Stays);
+        self.hold(clearance, target, TargetEnd::Stays)?;
         self.open_cached(uses)?;
         Ok(true)
     }
@@ -166,7 +166,7 @@ impl Ready {
     ) -> Result<bool, Failure> {
         ui.say(&format!("Test file {}: {}", clearance.path().display(), target.why));
         // Kept from here on, so that the file is removed whatever happens while it is filled.
-        self.hold(clearance, target, TargetEnd::Made);
+        self.hold(clearance, target, TargetEnd::Made)?;
         if !self.fill(setting, Bytes(0), size, ui)? {
             return Ok(false);
         }
@@ -183,16 +183,57 @@ impl Ready {
         uses: Uses,
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
-        let (size, fill) = (target.size, target.make.is_some());
-        let had = size_before(&target);
+        let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
+        let (size, fill, named) = (target.size, target.make.is_some(), target.named.clone());
+        let failed = |e: Errno| {
+            let why = anyhow::Error::from(std::io::Error::from(e)).context(named.display().to_string());
+            Err(Failure::from(why))
+        };
+        let had = match &target.facts {
+            Facts::File(f) => Some(f.size_bytes),
+            _ => None,
+        };
         let grows = had.is_none_or(|had| had < size);
-        let clearance = job_file(setting, &target, file, uses)?;
-        let path = clearance.path().display().to_string();
-        self.hold(clearance, target, if grows { TargetEnd::Unfinished(had) } else { TargetEnd::Stays });
+        let slash = named.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let parent = if slash { Some(named.as_path()) } else { named.parent() };
+        let place = match parent.filter(|p| *p != Path::new("")) {
+            Some(folder) if had.is_none() => {
+                let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder);
+                made.with_context(|| format!("making the folder {}", folder.display()))?;
+                folder
+            }
+            folder => folder.unwrap_or(Path::new(".")),
+        };
+        if had.is_none() && (slash || named.is_dir()) {
+            return failed(Errno::ISDIR);
+        }
+        // Fail before the filesystem is full, not after: others use it too.
+        let free = rustix::fs::statvfs(place).map_or(u64::MAX, |fs| fs.f_bfree.saturating_mul(fs.f_frsize));
+        let behind = target.facts.place().and_then(|place| room::behind(setting.root, place));
+        let free = behind.map_or(free, |behind| free.min(behind.free.0));
+        if fill && size.0 - had.unwrap_or_default().0 > free {
+            return failed(Errno::NOSPC);
+        }
+        let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
+            (Facts::File(_), _) if uses.writes || grows || file.unlink => {
+                let mut clearance =
+                    cleared(&named, Access::Overwrite { shared: setting.options.overwrite_shared })?;
+                clearance.confirm()?;
+                clearance
+            }
+            (Facts::File(_), _) => cleared(&named, Access::Read)?,
+            (_, Some(name)) => cleared(place, Access::Create { name, size: Bytes(0), mode: LAID })?,
+            (_, None) => {
+                return Err(Failure::input(format!("{} is no name for a file", named.display())));
+            }
+        };
+        let path = clearance.path().to_path_buf();
+        self.hold(clearance, target, if grows { TargetEnd::Unfinished(had) } else { TargetEnd::Stays })?;
+        let from = had.unwrap_or_default();
         if fill {
             let what = if had.is_some() { "lengthened" } else { "laid out" };
-            ui.say(&format!("File {path} is {what} to {size}"));
-            if !self.fill(setting, had.unwrap_or_default(), size, ui)? {
+            ui.say(&format!("File {} is {what} to {size}", path.display()));
+            if !self.fill(setting, from, size, ui)? {
                 return Ok(false);
             }
         } else if grows {
@@ -206,9 +247,10 @@ impl Ready {
     }
 
     /// Keeps a cleared target from here on.
-    fn hold(&mut self, clearance: Clearance, target: Surveyed, end: TargetEnd) {
+    fn hold(&mut self, clearance: Clearance, target: Surveyed, end: TargetEnd) -> Result<(), Failure> {
         let path = clearance.path().to_path_buf();
         self.hold_at(Some(Arc::new(clearance)), path, target, end);
+        Ok(())
     }
 
     fn hold_at(&mut self, first: Option<Arc<Clearance>>, path: PathBuf, target: Surveyed, end: TargetEnd) {
@@ -328,7 +370,10 @@ impl Ready {
         for held in &mut self.open {
             if keep && held.end == TargetEnd::Made {
                 held.end = TargetEnd::Stays;
-                kept.extend((!held.opened().is_displaced()).then(|| held.record.path.clone()));
+                kept.extend(match held.opened().displaced() {
+                    None => Some(held.record.path.clone()),
+                    Some(displaced) => displaced.now().map(Path::to_path_buf),
+                });
             }
         }
         kept
@@ -367,58 +412,6 @@ impl Drop for Ready {
             ui::tell(&said);
         }
     }
-}
-
-/// The size of a file that is there already.
-fn size_before(target: &Surveyed) -> Option<Bytes> {
-    match &target.facts {
-        Facts::File(file) => Some(file.size_bytes),
-        _ => None,
-    }
-}
-
-/// Opens the file of a job; makes it and the folders above it where they are missing.
-fn job_file(
-    setting: &ReadySetting<'_>,
-    target: &Surveyed,
-    file: JobDataFile,
-    uses: Uses,
-) -> Result<Clearance, Failure> {
-    let (named, had) = (&target.named, size_before(target));
-    let slash = named.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let parent = if slash { Some(named.as_path()) } else { named.parent() };
-    let folder = parent.filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    if had.is_none() {
-        let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder);
-        made.with_context(|| format!("making the folder {}", folder.display()))?;
-        if slash || named.is_dir() {
-            return Err(failed(named, Errno::ISDIR));
-        }
-    }
-    // Fail before the filesystem is full, not after: others use it too.
-    let free = rustix::fs::statvfs(folder).map_or(u64::MAX, |fs| fs.f_bfree.saturating_mul(fs.f_frsize));
-    if target.make.is_some() && target.size.0 - had.unwrap_or_default().0 > free {
-        return Err(failed(named, Errno::NOSPC));
-    }
-    let writes = uses.writes || had.is_some_and(|had| had < target.size) || file.unlink;
-    let name = named.file_name().and_then(|name| name.to_str());
-    let (path, access) = match name.filter(|_| had.is_none()) {
-        Some(name) => (folder, Access::Create { name, size: Bytes(0), mode: LAID }),
-        None if had.is_none() => {
-            return Err(Failure::input(format!("{} is no name for a file", named.display())));
-        }
-        None if writes => (named.as_path(), Access::Overwrite { shared: setting.options.overwrite_shared }),
-        None => (named.as_path(), Access::Read),
-    };
-    let mut clearance = guard::clear(setting.root, path, access, uses.direct)?;
-    if had.is_some() && writes {
-        clearance.confirm()?;
-    }
-    Ok(clearance)
-}
-
-fn failed(path: &Path, e: Errno) -> Failure {
-    anyhow::Error::from(std::io::Error::from(e)).context(path.display().to_string()).into()
 }
 
 /// Opens a file or device that is there, for what a plan does with it.

@@ -343,16 +343,23 @@ fn a_file_that_was_replaced_before_the_first_write_is_not_written() {
     assert_eq!(codes(cleared.confirm().unwrap_err()), [Code::Changed]);
 }
 
+/// A file with several names is somewhere, also where the one that was given is gone.
 #[test]
-fn a_name_that_leads_elsewhere_is_seen() {
+fn a_name_that_is_gone_says_where_the_file_is() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = |name| folder.path().join(name);
     std::fs::write(path("f"), "data").unwrap();
     std::fs::hard_link(path("f"), path("second")).unwrap();
     let cleared = clear(&Root::system(), &path("f"), Access::Read, false).unwrap();
-    assert!(!cleared.is_displaced());
+    assert_eq!(cleared.displaced(), None);
+    let told = || cleared.displaced().expect("its name leads elsewhere").to_string();
+    let was = path("f").display().to_string();
     std::fs::remove_file(path("f")).unwrap();
-    assert!(cleared.is_displaced());
+    assert_eq!(told(), format!("{was} does not lead any more to the file that the run has open"));
     std::fs::write(path("f"), "another").unwrap();
-    assert!(cleared.is_displaced());
+    assert!(told().ends_with(" (another file has its name)"));
+    std::fs::remove_file(path("second")).unwrap();
+    assert_eq!(told(), format!("{was} was removed during the run (another file has its name)"));
+    std::fs::rename(path("f"), path("away")).unwrap();
+    assert_eq!(told(), format!("{was} was removed during the run"));
 }

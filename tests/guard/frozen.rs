@@ -1,10 +1,11 @@
-//! A frozen filesystem (`fsfreeze -f`) holds up every output that is to be made there: its user is told, and
+//! A frozen filesystem (`fsfreeze -f`) holds up every output that is to be made there: its user is told, a signal leaves nothing behind, and
 //! all of them are whole once it is thawed.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::rig::{Rig, volproof, words};
 
@@ -48,16 +49,25 @@ fn every_output_that_a_frozen_filesystem_holds_up_is_told_and_kept() {
         "fio --name=a --filename=target --rw=read --size=1m --output=FROZEN/fio.txt",
     ];
     let kept: Vec<Child> = lines.iter().map(|line| start(line)).collect();
+    let interrupted = start("report r.json -o FROZEN/never.html");
     let told = |child: Child| {
         let mut child = child;
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        assert!(line.contains("has waited for 5 s") && line.contains("fsfreeze -u"), "{line}");
+        let thaw = format!("fsfreeze -u {}", place.display());
+        assert!(line.contains("has waited for 5 s") && line.trim_end().ends_with(&thaw), "{line}");
         (child, stderr)
     };
     let kept: Vec<_> = kept.into_iter().map(told).collect();
+    let (mut interrupted, _) = told(interrupted);
+    let process = rustix::process::Pid::from_child(&interrupted);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    // The signal waits for as long as the filesystem does.
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(interrupted.try_wait().unwrap().is_none());
     rig.make(&["fsfreeze", "-u", place.to_str().unwrap()].map(OsStr::new), None);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&interrupted.wait().unwrap()), Some(2));
     for ((mut child, mut stderr), line) in kept.into_iter().zip(lines) {
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();

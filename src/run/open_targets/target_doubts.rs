@@ -1,12 +1,12 @@
 //! Doubts about the targets themselves: what they were when the run began, and whether they are still there.
 
-use std::path::Path;
-
 use super::{Held, Ready, Uses};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
-use volproof_base::unit::counted;
 use volproof_device::device::Facts;
 use volproof_plan::Plan;
+
+/// Files that the doubt names.
+const TOLD: usize = 8;
 
 impl Ready {
     /// Doubts about the targets themselves.
@@ -55,15 +55,14 @@ impl Ready {
     pub fn displaced(&self) -> Option<Doubt> {
         let held = self.open.iter().filter_map(|held| held.first.as_ref());
         let all = held.chain(self.own.iter().map(|own| &own.clearance));
-        let displaced: Vec<&Path> = all.filter(|c| c.is_displaced()).map(|c| c.path()).collect();
-        let (first, more) = (displaced.first()?.display(), displaced.len() - 1);
-        let who = if more > 0 {
-            format!("{first} and {}", counted(more as u64, "more file"))
-        } else {
-            first.to_string()
-        };
-        let message = format!("moved, removed or replaced during the run: {who}");
+        let mut displaced: Vec<String> = all.filter_map(|c| Some(c.displaced()?.to_string())).collect();
+        let more = displaced.len().saturating_sub(TOLD);
+        displaced.truncate(TOLD);
+        if more > 0 {
+            displaced.push(format!("{more} more files are not where they were"));
+        }
         let advice = "the figures are of the file that the run had opened: see who else works there, and do not take what has its name now for it";
-        Some(Doubt::new(Severity::Warning, DoubtCode::TargetMoved, message, advice))
+        (!displaced.is_empty())
+            .then(|| Doubt::new(Severity::Warning, DoubtCode::TargetMoved, displaced.join("; "), advice))
     }
 }

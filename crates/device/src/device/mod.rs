@@ -45,7 +45,7 @@ pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FileP
 pub use file_use::FileUse;
 pub use hidden_parts::hidden_parts;
 pub use ioctl::{block_size, disk_sequence};
-pub use mounts::{Mount, Swap, swaps, unescaped};
+pub use mounts::{Mount, Swap, own_mounts, swaps, unescaped};
 pub use overlay::held_file;
 pub use processes::Opener;
 pub use root::Root;

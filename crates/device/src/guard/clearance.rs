@@ -1,6 +1,6 @@
 //! A target that was checked and is held open.
 
-mod removal;
+mod displaced;
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,6 +18,8 @@ use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent,
 use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::output::late::told_if_late;
 use volproof_base::unit::Bytes;
+
+pub use displaced::Displaced;
 
 /// The use for which a target is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +213,7 @@ fn create(
         let source = io::Error::new(io::ErrorKind::InvalidInput, "a file name without folders is needed");
         return Err(GuardError::Io { what: "make", path: path.to_path_buf(), source, advice: "" });
     }
-    let file = told_if_late(path, || open(root, path, true, Some(mode), 0, direct))?;
+    let file = told_if_late(path, |_| open(root, path, true, Some(mode), 0, direct))?;
     let facts = device::facts(root, path).inspect_err(|_| {
         let _ = std::fs::remove_file(root.path(path));
     })?;

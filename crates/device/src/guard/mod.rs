@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use advice::snapshot_command;
-pub use clearance::{Access, Clearance, clear};
+pub use clearance::{Access, Clearance, Displaced, clear};
 pub use consent::consent;
 pub use finding::{Code, GuardFinding, GuardSeverity};
 

@@ -37,6 +37,8 @@ pub enum OutputPlace {
         stem: OsString,
         /// The end of its name, without the dot.
         extension: OsString,
+        /// The most that its mode may be: that of the file in whose place it is written.
+        mode: u32,
     },
     /// A regular file that no rename can replace: written where it is.
     InPlace {
@@ -173,10 +175,10 @@ impl OutputPlace {
     ///
     /// # Errors
     /// The folder cannot be opened or written.
-    pub fn fresh(folder: &Path, stem: &OsStr, extension: &str) -> Result<OutputPlace, Unfit> {
+    pub fn fresh(folder: &Path, stem: &OsStr, extension: &str, mode: u32) -> Result<OutputPlace, Unfit> {
         let opened = open_folder(folder)?;
         try_folder(&opened, stem)?;
-        Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
+        Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into(), mode })
     }
 }
 
@@ -222,7 +224,7 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
         return Err(Unfit::Why(why.into()));
     }
     let path = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).unwrap_or_default();
-    told_if_late(&path.join(name), || {
+    told_if_late(&path.join(name), |_| {
         let (_, part) = PartName::beside(folder, name).map_err(|e| match e.kind() {
             // The folder is open, so that it is there: /proc and its like keep no files of others.
             io::ErrorKind::NotFound => Unfit::Why("no file can be made in its folder".into()),

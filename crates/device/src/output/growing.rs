@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::content::is_emptied;
 use super::destination::OutputPlace;
+use super::late::told_if_late;
 use super::part_name::PartName;
 use super::{OutputFile, first_name, in_place, numbered};
 
@@ -16,6 +17,14 @@ impl OutputFile {
     /// The file cannot be made, holds something else by now, or its folder went away.
     pub fn begin(&mut self) -> io::Result<File> {
         self.patiently(Self::begin_now)
+    }
+
+    /// Does work that may be held up. Where the output is a file, a message says so. A stream needs no message: its reader may take his time.
+    fn patiently<T>(&mut self, work: impl FnOnce(&mut OutputFile) -> T) -> T {
+        if self.is_stream() {
+            return work(self);
+        }
+        told_if_late(&self.path.clone(), |_| work(self))
     }
 
     fn begin_now(&mut self) -> io::Result<File> {
@@ -32,8 +41,8 @@ impl OutputFile {
                 part.put_over(name)?;
                 Ok(file)
             }
-            OutputPlace::Fresh { folder, stem, extension } => {
-                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
+            OutputPlace::Fresh { folder, stem, extension, mode } => {
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1), *mode)?;
                 let named = first_name(folder, part, stem, extension)?;
                 self.has_name(named);
                 Ok(file)

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -99,22 +99,22 @@ fn distinct(about: &Metadata) -> Option<FileId> {
     (!forgets).then(|| inode(about))
 }
 
-/// The file that a shell has redirected a stream to.
-fn regular_file(stream: BorrowedFd<'_>) -> Option<FileIdentity> {
-    let about = File::from(stream.try_clone_to_owned().ok()?).metadata().ok().filter(Metadata::is_file)?;
-    Some(FileIdentity { file: Some(inode(&about)), name: None })
-}
-
 /// Refuses outputs that are the same file as another output, as one of `others` (inputs and targets, with the words to name them by),
 /// or as a file that the shell has redirected standard output or error to.
 ///
 /// # Errors
 /// [`OutputError::Same`] for the first such output.
 pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
-    let redirected = [
-        ("standard output", regular_file(io::stdout().as_fd())),
-        ("standard error", regular_file(io::stderr().as_fd())),
-    ];
+    let regular = |fd: &dyn Fn() -> io::Result<std::os::fd::OwnedFd>| {
+        let file = File::from(fd().ok()?);
+        file.metadata()
+            .ok()
+            .filter(Metadata::is_file)
+            .map(|about| FileIdentity { file: Some(inode(&about)), name: None })
+    };
+    let out = regular(&|| io::stdout().as_fd().try_clone_to_owned());
+    let error = regular(&|| io::stderr().as_fd().try_clone_to_owned());
+    let redirected = [("standard output", out), ("standard error", error)];
     let mut taken: Vec<(String, FileIdentity)> = others.to_vec();
     for output in outputs {
         let own = FileIdentity::of_output(output);

@@ -3,7 +3,7 @@
 //! An output is opened and checked before the first I/O of a run, and written whole when there is something to say. A regular file is
 //! replaced by a rename: a reader sees the old text or the new one, and a write that fails leaves the old one. The new text goes into a
 //! neighbour under a random name, made exclusively, so that nobody can plant a link there. A file whose folder takes no neighbour is written where
-//! it is, once there is room. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
+//! it is, and gets the old text back where that fails. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
 //!
 //! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: the caller of [`apart`] says what must
 //! not be overwritten, and `run` asks the guard about a file that is there already.
@@ -13,6 +13,7 @@ mod content;
 mod destination;
 mod fio_report;
 mod growing;
+mod held_signals;
 mod identity;
 mod in_place;
 mod kind;
@@ -32,13 +33,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use content::Content;
-use content::fill;
+use content::{Call, CallGate, fill, through};
 pub use destination::{LINKS, holds_data};
 use destination::{OutputPlace, Unfit};
 pub use growing::GrowingOutput;
 pub use identity::{FileIdentity, apart};
 pub use kind::{OutputKind, PLAN_MARK};
-use late::told_if_late;
+use late::{told_if_late, until_killed};
 use part_name::PartName;
 pub use second_place::MisplacedOutput;
 pub use unfinished::{LeftOutput, left_in};
@@ -146,7 +147,8 @@ impl OutputFile {
         extension: &str,
     ) -> Result<OutputFile, OutputError> {
         let stem = stem.as_ref();
-        let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
+        let place =
+            OutputPlace::fresh(folder, stem, extension, ANY_MODE).map_err(|why| why.named(option, folder))?;
         let path = folder.join(numbered(stem, OsStr::new(extension), 1));
         Ok(OutputFile { option: option.into(), path, place, kind: None })
     }
@@ -210,38 +212,42 @@ impl OutputFile {
     /// # Errors
     /// The new text cannot be written whole (a full disk, a folder that went away): the old one stays.
     pub fn save(&mut self, content: Content<'_>) -> io::Result<()> {
-        self.patiently(|output| output.save_now(content))
-    }
-
-    /// Does work that may be held up. Where the output is a file, a message says so. A stream needs no message: its reader may take his time.
-    fn patiently<T>(&mut self, work: impl FnOnce(&mut OutputFile) -> T) -> T {
+        // Who reads a stream may be slow.
         if self.is_stream() {
-            return work(self);
+            return self.save_through(content, &mut |_| Ok(()));
         }
-        told_if_late(&self.path.clone(), || work(self))
+        let path = self.path.clone();
+        told_if_late(&path, |held| self.save_through(content, &mut until_killed(held)))
     }
 
-    fn save_now(&mut self, content: Content<'_>) -> io::Result<()> {
+    fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
         match &self.place {
-            OutputPlace::Stream(file) => return fill(file, content),
+            OutputPlace::Stream(file) => through(file, content, gate),
             OutputPlace::InPlace { folder, name } => {
+                gate(Call::Create)?;
                 self.spares_others()?;
-                in_place::write(&in_place::open(folder, name)?, content)?;
+                in_place::write(&in_place::open(folder, name)?, &self.path, content, gate)?;
+                self.is_where_it_was()
             }
             OutputPlace::Named { folder, name } => {
+                gate(Call::Create)?;
                 let (file, part) = PartName::beside(folder, name)?;
-                fill(&file, content)?;
+                fill(&file, content, gate)?;
+                gate(Call::Rename)?;
                 self.spares_others()?;
                 part.put_over(name)?;
+                self.is_where_it_was()
             }
-            OutputPlace::Fresh { folder, stem, extension } => {
-                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
-                fill(&file, content)?;
+            OutputPlace::Fresh { folder, stem, extension, mode } => {
+                gate(Call::Create)?;
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1), *mode)?;
+                fill(&file, content, gate)?;
+                gate(Call::Rename)?;
                 let named = first_name(folder, part, stem, extension)?;
                 self.has_name(named);
+                self.is_where_it_was()
             }
         }
-        self.is_where_it_was()
     }
 
     /// The new file has its name.
@@ -271,6 +277,9 @@ pub fn survive_size_limit() {
     // A handler, other than an ignored signal, is not handed down to programs that are started.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
 }
+
+/// What a new file may be where none stood in its place; the umask takes from it.
+const ANY_MODE: u32 = 0o666;
 
 /// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`. A stem for which a name has no room is cut.
 fn numbered(stem: &OsStr, extension: &OsStr, number: u64) -> OsString {

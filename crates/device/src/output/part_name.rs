@@ -27,33 +27,35 @@ impl<'f> PartName<'f> {
     /// The name cannot be looked at, or the file cannot be made.
     pub fn beside(folder: &'f OwnedFd, name: &OsStr) -> io::Result<(File, PartName<'f>)> {
         let old = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(old) if FileType::from_raw_mode(old.st_mode).is_file() => old,
+            Ok(old) if FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
             // Whatever else has taken the name stays there.
-            Ok(_) | Err(Errno::NOENT) => return PartName::new(folder, name),
+            Ok(_) | Err(Errno::NOENT) => None,
             Err(e) => return Err(e.into()),
         };
-        PartName::like(folder, name, &old)
+        PartName::like(folder, name, old)
     }
 
-    /// Makes a file for the content of `name`, a new file.
+    /// Makes a file for the content of `name`, with at most this mode.
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn new(folder: &'f OwnedFd, name: &OsStr) -> io::Result<(File, PartName<'f>)> {
-        PartName::made(folder, name, 0o666)
+    pub fn new(folder: &'f OwnedFd, name: &OsStr, mode: u32) -> io::Result<(File, PartName<'f>)> {
+        PartName::made(folder, name, mode)
     }
 
-    fn like(folder: &'f OwnedFd, name: &OsStr, old: &Stat) -> io::Result<(File, PartName<'f>)> {
-        let (file, part) = PartName::made(folder, name, 0o600)?;
-        let new = rustix::fs::fstat(&file)?;
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-            // Only root may give a file away; for everybody else the new file is their own.
-            let (user, group) =
-                (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
-            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
+    fn like(folder: &'f OwnedFd, name: &OsStr, old: Option<Stat>) -> io::Result<(File, PartName<'f>)> {
+        let (file, part) = PartName::made(folder, name, if old.is_some() { 0o600 } else { 0o666 })?;
+        if let Some(old) = old {
+            let new = rustix::fs::fstat(&file)?;
+            if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+                // Only root may give a file away; for everybody else the new file is their own.
+                let (user, group) =
+                    (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+                let _ = rustix::fs::fchown(&file, Some(user), Some(group));
+            }
+            // A filesystem without modes keeps none.
+            let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777));
         }
-        // A filesystem without modes keeps none.
-        let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777));
         Ok((file, part))
     }
 

@@ -36,7 +36,7 @@ pub fn gave_up() -> bool {
 ///
 /// # Errors
 /// The stream takes no more, or nobody reads it and a signal came.
-fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     let Some(signals) = SIGNALS.get() else { return file.write(bytes) };
     let (before, began) = (signals.load(Ordering::Relaxed), Instant::now());
     // A signal interrupts the wait itself.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::content::{Content, fill};
-use super::late::told_if_late;
+use super::late::{told_if_late, until_killed};
 use super::part_name::random;
 use super::{LONGEST_NAME, OutputFile, last_bytes};
 
@@ -31,9 +31,9 @@ impl MisplacedOutput {
         let second = tried.into_iter().find_map(|folder| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let path = folder.join(&unsaved);
-            let saved = told_if_late(&path, || {
+            let saved = told_if_late(&path, |held| {
                 let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600)).ok()?);
-                let written = fill(&file, content);
+                let written = fill(&file, content, &mut until_killed(held));
                 if written.is_err() {
                     let _ = std::fs::remove_file(&path);
                 }

@@ -35,36 +35,47 @@ fn long(out: &mut dyn Write) -> io::Result<()> {
     (0..3).try_for_each(|_| out.write_all(&[b'x'; 1 << 16]))
 }
 
-/// A content that breaks off, as on a full disk.
-fn broken(out: &mut dyn Write) -> io::Result<()> {
-    long(out)?;
-    Err(io::Error::from_raw_os_error(libc::ENOSPC))
-}
-
 #[test]
-fn a_save_that_fails_leaves_the_old_file_and_nothing_else() {
-    for there in [true, false] {
-        let at = folder();
-        let path = at.path().join("r.json");
-        if there {
-            std::fs::write(&path, OLD).unwrap();
+fn whichever_call_fails_the_old_file_stays_and_nothing_else() {
+    for errno in [libc::ENOSPC, libc::EDQUOT, libc::EFBIG, libc::EROFS, libc::EIO] {
+        for there in [true, false] {
+            let mut calls = Vec::new();
+            for n in 0.. {
+                let at = folder();
+                let path = at.path().join("r.json");
+                if there {
+                    std::fs::write(&path, OLD).unwrap();
+                }
+                let mut output = OutputFile::open("--json", &path).unwrap();
+                let mut fresh = OutputFile::fresh("--records", at.path(), "new", "json").unwrap();
+                for (output, old) in [(&mut output, there), (&mut fresh, false)] {
+                    calls.clear();
+                    let done = output.save_through(&long, &mut |call| {
+                        calls.push(call);
+                        if calls.len() > n { Err(io::Error::from_raw_os_error(errno)) } else { Ok(()) }
+                    });
+                    if let Err(e) = done {
+                        assert_eq!(e.raw_os_error(), Some(errno));
+                        assert_eq!(output.path().exists(), old);
+                        let lost = MisplacedOutput::save(output.path(), e, &long);
+                        let second = lost.second().expect("the temporary folder has room");
+                        assert_eq!(std::fs::metadata(second).unwrap().len(), 3 << 16);
+                        assert_eq!(std::fs::metadata(second).unwrap().mode() & 0o777, 0o600);
+                        lost.discard();
+                    } else {
+                        assert_eq!(std::fs::metadata(output.path()).unwrap().len(), 3 << 16);
+                    }
+                }
+                if calls.len() <= n {
+                    assert_eq!(names(at.path()), ["new.json", "r.json"], "nothing else is left");
+                    break;
+                }
+                assert_eq!(names(at.path()), if there { vec!["r.json"] } else { vec![] });
+                assert!(!there || std::fs::read(&path).unwrap() == OLD);
+            }
+            assert_eq!((calls[0], *calls.last().unwrap()), (Call::Create, Call::Rename));
+            assert!(calls.contains(&Call::Write) && calls.contains(&Call::Sync), "{calls:?}");
         }
-        let mut output = OutputFile::open("--json", &path).unwrap();
-        let mut fresh = OutputFile::fresh("--records", at.path(), "new", "json").unwrap();
-        for (output, old) in [(&mut output, there), (&mut fresh, false)] {
-            let e = output.save(&broken).unwrap_err();
-            assert_eq!((e.raw_os_error(), output.path().exists()), (Some(libc::ENOSPC), old));
-            let lost = MisplacedOutput::save(output.path(), e, &long);
-            let second = lost.second().expect("the temporary folder has room");
-            assert_eq!(std::fs::metadata(second).unwrap().len(), 3 << 16);
-            assert_eq!(std::fs::metadata(second).unwrap().mode() & 0o777, 0o600);
-            lost.discard();
-        }
-        assert_eq!(names(at.path()), if there { vec!["r.json"] } else { vec![] });
-        assert!(!there || std::fs::read(&path).unwrap() == OLD);
-        output.save(&long).unwrap();
-        fresh.save(&long).unwrap();
-        assert_eq!(names(at.path()), ["new.json", "r.json"], "nothing else is left");
     }
 }
 
@@ -271,20 +282,32 @@ fn in_place(output: OutputFile) -> OutputFile {
 }
 
 #[test]
-fn a_file_that_is_written_in_place_ends_with_its_content() {
+fn a_file_that_is_written_in_place_gets_back_what_it_held() {
     let at = folder();
-    let path = at.path().join("r.json");
+    let path = at.path().join("held-in-place.json");
     for old in [&b""[..], OLD, &[b'o'; 5 << 16]] {
-        std::fs::write(&path, old).unwrap();
-        let mut output = in_place(OutputFile::open("--json", &path).unwrap());
-        assert!(output.save(&broken).is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), old, "the content was not whole");
-        output.save(&long).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 3 << 16);
-        output.save(&|out| out.write_all(b"next")).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"next");
+        for n in 0.. {
+            std::fs::write(&path, old).unwrap();
+            let mut output = in_place(OutputFile::open("--json", &path).unwrap());
+            let mut calls = 0;
+            let done = output.save_through(&long, &mut |_| {
+                calls += 1;
+                if calls > n { Err(io::Error::from_raw_os_error(libc::ENOSPC)) } else { Ok(()) }
+            });
+            let now = std::fs::read(&path).unwrap();
+            if done.is_ok() {
+                assert!(n > 4 && now == [b'x'; 3 << 16]);
+                break;
+            }
+            assert!(now == old, "{n}: {} bytes", now.len());
+            // A later content goes to the same place.
+            output.save(&|out| out.write_all(b"next")).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"next");
+        }
     }
-    assert_eq!(names(at.path()), ["r.json"]);
+    let copies = names(&std::env::temp_dir());
+    assert!(!copies.iter().any(|name| name.ends_with("-held-in-place.json")), "{copies:?}");
+    assert_eq!(names(at.path()), ["held-in-place.json"]);
 }
 
 /// Our own descriptor would make the kernel say that the file is in use.
