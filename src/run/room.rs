@@ -76,10 +76,25 @@ impl RoomTaken {
     }
 }
 
-/// Space for new data in a folder, and the folder in words.
-pub(super) fn free(named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
+/// The file behind the loop device on which a folder lies, where its filesystem has no room for all of its holes: the folder's own filesystem does
+/// not know of that.
+pub(super) fn behind(root: &Root, place: &FilePlace) -> Option<RoomBehind> {
+    let all = place.devices().filter_map(|device| RoomBehind::of(root, device));
+    all.filter(RoomBehind::is_short).min_by_key(|behind| behind.free)
+}
+
+/// Space for new data in a folder, and the filesystem that has it, in words.
+pub(super) fn free(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
     let (free, beside) = taken.left(place.filesystem_number(), place.free_bytes);
-    (free, format!("{beside}{}", named.display()))
+    let named = named.display();
+    if let Some(behind) = behind(root, place) {
+        let (least, beside) = taken.left(behind.filesystem, behind.free);
+        if least < free {
+            let file = behind.file.display();
+            return (least, format!("{beside}the filesystem of {file}, in which {named} lies,"));
+        }
+    }
+    (free, format!("{beside}{named}"))
 }
 
 /// The bytes of a file for which its filesystem has set no room aside, where so many bytes are written: a new file, a missing end, holes.

@@ -307,7 +307,7 @@ fn asked_size(plan: &Plan, given: Bytes) -> Result<(Bytes, String), Failure> {
 
 /// Space for new data in a folder, and the filesystem that has it, in words. Files of killed runs go before the new one is made.
 fn room_for_new(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
-    let (free, whose) = room::free(named, place, taken);
+    let (free, whose) = room::free(root, named, place, taken);
     (Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0), whose)
 }
 
@@ -380,7 +380,7 @@ fn to_lay(
             named.display()
         )));
     }
-    let (free, whose) = room::free(&place.path, place, taken);
+    let (free, whose) = room::free(root, &place.path, place, taken);
     if !late && lacks > free {
         return Err(Failure::input(format!(
             "{whose} has {free} free, but {} lacks {lacks}: choose a smaller size or free some space",
