@@ -49,6 +49,8 @@ struct DdCall {
     end_flushed: bool,
     /// Zeros are skipped over and not written (`conv=sparse`).
     sparse: bool,
+    /// A loop of the shell makes the same call again.
+    looped: bool,
 }
 
 impl LineReader for DdReader {
@@ -75,6 +77,7 @@ impl LineReader for DdReader {
             pasted_command::arguments(line, "dd").and_then(|words| DdCall::read(&words))
         {
             self.close(None, found);
+            let call = DdCall { looped: pasted_command::is_looped(line, "dd"), ..call };
             *self = DdReader { call: Some(call), ..DdReader::default() };
         } else if pasted_command::ends_call(line, "dd") {
             self.close(None, found);
@@ -96,6 +99,7 @@ impl DdReader {
             return;
         }
         let seen = std::mem::take(self);
+        self.call = seen.call.clone().filter(|call| call.looped);
         let mut report = ForeignReport::new(ReportProgram::Dd, "dd", ReportForm::Text);
         if totals.is_none() && seen.written.is_none() {
             let why = match seen.read {

@@ -43,6 +43,14 @@ pub(super) enum IopingWay {
     Both,
 }
 
+/// The letter of an option by its long name, behind one dash or two as ioping takes it, and the value behind `=`.
+fn long_option(word: &str) -> Option<(char, &str)> {
+    let long = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+    let (name, value) = long.split_once('=').unwrap_or((long, ""));
+    let (_, letter) = LONG.iter().find(|(known, _)| *known == name)?;
+    Some((*letter, value))
+}
+
 /// Options of the command line.
 #[derive(Default)]
 pub(super) struct IopingCall {
@@ -58,13 +66,12 @@ impl IopingCall {
         let mut call = IopingCall::default();
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
-            if let Some(long) = word.strip_prefix("--") {
-                let (name, value) = long.split_once('=').unwrap_or((long, ""));
-                if let Some((_, letter)) = LONG.iter().find(|(known, _)| *known == name) {
-                    let apart = VALUED.contains(*letter) && value.is_empty();
-                    let value = if apart { words.next().unwrap_or_default() } else { value };
-                    call.options.push((*letter, value.into()));
-                }
+            if let Some((letter, value)) = long_option(word) {
+                let apart = VALUED.contains(letter) && value.is_empty();
+                let value = if apart { words.next().unwrap_or_default() } else { value };
+                call.options.push((letter, value.into()));
+            } else if word.starts_with("--") {
+                // An option that changes no condition.
             } else if let Some(letters) = word.strip_prefix('-') {
                 let end = letters.find(|letter| VALUED.contains(letter));
                 let (plain, valued) = letters.split_at(end.unwrap_or(letters.len()));
@@ -132,6 +139,25 @@ impl IopingCall {
             Some((_, value)) if printed::with_unit(value).is_some_and(|(x, _)| x == 0.0) => None,
             Some((letter, value)) => Some(format!("-{letter} {value}")),
             None => (!self.has('R')).then(|| "a second, since the command has no -i".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_letters_and_long_names_behind_one_dash_or_two() {
+        for line in [
+            "$ ioping -DW -s 8k -c 5 /mnt",
+            "$ ioping -direct -write -size 8k -count 5 /mnt",
+            "$ ioping --direct --write --size=8k -c5 /mnt",
+        ] {
+            let call = IopingCall::on_line(line).unwrap();
+            assert!(call.has('D') && call.way() == IopingWay::Write, "{line}");
+            assert_eq!((call.value('s'), call.value('c')), (Some("8k"), Some("5")), "{line}");
+            assert_eq!(call.target.as_deref(), Some("/mnt"), "{line}");
         }
     }
 }

@@ -30,13 +30,24 @@ fn is_program(word: &str, program: &str) -> bool {
     name.strip_suffix(".exe").unwrap_or(name).eq_ignore_ascii_case(program)
 }
 
-/// Whether reports below this line are of no call above it: the program did not run, or somebody typed another command.
+/// What a program says that did not begin.
+const NOT_BEGUN: [&str; 4] = ["failed to open", "opening ", "can't open", "not found"];
+
+/// Whether reports below this line are of no call above it: the program did not begin, or somebody typed another command.
 pub fn ends_call(line: &str, program: &str) -> bool {
-    let failed =
-        line.starts_with(&format!("{program}: ")) && (line.contains("open") || line.contains("not found"));
-    let prompt = line.split_ascii_whitespace().next().unwrap_or_default();
-    let typed = prompt.ends_with(['$', '#']) && prompt.len() < line.len();
-    failed || typed || line.contains("command not found")
+    let says = line.strip_prefix(program).and_then(|rest| rest.strip_prefix(": "));
+    let failed = says.is_some_and(|why| NOT_BEGUN.iter().any(|words| why.starts_with(words)));
+    // `$ `, `root@host:~# `, `[me@host ~]$ `, with a command behind it.
+    let prompt = line.split_ascii_whitespace().take(2).find(|word| word.ends_with(['$', '#']));
+    let typed = prompt.is_some_and(|prompt| !line.ends_with(prompt));
+    failed || typed || line.contains("command not found") || line.contains(&format!("{program}: not found"))
+}
+
+/// Whether a loop of the shell makes the same call again: `for i in 1 2; do dd ...; done`. Arguments that vary make other calls.
+pub fn is_looped(line: &str, program: &str) -> bool {
+    let mut before = line.split_ascii_whitespace().take_while(|word| !is_program(word, program));
+    let varies = arguments(line, program).is_some_and(|words| words.iter().any(|word| word.contains('$')));
+    before.any(|word| word == "do") && !varies
 }
 
 #[cfg(test)]
@@ -53,5 +64,26 @@ mod tests {
         }
         assert_eq!(dd("# dd if=a of=b # direct: oflag=direct").unwrap(), ["if=a", "of=b"]);
         assert_eq!(dd("dd if=a of=b; dd if=b of=a"), None, "whose report follows is not known");
+    }
+
+    #[test]
+    fn a_call_ends_where_its_program_failed_or_another_command_was_typed() {
+        for line in
+            ["[me@h ~]$ ./bench.sh", "root@h:~# ls", "$ ls", "dd: failed to open 'x'", "sh: 1: dd: not found"]
+        {
+            assert!(ends_call(line, "dd"), "{line}");
+        }
+        for line in
+            ["dd: error writing '/mnt/open-ebs': No space left on device", "1+0 records in", "[me@h ~]$"]
+        {
+            assert!(!ends_call(line, "dd"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_loop_makes_the_same_call_again() {
+        assert!(is_looped("$ for i in 1 2; do dd if=a of=b bs=1M; done", "dd"));
+        assert!(!is_looped("$ for i in 1 2; do dd if=a of=b$i; done", "dd"));
+        assert!(!is_looped("$ dd if=a of=b; do", "dd"));
     }
 }
