@@ -135,6 +135,8 @@ codes! {
     ShortIos = "short-ios", Voids;
     /// Bursts and cycles longer than the run are not seen.
     ShortRun = "short-run", Remark;
+    /// The slowest I/O was in flight when the step ended and is in no percentile.
+    SlowAtTheEnd = "slow-at-the-end", Remark;
     /// The load went over so little that a cache may hold part of it.
     SmallRange = "small-range", Remark;
     /// Each I/O became several requests at the disk.
@@ -203,6 +205,8 @@ codes! {
     NullEngine = "null-engine", Voids;
     /// The report breaks off before a direction of the load.
     PartMissing = "part-missing", Voids;
+    /// Percentiles stand at the end of the tool's histogram.
+    PercentilesSaturated = "percentiles-saturated", Remark;
     /// The latency was taken at a deep queue: how much of it is the wait for other requests is not known.
     QueueLatency = "queue-latency", Remark;
     /// Runs of one report were under way at the same time.

@@ -36,6 +36,7 @@ mod overload;
 pub(crate) mod own_cgroup_limit;
 mod part_missing;
 mod paused_before;
+mod percentiles_saturated;
 mod queue_latency;
 mod ran_together;
 mod reads_from_memory;
@@ -43,6 +44,7 @@ mod same_range;
 mod shared_disk;
 mod short_ios;
 mod short_run;
+mod slow_at_the_end;
 mod small_range;
 mod splits;
 mod suspended;
@@ -161,6 +163,7 @@ const RULES: &[DoubtRule] = &[
     network_filesystem::rule,
     cpu_steal::rule,
     cpu_quota::rule,
+    slow_at_the_end::rule,
     errors::rule,
     impossible_figures::rule,
     in_memory::rule,
@@ -169,6 +172,7 @@ const RULES: &[DoubtRule] = &[
     buffered::rule,
     cache_unknown::rule,
     depth_ignored::rule,
+    percentiles_saturated::rule,
     ended_by_size::rule,
     jobs_ended_apart::rule,
     queue_latency::rule,
