@@ -26,6 +26,7 @@ mod room;
 mod sheet;
 mod stage;
 mod targets;
+mod test_file_size;
 #[cfg(test)]
 mod tests;
 mod tuning;

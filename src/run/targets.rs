@@ -6,17 +6,17 @@ use volproof_host::environment;
 
 use rustix::thread::CpuSet;
 
+use super::Failure;
 use super::pipeline::RunOptions;
 use super::room::{self, RoomTaken};
-use super::{Failure, leftover};
-use crate::prepare;
+use super::test_file_size::{is_stand_in, simulated_volume_size, test_file_size};
 use crate::promise_options;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, counted};
 use volproof_device::device::{self, DeviceError, Facts, FilePlace, Root};
 use volproof_engine::Region;
 use volproof_fio::plan::JobDataFile;
-use volproof_plan::{EngineKind, FileState, Plan, Question, Step};
+use volproof_plan::{EngineKind, FileState, Plan, Step};
 use volproof_record::exit::Exit;
 
 /// A target as it was found: nothing is opened or made yet.
@@ -179,7 +179,7 @@ pub fn test_file_options(plan: &Plan, surveyed: &[Surveyed], options: &RunOption
         surveyed.iter().filter(|t| matches!(t.facts, Facts::Folder(_)) && t.job_file.is_none()).peekable();
     let size = plan.file_size.map(|_| "--file-size (file-size in a plan file)");
     let keep = plan.keep.then_some("--keep");
-    let (option, why) = if prepare::is_stand_in(plan) && size.is_some() {
+    let (option, why) = if is_stand_in(plan) && size.is_some() {
         (size, "every step writes a file of its own, whose size it names")
     } else if options.rank.is_some() {
         (None, "")
@@ -268,15 +268,11 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
         )
     })?;
     let is_simulated = is_only_simulated(plan, named);
-    let given = plan.file_size.filter(|_| !prepare::is_stand_in(plan));
-    let (size, why) = match given {
-        Some(given) => asked_size(plan, given)?,
-        None if is_simulated => prepare::simulated_size(plan),
-        None => size_that_fits(root, plan, named, place, taken)?,
+    let (size, why) = if is_simulated {
+        simulated_volume_size(plan)?
+    } else {
+        test_file_size(root, plan, (named, place), taken)?
     };
-    if given.is_some() && !is_simulated {
-        has_room(root, named, place, taken, size)?;
-    }
     Ok(Surveyed {
         named: named.into(),
         facts,
@@ -286,60 +282,6 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts, taken: &RoomTaken) 
         why,
         below: PathBuf::new(),
     })
-}
-
-/// The size that `--file-size` asks for, in whole MiB, and why.
-fn asked_size(plan: &Plan, given: Bytes) -> Result<(Bytes, String), Failure> {
-    let size = Bytes(given.0 / Bytes::MIB.0 * Bytes::MIB.0);
-    if size < prepare::least(plan) {
-        return Err(Failure::input(format!(
-            "a file of {given} is too small for this plan: give --file-size {} or more",
-            prepare::least(plan).exact()
-        )));
-    }
-    // A suite keeps the size that its first look at the targets gave, also where no user named it.
-    let why = match plan.question {
-        Some(Question::Suite(_)) => "for all steps of the suite",
-        _ => "as file-size says",
-    };
-    Ok((size, format!("{size}, {why}")))
-}
-
-/// Space for new data in a folder, and the filesystem that has it, in words. Files of killed runs go before the new one is made.
-fn room_for_new(root: &Root, named: &Path, place: &FilePlace, taken: &RoomTaken) -> (Bytes, String) {
-    let (free, whose) = room::free(root, named, place, taken);
-    (Bytes(free.0 + leftover::space(root, &root.path(&place.path)).0), whose)
-}
-
-/// The size of a test file that nobody gave, and why.
-fn size_that_fits(
-    root: &Root,
-    plan: &Plan,
-    named: &Path,
-    place: &FilePlace,
-    taken: &RoomTaken,
-) -> Result<(Bytes, String), Failure> {
-    let (free, whose) = room_for_new(root, named, place, taken);
-    prepare::file_size(plan, free, environment::memory(root))
-        .map(|(size, why)| (size, format!("{size}, {why}")))
-        .map_err(|e| Failure::input(format!("{whose}: {e}")))
-}
-
-/// Refuses a test file that is larger than the free space.
-fn has_room(
-    root: &Root,
-    named: &Path,
-    place: &FilePlace,
-    taken: &RoomTaken,
-    size: Bytes,
-) -> Result<(), Failure> {
-    let (free, whose) = room_for_new(root, named, place, taken);
-    if size > free {
-        return Err(Failure::input(format!(
-            "{whose} has {free} free, a file of {size} does not fit: lower --file-size or free some space"
-        )));
-    }
-    Ok(())
 }
 
 /// Surveys a file that may be made or made longer. With `late`, whatever prevents that is found when the file is made, and fails only the
