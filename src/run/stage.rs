@@ -3,6 +3,7 @@
 //! A step begins when what it waits for has ended and its delay has passed. A single step runs as a stage of its own. The kernel's counters
 //! are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
 
+mod prepared_step;
 mod start_order;
 mod stillness;
 
@@ -17,20 +18,16 @@ use volproof_base::unit::utc;
 use super::Failure;
 use super::open_targets::Ready;
 use super::pipeline::{Front, News};
-use super::tuning;
 use crate::ui::{EndOrder, StagedStep, Tick};
+use prepared_step::{Prepared, Said, load, prepare};
 use stillness::Stillness;
 use volproof_base::sample::{GRID, Interval};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
 use volproof_device::guard::GuardError;
 use volproof_engine::step_entry::{self, EndedStep};
-use volproof_engine::{
-    self, EngineChoice, EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Timer, Watch,
-};
-use volproof_fio::fio_process::Fio;
+use volproof_engine::{EngineChoice, EngineError, Gate, StepOutcome, Timer};
 use volproof_host::observe::{KernelCounters, Observer};
-use volproof_host::topo::Placement;
 use volproof_plan::{EngineKind, Plan, Step};
 use volproof_record::exit::Exit;
 use volproof_record::{Intervention, StepRecord, Together};
@@ -76,27 +73,11 @@ pub struct StageOutcome {
     pub elapsed: Nanos,
 }
 
-/// A step that is ready to begin: whatever could fail before has succeeded.
-struct Prepared<'a> {
-    step: &'a Step,
-    engine: EngineKind,
-    targets: Vec<Target>,
-    cpus: Vec<u32>,
-    placement: Option<Placement>,
-    seed: u64,
-}
-
 /// The progress of a step.
 enum StepState {
     Waiting,
     Running { started: String, first_io: Option<Instant> },
     Ended(Instant),
-}
-
-/// A message from the thread of a step.
-enum Said {
-    Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval> },
-    Ended(Box<Result<StepOutcome, EngineError>>),
 }
 
 /// Runs the steps of a stage to their end.
@@ -110,24 +91,7 @@ pub fn run(
 ) -> Result<StageOutcome, Failure> {
     let plan = setting.plan;
     let steps = &plan.steps[stage.clone()];
-    let mut shared: Option<SimulatedRun> = None;
-    let mut prepared = Vec::new();
-    for (i, step) in steps.iter().enumerate() {
-        let (cpus, placement) = tuning::place(plan, step, setting.ready)?;
-        let engine = setting.choices[stage.start + i].engine;
-        let mut targets = setting.ready.targets(plan, step);
-        if steps.len() > 1 {
-            // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
-            let run = targets[0].volume.run().clone();
-            let apart = run.apart();
-            targets.iter_mut().for_each(|target| target.volume = apart.volume());
-            shared = Some(run);
-        }
-        // No two steps of a plan draw the same offsets: together they would hit the same blocks, and one after the other the
-        // later one would find what the earlier one loaded or cached. The multiplier is one of splitmix64.
-        let seed = plan.seed ^ ((stage.start + i) as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        prepared.push(Prepared { step, engine, targets, cpus, placement, seed });
-    }
+    let (prepared, shared) = prepare(setting, stage.clone())?;
     let alone = steps.len() == 1;
     let ramp = if alone { steps[0].ramp } else { Nanos(0) };
     let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
@@ -287,7 +251,7 @@ impl<'a> Stage<'a> {
     {
         let gate = with.gate.filter(|_| self.at_once(i));
         if let Err(e) = self.still_free(i) {
-            gate.inspect(|gate| gate.withdraw());
+            withdraw(gate);
             self.failed(i, Failure::from(e), with.stop);
             return None;
         }
@@ -299,7 +263,7 @@ impl<'a> Stage<'a> {
         match std::thread::Builder::new().spawn_scoped(scope, body) {
             Ok(thread) => Some(thread),
             Err(e) => {
-                gate.inspect(|gate| gate.withdraw());
+                withdraw(gate);
                 self.ended(i, Err(EngineError::no_thread(&e)), with.stop);
                 None
             }
@@ -454,6 +418,13 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// A step that cannot begin waits at no gate.
+fn withdraw(gate: Option<&Gate>) {
+    if let Some(gate) = gate {
+        gate.withdraw();
+    }
+}
+
 /// The counters that belong to a step alone: the kernel's, unless other steps ran beside it. A simulated volume that others use has its own.
 fn evidence_of(step: &Step, outcome: &mut StepOutcome, kernel: Option<&KernelCounters>) -> KernelCounters {
     let of_volumes = outcome.volumes_counters.take();
@@ -463,45 +434,12 @@ fn evidence_of(step: &Step, outcome: &mut StepOutcome, kernel: Option<&KernelCou
     kernel.cloned().unwrap_or_default()
 }
 
-/// A past instant on the machine's own wall clock.
-fn unix_ns(instant: Instant) -> i64 {
-    let ago = instant.elapsed().as_nanos() as i64
-        - instant.saturating_duration_since(Instant::now()).as_nanos() as i64;
-    let now = jiff::Timestamp::now().as_nanosecond() as i64;
-    now - ago
-}
-
-/// The thread of a step: its load, from beginning to end.
-fn load(
-    p: &Prepared<'_>,
-    setting: &StageSetting<'_>,
-    gate: Option<&Gate>,
-    i: usize,
-    stop: &AtomicBool,
-    say: &Sender<(usize, Said)>,
-) {
-    let load = Load {
-        step: p.step,
-        engine: p.engine,
-        targets: &p.targets,
-        seed: p.seed,
-        continue_on_error: setting.plan.continue_on_error,
-        cpus: &p.cpus,
-        gate,
-    };
-    let mut watch = |watch: Watch<'_>| {
-        if let Some(elapsed) = watch.elapsed {
-            let said = Said::Watch { elapsed, at: Instant::now(), fresh: watch.fresh.to_vec() };
-            // The stage outlives its steps, and so does the channel.
-            let _ = say.send((i, said));
-        }
-        !stop.load(Ordering::Relaxed) && setting.interrupts.load(Ordering::Relaxed) == 0
-    };
-    let result = if p.step.fio {
-        let run = Fio::find().and_then(|fio| fio.run(&load, &mut watch));
-        run.map_err(|e| EngineError::Program(e.to_string()))
+/// A moment, past or to come, on the machine's own wall clock.
+fn unix_ns(moment: Instant) -> i64 {
+    let (now, wall) = (Instant::now(), jiff::Timestamp::now().as_nanosecond() as i64);
+    if moment > now {
+        wall + (moment - now).as_nanos() as i64
     } else {
-        volproof_engine::run(&load, setting.timer, &mut watch)
-    };
-    let _ = say.send((i, Said::Ended(Box::new(result))));
+        wall - (now - moment).as_nanos() as i64
+    }
 }
