@@ -57,14 +57,37 @@ pub(super) fn for_rings(plan: &Plan, choices: &[EngineChoice], root: &Root) -> R
 pub(super) struct RoomTaken(Vec<(DevNumber, Bytes)>);
 
 impl RoomTaken {
-    /// Counts a target.
-    pub(super) fn add(&mut self, root: &Root, plan: &Plan, target: &Surveyed) {
+    /// Counts a target. Refuses to write into holes for which a filesystem has no room beside what the other targets take: it would be full
+    /// afterwards, for every other program too. The holes are those of a file, and of the file behind a loop device.
+    ///
+    /// # Errors
+    /// The room, and the way out.
+    pub(super) fn take(&mut self, root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
+        let named = target.named.display();
+        let new = target.make.unwrap_or_default().max(most_written(plan, target));
+        if let Facts::File(file) = &target.facts {
+            let has_holes = file.extents.is_some_and(|extents| extents.hole_bytes.0 > 0);
+            let lacks = Bytes(target.size.0.saturating_sub(file.size_bytes.0));
+            let (free, beside) = self.left(file.place.filesystem_number(), file.place.free_bytes);
+            let takes = without_room(target, most_written(plan, target));
+            // What a file lacks has been looked at, or is when it is made longer.
+            if has_holes && lacks <= free && takes > free {
+                return Err(too_large(&named.to_string(), takes, beside, free));
+            }
+        }
+        let behind = holes_behind(root, target, new);
+        for (behind, takes) in &behind {
+            let (free, beside) = self.left(behind.filesystem, behind.free);
+            if *takes > free {
+                let file = format!("{named} lies in the file {}, which", behind.file.display());
+                return Err(too_large(&file, *takes, beside, free));
+            }
+        }
         if let Some(place) = target.facts.place() {
-            self.0.push((place.filesystem_number(), without_room(target, new_bytes(plan, target))));
+            self.0.push((place.filesystem_number(), without_room(target, new)));
         }
-        for (behind, takes) in holes_behind(root, plan, target) {
-            self.0.push((behind.filesystem, takes));
-        }
+        self.0.extend(behind.into_iter().map(|(behind, takes)| (behind.filesystem, takes)));
+        Ok(())
     }
 
     /// What is left of the free space of a filesystem, and words for that.
@@ -105,14 +128,8 @@ fn without_room(target: &Surveyed, written: Bytes) -> Bytes {
     Bytes(holes.0.saturating_add(lacks).min(written.0))
 }
 
-/// The most bytes that a command writes where a target has none yet.
-fn new_bytes(plan: &Plan, target: &Surveyed) -> Bytes {
-    target.make.unwrap_or_default().max(most_written(plan, target))
-}
-
-/// The files behind the loop devices of a target, with the bytes of their holes that the command fills.
-fn holes_behind(root: &Root, plan: &Plan, target: &Surveyed) -> Vec<(RoomBehind, Bytes)> {
-    let mut written = new_bytes(plan, target);
+/// The files behind the loop devices of a target, with the bytes of their holes that are filled where so many bytes are written.
+fn holes_behind(root: &Root, target: &Surveyed, mut written: Bytes) -> Vec<(RoomBehind, Bytes)> {
     if let Facts::File(file) = &target.facts
         && let Some(extents) = file.extents
     {
@@ -125,38 +142,6 @@ fn holes_behind(root: &Root, plan: &Plan, target: &Surveyed) -> Vec<(RoomBehind,
         found.push((behind, takes));
     }
     found
-}
-
-/// Refuses to write into holes for which a filesystem has no room beside what the other targets take: it would be full afterwards, for every
-/// other program too. The holes are those of a file, and of the file behind a loop device.
-///
-/// # Errors
-/// The room, and the way out.
-pub(super) fn for_holes(
-    root: &Root,
-    plan: &Plan,
-    target: &Surveyed,
-    taken: &RoomTaken,
-) -> Result<(), Failure> {
-    let named = target.named.display();
-    if let Facts::File(file) = &target.facts {
-        let has_holes = file.extents.is_some_and(|extents| extents.hole_bytes.0 > 0);
-        let lacks = Bytes(target.size.0.saturating_sub(file.size_bytes.0));
-        let (free, beside) = taken.left(file.place.filesystem_number(), file.place.free_bytes);
-        let takes = without_room(target, most_written(plan, target));
-        // What a file lacks has been looked at, or is when it is made longer.
-        if has_holes && lacks <= free && takes > free {
-            return Err(too_large(&named.to_string(), takes, beside, free));
-        }
-    }
-    for (behind, takes) in holes_behind(root, plan, target) {
-        let (free, beside) = taken.left(behind.filesystem, behind.free);
-        if takes > free {
-            let file = format!("{named} lies in the file {}, which", behind.file.display());
-            return Err(too_large(&file, takes, beside, free));
-        }
-    }
-    Ok(())
 }
 
 fn too_large(file: &str, takes: Bytes, beside: &str, free: Bytes) -> Failure {
@@ -220,9 +205,8 @@ mod tests {
             plan.targets = vec![path.clone()];
             plan
         };
-        let none = RoomTaken::default();
         let root = Root::system();
-        let for_holes = |plan: &Plan, target: &Surveyed| for_holes(&root, plan, target, &none);
+        let for_holes = |plan: &Plan, target: &Surveyed| RoomTaken::default().take(&root, plan, target);
         let whole = for_holes(&plan("rw = 'randwrite'"), &target(&file)).unwrap_err();
         assert_eq!(whole.code, Exit::Refused.code());
         assert!(
@@ -237,10 +221,11 @@ mod tests {
         assert!(for_holes(&plan("rw = 'randwrite'"), &target(&file)).is_ok());
         // Two of them share the space.
         let mut taken = RoomTaken::default();
-        taken.add(&root, &plan("rw = 'randread'"), &target(&file));
-        assert!(super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).is_ok());
-        taken.add(&root, &plan("rw = 'randwrite'\nsize = '1M'"), &target(&file));
-        let second = super::for_holes(&root, &plan("rw = 'randwrite'"), &target(&file), &taken).unwrap_err();
+        taken.take(&root, &plan("rw = 'randread'"), &target(&file)).unwrap();
+        let all = plan("rw = 'randwrite'");
+        assert!(RoomTaken(taken.0.clone()).take(&root, &all, &target(&file)).is_ok());
+        taken.take(&root, &plan("rw = 'randwrite'\nsize = '1M'"), &target(&file)).unwrap();
+        let second = taken.take(&root, &all, &target(&file)).unwrap_err();
         assert!(
             second.message.contains("beside the other targets its filesystem has 63 MiB free"),
             "{second}"

@@ -149,8 +149,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surv
         has_recordable_name(&target)?;
         fits(root, plan, &target)?;
         may_write(plan, &target)?;
-        room::for_holes(root, plan, &target, &taken)?;
-        taken.add(root, plan, &target);
+        taken.take(root, plan, &target)?;
         surveyed.push(target);
     }
     for step in &plan.steps {
