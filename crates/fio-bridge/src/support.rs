@@ -70,11 +70,6 @@ fn of_key(key: &str) -> Support {
     TABLE.get(key).copied().unwrap_or(Support::FioOnly("volproof does not know it"))
 }
 
-/// Every name in the table.
-pub fn keys() -> impl Iterator<Item = &'static str> {
-    TABLE.keys().copied()
-}
-
 /// The name of an option in the table.
 pub fn key(option: &FioOption) -> String {
     match option.engines.first() {
@@ -222,7 +217,7 @@ mod tests {
                 wanted.extend(option.words.iter().map(|word| format!("{}={}", option.name, word.name)));
             }
         }
-        assert_eq!(keys().map(String::from).collect::<BTreeSet<_>>(), wanted);
+        assert_eq!(TABLE.keys().map(|key| key.to_string()).collect::<BTreeSet<_>>(), wanted);
         for support in TABLE.values() {
             assert!(support.reason().is_none_or(|why| why.len() > 10), "{support:?}");
         }
