@@ -3,7 +3,7 @@
 //! Pure functions of samples. Rates are in I/Os or bytes a second, by the unit of the promise. Nothing here knows a promise's catalogue,
 //! a doubt or a word.
 
-use crate::thresholds::{MINUTE, TENTH, last_fifth};
+use crate::thresholds::last_fifth;
 use volproof_base::sample::{Direction, PER_SECOND, Series};
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::load_grid::LoadGrid;
@@ -16,6 +16,8 @@ use volproof_record::{Record, StepRecord};
 /// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
 /// (AWS: "at least 90 percent of provisioned IOPS performance").
 pub const DELIVERED: f64 = 0.9;
+/// Load threads refill a queue a little late: a load counts as one of a depth from this share of it on.
+const REFILLED: f64 = 0.9;
 /// Standard deviations from the mean within which all but one of a thousand seconds lie.
 const SURE: f64 = 3.0;
 
@@ -169,12 +171,12 @@ impl StepFacts {
             mean: mean_rate(counts),
             rate: interval_of(counts).map(|rate| rate.within(counts)),
             last: last_part(counts),
-            last_minute: mean(&seconds[seconds.len().saturating_sub(MINUTE.as_seconds() as usize)..]),
+            last_minute: mean(&seconds[seconds.len().saturating_sub(LEAST_QUOTABLE.as_seconds() as usize)..]),
             delivered: delivered_seconds(counts, DELIVERED * limit),
             delivers_surely: mean(&seconds) - SURE * variance(&seconds).sqrt() >= DELIVERED * limit,
             dead: dead_seconds(&samples.idle),
             dead_time: dead_time(&samples.idle),
-            is_saturating: load.offered.is_none() && samples.in_flight >= (1.0 - TENTH) * saturating as f64,
+            is_saturating: load.offered.is_none() && samples.in_flight >= REFILLED * saturating as f64,
             hangs: false,
             medium_errors: 0,
             was_ended_early: false,
@@ -252,7 +254,7 @@ pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
 fn last_part(bins: &[u64]) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
     let fifth = last_fifth(seconds);
-    let minute = MINUTE.as_seconds() as usize;
+    let minute = LEAST_QUOTABLE.as_seconds() as usize;
     let of_last = |n: usize| interval_of(&bins[bins.len() - n * PER_SECOND as usize..]);
     let of_fifth = of_last(fifth)?;
     // A window that is hardly longer than a minute has no minute at its end that says more.

@@ -9,7 +9,7 @@ use super::latency::{self, TestedLatency, offered_rate, promised_latency};
 use super::outcome::Missing;
 use super::promised::{self, PromisedRates, TestedPromise};
 use super::saturating_depth::{Deepest, at_depth, for_a_minute};
-use super::thresholds::{BELOW_A_LIMIT, FACTOR};
+use super::thresholds::{BELOW_A_LIMIT, LOADS_APART};
 use super::{causes, promise_to_judge};
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::{FollowUp, Follows, Plan, Purpose, Step};
@@ -184,6 +184,6 @@ fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
     let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
     let Some(rates) = promised else { return 0 };
     let saturating = rates.saturating_depth(step.bs.largest());
-    let depths = (1..).map(|n| step.depth_per_target().saturating_mul(FACTOR.saturating_pow(n)));
+    let depths = (1..).map(|n| step.depth_per_target().saturating_mul(LOADS_APART.saturating_pow(n)));
     4 + depths.take_while(|depth| *depth < saturating).count() as u64
 }

@@ -14,7 +14,7 @@
 use super::facts::{StepFacts, TriedLoad};
 use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
-use super::thresholds::FACTOR;
+use super::thresholds::LOADS_APART;
 use volproof_base::stats::SAME_RATE;
 use volproof_base::stats::limit_answer::{LimitAnswer, TimeShare};
 use volproof_record::Outcome;
@@ -415,7 +415,7 @@ impl Case<'_> {
             return self.wants(Basis::LoadNotShown, by, Missing::Repeat(self.steps[by].load));
         }
         let below = of(StepAnswer::Misses).map(|i| depth(&i)).filter(|d| *d < depth(&by)).max();
-        let next = below.unwrap_or(depth(&first)).saturating_mul(FACTOR);
+        let next = below.unwrap_or(depth(&first)).saturating_mul(LOADS_APART);
         if next < depth(&by) {
             let missing = Some(Missing::Depth(next));
             return Answer { outcome: Outcome::Pass, basis: Basis::KeptWithMoreLoad { first }, by, missing };

@@ -1,6 +1,6 @@
 //! How much load shows that load is not what a volume lacks: the saturating depth, and what memory and target allow of it.
 
-use super::thresholds::MINUTE;
+use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, Step};
 use volproof_record::Record;
@@ -96,7 +96,7 @@ pub fn at_depth(step: &Step, targets: usize, depth: u64) -> Step {
 pub fn for_a_minute(step: &Step) -> Step {
     let default = Step::default();
     Step {
-        runtime: step.runtime.max(MINUTE),
+        runtime: step.runtime.max(LEAST_QUOTABLE),
         io_size: None,
         time_based: false,
         start: default.start,

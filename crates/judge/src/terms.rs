@@ -4,7 +4,8 @@ use super::facts::{DELIVERED, StepFacts};
 use super::promised::PromisedRates;
 use super::sold_beyond::SoldBurst;
 use super::step_answer::Open;
-use super::thresholds::{MINUTE, TENTH};
+use super::thresholds::LEAST_BURST;
+use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
 use volproof_record::{JudgedPromise, Metric};
 
@@ -89,7 +90,7 @@ impl ClaimTerms {
 
     fn ends_without_burst(&self, s: &StepFacts) -> bool {
         let bursts = self.burst.is_some() && !self.judge_burst;
-        bursts && s.seconds >= MINUTE.as_seconds() && s.last_minute < (1.0 + TENTH) * self.most
+        bursts && s.seconds >= LEAST_QUOTABLE.as_seconds() && s.last_minute < (1.0 + LEAST_BURST) * self.most
     }
 
     /// Why a rate that keeps the promise does not show that the volume does: credits of the catalogue's burst could have given it.
@@ -106,13 +107,13 @@ impl ClaimTerms {
         let wanted = credits.map(|credits| credits / (s.mean - limit).max(1e-9) - s.seconds);
         let bearable = wanted.filter(|wanted| *wanted <= LONGEST_WAIT);
         Some(Open::Credits {
-            more_seconds: bearable.map(|wanted| wanted.max(MINUTE.as_seconds()).ceil() as u64),
+            more_seconds: bearable.map(|wanted| wanted.max(LEAST_QUOTABLE.as_seconds()).ceil() as u64),
         })
     }
 
     /// A rate below the burst that an empty bucket explains: the baseline.
     pub fn few_credits(&self, rate: f64) -> bool {
-        let baseline = self.least * (1.0 - self.tolerance)..(1.0 + TENTH) * self.least;
+        let baseline = self.least * (1.0 - self.tolerance)..(1.0 + LEAST_BURST) * self.least;
         self.judged_burst().is_some() && baseline.contains(&rate)
     }
 
@@ -124,7 +125,7 @@ impl ClaimTerms {
 
     /// A rate that the promise does not explain: its burst gives less.
     pub fn is_beyond_the_type(&self, rate: f64) -> bool {
-        self.is_of_a_type && rate > (1.0 + TENTH) * self.ceiling()
+        self.is_of_a_type && rate > (1.0 + LEAST_BURST) * self.ceiling()
     }
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::latency::{latency_promised, latency_step};
 use super::promised::PromisedRates;
-use super::thresholds::{MINUTE, USUAL_DEPTH};
+use super::thresholds::USUAL_DEPTH;
 use volproof_base::shell_word::shell;
+use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::unit::Bytes;
 use volproof_device::device::{Facts, SECTOR};
 use volproof_plan::{BlockSizes, EngineKind, Step};
@@ -119,7 +120,7 @@ fn untested_rate(
         rate_iops: None,
         rate_bw: None,
         iodepth: USUAL_DEPTH,
-        runtime: plan.runtime.max(MINUTE),
+        runtime: plan.runtime.max(LEAST_QUOTABLE),
         ..plan.clone()
     };
     Some((format!("it shows {side} {knee} a block, and {words}"), step))

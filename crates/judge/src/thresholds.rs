@@ -1,25 +1,21 @@
 //! Shares and times that several rules have in common, each with its reason.
 
-use volproof_base::unit::Nanos;
-
 /// Half of the tolerance of a promise: an error below this share changes no figure that is quoted.
 pub(crate) const NEGLIGIBLE: f64 = 0.01;
 /// From this share on an effect sets the figure: counters of CPU time, and limits that the kernel enforces in slices of 100 ms, are exact to it.
-pub(crate) const MATTERS: f64 = 0.05;
-/// Latencies vary by a tenth, load threads refill a queue a little late, and no burst that is sold is less than a tenth above its baseline.
-pub(crate) const TENTH: f64 = 0.1;
+pub(crate) const SETS_THE_FIGURE: f64 = 0.05;
+/// No burst that is sold is less than this share above its baseline.
+pub(crate) const LEAST_BURST: f64 = 0.1;
 /// Far enough below a limit that the limit takes no part.
 pub(crate) const BELOW_A_LIMIT: f64 = 0.5;
 /// Loads that are compared differ by this factor: no rate follows such a change by chance.
-pub(crate) const FACTOR: u64 = 4;
+pub(crate) const LOADS_APART: u64 = 4;
 /// Of several examples so many are named. Further ones are only counted.
-pub(crate) const NAMED: usize = 3;
+pub(crate) const EXAMPLES: usize = 3;
 /// Requests in flight of a load that is recommended. A run that misses its promise there goes deeper by itself.
 pub(crate) const USUAL_DEPTH: u32 = 32;
 /// The end of a window is looked at by itself: its last fifth, of at least so many seconds.
 const SHORTEST_LAST_PART: usize = 20;
-/// The shortest time whose rate is quoted, and the time of a step that decides.
-pub(crate) const MINUTE: Nanos = volproof_base::stats::LEAST_QUOTABLE;
 
 /// The seconds at the end of a window that are looked at by themselves.
 pub(crate) fn last_fifth(seconds: usize) -> usize {

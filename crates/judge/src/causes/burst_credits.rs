@@ -6,7 +6,7 @@
 
 use super::{CauseCase, Change, control, found};
 use crate::facts::{interval_of, mean_rate};
-use crate::thresholds::TENTH;
+use crate::thresholds::LEAST_BURST;
 use volproof_base::sample::PER_SECOND;
 use volproof_base::unit::Nanos;
 use volproof_plan::Step;
@@ -72,5 +72,5 @@ fn end_of(counts: &[u64]) -> (f64, f64) {
 
 /// The first seconds after the rest are faster than a rate, beyond what that varies by itself.
 fn is_faster(first_per_second: f64, (rate, varies_to): (f64, f64)) -> bool {
-    first_per_second > (1.0 + TENTH) * rate && first_per_second > varies_to
+    first_per_second > (1.0 + LEAST_BURST) * rate && first_per_second > varies_to
 }

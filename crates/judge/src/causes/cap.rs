@@ -8,7 +8,7 @@
 
 use super::{CauseCase, Change, control, found, is_same, slow_volume, sold_as, this_machine};
 use crate::saturating_depth::MOST_BYTES;
-use crate::thresholds::FACTOR;
+use crate::thresholds::LOADS_APART;
 use volproof_base::unit::Bytes;
 use volproof_device::device::SECTOR;
 use volproof_plan::{BlockSizes, Step};
@@ -35,10 +35,10 @@ fn block(case: &CauseCase<'_>, size: Change) -> Option<Bytes> {
     let sector = aligned.map(|direct| direct.offset_bytes).max().unwrap_or(Bytes(SECTOR));
     let depth = case.short_load().depth_per_target() * case.targets() as u64;
     if size == Change::SmallerBlock {
-        let smaller = Bytes(base.0 / FACTOR);
-        return (base.0.is_multiple_of(FACTOR * sector.0)).then_some(smaller);
+        let smaller = Bytes(base.0 / LOADS_APART);
+        return (base.0.is_multiple_of(LOADS_APART * sector.0)).then_some(smaller);
     }
-    let larger = Bytes(base.0.saturating_mul(FACTOR));
+    let larger = Bytes(base.0.saturating_mul(LOADS_APART));
     let in_flight = larger.0.saturating_mul(depth);
     (larger <= LARGEST_BLOCK && in_flight <= MOST_BYTES.0).then_some(larger)
 }

@@ -4,7 +4,7 @@
 //! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
 
 use super::{CauseCase, Change, EXPERIMENTS, Tried};
-use crate::thresholds::MINUTE;
+use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_plan::Step;
 use volproof_record::{CauseTrial, StepRecord};
 
@@ -13,7 +13,7 @@ const CODE: &str = "control";
 
 /// The missing control.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
-    let load = Step { runtime: MINUTE, ..case.short_load() };
+    let load = Step { runtime: LEAST_QUOTABLE, ..case.short_load() };
     let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
     (tried(case).is_none() && is_needed).then(|| case.step_named(CODE, Change::Again, load))
 }

@@ -8,7 +8,7 @@
 use super::{CauseCase, Change, TRIAL, found};
 use crate::latency::latency_promised;
 use crate::saturating_depth::at_depth;
-use crate::thresholds::{BELOW_A_LIMIT, FACTOR, TENTH};
+use crate::thresholds::{BELOW_A_LIMIT, LOADS_APART};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
@@ -19,6 +19,8 @@ const USUAL: Nanos = Nanos::millis(2);
 const USUAL_OF_HARD_DISKS: Nanos = Nanos::millis(20);
 /// A throughput that adds little to the time of a larger block.
 const TRANSFER: Bytes = Bytes::mib(100);
+/// Rates grow in proportion to the load from this share on: latencies vary by a tenth.
+const IN_PROPORTION: f64 = 0.9;
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     case.load.single_block().is_none().then_some(NotTried::NoOtherSize)
@@ -57,14 +59,14 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     }
     let trial = |depth| case.trial(Cause::SlowVolume, Change::Depth(depth));
     let trials: Vec<CauseTrial> = depths().into_iter().map(trial).collect::<Option<_>>()?;
-    let in_proportion = FACTOR as f64 * (1.0 - TENTH) * trials[0].ios_per_second;
+    let in_proportion = IN_PROPORTION * LOADS_APART as f64 * trials[0].ios_per_second;
     let grows = trials[1].ios_per_second >= in_proportion;
     Some(found(Cause::SlowVolume, grows, trials, evidence))
 }
 
 /// 1, 4, 16 and 64 in flight for each target.
 fn depths() -> [u64; 4] {
-    [0, 1, 2, 3].map(|power| FACTOR.pow(power))
+    [0, 1, 2, 3].map(|power| LOADS_APART.pow(power))
 }
 
 /// The mean latency of one request at a time, offered below the limit; of a latency that is promised its own step tells it.

@@ -1,6 +1,6 @@
 //! The other way round: which volumes of the catalogue promise exactly a rate that was measured.
 
-use crate::thresholds::{NAMED, NEGLIGIBLE};
+use crate::thresholds::{EXAMPLES, NEGLIGIBLE};
 use volproof_plan::Step;
 use volproof_promise::catalogue::Catalogue;
 use volproof_promise::catalogue::promised_level::Bought;
@@ -53,6 +53,6 @@ pub(super) fn volumes(
             told.push(SoldAs { volume: candidate.id, gib: candidate.gib, per_second: promise });
         }
     }
-    told.truncate(NAMED);
+    told.truncate(EXAMPLES);
     told
 }

@@ -7,16 +7,19 @@
 //! **Source:** the options that the report lists, and the latencies of submission.
 
 use super::DoubtCase;
-use crate::thresholds::TENTH;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_record::{ReportProgram, ReportedFigures};
+
+/// A request whose submission takes less than this share of its latency waited at the device.
+const HANDED_OVER: f64 = 0.1;
 
 /// The report does not say whether the load went through the page cache, and its figures do not exclude it.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = case.on_a_device().filter(|t| t.conditions.direct.is_unknown())?;
     // Requests that the kernel took at once, and that then waited side by side, bypassed the cache. One that waits for those before it to be
     // submitted has a small share of submission too.
-    let handed_over = |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < TENTH);
+    let handed_over =
+        |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < HANDED_OVER);
     let side_by_side = case.figures.in_flight.is_some_and(|n| n >= 2.0)
         && case.figures.waits_to_submit.is_none()
         && t.report.parts().iter().any(handed_over);

@@ -7,7 +7,7 @@
 //! **Source:** the stolen time in `/proc/stat`.
 
 use super::DoubtCase;
-use crate::thresholds::{MATTERS, NEGLIGIBLE};
+use crate::thresholds::{NEGLIGIBLE, SETS_THE_FIGURE};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 
 /// The hypervisor took CPU time away.
@@ -16,7 +16,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
     (share > NEGLIGIBLE && plan.simulate.is_none()).then(|| {
-        let severity = if share > MATTERS { Severity::Blocker } else { Severity::Warning };
+        let severity = if share > SETS_THE_FIGURE { Severity::Blocker } else { Severity::Warning };
         Doubt::new(
             severity,
             DoubtCode::CpuSteal,

@@ -7,7 +7,7 @@
 //! **Source:** the time in flight, summed up by the loop.
 
 use super::DoubtCase;
-use crate::thresholds::MATTERS;
+use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::sample::Direction;
 use volproof_base::unit::total;
@@ -22,7 +22,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let reached = step.in_flight_mean / asked.max(1.0) + drained;
     // A schedule leaves the queue empty on purpose; so does a log, whose one write at a time waits for its flush.
     let meant = plan.arrivals_per_second().is_some() || (plan.fsync > 0 && plan.iodepth == 1);
-    if meant || step.window_ns.0 == 0 || reached >= 1.0 - MATTERS {
+    if meant || step.window_ns.0 == 0 || reached >= 1.0 - SETS_THE_FIGURE {
         return None;
     }
     let advice = if plan.simulate.is_some() {

@@ -1,6 +1,6 @@
 //! What the disk's counters of a report lack: reads of the load that it never saw.
 
-use crate::thresholds::MATTERS;
+use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::unit::{Bytes, Nanos, significant};
 use volproof_record::{DirectionCounts, StepFigures};
 
@@ -16,8 +16,8 @@ pub fn missing_reads(s: &StepFigures) -> Option<(f64, String)> {
 /// The share by which the disk's counters of a report may be wrong: tools read them a moment before the end.
 pub(super) fn counter_error(s: &StepFigures) -> f64 {
     match s.window.map(Nanos::as_seconds) {
-        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(MATTERS),
-        _ => MATTERS,
+        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(SETS_THE_FIGURE),
+        _ => SETS_THE_FIGURE,
     }
 }
 

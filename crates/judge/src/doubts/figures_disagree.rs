@@ -7,13 +7,13 @@
 //! **Source:** the samples, from which each figure is made anew.
 
 use super::DoubtCase;
-use crate::thresholds::NAMED;
+use crate::thresholds::EXAMPLES;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 
 /// The figures of the step do not fit its samples, from which they are made.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let all = case.step.misfits();
-    let (named, more) = all.split_at(all.len().min(NAMED));
+    let (named, more) = all.split_at(all.len().min(EXAMPLES));
     let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
     (!named.is_empty()).then(|| {
         Doubt::new(

@@ -8,13 +8,13 @@
 //! **Source:** the CPU time of each load thread (`getrusage`), or what the report says.
 
 use super::DoubtCase;
-use crate::thresholds::MATTERS;
+use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
 
 /// A thread that is on a CPU for this share of the time cannot do more: the rest is the error of the kernel's accounting.
 pub fn is_saturated(share: f64) -> bool {
-    share >= 1.0 - MATTERS
+    share >= 1.0 - SETS_THE_FIGURE
 }
 
 /// A load thread, or by a report a CPU, was busy all the time. A thread that polls always is.

@@ -7,7 +7,7 @@
 //! **Source:** the figures of the report, held against each other.
 
 use super::DoubtCase;
-use crate::thresholds::NAMED;
+use crate::thresholds::EXAMPLES;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_record::ReportProgram;
 
@@ -19,7 +19,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     if all.is_empty() {
         return None;
     }
-    let shown = &all[..all.len().min(NAMED)];
+    let shown = &all[..all.len().min(EXAMPLES)];
     let left = all.len() - shown.len();
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
     let out = if reported.impossible.is_empty() { "" } else { "; what rests on them is left out" };

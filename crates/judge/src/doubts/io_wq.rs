@@ -7,7 +7,7 @@
 //! **Source:** the CPU time of the threads named `iou-wrk`.
 
 use super::DoubtCase;
-use crate::thresholds::MATTERS;
+use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_plan::EngineKind;
 
@@ -17,7 +17,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     // In a stage of several steps, the share of each step is not known.
     let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
     let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);
-    (case.ran_on(EngineKind::IoUring) && share > MATTERS).then(|| {
+    (case.ran_on(EngineKind::IoUring) && share > SETS_THE_FIGURE).then(|| {
         Doubt::new(
             Severity::Warning,
             DoubtCode::IoWq,

@@ -7,10 +7,12 @@
 //! **Source:** the run times of the jobs.
 
 use super::DoubtCase;
-use crate::thresholds::TENTH;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::stats::limit_answer::TOLERANCE;
 use volproof_base::unit::significant;
+
+/// With fewer than this share of the jobs on average, the rate is that of another load.
+const MOST_OF_THEM: f64 = 0.9;
 
 /// Jobs of a run ended at different times, so that fewer of them drove the volume at the end.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
@@ -20,7 +22,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let running = time.as_seconds() / window.as_seconds();
     (running < (1.0 - TOLERANCE) * jobs).then(|| {
         Doubt::new(
-            if running < (1.0 - TENTH) * jobs { Severity::Blocker } else { Severity::Warning },
+            if running < MOST_OF_THEM * jobs { Severity::Blocker } else { Severity::Warning },
             DoubtCode::JobsEndedApart,
             format!(
                 "the {jobs:.0} jobs ended at different times: the rate is that over {window}, in which {} of them ran on average",

@@ -7,7 +7,7 @@
 //! **Source:** the disk's counters of merges (`/sys/block/DISK/stat`).
 
 use super::DoubtCase;
-use crate::thresholds::{MATTERS, NEGLIGIBLE};
+use crate::thresholds::{NEGLIGIBLE, SETS_THE_FIGURE};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
 
@@ -17,7 +17,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
     // Filesystems add a few requests. Others caused some of them where requests and merges exceed our I/Os; and as many requests as I/Os show no merge.
-    let own = device.ios < ios && device.ios + device.merges <= (1.0 + MATTERS) * ios;
+    let own = device.ios < ios && device.ios + device.merges <= (1.0 + SETS_THE_FIGURE) * ios;
     (share > NEGLIGIBLE && own).then(|| {
         Doubt::new(
             Severity::Note,

@@ -7,7 +7,7 @@
 //! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
 
 use super::DoubtCase;
-use crate::thresholds::MATTERS;
+use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::significant;
 use volproof_device::device::Block;
@@ -78,5 +78,5 @@ fn reached(word: &str, targets: &[&StepTarget]) -> Option<String> {
         Some("iops") => (sum(|d| d.iops), " IOPS"),
         _ => return None,
     };
-    ((reached / limit - 1.0).abs() <= MATTERS).then(|| format!("{}{unit}", significant(reached)))
+    ((reached / limit - 1.0).abs() <= SETS_THE_FIGURE).then(|| format!("{}{unit}", significant(reached)))
 }

@@ -1,7 +1,6 @@
 //! `drift`: the rate rose, or fell, little by little while it was measured.
 
 use super::StepSamples;
-use crate::thresholds::TENTH;
 use volproof_base::stats::SAME_RATE;
 use volproof_base::stats::moments::{autocorrelation, beside_line, mean, variance};
 use volproof_base::stats::spread::FEWEST;
@@ -54,10 +53,12 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     )
 }
 
+/// Beyond this correlation of neighbours a fifth shows no error.
+const MOST_ALIKE: f64 = 0.9;
+
 /// Standard error of the rate of a fifth, from how its seconds vary around a straight line, and how neighbours resemble each other.
 fn error_of_fifth(fifths: &[Vec<f64>]) -> f64 {
     let beside: Vec<f64> = fifths.iter().flat_map(|fifth| beside_line(fifth)).collect();
-    // Beyond a correlation of 0.9 a fifth tells no error.
-    let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, 1.0 - TENTH));
+    let alike = autocorrelation(&beside, 1).map_or(0.0, |r| r[1].clamp(0.0, MOST_ALIKE));
     (variance(&beside) * (1.0 + alike) / (1.0 - alike) / fifths[0].len() as f64).sqrt()
 }

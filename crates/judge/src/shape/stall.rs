@@ -1,7 +1,7 @@
 //! `stall`: requests waited, and nothing completed for a second or longer.
 
 use super::StepSamples;
-use crate::thresholds::NAMED;
+use crate::thresholds::EXAMPLES;
 use volproof_base::sample::GRID;
 use volproof_base::unit::{Nanos, counted, significant};
 use volproof_record::{Confidence, Finding};
@@ -14,9 +14,9 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let share = lost / window.as_seconds().max(1e-9);
     let named = stalls
         .iter()
-        .take(NAMED)
+        .take(EXAMPLES)
         .map(|stall| format!("{} from {} s on", stall.length, significant(stall.start.as_seconds())));
-    let more = stalls.len().saturating_sub(NAMED);
+    let more = stalls.len().saturating_sub(EXAMPLES);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let headline = format!(
         "Nothing completed for {} % of the time although requests waited: {}, the longest of {}.",
