@@ -1,6 +1,6 @@
 //! `verdict RECORD`: judges a stored Record, or a report of another tool, against a promise.
 //!
-//! Nothing is measured and nothing written; the rules are in `verdict`.
+//! Nothing is measured and nothing written; the rules are in the crate `judge`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `explain FILE...`: results of fio, of any version and form, of the tools in `foreign`, and Records of ours, in plain words.
+//! `explain FILE...`: results of fio, of any version and form, of the tools of the crate `readers`, and Records of ours, in plain words.
 //!
 //! For each run: what was tested, the line that matters, whether Little's law holds, what limited it, what is wrong with the
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report

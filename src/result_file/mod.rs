@@ -1,6 +1,6 @@
 //! The reader of all results, Records and reports of other tools: each becomes a Record here, and all other code reads Records alone.
 //!
-//! The content of a file tells its form, not its name. To read the reports of one more tool, see `foreign`. fio's reader is `fio::to_record`.
+//! The content of a file tells its form, not its name. To read the reports of one more tool, see the crate `readers`. That of fio is `to_record.rs` of `fio-bridge`.
 
 mod typed_command;
 
@@ -114,7 +114,7 @@ pub enum Found {
 pub enum ToolReport {
     /// A report of fio.
     Fio(ReportForm, Box<Output>),
-    /// A report of a tool in `foreign`.
+    /// A report of a tool of the crate `readers`.
     Foreign(ForeignReport),
 }
 

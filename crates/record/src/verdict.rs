@@ -1,4 +1,4 @@
-//! The verdict on a run: each promise held against what was measured, as values. The rules that make them are in `verdict`.
+//! The verdict on a run: each promise held against what was measured, as values. The rules that make them are in the crate `judge`.
 //!
 //! Figures are I/Os per second, bytes per second or nanoseconds, by the metric. Every figure is finite, so that JSON can hold it.
 

@@ -2,7 +2,7 @@
 //!
 //! An application has a load, which runs as a fixed list of steps, and needs, which are held against what the steps measured. An application
 //! without a need is a profile: figures, and no PASS. The shipped file (`crates/promise/data/fits.toml`, described in docs/fits.md) is part of the binary.
-//! Nothing here measures or judges; the verdict is in `verdict`.
+//! Nothing here measures or judges; the crate `judge` does.
 
 mod application;
 mod fit_catalogue;

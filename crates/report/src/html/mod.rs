@@ -4,7 +4,7 @@
 //! foreign text goes through the template's escaping, all data for the script through `for_script`, and a content security
 //! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
 //! The same Record gives the same page, byte for byte. Nothing here measures, and what is judged is asked of
-//! `verdict` and `judge`.
+//! the crate `judge`.
 
 mod bins;
 mod cause_section;

@@ -1,6 +1,6 @@
 //! The top of the page: the verdict with a gauge for each claim, and what is seen in the samples.
 //!
-//! The verdict is asked of `verdict` and the descriptions of `judge`, so that the page is a function of the Record alone.
+//! The crate `judge` gives the verdict and the descriptions, so that the page is a function of the Record alone.
 //! Nothing is decided here, and nothing escaped (the template does).
 
 use super::gauge::{self, Gauge};
