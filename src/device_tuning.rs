@@ -11,7 +11,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use volproof_device::output::screen;
-use volproof_host::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
+use volproof_host::topo::{Placement, QueueKind, TopoError, Topology, place_on};
 use volproof_host::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
 use volproof_record::exit::Exit;
 use volproof_report::{topo as topo_report, tune as tune_report};
@@ -31,8 +31,8 @@ pub struct TopoArgs {
     /// Let the scheduler move the workers
     #[arg(long)]
     pub no_pin: bool,
-    /// Show which CPUs the script test100w.sh would choose, and why ours differ
-    #[arg(long)]
+    /// An option of the version before, which is refused
+    #[arg(long, hide = true)]
     pub like_script: bool,
     /// Print JSON instead of text
     #[arg(long)]
@@ -75,6 +75,11 @@ pub struct RestoreArgs {
 /// # Errors
 /// A name that is no block device, or a file of sysfs that cannot be understood. Where jobs cannot be placed, the answer says why.
 pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, Exit)> {
+    if args.like_script {
+        anyhow::bail!(
+            "--like-script is gone: `volproof million DEVICE` says in what it differs from test100w.sh"
+        );
+    }
     let names: Vec<&str> = args.devices.iter().map(String::as_str).collect();
     let topology = Topology::read(&Root::tree(root), &names)?;
     let kind = if args.poll { QueueKind::Poll } else { QueueKind::Default };
@@ -82,15 +87,10 @@ pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, Exit)> {
     let placement = place_on(&topology, kind, jobs, !args.no_pin);
     let why = placement.as_ref().map_err(ToString::to_string);
     let placement: Result<&Placement, &str> = why.as_ref().map(|p| *p).map_err(String::as_str);
-    let mut scripts: Vec<LikeScript> = Vec::new();
-    if args.like_script {
-        for target in &topology.targets {
-            scripts.push(like_script(&topology, &target.disk, jobs, placement.ok()));
-        }
-    }
-    let text = match args.json {
-        true => pretty(&topo_report::json(&topology, placement, &scripts))?,
-        false => topo_report::text(&topology, placement, &scripts),
+    let text = if args.json {
+        pretty(&topo_report::json(&topology, placement))?
+    } else {
+        topo_report::text(&topology, placement)
     };
     Ok((text, if placement.is_ok() { Exit::Done } else { Exit::WrongInput }))
 }

@@ -134,8 +134,7 @@ pub(super) const PROMISE: &str = "Examples:\n  \
 
 pub(super) const TOPO: &str = "Examples:\n  \
     volproof topo /dev/nvme0n1               queues, CPUs, a worker for each\n  \
-    volproof topo /dev/vdb --jobs 4          where four workers would be placed\n  \
-    volproof topo /dev/vdb --like-script     beside the choice of test100w.sh";
+    volproof topo /dev/vdb --jobs 4          where four workers would be placed";
 
 pub(super) const TUNE: &str = "Examples:\n  \
     volproof tune /dev/vdb --dry-run    prints what would be written\n  \

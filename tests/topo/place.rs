@@ -2,12 +2,10 @@
 
 use crate::trees::{read, unpack};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use volproof::device::Root;
 use volproof::topo::{
-    Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script, place,
-    place_on,
+    Cpu, CpuSet, Cpus, Disk, PlaceError, Placement, QueueKind, TopoError, Topology, place, place_on,
 };
 
 fn cpus_of(placement: &Placement) -> Vec<u32> {
@@ -28,17 +26,10 @@ fn one_queue_virtio() {
     let t = read("virtio-1q", &["vda"]);
     assert_eq!(map(&t.disks[0]), "d0:0,1");
     assert_eq!((t.disks[0].node, t.cpus.cpuset.clone()), (None, Some("0-1".parse().unwrap())));
-    let names: Vec<_> = t.irqs.disks.iter().map(|i| (i.number, i.name.as_str(), i.queue)).collect();
-    assert_eq!(names, [(35, "virtio1-config", None), (36, "virtio1-req.0", Some(0))]);
-    assert_eq!(t.irqs.disks[1].counts, BTreeMap::from([(1, 140_214)]));
-    assert_eq!(t.irqs.disks[1].affinity, Some("1".parse().unwrap()));
-    // CPU 1 takes most interrupts of the network and the rest, so one worker goes to CPU 0.
-    assert_eq!(t.irqs.busiest(&t.cpus.online), Some(1));
     assert_eq!(cpus_of(&place(&t, 1, true).unwrap()), [0]);
     let two = place(&t, 2, true).unwrap();
     assert_eq!((cpus_of(&two), queues_of(&two)), (vec![0, 1], vec![0, 0]));
     assert!(two.seats[1].reason.contains("round 2 on queue 0"), "{}", two.seats[1].reason);
-    assert!(two.seats[1].reason.contains("takes most other interrupts"), "{}", two.seats[1].reason);
 }
 
 #[test]
@@ -66,8 +57,6 @@ fn sixteen_queues_on_two_sockets() {
     assert_eq!(queues_of(&ten), (0..10).collect::<Vec<_>>());
     assert!(cpus_of(&ten).iter().all(|c| *c < 36), "no sibling while cores are free");
     assert_eq!(ten.seats.iter().filter(|s| s.node == Some(0)).count(), 8);
-    // CPU 2 takes most interrupts of the network; queue 0 has other CPUs.
-    assert!(!cpus_of(&ten).contains(&2));
     let all = place(&t, 72, true).unwrap();
     assert_eq!(cpus_of(&all).into_iter().collect::<CpuSet>(), t.cpus.online);
     assert!(matches!(place(&t, 73, true), Err(PlaceError::TooManyPinned { .. })));
@@ -78,8 +67,7 @@ fn poll_queues_repeat_the_cpus() {
     let t = read("nvme-poll", &["nvme0n1"]);
     assert_eq!(map(&t.disks[0]), "d0:0,1 d1:2,3 p2:0,1 p3:2,3");
     let four = place(&t, 4, true).unwrap();
-    // The second round begins away from CPU 1, which takes the interrupts of the network.
-    assert_eq!(queues_of(&four), [0, 1, 1, 0]);
+    assert_eq!(queues_of(&four), [0, 1, 0, 1]);
     let polled = place_on(&t, QueueKind::Poll, 2, true).unwrap();
     assert_eq!(queues_of(&polled), [2, 3]);
     // Reads have no queues of their own here.
@@ -92,14 +80,12 @@ fn poll_queues_repeat_the_cpus() {
 fn own_node_first_cores_before_siblings() {
     let t = read("two-nodes", &["nvme3n1"]);
     assert_eq!(t.disks[0].node, Some(1));
-    // The bridge's own interrupt is not the disk's.
-    assert!(t.irqs.disks.iter().all(|i| i.name.starts_with("nvme3q")));
-    // Four cores of node 1, one CPU each; CPU 10 takes the interrupts of the network, so its sibling serves.
-    assert_eq!(cpus_of(&place(&t, 4, true).unwrap()), [8, 11, 12, 14]);
+    // Four cores of node 1, one CPU each.
+    assert_eq!(cpus_of(&place(&t, 4, true).unwrap()), [8, 10, 12, 14]);
     // Then cores of the other node, then siblings: the disk's own first.
     let all = cpus_of(&place(&t, 16, true).unwrap());
     assert_eq!(&all[4..8], [0, 2, 4, 6]);
-    assert_eq!(&all[8..12], [9, 13, 15, 10]);
+    assert_eq!(&all[8..12], [9, 11, 13, 15]);
 }
 
 #[test]
@@ -119,7 +105,6 @@ fn a_multipath_head_leads_to_its_optimised_path() {
     let t = read("multipath", &["nvme0n1"]);
     assert_eq!(t.targets[0].carried_by, ["nvme0c0n1"]);
     assert_eq!(map(&t.disks[0]), "d0:0 d1:1 d2:2 d3:3");
-    assert_eq!(t.irqs.disks.iter().map(|i| i.number).collect::<Vec<_>>(), [30, 31, 32, 33, 34]);
     assert_eq!(queues_of(&place(&t, 4, true).unwrap()), [0, 1, 2, 3]);
 }
 
@@ -131,7 +116,7 @@ fn slow_offline_and_isolated_cpus_of_a_hybrid() {
     assert_eq!(t.cpus.isolated, "4-5".parse().unwrap());
     let slow: CpuSet = t.cpus.each.iter().filter(|c| c.efficient).map(|c| c.id).collect();
     assert_eq!(slow, "12-18".parse().unwrap());
-    // Queue 2 is that of the isolated CPUs: nobody may submit there. CPU 1 takes most other interrupts.
+    // Queue 2 is that of the isolated CPUs: nobody may submit there.
     let nine = place(&t, 9, true).unwrap();
     assert_eq!(cpus_of(&nine), [0, 2, 6, 8, 10, 12, 14, 16, 18]);
     assert!(!queues_of(&nine).contains(&2));
@@ -216,67 +201,7 @@ fn machine(cpus: u32, core_of: impl Fn(u32) -> u32, lists: Vec<CpuSet>) -> Topol
             queue
         })
         .collect();
-    t.irqs = Irqs::default();
     t
-}
-
-/// The two cases of test100w.sh that were worked out by running its text pipeline in a shell.
-#[test]
-fn the_source_script_is_emulated() {
-    let one = machine(72, |c| c % 36, vec![(0..72).collect()]);
-    let script = like_script(&one, "nvme0n1", 10, None);
-    assert_eq!(script.list.trim_end_matches(','), "1,2,3,4,5,6,7,8");
-    assert_eq!(script.jobs, [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]);
-
-    let sixteen = machine(32, |c| c % 16, (0..16).map(|i| CpuSet::from_iter([i, i + 16])).collect());
-    let ours = place(&sixteen, 10, true).unwrap();
-    let script = like_script(&sixteen, "nvme0n1", 10, Some(&ours));
-    assert_eq!(script.list, "1,10,11,12,13,14,15,2,3,4");
-    assert_eq!(script.jobs, [1, 2, 3, 4, 10, 11, 12, 13, 14, 15]);
-    insta::assert_snapshot!(script.differences.join("\n"), @r"
-    `cut -f 2-` drops the first CPU of the first queue, CPU 0
-    the glob sorts queues as text: 0, 1, 10, 11, 12, ...
-    ");
-    assert_eq!(cpus_of(&ours), (0..10).collect::<Vec<_>>());
-
-    let few = like_script(&machine(4, |c| c, vec![(0..4).collect()]), "nvme0n1", 5, None);
-    assert_eq!(few.differences, ["it exits: 5 jobs are more than 4 processors"]);
-    let head = like_script(&read("multipath", &["nvme0n1"]), "nvme0n1", 2, None);
-    assert_eq!(head.differences[0], "nvme0n1 has no mq folder; its queues are at nvme0c0n1");
-    assert!(head.jobs.is_empty());
-}
-
-/// The lines of test100w.sh that make its list, run by bash on the same tree.
-const SCRIPT: &str = r#"
-cpulist=""
-for ((i=1;i<10;i++)); do
-    list=`cat $1/mq/*/cpu_list | awk '{if(i<=NF) print $i;}' i="$i" | tr -d ',' | tr '\n' ','`
-    if [ -z $list ]; then break; fi
-    cpulist=${cpulist}${list}
-done
-echo $cpulist | cut -d ',' -f 2-$(($2+1))
-"#;
-
-#[test]
-fn the_emulation_is_what_bash_prints() {
-    let trees =
-        [("virtio-1q", "vda"), ("72cpu-16q", "nvme1n1"), ("nvme-poll", "nvme0n1"), ("two-nodes", "nvme3n1")];
-    for (tree, device) in trees.into_iter().chain([("cpuset", "vdb"), ("hybrid", "nvme0n1")]) {
-        let dir = unpack(tree);
-        let topology = Topology::read(&Root::tree(dir.path()), &[device]).unwrap();
-        for jobs in [1, 2, 3, 4, 9, 10, 16].into_iter().filter(|n| *n <= topology.cpus.online.len() as u32) {
-            let folder = dir.path().join("sys/block").join(device);
-            let out = std::process::Command::new("bash")
-                .args(["-c", SCRIPT, "bash"])
-                .arg(folder)
-                .arg(jobs.to_string())
-                .output()
-                .unwrap();
-            let printed = String::from_utf8(out.stdout).unwrap();
-            let ours = like_script(&topology, device, jobs, None);
-            assert_eq!(ours.list, printed.trim_end(), "{tree} with {jobs} jobs");
-        }
-    }
 }
 
 proptest! {
@@ -289,7 +214,6 @@ proptest! {
         offline in proptest::collection::btree_set(0u32..48, 0..8),
         isolated in proptest::collection::btree_set(0u32..48, 0..8),
         cpuset in proptest::option::of(proptest::collection::btree_set(0u32..48, 1..30)),
-        others in proptest::collection::btree_map(0u32..48, 0u64..1000, 0..8),
         nodes in 1u32..3,
     ) {
         let of = |c: u32| if stripes { c % queues } else { c * queues / cpus };
@@ -304,7 +228,6 @@ proptest! {
         t.disks[0].node = Some(0);
         t.cpus.isolated = isolated.into_iter().collect();
         t.cpus.cpuset = cpuset.map(|s| s.into_iter().collect());
-        t.irqs.others = others;
         let usable = t.cpus.usable();
         match place(&t, jobs, true) {
             Err(PlaceError::NoCpu { .. }) => prop_assert!(t.cpus.allowed().is_empty()),

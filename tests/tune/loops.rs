@@ -144,7 +144,7 @@ fn the_program_puts_back_after_signals_and_kill_9() {
     let run = |args: &[&str]| program(args).output().unwrap();
     let path = format!("/dev/{}", device.name);
 
-    let out = run(&["topo", &path, "--jobs", "1", "--like-script"]);
+    let out = run(&["topo", &path, "--jobs", "1"]);
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(out.status.success() && text.contains("queue   0       CPU 0"), "{text}");
 

@@ -5,11 +5,10 @@
 use super::layout::wrap;
 use serde_json::{Value, json};
 
-use volproof_base::unit::grouped;
-use volproof_host::topo::{CpuSet, Disk, Irq, LikeScript, Placement, QueueKind, Topology};
+use volproof_host::topo::{CpuSet, Disk, Placement, QueueKind, Topology};
 
 /// The whole answer of `topo`. `placement` is absent, with the reason, where none is possible.
-pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> String {
+pub fn text(topology: &Topology, placement: Result<&Placement, &str>) -> String {
     let mut out = cpus(topology);
     let mut marks = Marks::default();
     for disk in &topology.disks {
@@ -21,21 +20,15 @@ pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &
         Ok(placement) => out += &seats(placement),
         Err(why) => out += &format!("\nPlacement\n{}", wrap("  none: ", why)),
     }
-    for script in scripts {
-        out += &like_script(script, placement.ok());
-    }
     out
 }
 
 /// The same for programs.
-pub fn json(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> Value {
+pub fn json(topology: &Topology, placement: Result<&Placement, &str>) -> Value {
     let mut value = json!({ "topology": topology });
     match placement {
         Ok(placement) => value["placement"] = json!(placement),
         Err(why) => value["refused"] = json!(why),
-    }
-    if !scripts.is_empty() {
-        value["like_script"] = json!(scripts);
     }
     value
 }
@@ -106,7 +99,7 @@ impl Marks {
     }
 }
 
-/// The picture: one line per queue with its CPUs, workers where they sit, and the interrupt that completes it.
+/// The picture: one line per queue with its CPUs and workers where they sit.
 fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks: &mut Marks) -> String {
     let mut title = format!("{}: ", disk.name);
     title += &match disk.queues.len() {
@@ -159,17 +152,6 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
         }
         out += &wrap(&format!("  queue {:>3} {kind:<4}  CPU ", queue.index), &cells.join(" "));
     }
-    let irqs: Vec<&Irq> = topology.irqs.disks.iter().filter(|i| i.disk == disk.name).collect();
-    if !irqs.is_empty() {
-        out += "  interrupts since boot, and where they are delivered now\n";
-    }
-    for irq in irqs {
-        let now = irq.affinity.as_ref().map_or("?".to_string(), CpuSet::to_string);
-        let counts: Vec<String> =
-            irq.counts.iter().map(|(cpu, n)| format!("{} on CPU {cpu}", grouped(*n))).collect();
-        let counts = if counts.is_empty() { "none yet".to_string() } else { counts.join(", ") };
-        out += &wrap(&format!("  {:>5}  {:<17} -> CPU {now:<5}  ", irq.number, irq.name), &counts);
-    }
     out
 }
 
@@ -191,22 +173,6 @@ fn seats(placement: &Placement) -> String {
     for warning in &placement.doubts {
         out += &wrap("  ! ", &warning.message);
         out += &wrap("    -> ", &warning.advice);
-    }
-    out
-}
-
-fn like_script(script: &LikeScript, placement: Option<&Placement>) -> String {
-    let mut out = format!("\nWhat test100w.sh would choose for {}\n", script.device);
-    let list = if script.list.is_empty() { "(nothing)" } else { &script.list };
-    out += &wrap("  --cpus_allowed=", list);
-    let line = |cpus: Vec<String>| if cpus.is_empty() { "none".to_string() } else { cpus.join(" ") };
-    out += &wrap("  its jobs  CPU ", &line(script.jobs.iter().map(u32::to_string).collect()));
-    if let Some(placement) = placement.filter(|p| p.pinned) {
-        out += &wrap("  ours      CPU ", &line(placement.seats.iter().map(|s| s.cpus.to_string()).collect()));
-    }
-    out += if script.differences.is_empty() { "  no objection\n" } else { "  why ours differs\n" };
-    for difference in &script.differences {
-        out += &wrap("  - ", difference);
     }
     out
 }

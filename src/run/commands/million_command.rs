@@ -182,8 +182,11 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
 fn differences(words: &ScriptWords, topology: Option<&Topology>, tune: Option<TuneMode>) -> String {
     let mut points: Vec<String> = Vec::new();
     if topology.is_some() {
-        let device = words.target.display();
-        points.push(format!("the CPUs of the jobs: volproof topo {device} --like-script shows both choices"));
+        points.push(format!(
+            "the CPUs of the jobs: one for each hardware queue as far as there are queues (`volproof topo {}` shows them); the script \
+             leaves out the first CPU, and may put several jobs on one CPU or core",
+            words.target.display()
+        ));
     }
     points.push(match (tune, topology) {
         (Some(TuneMode::Off), _) => "no knob is set (--tune off); the script sets rq_affinity to 2".into(),

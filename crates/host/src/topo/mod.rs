@@ -5,10 +5,9 @@
 
 mod cpu_set;
 mod cpus;
-mod irqs;
 mod placement;
 mod queues;
-mod script;
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -18,10 +17,8 @@ use volproof_device::device::Root;
 
 pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
-pub use irqs::{Irq, Irqs};
 pub use placement::{PlaceError, Placement, Seat, place, place_on};
 pub use queues::{Disk, Queue, QueueKind, QueueTarget};
-pub use script::{LikeScript, like_script};
 
 /// Why the machine could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +41,7 @@ pub enum TopoError {
     },
 }
 
-/// The CPUs, disks and interrupts that decide where workers belong, for one or several devices at once.
+/// The CPUs and disks that decide where workers belong, for one or several devices at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
@@ -54,8 +51,6 @@ pub struct Topology {
     pub targets: Vec<QueueTarget>,
     /// The disks that carry these devices, each once.
     pub disks: Vec<Disk>,
-    /// Interrupts of those disks, and of everything else.
-    pub irqs: Irqs,
 }
 
 impl Topology {
@@ -66,8 +61,7 @@ impl Topology {
     pub fn read(root: &Root, names: &[&str]) -> Result<Topology, TopoError> {
         let cpus = cpus::read(root)?;
         let (targets, disks) = queues::read(root, names)?;
-        let irqs = irqs::read(root, &disks)?;
-        Ok(Topology { cpus, targets, disks, irqs })
+        Ok(Topology { cpus, targets, disks })
     }
 }
 

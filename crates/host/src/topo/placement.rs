@@ -6,8 +6,7 @@
 //! 2. a physical core without a worker: two siblings share one core's execution units;
 //! 3. a fast core of a hybrid processor;
 //! 4. the device's own NUMA node: completions and doorbells of the other node cross the interconnect;
-//! 5. not the CPU that takes most interrupts of other devices: they would steal from the worker and show as latency;
-//! 6. the lowest queue, then the lowest CPU.
+//! 5. the lowest queue, then the lowest CPU.
 //!
 //! Several disks take turns, so that each gets its share of workers. A pure function: it reads nothing and pins nobody.
 
@@ -18,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{CpuSet, QueueKind, Topology};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
-use volproof_base::unit::grouped;
 
 /// Where the workers of a run go. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,16 +125,15 @@ pub fn place_on(
     if jobs as usize > reachable.len() {
         return Err(PlaceError::TooManyPinned { jobs, usable: reachable });
     }
-    let busy = topology.irqs.busiest(&reachable);
     let mut seats: Vec<Seat> = Vec::new();
     let mut taken = TakenCpus::default();
     for worker in 0..jobs {
         let turn = worker as usize % lanes.len();
         let (before, after) = lanes.split_at_mut(turn);
-        let seat = after.iter_mut().chain(before).find_map(|l| l.seat(topology, &mut taken, worker, busy));
+        let seat = after.iter_mut().chain(before).find_map(|l| l.seat(topology, &mut taken, worker));
         seats.extend(seat);
     }
-    let reasons = reasons(topology, &lanes, &seats, busy);
+    let reasons = reasons(topology, &lanes, &seats);
     Ok(Placement { pinned, seats, reasons, doubts: Vec::new() })
 }
 
@@ -193,13 +190,7 @@ fn lanes(topology: &Topology, kind: QueueKind, usable: &CpuSet) -> Result<Vec<La
 
 impl Lane {
     /// Gives the worker the best free CPU of this disk, if it has one.
-    fn seat(
-        &mut self,
-        topology: &Topology,
-        taken: &mut TakenCpus,
-        worker: u32,
-        busy: Option<u32>,
-    ) -> Option<Seat> {
+    fn seat(&mut self, topology: &Topology, taken: &mut TakenCpus, worker: u32) -> Option<Seat> {
         let free = self.slots.iter().enumerate().flat_map(|(s, slot)| {
             slot.cpus.iter().filter(|c| !taken.by_cpu.contains_key(c)).filter_map(move |c| {
                 let cpu = topology.cpus.get(c)?;
@@ -208,7 +199,7 @@ impl Lane {
         });
         let (s, _, cpu) = free.min_by_key(|(s, slot, cpu)| {
             let shared = taken.in_core(&cpu.core).len();
-            (slot.workers, shared, cpu.efficient, self.remote(cpu.node), busy == Some(cpu.id), *s, cpu.id)
+            (slot.workers, shared, cpu.efficient, self.remote(cpu.node), *s, cpu.id)
         })?;
 
         let neighbours = taken.in_core(&cpu.core);
@@ -231,9 +222,6 @@ impl Lane {
             (Some(cpu), Some(own)) => why += &format!(", remote node {cpu} (disk on {own})"),
             _ => {}
         }
-        if busy == Some(cpu.id) {
-            why += ", takes most other interrupts";
-        }
         let queue = slot.queue;
         self.slots[s].workers += 1;
         taken.by_cpu.insert(cpu.id, worker);
@@ -247,7 +235,7 @@ impl Lane {
 }
 
 /// The reasons that hold for all seats, one sentence each.
-fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat], busy: Option<u32>) -> Vec<String> {
+fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat]) -> Vec<String> {
     let mut reasons = limits(topology);
     for lane in lanes {
         let Some(disk) = &lane.disk else { continue };
@@ -266,12 +254,6 @@ fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat], busy: Option<u32
         if lane.slots.iter().all(|s| s.queue.is_none()) {
             reasons.push(format!("{disk} has no hardware queues: the choice of CPU makes no difference"));
         }
-    }
-    if let Some(cpu) = busy {
-        let count = grouped(topology.irqs.others.get(&cpu).copied().unwrap_or(0));
-        let used = seats.iter().any(|s| s.cpus.contains(cpu));
-        let how = if used { "still used" } else { "left free" };
-        reasons.push(format!("CPU {cpu} took most interrupts of other devices ({count}): {how}"));
     }
     reasons
 }

@@ -34,9 +34,6 @@ pub struct Disk {
     pub node: Option<u32>,
     /// Hardware queues in numeric order; none for a bio-based device.
     pub queues: Vec<Queue>,
-    /// Its device folder with all links followed, below the root: says which interrupts are its own.
-    #[serde(skip)]
-    pub(super) folder: PathBuf,
 }
 
 impl Disk {
@@ -144,7 +141,7 @@ fn descend(
 ) -> Result<(), TopoError> {
     let queues = queues(root, name, &folder)?;
     if !queues.is_empty() || depth == 0 {
-        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues, folder });
+        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues });
         return Ok(());
     }
     let mut below = multipath_paths(root, name);
@@ -152,7 +149,7 @@ fn descend(
         below = root.names(folder.join("slaves"));
     }
     if below.is_empty() {
-        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues, folder });
+        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues });
         return Ok(());
     }
     for child in below {
