@@ -84,9 +84,10 @@ pub enum ComparedWord {
 impl ComparedWord {
     /// The word for an interval and the limits of the readings of a promise: the one that asks least, and the one that asks most.
     pub fn of((low, high): (f64, f64), least: f64, most: f64, less_is_better: bool) -> ComparedWord {
-        let (kept, missed) = match less_is_better {
-            true => (high <= most.min(least), low > least.max(most)),
-            false => (low >= most.max(least), high < least.min(most)),
+        let (kept, missed) = if less_is_better {
+            (high <= most.min(least), low > least.max(most))
+        } else {
+            (low >= most.max(least), high < least.min(most))
         };
         if kept {
             ComparedWord::Kept

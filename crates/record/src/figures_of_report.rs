@@ -1,9 +1,7 @@
 //! The figures of a run from the report of another tool.
 
 use super::step_figures::{DeviceCounts, DirectionCounts, DiskTime, Flushes, StepFigures, most_parts};
-use super::{
-    Conditions, DrainedQueue, ReportProgram, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep,
-};
+use super::{Conditions, DrainedQueue, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
 use volproof_base::sample::Direction;
 use volproof_base::stats::little;
 use volproof_base::unit::{self, Bytes, Nanos};
@@ -35,7 +33,6 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
     let pace = conditions.pace.as_ref();
     let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
     StepFigures {
-        name: reported.name.clone(),
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
         random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
         direct: conditions.direct.get(),
@@ -53,7 +50,6 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
         percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
         bands: reported.bands.clone(),
         range: range(reported, conditions),
-        used_share: None,
         device: disk.map(|d| device(d, conditions)),
         disk_time: disk.and_then(|d| {
             let (total, busy) = (d.request_time?, d.busy?);
@@ -81,17 +77,15 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
         // A status line tells a rate, and says nothing about the other options.
         pace_known: conditions.runtime.is_known(),
         asked,
-        program: ReportProgram::default(),
         on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
-        threads_time: None,
         flushes: reported
             .sync
             .as_ref()
             .map(|s| (s.count.get().map(|n| n as f64), &s.latency))
             .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: Some(l.max).filter(|max| max.0 > 0) }),
         samples: reported.spread_of_rate(),
-        promised: None,
+        ..StepFigures::default()
     }
 }
 
@@ -114,10 +108,8 @@ fn range(reported: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
         let jobs = jobs.filter(|_| ended_by_size(reported, conditions))?;
         Some(Bytes(reported.amount()?.0 / jobs))
     })?;
-    match conditions.own_files.get() == Some(true) || conditions.own_offsets.get() == Some(true) {
-        true => Some(Bytes(of_a_job.0.saturating_mul(jobs?))),
-        false => Some(of_a_job),
-    }
+    let apart = conditions.own_files.get() == Some(true) || conditions.own_offsets.get() == Some(true);
+    if apart { Some(Bytes(of_a_job.0.saturating_mul(jobs?))) } else { Some(of_a_job) }
 }
 
 /// The run ended when its range had been gone over, and not by time.

@@ -51,17 +51,10 @@ pub(super) struct Lookup {
     targets: HashMap<PathBuf, usize>,
     /// By step: its stage and its place in it.
     staged: HashMap<String, (usize, usize)>,
-    stages: Vec<StageTimes>,
+    stages: Vec<Vec<StepLoad>>,
 }
 
-/// When the steps of a stage ran, and on which disks.
-#[derive(Default)]
-struct StageTimes {
-    loads: Vec<StepLoad>,
-    all: Times,
-    by_disk: HashMap<u32, Times>,
-}
-
+/// When a step of a stage ran, and on which disks.
 struct StepLoad {
     /// Position of the step among the steps of the Record.
     step: usize,
@@ -70,67 +63,8 @@ struct StepLoad {
     disks: Vec<u32>,
 }
 
-/// Starts and ends, each sorted. A step of no length overlaps no other step, and is left out.
-#[derive(Default)]
-struct Times {
-    starts: Vec<u64>,
-    ends: Vec<u64>,
-}
-
-impl Times {
-    fn of(ranges: impl Iterator<Item = Range<u64>>) -> Times {
-        let (mut starts, mut ends): (Vec<u64>, Vec<u64>) =
-            ranges.filter(|r| !r.is_empty()).map(|r| (r.start, r.end)).unzip();
-        starts.sort_unstable();
-        ends.sort_unstable();
-        Times { starts, ends }
-    }
-
-    /// How many of the ranges overlap one of them, that one included.
-    fn meeting(&self, range: &Range<u64>) -> usize {
-        let begun = self.starts.partition_point(|start| *start < range.end);
-        let ended = self.ends.partition_point(|end| *end <= range.start);
-        begun.saturating_sub(ended)
-    }
-}
-
 fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
-}
-
-impl StageTimes {
-    fn of(loads: Vec<StepLoad>) -> StageTimes {
-        let mut on: HashMap<u32, Vec<Range<u64>>> = HashMap::new();
-        for load in &loads {
-            load.disks.iter().for_each(|disk| on.entry(*disk).or_default().push(load.time.clone()));
-        }
-        StageTimes {
-            all: Times::of(loads.iter().map(|l| l.time.clone())),
-            by_disk: on.into_iter().map(|(disk, times)| (disk, Times::of(times.into_iter()))).collect(),
-            loads,
-        }
-    }
-
-    /// The other steps that ran at the same time as one; with `disks` only those that used one of its disks.
-    fn company<'a>(&self, record: &'a Record, place: usize, disks: bool) -> Company<'a> {
-        let Some(mine) = self.loads.get(place) else { return Company::default() };
-        let shares = |l: &StepLoad| !disks || l.disks.iter().any(|d| mine.disks.contains(d));
-        let met = |l: &&StepLoad| l.step != mine.step && meet(&l.time, &mine.time) && shares(l);
-        let count = match mine.disks.as_slice() {
-            _ if mine.time.is_empty() => 0,
-            _ if !disks => self.all.meeting(&mine.time) - 1,
-            [] => 0,
-            [disk] => self.by_disk[disk].meeting(&mine.time) - 1,
-            _ => self.loads.iter().filter(met).count(),
-        };
-        let name = |l: &StepLoad| record.steps.get(l.step).map(|s| s.name.as_str());
-        let first = if count > 0 {
-            self.loads.iter().filter(met).take(2).filter_map(name).collect()
-        } else {
-            Vec::new()
-        };
-        Company { first, count }
-    }
 }
 
 impl Lookup {
@@ -174,7 +108,7 @@ impl Lookup {
                 lookup.staged.entry(done.name.clone()).or_insert((stage, loads.len()));
                 loads.push(StepLoad { step, time, disks });
             }
-            lookup.stages.push(StageTimes::of(loads));
+            lookup.stages.push(loads);
         }
         lookup
     }
@@ -194,7 +128,20 @@ impl Lookup {
     /// See [`Record::beside`] and [`Record::sharing`].
     pub(super) fn company<'a>(&self, record: &'a Record, step: &StepRecord, disks: bool) -> Company<'a> {
         let Some((stage, place)) = self.staged.get(&step.name) else { return Company::default() };
-        self.stages[*stage].company(record, *place, disks)
+        let loads = &self.stages[*stage];
+        let Some(mine) = loads.get(*place) else { return Company::default() };
+        let mut company = Company::default();
+        for load in loads {
+            let shares = !disks || load.disks.iter().any(|disk| mine.disks.contains(disk));
+            if load.step == mine.step || !meet(&load.time, &mine.time) || !shares {
+                continue;
+            }
+            company.count += 1;
+            if company.count <= 2 {
+                company.first.extend(record.steps.get(load.step).map(|s| s.name.as_str()));
+            }
+        }
+        company
     }
 }
 

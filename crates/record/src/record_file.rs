@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserializer;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 
-use super::figure_range::{FigureScan, NoFigure};
+use super::figure_range::{FigureScan, NoFigure, scan};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use volproof_device::output::screen::VisibleWriter;
 
@@ -69,16 +69,23 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// The file does not have the form of a Record.
-    #[error("{} {}", path.display(), match source.is_eof() {
-        true => format!("is a part of a volproof Record, which ends at column {} of line {}: copy the whole file again", source.column(), source.line()),
-        false => format!("does not have the form of a volproof Record: {source}; the file was changed or damaged"),
-    })]
+    #[error("{} {}", path.display(), wrong_form(source))]
     Form {
         /// The file.
         path: PathBuf,
         /// With line and column.
         source: serde_json::Error,
     },
+}
+
+fn wrong_form(source: &serde_json::Error) -> String {
+    if source.is_eof() {
+        let (column, line) = (source.column(), source.line());
+        return format!(
+            "is a part of a volproof Record, which ends at column {column} of line {line}: copy the whole file again"
+        );
+    }
+    format!("does not have the form of a volproof Record: {source}; the file was changed or damaged")
 }
 
 /// The JSON Schema of a Record as this version writes it: `docs/record.schema.json`.
@@ -183,7 +190,7 @@ impl Record {
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
-        let FigureScan { values, no_figure } = FigureScan::of(text, MOST_EARLIER);
+        let FigureScan { values, no_figure } = scan(text);
         if let Some(NoFigure { key, value }) = no_figure {
             return Err(RecordError::NoFigure { path, key, value });
         }

@@ -52,9 +52,10 @@ pub fn remarks<'a, T, K: Hash + Eq>(
             groups.push(Remark { of: remark, named: Vec::new(), others: Vec::new() });
         }
         let group = &mut groups[place];
-        match sentence(group.of) == sentence(remark) {
-            true => group.named.extend(Some(name(remark)).filter(|name| !name.is_empty())),
-            false => group.others.push(name(remark)),
+        if sentence(group.of) != sentence(remark) {
+            group.others.push(name(remark));
+        } else if !name(remark).is_empty() {
+            group.named.push(name(remark));
         }
     }
     groups

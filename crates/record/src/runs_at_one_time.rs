@@ -8,8 +8,6 @@ use volproof_base::unit::Nanos;
 
 /// `elapsed` counts whole seconds, and threads begin and end a moment apart.
 const SLACK: Nanos = Nanos::seconds(2);
-/// Runs at one time stand no further apart in a report.
-const NEAR: usize = 256;
 
 /// A run of a report with its length, which is worked out once for all comparisons.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +70,19 @@ pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
     found.filter_map(|(i, other)| Some((steps[i].0, neighbour(i, other?)))).collect()
 }
 
-/// For each run, one that was under way at the same time, among those that stand near it in the report.
+/// A run is compared with this many before and after it, and with the longest of all: a report may have tens of thousands.
+const NEAR: usize = 64;
+
+/// For each run, one that was under way at the same time.
 fn overlaps(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
+    let longest = (0..runs.len()).max_by_key(|i| runs[*i].length);
     let beside = |i: usize, j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
-    let near = |i: usize| i.saturating_sub(NEAR)..runs.len().min(i + NEAR + 1);
-    (0..runs.len()).map(|i| near(i).find(|j| beside(i, *j))).collect()
+    let mut found = Vec::new();
+    for i in 0..runs.len() {
+        let near = i.saturating_sub(NEAR)..runs.len().min(i + NEAR + 1);
+        found.push(near.chain(longest).find(|j| beside(i, *j)));
+    }
+    found
 }
 
 #[cfg(test)]

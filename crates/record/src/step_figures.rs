@@ -221,7 +221,6 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
     let others = plan.and_then(|p| p.simulate.as_ref()).map_or(0.0, |device| device.others_iops);
     let has_others = others > 0.0;
     StepFigures {
-        name: step.name.clone(),
         reads: Some(step.read.is_some()),
         random: conditions.pattern().map(|p| p.is_random()),
         direct: conditions.direct.get(),
@@ -259,35 +258,22 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
             .min()
             // A simulated device is no target.
             .or_else(|| plan.and_then(|p| p.size)),
-        used_share: None,
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         device: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null) || has_others),
-        disk_time: None,
-        counted: None,
-        other_direction: None,
-        read_counts: None,
-        write_counts: None,
         busiest_thread: Some(step.cpu.busiest_worker),
         polling: conditions.polling.get(),
-        waits_to_submit: None,
-        busiest_cpu: None,
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
-        pace: None,
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
-        drained_queue: None,
         pace_known: true,
         asked: step.in_flight_asked.get(),
-        program: ReportProgram::default(),
         on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
-        threads_time: None,
         flushes: step
             .sync
             .as_ref()
             .map(|s| (Some(s.ios as f64), &s.service_latency_ns))
             .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: l.known_max() }),
-        samples: None,
-        promised: None,
+        ..StepFigures::default()
     }
 }
 

@@ -41,13 +41,11 @@ impl Record {
 
     /// When the window of a step began, on the clock of [`Record::evidence`].
     pub fn window_starts(&self, step: &StepRecord) -> Nanos {
-        match self.stage_of(step).is_some() {
-            true => {
-                let ramp = self.plan_step(&step.name).map_or(0, |p| p.ramp.0);
-                Nanos(step.started_after_ns.0.saturating_add(ramp))
-            }
-            false => step.evidence.window_starts_ns,
+        if self.stage_of(step).is_none() {
+            return step.evidence.window_starts_ns;
         }
+        let ramp = self.plan_step(&step.name).map_or(0, |p| p.ramp.0);
+        Nanos(step.started_after_ns.0.saturating_add(ramp))
     }
 
     /// The other steps that ran during this step, or during a part of it.
