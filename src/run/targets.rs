@@ -409,12 +409,12 @@ fn direct_mistake(step: &Step, target: &Surveyed) -> Option<String> {
         return Some("its filesystem has no direct I/O: use --buffered, and read the doubts".into());
     };
     let unit = align.offset_bytes.0.max(1);
-    let sizes = step.rw.directions().iter().flat_map(|d| step.sizes(*d).shares());
+    let sizes = step.bs.shares().iter();
     let mut values: Vec<(&str, Bytes)> = sizes.map(|share| ("block size", share.0)).collect();
     values.push(("offset", step.offset));
     values.extend(step.offset_increment.map(|distance| ("offset-increment", distance)));
     values.extend(step.align.map(|align| ("align", align)));
-    values.push(("stride", Bytes(step.stride.0.unsigned_abs())));
+    values.push(("stride", step.stride));
     let (what, value) = values.into_iter().find(|(_, value)| !value.0.is_multiple_of(unit))?;
     Some(format!(
         "{what} {} is not a multiple of {unit} bytes, which direct I/O needs here: use {} or --buffered",

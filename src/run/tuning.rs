@@ -199,12 +199,7 @@ pub fn place(plan: &Plan, step: &Step, ready: &Ready) -> Result<(Vec<u32>, Optio
     if !placement.pinned {
         return Ok((Vec::new(), Some(placement)));
     }
-    let cpus = if step.round_robin {
-        placement.seats.iter().filter_map(|s| s.cpus.iter().next()).collect()
-    } else {
-        by_worker(&placement, &targets, step.numjobs)
-    };
-    Ok((cpus, Some(placement)))
+    Ok((by_worker(&placement, &targets, step.numjobs), Some(placement)))
 }
 
 /// Seats in the order of our workers: those of a target sit on queues of its own disk as far as there are any.

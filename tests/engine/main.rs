@@ -1,7 +1,6 @@
 //! The worker loop against devices of known behaviour in virtual time, and against real files through every backend.
 
 mod simulated;
-mod special;
 mod together;
 mod virtual_time;
 

@@ -15,13 +15,14 @@ use volproof::fio_formats::table;
 pub const MARK: &str = "<!-- corpus -->";
 
 /// Where fio does otherwise and volproof does not follow, with the reason.
-const ON_PURPOSE: [&str; 14] = [
+const ON_PURPOSE: [&str; 15] = [
     "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
     "An existing file that a job names is overwritten without a question, as fio does. One that another process has open, \
      that is locked or that has other names is refused with exit code 3 unless `--overwrite=shared` is given; an attached disk \
      image and a swap file are refused always. fio asks nobody.",
     "A path with `..` behind what is no folder yet is refused with exit code 3: nobody can say before where it will lead.",
     "The installed fio gets the files that volproof checked, as descriptors (`/proc/self/fd/N`), and no name of a file. So a renamed file or a changed link leads it nowhere else, and a device stays claimed until fio has ended. Its JSON shows these descriptors as `filename`, and each job with all of its options. Volproof makes the files and gives them their lengths before fio starts. Options with which fio opens, makes or removes a file by its name are refused, with the reason in the table: call fio itself.",
+    "Some uses of native options go to the installed fio: several files in one job, reads and writes of different sizes, gaps (`rw=read:8k`), `ba` other than the block, `buffer_compress_percentage` from 1 to 99, `scramble_buffers=0`.",
     "volproof writes no logs and no terse lines. A job that asks for a log is refused, and a Record (`--record FILE`) keeps samples of 100 ms. Terse lines come from the installed fio; those of every version are still read.",
     "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
      fio fills the filesystem to the last byte first and leaves the file.",

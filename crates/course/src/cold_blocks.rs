@@ -15,7 +15,7 @@ use volproof_base::hist::{Histogram, bucket};
 use volproof_base::stats::limit_answer::share_bounds;
 use volproof_base::stats::moments::{mean, student, variance};
 use volproof_base::unit::{Bytes, Nanos, grouped, significant_percent, total};
-use volproof_plan::{BlockSizes, Pattern, Phase, Step, Stride, TOUCH};
+use volproof_plan::{BlockSizes, Pattern, Phase, Step, TOUCH};
 use volproof_record::Outcome;
 
 /// A first read is slow where it takes this much longer than reads of blocks that were just read ...
@@ -94,7 +94,7 @@ pub(super) fn phases(base: &Step, part: Bytes, seed: u64) -> Vec<Phase> {
         bs: BlockSizes::one(BLOCK),
         offset: Bytes(base.offset.0 + (place * distance + drawn % distance) * BLOCK.0),
         size: Some(Bytes(((blocks - 1) * groups * distance + 1) * BLOCK.0)),
-        stride: Stride(((groups * distance - 1) * BLOCK.0) as i64),
+        stride: Bytes((groups * distance - 1) * BLOCK.0),
         // Cached pages answer a second read, where the load goes through the page cache.
         invalidate: base.simulate.is_none(),
         ..amount(base, Bytes(blocks * BLOCK.0))

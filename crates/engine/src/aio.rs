@@ -85,7 +85,8 @@ pub struct Aio {
     ring: Option<SharedRing>,
     /// The operation of a flush: `FDSYNC` or `FSYNC`.
     flush: u16,
-    targets: Vec<Arc<Clearance>>,
+    /// Keeps the descriptor of the requests open.
+    _target: Option<Arc<Clearance>>,
 }
 
 // SAFETY: the pointers are to memory of this value alone, and it is moved to another thread as a whole.
@@ -197,13 +198,13 @@ fn refused_for_now(code: i32, others: u32) -> bool {
 }
 
 impl Aio {
-    /// A context for `depth` requests on at least one target, with buffers that must outlive this value.
+    /// A context for `depth` requests on a target, with buffers that must outlive this value.
     ///
     /// # Errors
     /// EAGAIN when `fs.aio-max-nr` is exhausted.
-    pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
+    pub fn new(target: Arc<Clearance>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
         let context = setup(depth)?;
-        let fd = targets[0].as_fd().as_raw_fd() as u32;
+        let fd = target.as_fd().as_raw_fd() as u32;
         let request = |slot| Iocb { data: u64::from(slot), fd, ..Iocb::default() };
         let moves = (0..depth).map(|slot| Iocb { buffer: buffers.address(slot) as u64, ..request(slot) });
         // A flush must not name a buffer (EINVAL).
@@ -218,7 +219,7 @@ impl Aio {
             early: Vec::with_capacity(depth as usize),
             ring: SharedRing::of(context, depth),
             flush: FDSYNC,
-            targets,
+            _target: Some(target),
         })
     }
 
@@ -300,7 +301,7 @@ impl Aio {
 impl Backend for Aio {
     #[inline(always)]
     fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
-        let Aio { queued, iocbs, depth, flush, targets, .. } = self;
+        let Aio { queued, iocbs, depth, flush, .. } = self;
         queued.extend(slots.iter().map(|slot| {
             let r = next(*slot);
             assert!((r.slot as usize) < *depth);
@@ -316,9 +317,6 @@ impl Backend for Aio {
                 (*iocb).opcode = opcode;
                 (*iocb).length = u64::from(r.length);
                 (*iocb).offset = r.offset as i64;
-                if let Some(target) = r.target {
-                    (*iocb).fd = targets[usize::from(target)].as_fd().as_raw_fd() as u32;
-                }
                 iocb
             }
         }));
@@ -442,7 +440,7 @@ mod tests {
             early: Vec::new(),
             ring: SharedRing::of(mapping.expose_provenance() as u64, depth),
             flush: FDSYNC,
-            targets: Vec::new(),
+            _target: None,
         });
         assert!(aio.ring.is_some());
         // SAFETY: all pointers are to memory made above, which one thread uses.
@@ -452,8 +450,7 @@ mod tests {
             (&raw mut (*mapping).events[tail as usize]).write(event);
             (*mapping).header.tail.store((tail + 1) % 3, Ordering::Release);
         };
-        let request =
-            |slot: u32, direction, length| IoRequest { slot, direction, offset: 0, length, target: None };
+        let request = |slot: u32, direction, length| IoRequest { slot, direction, offset: 0, length };
         for pass in 1..=4 {
             aio.fill(&[0, 1], |slot| match slot {
                 0 => request(0, Direction::Read, 512 * pass),

@@ -18,8 +18,6 @@ pub struct IoRequest {
     pub offset: u64,
     /// The length in bytes; 0 for a flush.
     pub length: u32,
-    /// Which of the worker's targets, when it has several.
-    pub target: Option<u16>,
 }
 
 /// How many requests go to the kernel in one call.
@@ -74,9 +72,8 @@ pub fn no_discard() -> ! {
 /// A way to do I/O. One thread calls `fill`, `submit_and_wait`, `ready` and `completions` in this order, over and over. Before
 /// `submit_and_wait`, further `fill`s may follow a `submit`.
 pub trait Backend {
-    /// `fill` carries its one request out completely: the depth is 1, there are no batches, and the request is stamped when it has
-    /// completed.
-    const SINGLE: bool = false;
+    /// `fill` carries its one request out completely, so that a closed loop has nothing to submit and nothing to wait for (`one_by_one`).
+    const ONE_BY_ONE: bool = false;
 
     /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
     fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> IoRequest);

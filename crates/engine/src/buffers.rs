@@ -1,8 +1,7 @@
 //! Memory for I/O: one page-aligned region per worker, cut into a slot per request in flight.
 //!
 //! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each write every 512-byte
-//! sector gets a number that was never used before, except in the part of each 4 KiB that stays as it is. The other kinds of data are in
-//! [`write_pattern`](super::write_pattern).
+//! sector gets a number that was never used before. Where data is to compress, the first part of each 4 KiB is zeros and stays as it is.
 
 use std::io;
 use std::ptr::NonNull;
@@ -11,11 +10,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::write_pattern::PieceLayout;
 use volproof_base::unit::Bytes;
 
 /// Size of the unit that gets a number of its own: the smallest logical block.
 const SECTOR: usize = 512;
+/// Each piece of this size compresses by the share of a step.
+const PIECE: usize = 4096;
 
 /// The buffers of one worker.
 pub struct Buffers {
@@ -56,31 +56,36 @@ impl Buffers {
         Ok(Buffers { base, length, stride, serial: 0 })
     }
 
-    /// Fills all buffers with random bytes, and with the fixed bytes that the layout puts between them.
-    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, layout: &PieceLayout) {
+    /// Fills all buffers: in each 4 KiB first `compressible` percent of zeros, then random bytes.
+    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, compressible: u32) {
         // SAFETY: the region is mapped, written by nobody else, and no request is in flight yet.
         let all = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) };
-        all.chunks_mut(self.stride).for_each(|slot| layout.fill(slot, rng));
+        for piece in all.chunks_mut(PIECE) {
+            let (zeros, random) = piece.split_at_mut(piece.len() * compressible as usize / 100);
+            zeros.fill(0);
+            rng.fill_bytes(random);
+        }
         self.serial = rng.next_u64();
     }
 
-    /// The first bytes of a slot that is being filled.
-    pub fn bytes(&mut self, slot: u32, length: u32) -> &mut [u8] {
+    /// The first bytes of a slot.
+    #[cfg(test)]
+    fn bytes(&mut self, slot: u32, length: u32) -> &mut [u8] {
         assert!(length as usize <= self.stride && (slot as usize + 1) * self.stride <= self.length);
         // SAFETY: inside one slot of the region, which the kernel does not use while it is being filled.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), length as usize) }
     }
 
-    /// Makes the sectors of a slot unlike any written before. The number goes to the end of each sector; the first `fixed` percent
-    /// of each 4 KiB stay as they are.
+    /// Makes the sectors of a slot unlike any written before. The number goes to the end of each sector; the first
+    /// `compressible` percent of each 4 KiB stay as they are.
     #[inline(always)]
-    pub fn stamp(&mut self, slot: u32, length: u32, fixed: u32) {
-        let last = 4096 * fixed as usize / 100;
+    pub fn stamp(&mut self, slot: u32, length: u32, compressible: u32) {
+        let last = PIECE * compressible as usize / 100;
         let base = self.address(slot);
         let mut at = 0;
         while at + SECTOR <= length as usize {
-            // A sector wholly inside the fixed part of its 4 KiB stays as it is.
-            if at % 4096 + SECTOR > last {
+            // A sector wholly inside the zeros of its 4 KiB stays as it is.
+            if at % PIECE + SECTOR > last {
                 self.serial = self.serial.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 // SAFETY: at + SECTOR <= length <= stride, inside this slot, which the kernel does not use: it is being filled.
                 unsafe { base.add(at + SECTOR - 8).cast::<u64>().write_unaligned(self.serial) };
@@ -115,14 +120,10 @@ mod tests {
     use super::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    fn layout(compressible: u32) -> PieceLayout {
-        PieceLayout::of(&volproof_plan::Step { compressible, ..Default::default() })
-    }
-
     #[test]
     fn no_sector_is_written_twice() {
         let mut b = Buffers::new(2, Bytes::kib(4)).unwrap();
-        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), &layout(0));
+        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), 0);
         let mut seen = std::collections::HashSet::new();
         for round in 0..50 {
             b.stamp(round % 2, 4096, 0);
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn the_compressible_share_is_zero() {
         let mut b = Buffers::new(1, Bytes::kib(8)).unwrap();
-        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), &layout(50));
+        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), 50);
         b.stamp(0, 8192, 50);
         let zeros = b.bytes(0, 8192).iter().filter(|x| **x == 0).count();
         assert!((4096..4200).contains(&zeros), "{zeros}");

@@ -19,7 +19,6 @@ use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker::{Worker, run_in_turn};
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
-use super::write_pattern::{Data, PieceLayout};
 use super::{EngineError, Load, StepOutcome, Target, Watch, thread};
 use volproof_base::sample::Series;
 use volproof_base::unit::{Bytes, Nanos};
@@ -60,7 +59,6 @@ where
     F: FnOnce(&Buffers) -> std::io::Result<(B, C)> + Send + 'static,
 {
     let began = Instant::now();
-    let step = load.step;
     let control = Arc::new(Control::default());
     let no_start = NoStart(&control);
     let (messages, inbox) = channel();
@@ -68,10 +66,8 @@ where
     drop(messages);
     let mut go_on = || watch(Watch { elapsed: None, fresh: &[] });
     let threads = set_up(load, jobs, &control, factory, &mut go_on);
-    let mut outcome = StepOutcome {
-        series: vec![Series::default(); if step.round_robin { 1 } else { load.targets.len() }],
-        ..StepOutcome::default()
-    };
+    let mut outcome =
+        StepOutcome { series: vec![Series::default(); load.targets.len()], ..StepOutcome::default() };
     let threads = match threads {
         Ok(Some(threads)) => threads,
         ended => {
@@ -128,7 +124,7 @@ where
                 all if step.cpus_shared => all.to_vec(),
                 all => vec![all[job.id as usize % all.len()]],
             };
-            let fill = has_data(step).then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
+            let fill = has_data(step).then(|| (load.seed ^ u64::from(job.id), step.compressible));
             let make = factory(job.id);
             move || set_up_worker(job, &cpus, fill, make)
         };
@@ -189,37 +185,29 @@ fn jobs(
         let number = id % step.numjobs;
         // Each worker has random numbers of its own; the multiplier is that of splitmix64.
         let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let region = |target: &Target| {
-            Region::of_job(step, target.size, number).ok_or_else(|| EngineError::TooSmall {
-                path: target.name(),
-                size: target.size,
-                jobs: step.numjobs,
-            })
-        };
-        let targets = load.of_worker(id);
-        let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
-        let generator =
-            |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
-        let data = has_data(step).then(|| Data::new(step, seed)).flatten();
+        let target = load.target_of(id);
+        let region = Region::of_job(step, target.size, number).ok_or_else(|| EngineError::TooSmall {
+            path: target.name(),
+            size: target.size,
+            jobs: step.numjobs,
+        })?;
         let schedule = step
             .arrivals_per_second()
             .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
         jobs.push(WorkerJob {
             id,
             depth: step.iodepth,
-            batch: batch(step, &targets[0]),
+            batch: batch(step, target),
             largest: step.largest_block(),
-            generators: regions.iter().enumerate().map(generator).collect(),
-            target: load.first_target(id) as u16,
-            passes: Passes::of(step, targets, &regions),
+            generator: Generator::new(step, region, seed),
+            passes: Passes::new(step, target, region),
             schedule,
             window: LoadWindow {
                 ramp: step.ramp,
                 runtime: (step.runtime.0 > 0).then_some(step.runtime),
                 amount: step.io_size,
             },
-            fixed: if step.scramble { step.fixed_share() } else { 100 },
-            data,
+            compressible: step.compressible,
             datasync: step.datasync,
             sync: step.sync,
             end_fsync: step.end_fsync && step.rw.changes_data(),
@@ -250,7 +238,7 @@ fn has_data(step: &Step) -> bool {
 fn set_up_worker<B: Backend, C: Clock>(
     job: WorkerJob,
     cpus: &[u32],
-    fill: Option<(u64, PieceLayout)>,
+    fill: Option<(u64, u32)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
     if !cpus.is_empty() {
@@ -264,8 +252,8 @@ fn set_up_worker<B: Backend, C: Clock>(
     let (depth, largest) = if C::VIRTUAL { (1, Bytes(1)) } else { (job.depth, job.largest) };
     let mut buffers = Buffers::new(depth, largest)
         .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
-    if let Some((seed, layout)) = fill {
-        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), &layout);
+    if let Some((seed, compressible)) = fill {
+        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), compressible);
     }
     let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
     backend.datasync(job.datasync);

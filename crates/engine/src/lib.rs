@@ -31,7 +31,6 @@ mod token_bucket;
 mod uring;
 mod worker;
 mod worker_job;
-mod write_pattern;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -178,24 +177,18 @@ pub struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// The targets that one worker drives.
-    fn of_worker(&self, worker: u32) -> &'a [Target] {
-        let first = self.first_target(worker);
-        if self.step.round_robin { self.targets } else { &self.targets[first..=first] }
-    }
-
-    /// Number of the first target that one worker drives.
-    fn first_target(&self, worker: u32) -> usize {
-        self.step.series_of(worker)
+    /// The target that one worker drives.
+    fn target_of(&self, worker: u32) -> &'a Target {
+        &self.targets[self.step.target_of(worker)]
     }
 }
 
 /// The outcome of a step.
 #[derive(Debug, Default)]
 pub struct StepOutcome {
-    /// Samples, one series for each target; with `round_robin` one in all, since each worker drives all of them.
+    /// Samples, one series for each target.
     pub series: Vec<Series>,
-    /// Ends of the workers, in their order; see [`Step::series_of`].
+    /// Ends of the workers, in their order; see [`Step::target_of`].
     pub ends: Vec<WorkerEnd>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
@@ -303,11 +296,11 @@ fn simulate(
         watch,
         |_| 1,
         |worker| {
-            let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();
+            let volume = load.target_of(worker).volume.clone();
             let cpu_per_io = plan.cpu_per_io;
             move |_: &Buffers| {
                 let clock = Virtual::default();
-                Ok((SimulatedDevice::new(clock.clone(), volumes, cpu_per_io), clock))
+                Ok((SimulatedDevice::new(clock.clone(), volume, cpu_per_io), clock))
             }
         },
     )?;
@@ -340,23 +333,20 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
         clock.now() + clock.ticks(ahead.unwrap_or(Nanos::millis(1)))
     };
     let depth = load.step.iodepth;
-    let targets = |worker: u32| -> Vec<Arc<Clearance>> {
-        let cleared = |t: &Target| t.clearance.clone().expect("checked by run");
-        load.of_worker(worker).iter().map(cleared).collect()
-    };
+    let cleared = |worker: u32| load.target_of(worker).clearance.clone().expect("checked by run");
     match load.engine {
         EngineKind::IoUring => drive(load, gate, watch, start, |worker| {
-            let targets = targets(worker);
+            let target = cleared(worker);
             let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll };
-            move |buffers: &Buffers| Ok((uring::Uring::new(targets, buffers, depth, options)?, clock))
+            move |buffers: &Buffers| Ok((uring::Uring::new(target, buffers, depth, options)?, clock))
         }),
         EngineKind::Libaio => drive(load, gate, watch, start, |worker| {
-            let targets = targets(worker);
-            move |buffers: &Buffers| Ok((aio::Aio::new(targets, buffers, depth)?, clock))
+            let target = cleared(worker);
+            move |buffers: &Buffers| Ok((aio::Aio::new(target, buffers, depth)?, clock))
         }),
         EngineKind::Psync => drive(load, gate, watch, start, |worker| {
-            let targets = targets(worker);
-            move |buffers: &Buffers| Ok((psync::Psync::new(targets, buffers), clock))
+            let target = cleared(worker);
+            move |buffers: &Buffers| Ok((psync::Psync::new(target, buffers), clock))
         }),
         EngineKind::Null => {
             drive(load, gate, watch, start, |_| move |_: &Buffers| Ok((null::Null::default(), clock)))

@@ -107,7 +107,7 @@ pub(super) fn attend(
     while outcome.ends.len() < threads.len() {
         match inbox.recv_timeout(TICK / 2) {
             Ok(Message::Interval(interval)) => {
-                outcome.series[step.series_of(interval.worker)].add(&interval);
+                outcome.series[step.target_of(interval.worker)].add(&interval);
                 fresh.push(interval);
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),
@@ -159,7 +159,7 @@ pub(super) fn attend(
         outcome.ends.iter_mut().for_each(|e| e.features.push(told.into()));
     }
     for (t, series) in outcome.series.iter_mut().enumerate() {
-        let of_target = |e: &&WorkerEnd| step.series_of(e.worker) == t;
+        let of_target = |e: &&WorkerEnd| step.target_of(e.worker) == t;
         let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
         series.close(window.unwrap_or_default());
     }

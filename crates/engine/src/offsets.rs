@@ -83,7 +83,7 @@ pub enum Offsets {
         n: u64,
     },
     /// Independent draws, some blocks more often.
-    Skewed(Skewed),
+    Zipf(Zipf),
     /// Parts of the region, each with its share.
     Zoned(Vec<Zone>),
 }
@@ -110,7 +110,7 @@ impl Offsets {
             Distribution::Uniform if covering => Offsets::Permuted(Permutation::new(n, rng)),
             Distribution::Uniform => Offsets::Uniform { n },
             Distribution::Zoned(shares) => Offsets::Zoned(zones(shares, covering, n, rng)),
-            skewed => Offsets::Skewed(Skewed::new(skewed, n, rng)),
+            Distribution::Zipf(theta) => Offsets::Zipf(Zipf::new(*theta, n, rng)),
         }
     }
 
@@ -120,7 +120,7 @@ impl Offsets {
         match self {
             Offsets::Permuted(p) => p.next(rng),
             Offsets::Uniform { n } => below(*n, rng),
-            Offsets::Skewed(s) => s.next(rng),
+            Offsets::Zipf(zipf) => zipf.next(rng),
             Offsets::Zoned(zones) => zoned(zones, rng),
         }
     }
@@ -160,26 +160,19 @@ fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
-/// Draws with popular blocks. Ranks are spread over the region by a permutation-like multiplication, so that popular blocks
+/// Draws with popular blocks, by rejection inversion after Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions" (1996): exact, no table. Ranks are spread over the region by a permutation-like multiplication, so that popular blocks
 /// do not lie side by side (as fio does by hashing).
 #[derive(Clone, Debug)]
-pub struct Skewed {
-    kind: OffsetKind,
+pub struct Zipf {
+    theta: f64,
+    h_low: f64,
+    h_high: f64,
+    s: f64,
     n: u64,
     /// Odd and coprime to `n`: spreads ranks.
     step: u64,
     start: u64,
-}
-
-#[derive(Clone, Debug)]
-enum OffsetKind {
-    /// Rejection inversion after Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-    /// discrete distributions" (1996): exact, no table.
-    Zipf { theta: f64, h_low: f64, h_high: f64, s: f64 },
-    /// `rank = n * u^(log h / log(1 - h))`: a share `h` of the blocks gets `1 - h` of the accesses, and so on within.
-    Pareto { power: f64 },
-    /// Box-Muller around the middle; draws outside are repeated.
-    Normal { deviation: f64 },
 }
 
 /// Integral of `x^-theta` up to a constant, and its inverse.
@@ -191,47 +184,33 @@ fn zipf_h_inverse(y: f64, theta: f64) -> f64 {
     (y * (1.0 - theta)).powf(1.0 / (1.0 - theta))
 }
 
-impl Skewed {
-    fn new(distribution: &Distribution, n: u64, rng: &mut Xoshiro256PlusPlus) -> Skewed {
-        let kind = match *distribution {
-            Distribution::Zipf(theta) => OffsetKind::Zipf {
-                theta,
-                h_low: zipf_h(1.5, theta) - 1.0,
-                h_high: zipf_h(n as f64 + 0.5, theta),
-                s: 2.0 - zipf_h_inverse(zipf_h(2.5, theta) - 2f64.powf(-theta), theta),
-            },
-            Distribution::Pareto(h) => OffsetKind::Pareto { power: h.ln() / (1.0 - h).ln() },
-            Distribution::Normal(percent) => OffsetKind::Normal { deviation: percent / 100.0 * n as f64 },
-            Distribution::Uniform | Distribution::Zoned(_) => {
-                unreachable!("their blocks are equally popular, or those of a zone are")
-            }
-        };
+impl Zipf {
+    fn new(theta: f64, n: u64, rng: &mut Xoshiro256PlusPlus) -> Zipf {
         let mut step = (below(n, rng) | 1).max(1);
         while gcd(step, n) != 1 {
             step += 2;
         }
-        Skewed { kind, n, step, start: below(n, rng) }
+        Zipf {
+            theta,
+            h_low: zipf_h(1.5, theta) - 1.0,
+            h_high: zipf_h(n as f64 + 0.5, theta),
+            s: 2.0 - zipf_h_inverse(zipf_h(2.5, theta) - 2f64.powf(-theta), theta),
+            n,
+            step,
+            start: below(n, rng),
+        }
     }
 
     /// The next block.
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
-        let rank = match self.kind {
-            OffsetKind::Zipf { theta, h_low, h_high, s } => loop {
-                let u = h_high + (unit(rng)) * (h_low - h_high);
-                let x = zipf_h_inverse(u, theta);
-                let k = (x + 0.5).floor().clamp(1.0, self.n as f64);
-                if k - x <= s || u >= zipf_h(k + 0.5, theta) - k.powf(-theta) {
-                    break k as u64 - 1;
-                }
-            },
-            OffsetKind::Pareto { power } => ((self.n as f64 * unit(rng).powf(power)) as u64).min(self.n - 1),
-            OffsetKind::Normal { deviation } => loop {
-                let z = (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos();
-                let x = self.n as f64 / 2.0 + z * deviation;
-                if x >= 0.0 && x < self.n as f64 {
-                    return x as u64; // not scattered: the bell keeps its place in the range
-                }
-            },
+        let Zipf { theta, h_low, h_high, s, .. } = *self;
+        let rank = loop {
+            let u = h_high + (unit(rng)) * (h_low - h_high);
+            let x = zipf_h_inverse(u, theta);
+            let k = (x + 0.5).floor().clamp(1.0, self.n as f64);
+            if k - x <= s || u >= zipf_h(k + 0.5, theta) - k.powf(-theta) {
+                break k as u64 - 1;
+            }
         };
         ((u128::from(rank) * u128::from(self.step) + u128::from(self.start)) % u128::from(self.n)) as u64
     }
@@ -305,15 +284,6 @@ mod tests {
     }
 
     #[test]
-    fn pareto_keeps_its_share() {
-        // h = 0.2: 20 % of the blocks take 80 % of the accesses.
-        let mut seen = counts(Distribution::Pareto(0.2), 1000, 200_000);
-        seen.sort_unstable_by(|a, b| b.cmp(a));
-        let top: u64 = seen[..200].iter().sum();
-        assert!((0.78..0.82).contains(&(top as f64 / 200_000.0)), "{top}");
-    }
-
-    #[test]
     fn zones_keep_their_shares() {
         let zoned = || Distribution::Zoned(vec![(50, 5), (30, 15), (20, 80)]);
         let seen = counts(zoned(), 1000, 100_000);
@@ -334,12 +304,5 @@ mod tests {
         assert_eq!(counts(zoned(), 1, 10), [10]);
         let huge = Offsets::random(&zoned(), true, 1 << 44, &mut rng).next(&mut rng);
         assert!(huge < 1 << 44);
-    }
-
-    #[test]
-    fn normal_peaks_in_the_middle() {
-        let seen = counts(Distribution::Normal(10.0), 1000, 100_000);
-        let within: u64 = seen[400..600].iter().sum();
-        assert!((0.66..0.70).contains(&(within as f64 / 100_000.0)), "{within}");
     }
 }

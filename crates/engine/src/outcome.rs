@@ -19,8 +19,6 @@ pub struct FailedIo {
     pub length: u32,
     /// Bytes moved (a short I/O), or a negative error number.
     pub result: i64,
-    /// Number of the target within the step.
-    pub target: u16,
 }
 
 /// The report of a worker at its end, beyond its intervals.

@@ -17,7 +17,8 @@ use volproof_plan::{FileState, Step};
 
 /// How far a job has come with its pass.
 pub struct Passes {
-    parts: Vec<(Arc<Clearance>, Region)>,
+    target: Arc<Clearance>,
+    region: Region,
     /// The state in which each pass finds its file.
     file_state: FileState,
     /// Bytes of a pass.
@@ -27,18 +28,17 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// The passes of a job over these regions of these targets. None where the end of a pass changes nothing: the step overwrites its file,
+    /// The passes of a job over this region of this target. None where the end of a pass changes nothing: the step overwrites its file,
     /// and no cached pages are to be dropped.
-    pub fn of(step: &Step, targets: &[Target], regions: &[Region]) -> Option<Passes> {
+    pub fn new(step: &Step, target: &Target, region: Region) -> Option<Passes> {
         let file_state = step.file_state;
         if file_state == FileState::Filled && (!step.invalidate || step.direct) {
             return None;
         }
-        let cleared = |(t, region): (&Target, &Region)| Some((t.clearance.clone()?, *region));
-        let parts: Vec<_> = targets.iter().zip(regions).map(cleared).collect::<Option<_>>()?;
+        let target = target.clearance.clone()?;
         let block = step.largest_block().0;
-        let length = regions.iter().map(|r| r.length.0 / block * block).sum();
-        Some(Passes { parts, file_state, length, left: length })
+        let length = region.length.0 / block * block;
+        Some(Passes { target, region, file_state, length, left: length })
     }
 
     /// Counts the bytes of a finished I/O, and begins the next pass after the last byte of this one.
@@ -55,14 +55,13 @@ impl Passes {
     #[cold]
     fn begin_anew(&mut self) {
         self.left = self.length;
-        for (clearance, Region { start, length }) in &self.parts {
-            let _ = match self.file_state {
-                FileState::Filled => {
-                    fadvise(clearance.as_fd(), start.0, length.0.try_into().ok(), Advice::DontNeed)
-                }
-                state => begin_file(clearance, state, *length),
-            };
-        }
+        let Region { start, length } = self.region;
+        let _ = match self.file_state {
+            FileState::Filled => {
+                fadvise(self.target.as_fd(), start.0, length.0.try_into().ok(), Advice::DontNeed)
+            }
+            state => begin_file(&self.target, state, length),
+        };
     }
 }
 

@@ -15,8 +15,7 @@ use volproof_device::guard::Clearance;
 
 /// The synchronous backend; depth 1.
 pub struct Psync {
-    targets: Vec<Arc<Clearance>>,
-    /// The descriptor of the first target.
+    target: Arc<Clearance>,
     fd: RawFd,
     buffer: *mut u8,
     datasync: bool,
@@ -27,11 +26,11 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// Uses the first slot of `buffers`, which must outlive this value, for at least one target.
-    pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers) -> Psync {
+    /// Uses the first slot of `buffers`, which must outlive this value.
+    pub fn new(target: Arc<Clearance>, buffers: &Buffers) -> Psync {
         Psync {
-            fd: targets[0].as_fd().as_raw_fd(),
-            targets,
+            fd: target.as_fd().as_raw_fd(),
+            target,
             buffer: buffers.address(0),
             datasync: true,
             durability: ReadWriteFlags::empty(),
@@ -87,8 +86,7 @@ unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
 impl Psync {
     /// Everything that is not a read.
     fn change(&mut self, r: &IoRequest) -> i64 {
-        let target = &self.targets[usize::from(r.target.unwrap_or(0))];
-        let fd = target.as_fd();
+        let fd = self.target.as_fd();
         // SAFETY: slot 0 is at least `length` long and used by this thread alone.
         let buffer = unsafe { std::slice::from_raw_parts(self.buffer, r.length as usize) };
         completion(match r.direction {
@@ -96,7 +94,7 @@ impl Psync {
             Direction::Write => {
                 rustix::io::pwritev2(fd, &[io::IoSlice::new(buffer)], r.offset, self.durability)
             }
-            Direction::Trim => discard(fd, target.is_block(), r.offset, u64::from(r.length)),
+            Direction::Trim => discard(fd, self.target.is_block(), r.offset, u64::from(r.length)),
             Direction::Sync | Direction::Read if self.datasync => rustix::fs::fdatasync(fd).map(|()| 0),
             Direction::Sync | Direction::Read => rustix::fs::fsync(fd).map(|()| 0),
         })
@@ -104,15 +102,14 @@ impl Psync {
 }
 
 impl Backend for Psync {
-    const SINGLE: bool = true;
+    const ONE_BY_ONE: bool = true;
 
     #[inline(always)]
     fn fill(&mut self, _slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         let r = next(0);
         self.result = if r.direction == Direction::Read {
-            let fd = r.target.map_or(self.fd, |t| self.targets[usize::from(t)].as_fd().as_raw_fd());
             // SAFETY: slot 0 is at least `length` long and used by this thread alone.
-            unsafe { pread(fd, self.buffer, r.length, r.offset) }
+            unsafe { pread(self.fd, self.buffer, r.length, r.offset) }
         } else {
             self.change(&r)
         };

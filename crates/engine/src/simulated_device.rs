@@ -10,11 +10,10 @@ use super::clock::{Clock, Virtual};
 use super::simulated_run::SharedVolume;
 use volproof_base::unit::Nanos;
 
-/// The simulated volumes of a worker's targets, as the worker sees them.
+/// The simulated volume of a worker's target, as the worker sees it.
 pub struct SimulatedDevice {
     clock: Virtual,
-    /// By the worker's targets.
-    volumes: Vec<SharedVolume>,
+    volume: SharedVolume,
     /// CPU time of the load thread for each I/O.
     cpu_per_io: Nanos,
     /// Completion time, order of submission, slot, result.
@@ -26,10 +25,10 @@ pub struct SimulatedDevice {
 
 impl SimulatedDevice {
     /// A device whose time is `clock`, for a load thread that needs so much CPU time for each I/O.
-    pub fn new(clock: Virtual, volumes: Vec<SharedVolume>, cpu_per_io: Nanos) -> SimulatedDevice {
+    pub fn new(clock: Virtual, volume: SharedVolume, cpu_per_io: Nanos) -> SimulatedDevice {
         SimulatedDevice {
             clock,
-            volumes,
+            volume,
             cpu_per_io,
             in_flight: BinaryHeap::new(),
             done: VecDeque::new(),
@@ -43,8 +42,7 @@ impl Backend for SimulatedDevice {
         for slot in slots {
             let r = next(*slot);
             self.clock.advance_to(self.clock.now() + self.cpu_per_io.0);
-            let volume = &self.volumes[r.target.map_or(0, usize::from)];
-            let (end, result) = volume.complete(self.clock.now(), &r);
+            let (end, result) = self.volume.complete(self.clock.now(), &r);
             self.submitted += 1;
             self.in_flight.push(Reverse((end, self.submitted, r.slot, result)));
         }

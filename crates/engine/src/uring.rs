@@ -23,7 +23,6 @@ use volproof_base::unit::Nanos;
 use volproof_device::guard::Clearance;
 
 /// Offsets of fields in `struct io_uring_sqe` (kernel ABI, include/uapi/linux/io_uring.h).
-const SQE_FD: usize = 4;
 const SQE_OFF: usize = 8;
 const SQE_LEN: usize = 24;
 const SQE_RW_FLAGS: usize = 28;
@@ -72,9 +71,7 @@ pub struct Uring {
     waited_for_several: bool,
     datasync: bool,
     flags: Vec<String>,
-    targets: Vec<Arc<Clearance>>,
-    /// The number by which a request names each target: an index of the registered files, or a descriptor.
-    files: Vec<i32>,
+    target: Arc<Clearance>,
 }
 
 /// Makes earlier writes durable, as `fdatasync` or `fsync` does.
@@ -164,23 +161,23 @@ pub fn features() -> Result<Vec<String>, String> {
 }
 
 impl Uring {
-    /// Opens a ring for `depth` requests on at least one target, with buffers that must outlive this value. Call it on the thread that will
+    /// Opens a ring for `depth` requests on a target, with buffers that must outlive this value. Call it on the thread that will
     /// use the ring.
     ///
     /// # Errors
     /// When the kernel refuses the ring. Where it only refuses a registration, the ring works without that.
     pub fn new(
-        targets: Vec<Arc<Clearance>>,
+        target: Arc<Clearance>,
         buffers: &Buffers,
         depth: u32,
         options: RingOptions,
     ) -> io::Result<Uring> {
         let (ring, mut flags) = open(depth, options)?;
-        let descriptors: Vec<i32> = targets.iter().map(|t| t.as_fd().as_raw_fd()).collect();
-        if ring.submitter().register_files(&descriptors).is_ok() {
+        let descriptor = target.as_fd().as_raw_fd();
+        let fixed_file = ring.submitter().register_files(&[descriptor]).is_ok();
+        if fixed_file {
             flags.push("registered file".into());
         }
-        let fixed_file = flags.iter().any(|f| f == "registered file");
         let (base, length) = buffers.region();
         let stride = length / depth as usize;
         // One registered buffer per slot where possible: for a request inside a longer buffer the kernel takes a slower path (a bio with
@@ -202,7 +199,7 @@ impl Uring {
         if !options.sqpoll && ring.submitter().register_ring_fd().is_ok() {
             flags.push("registered ring".into());
         }
-        let raw = types::Fd(descriptors[0]);
+        let raw = types::Fd(descriptor);
         let templates = (0..depth)
             .map(|slot| {
                 let at = buffers.address(slot);
@@ -237,8 +234,7 @@ impl Uring {
             sqpoll: options.sqpoll,
             datasync: true,
             flags,
-            files: if fixed_file { (0..descriptors.len() as i32).collect() } else { descriptors },
-            targets,
+            target,
         })
     }
 }
@@ -279,13 +275,6 @@ fn aim(entry: &mut squeue::Entry, offset: u64, length: u32) {
     }
 }
 
-/// Puts the target into a prepared request.
-#[inline(always)]
-fn name(entry: &mut squeue::Entry, file: i32) {
-    // SAFETY: as in `aim`; the field lies inside the request and is aligned.
-    unsafe { std::ptr::from_mut(entry).cast::<u8>().add(SQE_FD).cast::<i32>().write(file) };
-}
-
 const _: () = assert!(size_of::<squeue::Entry>() == 64);
 
 impl Backend for Uring {
@@ -301,21 +290,12 @@ impl Backend for Uring {
                 Direction::Trim => no_discard(),
                 Direction::Sync => {
                     // SAFETY: a flush carries no buffer; the file is open for as long as this value lives.
-                    let pushed = unsafe {
-                        queue.push(&flush(
-                            &self.targets[usize::from(r.target.unwrap_or(0))],
-                            r.slot,
-                            self.datasync,
-                        ))
-                    };
+                    let pushed = unsafe { queue.push(&flush(&self.target, r.slot, self.datasync)) };
                     debug_assert!(pushed.is_ok());
                     continue;
                 }
             };
             aim(entry, r.offset, r.length);
-            if let Some(target) = r.target {
-                name(entry, self.files[usize::from(target)]);
-            }
             // SAFETY: the buffer of the slot lives longer than the ring and is used by no other request in flight.
             // There is always room: the ring has an entry for every slot.
             if unsafe { queue.push(entry) }.is_err() {

@@ -18,6 +18,7 @@ mod end;
 mod grid;
 mod in_turn;
 mod loops;
+mod one_by_one;
 mod slot;
 
 use std::io;
@@ -29,12 +30,11 @@ use std::sync::mpsc::Sender;
 use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
 use super::clock::Clock;
-use super::generator::{Generator, Source, Turns};
+use super::generator::{Generator, InPasses, Source};
 use super::outcome::{OpenEnd, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
-use super::write_pattern::Data;
 pub use end::{DRAIN, END_FLUSH, patience};
 pub use in_turn::run_in_turn;
 use slot::{EMPTY, Tally, no_slot, rare};
@@ -52,19 +52,13 @@ pub struct Worker<B: Backend, C: Clock> {
     backend: ManuallyDrop<B>,
     buffers: ManuallyDrop<Buffers>,
     batch: Batch,
-    generators: Vec<Generator>,
-    /// Number of the worker's first target within the step.
-    target: u16,
-    /// How many targets the worker has.
-    targets: u16,
-    /// Every write gets data of its own.
-    data: Option<Data>,
+    generator: Generator,
     /// Begins each pass anew: drops cached pages, or gives the file its state again.
     passes: Option<Passes>,
     schedule: Option<Schedule>,
     window: LoadWindow,
-    /// Share of written data that no stamp changes, percent.
-    fixed: u32,
+    /// Share of written data that is zeros, which no stamp changes, percent.
+    compressible: u32,
     /// The step ends with a flush, which is still to be done.
     end_fsync: bool,
     continue_on_error: bool,
@@ -112,7 +106,6 @@ pub struct Worker<B: Backend, C: Clock> {
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
     pub fn new(job: WorkerJob, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
-        let empty = Slot { target: job.target, ..EMPTY };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
@@ -124,20 +117,17 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             backend: ManuallyDrop::new(backend),
             buffers: ManuallyDrop::new(buffers),
             batch: job.batch,
-            data: job.data,
             passes: job.passes,
-            target: job.target,
-            targets: job.generators.len() as u16,
-            generators: job.generators,
+            generator: job.generator,
             clock,
             schedule: job.schedule,
             window: job.window,
-            fixed: job.fixed,
+            compressible: job.compressible,
             end_fsync: job.end_fsync,
             continue_on_error: job.continue_on_error,
             control: job.control,
             messages: job.messages,
-            slots: vec![empty; job.depth as usize],
+            slots: vec![EMPTY; job.depth as usize],
             free: (0..job.depth).collect(),
             idle: job.depth as usize,
             tally: Tally { service: histograms(), response: histograms(), bytes: [0; 4] },
@@ -163,14 +153,13 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Runs the load from `start` (ticks) to its end. Intervals and the end go to the watching thread.
     pub fn run(mut self, start: u64) {
         self.begin(start);
-        let generators = std::mem::take(&mut self.generators);
-        let special = generators.len() > 1 || self.data.is_some() || self.passes.is_some();
-        let result = if special {
-            self.load(Turns::new(generators))
-        } else if let Some(reads) = generators[0].reads() {
+        let generator = self.generator.clone();
+        let result = if self.passes.is_some() {
+            self.load(InPasses(generator))
+        } else if let Some(reads) = generator.reads() {
             self.load(reads)
         } else {
-            self.load(generators[0].clone())
+            self.load(generator)
         };
         self.end(result);
     }
@@ -207,6 +196,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         match self.schedule.take() {
             Some(schedule) => self.open_loop(source, schedule),
+            None if B::ONE_BY_ONE => self.one_by_one(source),
             None => self.closed_loop(source),
         }
     }
@@ -216,12 +206,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[inline(always)]
     fn settle(&mut self, now: u64) {
         let busy = (self.slots.len() - self.idle) as u64;
-        if B::SINGLE {
-            // If the thread lost its CPU between two requests, an interval can end before its last request was sent.
-            self.occupancy = self.occupancy.wrapping_add(busy * now.saturating_sub(self.settled));
-            self.settled = self.settled.max(now);
-            return;
-        }
         self.occupancy = self.occupancy.wrapping_add(busy.wrapping_mul(now.wrapping_sub(self.settled)));
         self.settled = now;
     }
@@ -242,110 +226,69 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.bytes_left > 0
     }
 
-    /// Prepares `n` requests, or fewer where little of the amount is left; `n` must not exceed the free slots. A `SINGLE` backend carries
-    /// out its one request here. That request is stamped right before it is carried out, and is returned: it needs no slot.
+    /// Prepares `n` requests, or fewer where little of the amount is left; `n` must not exceed the free slots.
     #[inline(always)]
-    fn fill<S: Source, const OPEN: bool>(
-        &mut self,
-        source: &mut S,
-        n: usize,
-        now: u64,
-        intended: u64,
-    ) -> Slot {
+    fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, buffers, bytes_left, fixed, largest, outcome, data, target: first, clock, ..
+            backend, slots, free, idle, buffers, bytes_left, compressible, largest, outcome, ..
         } = self;
-        let n = if !B::SINGLE && *bytes_left < *largest * n as i64 {
+        let n = if *bytes_left < *largest * n as i64 {
             bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
         } else {
             n
         };
         let mut bytes = 0;
-        if !B::SINGLE || OPEN {
-            *idle -= n;
-        }
-        let chosen = if B::SINGLE { &[0] } else { &free[*idle..*idle + n] };
-        let mut lone = EMPTY;
-        backend.fill(chosen, |slot| {
+        *idle -= n;
+        backend.fill(&free[*idle..*idle + n], |slot| {
             let (direction, offset, length) = source.next();
             // In virtual time no data moves.
             if direction == Direction::Write && !C::VIRTUAL {
-                match data {
-                    Some(data) if S::SPECIAL => data.fill(buffers, slot, length),
-                    _ => buffers.stamp(slot, length, *fixed),
-                }
+                buffers.stamp(slot, length, *compressible);
             }
-            let entry =
-                if B::SINGLE { &mut lone } else { slots.get_mut(slot as usize).unwrap_or_else(|| no_slot()) };
-            entry.offset = offset;
-            if S::ONLY.is_none() || B::SINGLE {
-                (entry.length, entry.direction) = (length, direction);
-            }
+            let entry = slots.get_mut(slot as usize).unwrap_or_else(|| no_slot());
+            (entry.offset, entry.sent) = (offset, now);
             if S::ONLY.is_none() {
+                (entry.length, entry.direction) = (length, direction);
                 bytes += i64::from(length);
             }
             if OPEN {
                 entry.intended = intended;
             }
-            let target = if S::SPECIAL { Some(source.target()) } else { None };
-            if S::SPECIAL || B::SINGLE {
-                entry.target = *first + target.unwrap_or(0);
-            }
-            entry.sent = if B::SINGLE { clock.now() } else { now };
-            IoRequest { slot, direction, offset, length, target }
+            IoRequest { slot, direction, offset, length }
         });
         *bytes_left -= if S::ONLY.is_none() { bytes } else { i64::from(source.length()) * n as i64 };
-        if !B::SINGLE || OPEN {
-            outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
-        }
-        lone
+        outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
     }
 
-    /// Takes the completions; false when the window has ended. `lone` is the request of a backend that does one at a time.
+    /// Takes the completions; false when the window has ended.
     #[inline(always)]
-    fn collect<S: Source, const OPEN: bool>(&mut self, lone: &Slot) -> bool {
-        let n = if B::SINGLE { 1 } else { self.backend.ready() };
+    fn collect<S: Source, const OPEN: bool>(&mut self) -> bool {
+        let n = self.backend.ready();
         let now = self.clock.now();
-        if !B::SINGLE || OPEN {
-            self.outcome.depth.complete(n);
-        }
+        self.outcome.depth.complete(n);
         if n == 0 {
             self.nothing(now);
             return !self.closed;
         }
-        let passed = now.wrapping_sub(lone.sent);
         if now >= self.next_event {
-            if B::SINGLE {
-                // The request was in flight when the interval ended.
-                (self.slots[0], self.settled, self.idle) = (*lone, lone.sent, 0);
-            }
             self.event(now);
             if self.closed {
                 self.reap_late::<OPEN>(n, now);
                 return false;
             }
-            self.settle(now);
-            if B::SINGLE {
-                self.idle = 1;
-            }
-        } else if B::SINGLE {
-            self.occupancy = self.occupancy.wrapping_add(passed);
-        } else {
-            self.settle(now);
         }
+        self.settle(now);
         #[rustfmt::skip]
         let Worker {
             backend, slots, free, idle, tally, clock, origin, outcome, passes, outside, ..
         } = self;
         let mut failed = false;
-        let mut only = [0];
-        let places = if B::SINGLE { &mut only } else { &mut free[*idle..*idle + n as usize] };
         let mut completions = backend.completions();
-        for place in places {
+        for place in &mut free[*idle..*idle + n as usize] {
             let Some((id, result)) = completions.next() else { break };
             *place = id;
-            let slot = if B::SINGLE { lone } else { slots.get(id as usize).unwrap_or_else(|| no_slot()) };
+            let slot = slots.get(id as usize).unwrap_or_else(|| no_slot());
             if result != i64::from(slot.length) {
                 failed = true;
                 *outside += outcome.fail_in_window(slot.failure(result), slot.sent, now);
@@ -356,11 +299,10 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             tally.bytes[direction as usize] += u64::from(slot.length);
             // Where a completion is stamped before its submission, the difference wraps to a value beyond every bucket, and `record_common`
             // refuses it.
-            let ticks = if B::SINGLE { passed } else { now.wrapping_sub(slot.sent) };
-            if !service.record_common(clock.ns(ticks)) {
+            if !service.record_common(clock.ns(now.wrapping_sub(slot.sent))) {
                 rare(service, slot.sent, now, clock, &mut outcome.backwards);
             }
-            if S::SPECIAL
+            if S::PASSES
                 && let Some(passes) = passes
             {
                 passes.complete(slot.length);
@@ -370,11 +312,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
         }
         drop(completions);
-        if !B::SINGLE {
-            *idle += n as usize;
-        } else if OPEN {
-            *idle = 1;
-        }
+        *idle += n as usize;
         if failed {
             self.failed(now);
             return !self.closed;

@@ -9,7 +9,6 @@ use super::generator::Generator;
 use super::outcome::WorkerEnd;
 use super::passes::Passes;
 use super::schedule::Schedule;
-use super::write_pattern::Data;
 use volproof_base::sample::Interval;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::SyncWrites;
@@ -57,20 +56,16 @@ pub struct WorkerJob {
     pub batch: Batch,
     /// Largest block of the load.
     pub largest: Bytes,
-    /// The generators that draw the I/Os, one for each target.
-    pub generators: Vec<Generator>,
-    /// Number of the worker's first target within the step.
-    pub target: u16,
+    /// Draws the I/Os.
+    pub generator: Generator,
     /// Begins each pass anew: drops cached pages, or gives the file its state again.
     pub passes: Option<Passes>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When the load ends, and which part of it counts.
     pub window: LoadWindow,
-    /// Share of each 4 KiB of written data that stays as the buffers were filled, percent.
-    pub fixed: u32,
-    /// Every write gets data of its own.
-    pub data: Option<Data>,
+    /// Share of each 4 KiB of written data that is zeros, percent.
+    pub compressible: u32,
     /// Flushes are `fdatasync`.
     pub datasync: bool,
     /// Each write waits until it is durable.

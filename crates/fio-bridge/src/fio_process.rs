@@ -107,7 +107,7 @@ impl Fio {
         let said = gather(child.stderr.take(), child.stdout.take());
         let inbox = listen(reports_in);
         let mut outcome = StepOutcome {
-            series: vec![Series::default(); rows(load)],
+            series: vec![Series::default(); load.targets.len()],
             set_up: Nanos(began.elapsed().as_nanos() as u64),
             ..StepOutcome::default()
         };
@@ -162,11 +162,6 @@ fn number(version: &str) -> Option<(u32, u32)> {
 /// A descriptor of ours as another process opens it.
 fn descriptor(fd: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
-}
-
-/// Rows of a report: one for each target, or one in all where jobs go round them.
-fn rows(load: &Load<'_>) -> usize {
-    if load.step.round_robin { 1 } else { load.targets.len() }
 }
 
 fn places(load: &Load<'_>, open: bool) -> Vec<JobTarget> {
@@ -308,7 +303,7 @@ fn attend(
 ) -> Attended {
     let began = Instant::now();
     let mut reports_out = Some(reports_out);
-    let mut increments = Increments::new(rows(load), load.step.numjobs);
+    let mut increments = Increments::new(load.targets.len(), load.step.numjobs);
     let (mut last, mut told, mut ticked): (Option<Output>, Option<Instant>, _) = (None, None, began);
     let mut fresh = Vec::new();
     let (mut jobs, mut gone, mut hung): (_, Option<Instant>, _) = (ForkedJobs::default(), None, false);

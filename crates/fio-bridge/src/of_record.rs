@@ -149,7 +149,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
 
 /// Load threads of a step.
 fn workers(step: &Step, record: &StepRecord) -> u64 {
-    let targets = if step.round_robin { 1 } else { record.targets.len().max(1) };
+    let targets = record.targets.len().max(1);
     u64::from(step.numjobs) * targets as u64
 }
 
@@ -312,13 +312,11 @@ pub fn of_record(record: &Record) -> Output {
 }
 
 fn header(step: &Step) -> Header {
-    let block = |d: Direction| {
-        let sizes = step.sizes(d).shares().iter().map(|s| s.0);
-        (sizes.clone().min().unwrap_or_default(), sizes.max().unwrap_or_default())
-    };
+    let sizes = step.bs.shares().iter().map(|s| s.0);
+    let block = (sizes.clone().min().unwrap_or_default(), sizes.max().unwrap_or_default());
     Header {
         rw: step.rw.to_string(),
-        block: [Direction::Read, Direction::Write, Direction::Trim].map(block),
+        block: [block; 3],
         engine: step.engine.to_string(),
         depth: step.iodepth,
         laid_out: None,
@@ -330,12 +328,12 @@ fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
     let place = |t: &PathBuf| JobTarget { path: t.display().to_string(), size: None };
     let places: Vec<JobTarget> = targets.iter().map(place).collect();
     // A row is that of all targets together, as of one job with all files.
-    let step = Step { round_robin: true, simulate: None, ..step.clone() };
+    let step = Step { simulate: None, ..step.clone() };
     let without_rate = || Step { rate_iops: None, rate_bw: None, ..step.clone() };
-    let sections = write_jobs::sections(&step, &places, 0)
-        .or_else(|_| write_jobs::sections(&without_rate(), &places, 0))
+    let section = write_jobs::section_of_all(&step, &places, 0)
+        .or_else(|_| write_jobs::section_of_all(&without_rate(), &places, 0))
         .unwrap_or_default();
-    let said = sections.into_iter().flatten().filter(|(name, _)| *name != "randseed");
+    let said = section.into_iter().filter(|(name, _)| *name != "randseed");
     let named = std::iter::once(("name", step.name.clone())).chain(said);
     named.map(|(name, value)| (name.to_string(), value)).collect()
 }

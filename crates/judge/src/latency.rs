@@ -75,7 +75,6 @@ pub fn latency_step(judged_promise: &JudgedPromise, base: &Step) -> Step {
         numjobs: 1,
         direct: true,
         bs: BlockSizes::one(block),
-        bs_write: None,
         rate_bw: None,
         runtime: base.runtime.max(Nanos::seconds(60)),
         ..base.clone()

@@ -77,7 +77,7 @@ fn blocks_of_targets(record: &Record, step: &Step, block: u64) -> u64 {
 
 /// A step like this one that keeps so many requests in flight over all targets, in a closed loop, for at least a minute.
 pub fn at_depth(step: &Step, targets: usize, depth: u64) -> Step {
-    let series = if step.round_robin { 1 } else { targets.max(1) as u64 };
+    let series = targets.max(1) as u64;
     let engine = if step.engine == EngineKind::Psync { Step::default().engine } else { step.engine };
     // One request at a time for each of many threads becomes a queue of one thread.
     let numjobs = if step.engine == EngineKind::Psync { 1 } else { step.numjobs };

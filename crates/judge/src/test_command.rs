@@ -116,7 +116,6 @@ fn untested_rate(
     };
     let step = Step {
         bs: BlockSizes::one(block),
-        bs_write: None,
         rate_iops: None,
         rate_bw: None,
         iodepth: USUAL_DEPTH,

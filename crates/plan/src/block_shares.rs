@@ -75,7 +75,7 @@ impl FromStr for BlockSizes {
             if size.contains(',') {
                 return Err(WordError(format!(
                     "bs: '{text}' is a list, and a step has one size, or a split such as 4k/70:64k/30: `volproof sweep` takes several sizes, \
-                     a plan file has bs and bs-write, and `volproof fio` takes fio's bs=READ,WRITE"
+                     and `volproof fio` takes fio's bs=READ,WRITE"
                 )));
             }
             let size: Bytes = size.parse().map_err(|e| WordError(format!("bs: {e}")))?;

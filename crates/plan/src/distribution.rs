@@ -13,10 +13,6 @@ pub enum Distribution {
     Uniform,
     /// Popularity falls with rank as `rank^-theta`; theta above 0, not 1.
     Zipf(f64),
-    /// Pareto with power `h` in (0, 1).
-    Pareto(f64),
-    /// Bell curve around the middle; deviation in percent of the range.
-    Normal(f64),
     /// Parts of the range, one after another, each with its share of the accesses and its share of the range in percent; both
     /// add up to 100. Within a part every block equally.
     Zoned(Vec<(u32, u32)>),
@@ -53,8 +49,6 @@ impl fmt::Display for Distribution {
         match self {
             Distribution::Uniform => f.pad("uniform"),
             Distribution::Zipf(v) => f.pad(&format!("zipf:{v}")),
-            Distribution::Pareto(v) => f.pad(&format!("pareto:{v}")),
-            Distribution::Normal(v) => f.pad(&format!("normal:{v}")),
             Distribution::Zoned(zones) => {
                 let parts: Vec<_> = zones.iter().map(|(a, r)| format!("{a}/{r}")).collect();
                 f.pad(&format!("zoned:{}", parts.join(":")))
@@ -70,30 +64,26 @@ impl FromStr for Distribution {
         if name == "zoned" {
             return Distribution::zones(value.unwrap_or_default());
         }
-        let value = value
-            .map(|v| v.parse::<f64>().map_err(|_| WordError(format!("'{v}' is not a number"))))
-            .transpose()?;
-        let in_range = |ok: bool, v: f64, d: Distribution, range: &str| {
-            if ok { Ok(d) } else { Err(WordError(format!("{name}:{v} is outside {range}"))) }
-        };
         match (name, value) {
             ("uniform" | "random", None) => Ok(Distribution::Uniform),
-            ("zipf", v) => {
-                let v = v.unwrap_or(1.1);
-                in_range(v > 0.0 && v < 10.0 && v != 1.0, v, Distribution::Zipf(v), "0 to 10 without 1")
-            }
-            ("pareto", v) => {
-                let v = v.unwrap_or(0.2);
-                in_range(v > 0.0 && v < 1.0, v, Distribution::Pareto(v), "0 to 1")
-            }
-            ("normal", Some(v)) => {
-                in_range(v > 0.0 && v <= 100.0, v, Distribution::Normal(v), "0 to 100 percent")
-            }
-            ("normal", None) => Err(WordError("normal needs its deviation, as in normal:10".into())),
+            ("zipf", theta) => zipf(theta.unwrap_or("1.1")),
+            ("pareto" | "normal", _) => Err(WordError(format!(
+                "'{text}' is a distribution of fio: write a fio job file with random_distribution={text} and run it with `volproof fio`, \
+                 which hands it to the installed fio"
+            ))),
             _ => Err(WordError(format!(
-                "'{text}' is not a distribution: use uniform, zipf:1.1, pareto:0.2, normal:10 or zoned:50/5:50/95"
+                "'{text}' is not a distribution: use uniform, zipf:1.1 or zoned:50/5:50/95"
             ))),
         }
+    }
+}
+
+fn zipf(text: &str) -> Result<Distribution, WordError> {
+    let theta: f64 = text.parse().map_err(|_| WordError(format!("'{text}' is not a number")))?;
+    if theta > 0.0 && theta < 10.0 && theta != 1.0 {
+        Ok(Distribution::Zipf(theta))
+    } else {
+        Err(WordError(format!("zipf:{theta} is outside 0 to 10 without 1")))
     }
 }
 
@@ -104,7 +94,7 @@ mod tests {
 
     #[test]
     fn distributions_read_back() {
-        for text in ["uniform", "zipf:1.2", "pareto:0.2", "normal:10", "zoned:50/5:30/15:20/80"] {
+        for text in ["uniform", "zipf:1.2", "zoned:50/5:30/15:20/80"] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
     }
@@ -112,7 +102,13 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         assert!("zipf:1".parse::<Distribution>().is_err());
-        assert!("normal".parse::<Distribution>().unwrap_err().to_string().contains("normal:10"));
+        assert!(
+            "normal:10"
+                .parse::<Distribution>()
+                .unwrap_err()
+                .to_string()
+                .contains("random_distribution=normal:10")
+        );
         for (text, what) in [
             ("zoned:50/5:30/15", "accesses add up to 80 %"),
             ("zoned:50/5:50/15", "range add up to 20 %"),

@@ -166,12 +166,10 @@ impl StepOptions {
                 (key.show)(&step) != said
             })?;
             let (name, other) = (key.name(), other.name());
-            Some(match name == other {
-                true => format!("{dashes}{name} is given twice, with different values: give it once"),
-                false => {
-                    format!("{dashes}{name} and {dashes}{other} contradict each other: give one of them")
-                }
-            })
+            if name == other {
+                return Some(format!("{dashes}{name} is given twice, with different values: give it once"));
+            }
+            Some(format!("{dashes}{name} and {dashes}{other} contradict each other: give one of them"))
         })
     }
 
@@ -243,10 +241,12 @@ impl clap::Args for StepOptions {
         let default = |key: &Key| {
             let of_option = key.default_text()?;
             let differs = usual.steps.iter().any(|step| key.text(step).as_ref() != Some(&of_option));
-            match differs {
-                false => Some(of_option),
-                true if key.field == "rw" => Some(format!("the steps of --preset {}", usual.name)),
-                true => Some(format!("{of_option} with --rw, else that of each step")),
+            if !differs {
+                Some(of_option)
+            } else if key.field == "rw" {
+                Some(format!("the steps of --preset {}", usual.name))
+            } else {
+                Some(format!("{of_option} with --rw, else that of each step"))
             }
         };
         keys()

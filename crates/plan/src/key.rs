@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::given_options::keys;
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, FileState,
-    Follows, Pattern, Start, Step, Stride, SyncWrites, WordError, removed,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, FileState, Follows, Pattern,
+    Start, Step, SyncWrites, WordError, removed,
 };
 use volproof_base::unit::{Bytes, Nanos, iops};
 
@@ -229,13 +229,11 @@ text_words! {
     Bytes, "SIZE", |b: &Bytes| b.exact(), vec![];
     Nanos, "TIME", |t: &Nanos| t.exact(), vec![];
     BlockSizes, "SIZE", ToString::to_string, vec![];
-    BufferPattern, "BYTES", ToString::to_string, vec![];
     CpuList, "LIST", ToString::to_string, vec![];
-    Distribution, "DIST", ToString::to_string, vec!["uniform", "zipf:", "pareto:", "normal:", "zoned:"];
+    Distribution, "DIST", ToString::to_string, vec!["uniform", "zipf:", "zoned:"];
     EngineWord, "ENGINE", ToString::to_string, vec!["io_uring", "libaio", "psync", "null", "fio", "fio:libaio"];
     Pattern, "PATTERN", ToString::to_string, Pattern::names();
     Start, "WHEN", ToString::to_string, vec![];
-    Stride, "SIZE", ToString::to_string, vec![];
     SyncWrites, "KIND", ToString::to_string, vec!["dsync", "sync"];
 }
 

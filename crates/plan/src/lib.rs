@@ -5,7 +5,6 @@
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
 mod block_shares;
-mod data;
 mod distribution;
 mod follow_up;
 mod given_options;
@@ -31,7 +30,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block_shares::BlockSizes;
-pub use data::BufferPattern;
 pub use distribution::Distribution;
 pub use follow_up::{CAUSE_BUDGET, CausesWanted, FollowUp, Follows, Purpose};
 pub use given_options::{StepOptions, is_idle, keys, wrong_value};
@@ -47,7 +45,7 @@ pub use step::Step;
 pub use suite::{Phase, ReferenceLatency, Suite, TOUCH, Tracked, TrackedFigure};
 pub use suite_name::{SniaTest, SuiteName};
 pub use workload::{
-    Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,
+    Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, SyncWrites, WordError,
 };
 
 use volproof_base::unit::{Bytes, Nanos, text};

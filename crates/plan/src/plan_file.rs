@@ -132,7 +132,7 @@ pub fn parse_beneath(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fadvise, Pattern, Start, Stride};
+    use crate::{Fadvise, Pattern, Start};
     use proptest::prelude::*;
     use volproof_base::unit::Nanos;
 
@@ -154,19 +154,16 @@ mod tests {
 
     #[test]
     fn what_only_plan_files_say_is_read() {
-        let text = "[[step]]\nname = 'a'\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nalign = '4k'\nround-robin = true\n\
+        let text = "[[step]]\nname = 'a'\noffset-increment = 0\nstride = '8k'\nalign = '4k'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\n";
+                    cpus-shared = true\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
-        assert_eq!((a.stride, a.align), (Stride(-8192), Some(Bytes::kib(4))));
+        assert_eq!((a.stride, a.align), (Bytes::kib(8), Some(Bytes::kib(4))));
         assert_eq!(a.offset_increment, Some(Bytes(0)));
-        assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate);
         assert_eq!(b.fadvise, Some(Fadvise::Random));
-        assert_eq!(b.compress_chunk, Some(Bytes::kib(1)));
-        assert!(b.refill && !b.scramble && b.buffer_pattern == Some("0xab".parse().unwrap()));
         assert_eq!(b.targets, [std::path::PathBuf::from("/dev/vdb")]);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);

@@ -18,8 +18,7 @@ pub const MOST_JOBS: u32 = 4096;
 impl Step {
     /// The problem with this step whatever the target is; the text gives the way out.
     pub fn problem(&self) -> Option<String> {
-        let rules =
-            [counts, times, pacing, engine, durability, blocks, places, super::data::problem, simulated];
+        let rules = [counts, times, pacing, engine, durability, blocks, places, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", in_one_line(&self.name)))
     }
@@ -100,7 +99,7 @@ fn durability(s: &Step) -> Option<String> {
     let own = s.file_state != FileState::Filled;
     if s.sync.is_some() && !s.rw.directions().contains(&Direction::Write) {
         Some(format!("sync is about writes, and {} has none: leave it out", s.rw))
-    } else if own && (s.rw != Pattern::Write || s.numjobs != 1 || s.round_robin || s.offset.0 > 0) {
+    } else if own && (s.rw != Pattern::Write || s.numjobs != 1 || s.offset.0 > 0) {
         Some("file-state is for one job that writes a file from its start: use rw=write and numjobs=1".into())
     } else if own && s.size.is_none() {
         Some("file-state makes a file for the step: say how large with size".into())
@@ -111,16 +110,13 @@ fn durability(s: &Step) -> Option<String> {
 
 fn blocks(s: &Step) -> Option<String> {
     let size = s.size?;
-    let block = s.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| share.0).find(|b| size < *b)?;
-    Some(format!("size {size} is smaller than one block of {block}"))
+    let block = s.bs.largest();
+    (size < block).then(|| format!("size {size} is smaller than one block of {block}"))
 }
 
 fn places(s: &Step) -> Option<String> {
-    let block = s.largest_block();
-    if !s.stride.is_zero() && s.rw.is_random() {
+    if s.stride.0 > 0 && s.rw.is_random() {
         Some("stride applies to sequential I/O alone: use a sequential rw, or leave stride out".into())
-    } else if s.stride.0 < 0 && s.stride.0.unsigned_abs() < block.0 {
-        Some(format!("stride {} goes back by less than a block of {block}: use -{block} or more", s.stride))
     } else if s.align == Some(Bytes(0)) {
         Some("align 0 is no distance: use 512 or more, or leave it out".into())
     } else if s.align.is_some() && !s.rw.is_random() {
@@ -171,7 +167,6 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stride;
 
     #[track_caller]
     fn bad(change: fn(&mut Step), says: &str) {
@@ -189,8 +184,7 @@ mod tests {
         bad(|s| (s.engine, s.iodepth) = (EngineKind::IoUring, 32_769), "numjobs=2 with iodepth=32768");
         bad(|s| s.rw = Pattern::RandTrim, "psync");
         bad(|s| s.size = Some(Bytes(512)), "smaller than one block");
-        bad(|s| s.stride = Stride(4096), "use a sequential rw");
-        bad(|s| (s.rw, s.stride) = (Pattern::Read, Stride(-512)), "less than a block");
+        bad(|s| s.stride = Bytes(4096), "use a sequential rw");
         bad(|s| s.align = Some(Bytes(0)), "align 0");
         bad(|s| (s.rw, s.align) = (Pattern::Read, Some(Bytes(512))), "use a random rw");
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");

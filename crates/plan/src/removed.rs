@@ -31,7 +31,7 @@ const RATE: &str = "leave it out and look at the rate of the result, or at the v
 const RESULT: &str = "";
 
 /// Where each field was, its name in plan files, and what to do instead.
-const REMOVED: [(Holder, &str, &str); 18] = [
+const REMOVED: [(Holder, &str, &str); 24] = [
     (Holder::PlanStep, "flow", fio!("flow=")),
     (Holder::PlanStep, "group", fio!("exitall and exit_what=")),
     (Holder::PlanStep, "ends", fio!("exitall and exit_what=")),
@@ -54,6 +54,12 @@ const REMOVED: [(Holder, &str, &str); 18] = [
         "ios",
         "give the amount as bytes with io-size: the number of I/Os times the block size",
     ),
+    (Holder::PlanStep, "bs-write", fio!("bs=READ,WRITE")),
+    (Holder::PlanStep, "round-robin", fio!("filename=FIRST:SECOND")),
+    (Holder::PlanStep, "compress-chunk", fio!("buffer_compress_percentage= and buffer_compress_chunk=")),
+    (Holder::PlanStep, "refill", "leave it out: no two sectors that are written hold the same data"),
+    (Holder::PlanStep, "scramble", fio!("scramble_buffers=0")),
+    (Holder::PlanStep, "buffer-pattern", fio!("buffer_pattern=")),
     (Holder::Record, "not-run", RESULT),
     (Holder::RecordStep, "ended-by", RESULT),
     (Holder::RecordStep, "missed-rate", RESULT),
@@ -71,7 +77,13 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
 }
 
 /// Fields that say nothing about the load or its figures: they are taken out whatever they hold.
-const SILENT: [(Holder, &str); 2] = [(Holder::PlanStep, "trace"), (Holder::RecordStep, "trace_left_out_ios")];
+const SILENT: [(Holder, &str); 5] = [
+    (Holder::PlanStep, "trace"),
+    (Holder::PlanStep, "compress_chunk"),
+    (Holder::PlanStep, "refill"),
+    (Holder::PlanStep, "scramble"),
+    (Holder::RecordStep, "trace_left_out_ios"),
+];
 
 /// Takes removed fields out of a stored object: silent ones, and others where they are empty.
 ///

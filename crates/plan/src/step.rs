@@ -7,10 +7,9 @@ use std::path::PathBuf;
 
 use super::key::{Key, KeyPlace, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows,
-    Pattern, Plan, Simulated, Start, Stride, SyncWrites,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows, Pattern, Plan,
+    Simulated, Start, SyncWrites,
 };
-use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos, total};
 
 declare! {
@@ -26,13 +25,11 @@ declare! {
         Both rwmix: u32 = 50, "70", also "rwmixread";
         /// Block size, or a split such as 4k/70:64k/30
         Both bs: BlockSizes = BlockSizes::one(Bytes::kib(4)), "'16k'", also "blocksize";
-        /// Block sizes of writes, where they differ from those of reads
-        File bs_write: Option<BlockSizes> = None, "'8k'";
         /// Requests kept in flight by each job
         Both iodepth: u32 = 1, "32";
         /// Jobs for each target, each a thread
         Both numjobs: u32 = 1, "4";
-        /// Distribution of random offsets: uniform, zipf:THETA, pareto:H, normal:DEVIATION, or zoned: with ACCESSES/RANGE for each zone
+        /// Distribution of random offsets: uniform, zipf:THETA, or zoned: with ACCESSES/RANGE for each zone
         ///
         /// Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to the first 5 % of the range.
         Both distribution: Distribution = Distribution::Uniform, "'zipf:1.1'", also "random-distribution";
@@ -56,8 +53,6 @@ declare! {
         ///
         /// A reserved file has room that was never written; each write lengthens a growing file. At its end the file begins anew.
         File file_state: FileState = FileState::Filled, "'growing'";
-        /// Each job drives all targets in turn, one I/O each; there are numjobs jobs in all, not for each target
-        File round_robin: bool = false, "true";
         /// Use only this much of the target
         Both size: Option<Bytes> = None, "'64g'";
         /// Start of the used part
@@ -66,10 +61,10 @@ declare! {
         ///
         /// By default random jobs share the part, and sequential jobs get equal parts of it, one after another.
         File offset_increment: Option<Bytes> = None, "'10g'";
-        /// Sequential I/O leaves a gap of this size after each I/O, or goes back by it when negative
+        /// Sequential I/O leaves a gap of this size after each I/O
         ///
-        /// At the end of its part the I/O goes on at the start, and the other way round.
-        File stride: Stride = Stride(0), "'-8k'";
+        /// At the end of its part the I/O goes on at the start.
+        File stride: Bytes = Bytes(0), "'8k'";
     }
     "Order" {
         /// When the step begins: after-all, with-previous or after:STEP
@@ -96,16 +91,8 @@ declare! {
         Both arrival: Arrival = Arrival::Fixed, "'poisson'";
     }
     "Data" {
-        /// Share of each written block that compresses away, percent
+        /// Share of each written 4 KiB that is zeros and compresses away, percent
         Both compressible: u32 = 0, "50";
-        /// Unit of compressible: each piece of this size compresses by that share; 4 KiB by default
-        File compress_chunk: Option<Bytes> = None, "'1k'";
-        /// Fill every write with new random data; otherwise only a number in each sector changes
-        File refill: bool = false, "true";
-        /// No two sectors that are written hold the same data
-        File scramble: bool = true, "false";
-        /// Bytes that are written over and over, in place of zeros where data compresses
-        File buffer_pattern: Option<BufferPattern> = None, "'0xdeadbeef'";
     }
     "Engine" {
         /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on
@@ -134,7 +121,7 @@ declare! {
 impl Step {
     /// Arrivals a second over all jobs of a target, when there is a schedule.
     pub fn arrivals_per_second(&self) -> Option<f64> {
-        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
+        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.bs.mean()))
     }
 
     /// Whether an amount of I/O ends each job, unless the runtime ends it before.
@@ -151,68 +138,43 @@ impl Step {
     pub fn forecast_rate(&self) -> f64 {
         let most = Plan::FORECAST_RATE.0 as f64;
         if let Some(rate) = self.arrivals_per_second() {
-            return rate * self.mean_block();
+            return rate * self.bs.mean();
         }
         if !self.waits_for_durability() {
             return most;
         }
-        let waiting = self.depth_per_target() as f64 * f64::from(self.fsync.max(1)) * self.mean_block();
+        let waiting = self.depth_per_target() as f64 * f64::from(self.fsync.max(1)) * self.bs.mean();
         most.min(waiting / Plan::FORECAST_FLUSH.as_seconds())
-    }
-
-    /// Block sizes of a direction.
-    pub fn sizes(&self, direction: Direction) -> &BlockSizes {
-        match &self.bs_write {
-            Some(sizes) if direction == Direction::Write => sizes,
-            _ => &self.bs,
-        }
-    }
-
-    /// Block sizes of the directions that occur.
-    pub fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
-        self.rw.directions().iter().map(|d| self.sizes(*d))
     }
 
     /// The size of every I/O, when all have one.
     pub fn single_block(&self) -> Option<Bytes> {
-        let first = self.all_sizes().next()?.single()?;
-        self.all_sizes().all(|sizes| sizes.single() == Some(first)).then_some(first)
+        self.bs.single()
     }
 
     /// The largest I/O: what a buffer must hold.
     pub fn largest_block(&self) -> Bytes {
-        self.all_sizes().map(BlockSizes::largest).max().unwrap_or_else(|| self.bs.largest())
-    }
-
-    /// Mean size of an I/O.
-    pub fn mean_block(&self) -> f64 {
-        match self.rw.directions() {
-            [first, second] => {
-                let share = f64::from(self.rwmix) / 100.0;
-                self.sizes(*first).mean() * share + self.sizes(*second).mean() * (1.0 - share)
-            }
-            directions => self.sizes(directions[0]).mean(),
-        }
+        self.bs.largest()
     }
 
     /// Block sizes for people.
     pub fn blocks(&self) -> String {
-        let told = |sizes: &BlockSizes| sizes.single().map_or(sizes.to_string(), Bytes::exact_spaced);
-        let sizes: Vec<_> = self.all_sizes().collect();
-        match sizes.as_slice() {
-            [reads, writes] if reads != writes => format!("{} (writes {})", told(reads), told(writes)),
-            _ => told(sizes[0]),
-        }
+        self.bs.single().map_or(self.bs.to_string(), Bytes::exact_spaced)
+    }
+
+    /// All written data is zeros.
+    pub fn writes_zeros(&self) -> bool {
+        self.rw.changes_data() && self.compressible == 100
     }
 
     /// Workers of the whole step on this many targets.
     pub fn workers(&self, targets: usize) -> u32 {
-        if self.round_robin { self.numjobs } else { self.numjobs * targets as u32 }
+        self.numjobs * targets as u32
     }
 
-    /// Which series of samples a worker belongs to: there is one for each target, or one in all with `round_robin`.
-    pub fn series_of(&self, worker: u32) -> usize {
-        if self.round_robin { 0 } else { (worker / self.numjobs) as usize }
+    /// The number of the target that a worker drives.
+    pub fn target_of(&self, worker: u32) -> usize {
+        (worker / self.numjobs) as usize
     }
 
     /// The time that it takes as planned: its delay, its ramp and its measured time.
@@ -220,7 +182,7 @@ impl Step {
         Nanos(total([self.delay.0, self.ramp.0, self.runtime.0]))
     }
 
-    /// Requests in flight on one target, or on all together with `round_robin`, when all jobs are busy.
+    /// Requests in flight on one target when all jobs are busy.
     pub fn depth_per_target(&self) -> u64 {
         u64::from(self.iodepth) * u64::from(self.numjobs)
     }

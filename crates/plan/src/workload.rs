@@ -10,41 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use volproof_base::cpu_range::cpu_range;
 use volproof_base::sample::Direction;
-use volproof_base::unit::{Bytes, text};
+use volproof_base::unit::text;
 
 /// Why a workload word could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct WordError(pub String);
-
-/// The gap between sequential I/Os: the next one begins this many bytes after the end of the one before, or before that end when negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stride(pub i64);
-
-impl Stride {
-    /// Every I/O begins where the one before has ended.
-    pub fn is_zero(&self) -> bool {
-        self.0 == 0
-    }
-}
-
-impl fmt::Display for Stride {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        f.pad(&format!("{sign}{}", Bytes(self.0.unsigned_abs()).exact()))
-    }
-}
-
-impl FromStr for Stride {
-    type Err = WordError;
-    fn from_str(text: &str) -> Result<Stride, WordError> {
-        let (back, size) = text.strip_prefix('-').map_or((false, text), |size| (true, size));
-        let size: Bytes = size.parse().map_err(|e| WordError(format!("stride: {e}")))?;
-        let bytes = i64::try_from(size.0)
-            .map_err(|_| WordError(format!("stride: {} is above 8 EiB", size.exact())))?;
-        Ok(Stride(if back { -bytes } else { bytes }))
-    }
-}
 
 /// The kind and order of I/Os (`--rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -169,7 +169,7 @@ impl Conditions {
     /// The conditions of a step of volproof that drives so many targets.
     pub fn of_step(step: &Step, targets: usize) -> Conditions {
         let null = step.engine == EngineKind::Null;
-        let blocks = step.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| (share.0, share.0));
+        let blocks = step.bs.shares().iter().map(|share| (share.0, share.0));
         Conditions {
             rw: step.rw.to_string().into(),
             block: blocks.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).into(),
@@ -195,7 +195,7 @@ impl Conditions {
             stonewall: Known::Unknown,
             zeros: step.writes_zeros().into(),
             repeated_percent: Known::Unknown,
-            pattern_percent: Some(step.fixed_share())
+            pattern_percent: Some(step.compressible)
                 .filter(|share| *share > 0 && step.rw.changes_data())
                 .into(),
             low_priority: Known::Unknown,

@@ -408,7 +408,7 @@ impl Record {
                     Some(engine) => &Step { engine, ..plan.clone() },
                     None => plan,
                 };
-                let targets = if plan.round_robin { 1 } else { step.targets.len() };
+                let targets = step.targets.len();
                 match self.fleet.as_deref() {
                     None => Conditions::of_step(load, targets),
                     Some(fleet) if fleet.volumes.is_shared() => {

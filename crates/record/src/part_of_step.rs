@@ -10,9 +10,8 @@ use volproof_base::unit::Nanos;
 impl StepRecord {
     /// The step of these whole seconds. Figures that no sample tells (CPU time, errors, the depth of the queue) stay those of the whole.
     pub fn within(&self, seconds: Range<usize>) -> StepRecord {
-        let of_target = |t: &StepTarget| {
-            StepTarget::of_samples(t.path.clone(), t.beside.clone(), t.series.within(&seconds), &[])
-        };
+        let of_target =
+            |t: &StepTarget| StepTarget::of_samples(t.path.clone(), t.series.within(&seconds), &[]);
         let targets: Vec<StepTarget> = self.targets.iter().map(of_target).collect();
         let series: Vec<&Series> = targets.iter().map(|t| &t.series).collect();
         let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();

@@ -51,22 +51,16 @@ impl Spacing {
     /// Of a step of volproof.
     pub fn of_step(step: &Step) -> Option<Spacing> {
         let random = step.rw.is_random();
-        let block = step.mean_block();
-        let apart = match random {
-            true => step.align.map_or(block, |align| align.0 as f64),
-            false => (block + step.stride.0 as f64).abs(),
-        };
-        let single = step.single_block();
-        let each = match (random, step.align) {
-            (true, Some(align)) => align.0,
-            _ => single.map_or(0, |block| block.0),
-        };
-        let gap = if random { 0 } else { step.stride.0.unsigned_abs() };
+        let (block, single) = (step.bs.mean(), step.bs.single());
+        let align = step.align.filter(|_| random);
+        let gap = if random { Bytes(0) } else { step.stride };
+        let apart = align.map_or(block + gap.0 as f64, |align| align.0 as f64);
+        let each = align.or(single).map_or(0, |bytes| bytes.0);
         let increment = step.offset_increment.unwrap_or_default().0;
-        let unit = [gap, step.offset.0, increment].into_iter().fold(each, gcd);
+        let unit = [gap.0, step.offset.0, increment].into_iter().fold(each, gcd);
         let given = [
-            ("align", step.align.filter(|_| random)),
-            ("stride", Some(Bytes(gap)).filter(|gap| gap.0 > 0)),
+            ("align", align),
+            ("stride", Some(gap).filter(|gap| gap.0 > 0)),
             ("offset", Some(step.offset).filter(|offset| offset.0 > 0)),
             ("offset-increment", step.offset_increment),
         ];
@@ -98,7 +92,7 @@ fn touches_one_more(block: u64, unit: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use volproof_plan::{BlockSizes, Pattern, Stride};
+    use volproof_plan::{BlockSizes, Pattern};
 
     #[test]
     fn only_an_io_that_begins_within_a_block_of_the_disk_touches_one_more() {
@@ -125,7 +119,7 @@ mod tests {
         assert_eq!(Spacing::of_step(&random), None);
         let far = Spacing::of_step(&Step { align: Some(Bytes::mib(1)), ..random.clone() }).unwrap();
         assert_eq!((far.used_share, far.words()), (Some(1.0 / 256.0), "align 1MiB".into()));
-        let holes = Step { rw: Pattern::Read, stride: Stride(-16_384), ..step.clone() };
+        let holes = Step { rw: Pattern::Read, stride: Bytes(8_192), ..step.clone() };
         assert_eq!(Spacing::of_step(&holes).unwrap().used_share, Some(1.0 / 3.0));
         let shifted = Spacing::of_step(&Step { offset: Bytes::kib(1), ..random }).unwrap();
         assert_eq!((shifted.used_share, shifted.unaligned_to), (None, Some(Bytes::kib(1))));

@@ -127,7 +127,7 @@ pub struct StepRecord {
 pub struct StepTarget {
     /// The file or device.
     pub path: PathBuf,
-    /// More targets that the same jobs drove in turn with it (`round_robin`): all figures here are of all of them together.
+    /// More targets of the same jobs, in the report of another tool: all figures here are of all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<PathBuf>,
     /// Reads.
@@ -268,16 +268,11 @@ impl StepRecord {
 
 impl StepTarget {
     /// A target with the summaries of its samples. `tails`: responses that no sample holds.
-    pub fn of_samples(
-        path: PathBuf,
-        beside: Vec<PathBuf>,
-        series: Series,
-        tails: &[&LateResponses],
-    ) -> StepTarget {
+    pub fn of_samples(path: PathBuf, series: Series, tails: &[&LateResponses]) -> StepTarget {
         let of = |d| DirectionSummary::of(d, &[&series], tails);
         StepTarget {
             path,
-            beside,
+            beside: Vec::new(),
             read: of(Direction::Read),
             write: of(Direction::Write),
             trim: of(Direction::Trim),

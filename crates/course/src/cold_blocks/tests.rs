@@ -32,7 +32,7 @@ fn played_step(step: &Step, volume: &mut SimulatedVolume, now: &mut Nanos) -> Fi
     let mut service = Histogram::new();
     now.0 += BETWEEN.0;
     for block in 0..step.io_size.unwrap().0 / BLOCK.0 {
-        let offset = Bytes(step.offset.0 + block * (BLOCK.0 + step.stride.0 as u64));
+        let offset = Bytes(step.offset.0 + block * (BLOCK.0 + step.stride.0));
         let end = volume.read(*now, offset, BLOCK);
         service.record(end.0 - now.0);
         *now = end;
@@ -155,7 +155,7 @@ fn every_block_is_read_once_before_it_is_read_again() {
         for step in &steps {
             assert_eq!(step.problem(), None);
             let blocks = step.io_size.unwrap().0 / BLOCK.0;
-            let distance = step.stride.0 as u64 + BLOCK.0;
+            let distance = step.stride.0 + BLOCK.0;
             for block in (0..blocks).map(|i| step.offset.0 + i * distance) {
                 assert!(block >= base.offset.0 && block + BLOCK.0 <= base.offset.0 + part.0, "{part}");
                 assert!(block < step.offset.0 + step.size.unwrap().0, "{part}");

@@ -47,7 +47,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
     let StepOutcome { mut series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
-    let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
+    let of_target = |t: usize| ends.iter().filter(move |e| step.target_of(e.worker) == t);
     for (t, series) in series.iter_mut().enumerate() {
         series.silent_after_ns = silent_after(of_target(t), window, step.depth_per_target());
     }
@@ -65,10 +65,10 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
         count: ends.iter().map(|e| e.errors).sum(),
         first: ends
             .iter()
-            .flat_map(|e| &e.failures)
+            .flat_map(|e| e.failures.iter().map(|f| (step.target_of(e.worker), f)))
             .take(10)
-            .map(|f| IoError {
-                path: paths[usize::from(f.target)].clone(),
+            .map(|(target, f)| IoError {
+                path: paths[target].clone(),
                 direction: f.direction,
                 offset_bytes: Bytes(f.offset),
                 length_bytes: Bytes(u64::from(f.length)),
@@ -110,10 +110,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
             .into_iter()
             .zip(&tails)
             .enumerate()
-            .map(|(t, (series, tail))| {
-                let beside = if step.round_robin { paths[1..].to_vec() } else { Vec::new() };
-                StepTarget::of_samples(paths[t].clone(), beside, series, &[tail])
-            })
+            .map(|(t, (series, tail))| StepTarget::of_samples(paths[t].clone(), series, &[tail]))
             .collect(),
         read,
         write,

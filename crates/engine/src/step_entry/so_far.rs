@@ -45,7 +45,7 @@ impl StepSoFar {
 
     /// Takes in what is new of the step, which drives so many targets. The ramp does not count.
     pub fn hear(&mut self, step: &Step, targets: usize, fresh: &[Interval]) {
-        self.series.resize_with(if step.round_robin { 1 } else { targets }, Series::default);
+        self.series.resize_with(targets, Series::default);
         fresh.iter().filter(|i| i.index >= 0).for_each(|interval| self.add(step, interval));
     }
 
@@ -53,7 +53,7 @@ impl StepSoFar {
         let Some(second) = &interval.second else {
             return self.begun.entry(interval.worker).or_default().push(interval.clone());
         };
-        let series = &mut self.series[step.series_of(interval.worker)];
+        let series = &mut self.series[step.target_of(interval.worker)];
         self.begun.remove(&interval.worker).into_iter().flatten().for_each(|before| series.add(&before));
         series.add(interval);
         self.standing.insert(interval.worker, (second.cpu, second.depth.clone()));
@@ -67,7 +67,7 @@ impl StepSoFar {
         let mut window = self.window;
         if window.0 == 0 {
             for interval in self.begun.values().flatten() {
-                series[step.series_of(interval.worker)].add(interval);
+                series[step.target_of(interval.worker)].add(interval);
                 window = window.max(end(interval));
             }
         }

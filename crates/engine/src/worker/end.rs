@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
 use super::Worker;
-use super::slot::{EMPTY, Slot, between};
+use super::slot::{Slot, between};
 use crate::backend::{Backend, IoRequest};
 use crate::clock::Clock;
 use crate::generator::Source;
@@ -36,7 +36,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
         while !self.closed && self.idle < self.slots.len() {
             self.backend.submit_and_wait(1, None)?;
-            self.collect::<S, OPEN>(&EMPTY);
+            self.collect::<S, OPEN>();
         }
         if !self.closed {
             self.end_flush()?;
@@ -55,7 +55,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.end_flush()
     }
 
-    /// Flushes each target after the load, if the step asks for that. This flush does not count among the load's flushes. When the amount
+    /// Flushes the target after the load, if the step asks for that. This flush does not count among the load's flushes. When the amount
     /// of I/O ended the load, the flush's time belongs to the window, because the written data is not durable before.
     #[cold]
     #[inline(never)]
@@ -66,28 +66,24 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         self.backend.datasync(false);
         let deadline = self.clock.now() + self.clock.ticks(END_FLUSH);
-        for number in 0..self.targets {
+        let now = self.clock.now();
+        self.settle(now);
+        let Worker { backend, slots, free, idle, .. } = self;
+        *idle -= 1;
+        backend.fill(&free[*idle..=*idle], |slot| {
+            let direction = Direction::Sync;
+            // This flush is no arrival of the schedule, so its intended start is 0, before every arrival.
+            slots[slot as usize] = Slot { sent: now, intended: 0, offset: 0, length: 0, direction };
+            IoRequest { slot, direction, offset: 0, length: 0 }
+        });
+        while self.idle < self.slots.len() {
+            self.backend.submit_and_wait(1, Some(GRID))?;
             let now = self.clock.now();
+            self.nothing(now);
             self.settle(now);
-            let Worker { backend, slots, free, idle, target: first, targets, .. } = self;
-            *idle -= 1;
-            backend.fill(&free[*idle..=*idle], |slot| {
-                let (direction, target) = (Direction::Sync, *first + number);
-                // This flush is no arrival of the schedule, so its intended start is 0, before every arrival.
-                slots[slot as usize] =
-                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
-                let target = (*targets > 1).then_some(number);
-                IoRequest { slot, direction, offset: 0, length: 0, target }
-            });
-            while self.idle < self.slots.len() {
-                self.backend.submit_and_wait(1, Some(GRID))?;
-                let now = self.clock.now();
-                self.nothing(now);
-                self.settle(now);
-                self.reap_end_flush(now);
-                if now >= deadline {
-                    return Ok(());
-                }
+            self.reap_end_flush(now);
+            if now >= deadline {
+                return Ok(());
             }
         }
         Ok(())
@@ -262,13 +258,11 @@ mod tests {
                 depth: 4,
                 batch: Batch::new(true, 4),
                 largest: Bytes(4096),
-                generators: vec![Generator::new(&step, region, 1)],
-                target: 0,
+                generator: Generator::new(&step, region, 1),
                 passes: None,
                 schedule: None,
                 window: LoadWindow { ramp: Nanos(0), runtime: None, amount: step.io_size },
-                fixed: 0,
-                data: None,
+                compressible: 0,
                 datasync: true,
                 sync: None,
                 end_fsync: false,

@@ -89,10 +89,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Queue and batches of the window so far. The closed loop of a backend that does one request at a time leaves the counting to this
-    /// function.
+    /// Queue and batches of the window so far. The loop of `one_by_one` leaves the counting to this function.
     fn depth(&self) -> Depth {
-        if !B::SINGLE || self.outcome.open.is_some() {
+        if !B::ONE_BY_ONE || self.outcome.open.is_some() {
             return self.outcome.depth.clone();
         }
         let mut depth = Depth::default();

@@ -9,20 +9,20 @@ use super::Worker;
 use super::loops::OpenTimes;
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::generator::Turns;
+use crate::generator::InPasses;
 use crate::schedule::Schedule;
 
 /// A worker between two of its turns.
 struct WorkerInTurn<B: Backend, C: Clock> {
     worker: Worker<B, C>,
-    source: Turns,
+    source: InPasses,
     arrivals: Option<(Schedule, OpenTimes)>,
 }
 
 impl<B: Backend, C: Clock> WorkerInTurn<B, C> {
     fn new(mut worker: Worker<B, C>, start: u64) -> WorkerInTurn<B, C> {
         worker.begin(start);
-        let source = Turns::new(std::mem::take(&mut worker.generators));
+        let source = InPasses(worker.generator.clone());
         let arrivals = worker.schedule.take().map(|mut schedule| {
             let times = worker.open_times(&mut schedule);
             (schedule, times)
@@ -40,8 +40,8 @@ impl<B: Backend, C: Clock> WorkerInTurn<B, C> {
 
     fn end(mut self, last: io::Result<bool>) {
         let result = last.and_then(|_| match self.arrivals {
-            Some((schedule, times)) => self.worker.end_open::<Turns>(schedule, &times),
-            None => self.worker.drain::<Turns, false>(),
+            Some((schedule, times)) => self.worker.end_open::<InPasses>(schedule, &times),
+            None => self.worker.drain::<InPasses, false>(),
         });
         self.worker.end(result);
     }

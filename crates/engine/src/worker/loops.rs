@@ -3,7 +3,6 @@
 use std::io;
 
 use super::Worker;
-use super::slot::{EMPTY, Slot};
 use crate::backend::Backend;
 use crate::clock::{Clock, SPIN};
 use crate::generator::Source;
@@ -18,7 +17,6 @@ pub(super) struct OpenTimes {
     next: u64,
     /// When a slot became free after all had been in use. Arrivals before that time waited for the device, and not for this thread.
     freed: u64,
-    lone: Slot,
 }
 
 impl<B: Backend, C: Clock> Worker<B, C> {
@@ -33,27 +31,24 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         if !self.more() {
             return Ok(false);
         }
-        let now = if B::SINGLE { 0 } else { self.clock.now() };
-        if !B::SINGLE {
-            if now >= self.next_event {
-                self.event(now);
-                return Ok(!self.closed);
-            }
-            self.settle(now);
+        let now = self.clock.now();
+        if now >= self.next_event {
+            self.event(now);
+            return Ok(!self.closed);
         }
-        let mut lone = EMPTY;
-        if B::SINGLE || self.idle > 0 {
+        self.settle(now);
+        if self.idle > 0 {
             let busy = self.slots.len() - self.idle;
-            let n = if B::SINGLE { 1 } else { self.batch.next(self.idle, busy) };
-            lone = self.fill::<S, false>(source, n, now, now);
+            let n = self.batch.next(self.idle, busy);
+            self.fill::<S, false>(source, n, now, now);
             // If more requests fit, they go out in a further call with a stamp of its own. Only the last call waits.
-            if !B::SINGLE && self.idle > 0 && self.more() {
+            if self.idle > 0 && self.more() {
                 self.backend.submit()?;
                 return Ok(true);
             }
         }
         self.backend.submit_and_wait(1, None)?;
-        Ok(self.collect::<S, false>(&lone))
+        Ok(self.collect::<S, false>())
     }
 
     pub(super) fn open_loop<S: Source>(&mut self, mut source: S, mut schedule: Schedule) -> io::Result<()> {
@@ -64,7 +59,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     pub(super) fn open_times(&self, schedule: &mut Schedule) -> OpenTimes {
         let next = self.begin + self.clock.ticks(schedule.next());
-        OpenTimes { spin: self.clock.ticks(SPIN), next, freed: self.begin, lone: EMPTY }
+        OpenTimes { spin: self.clock.ticks(SPIN), next, freed: self.begin }
     }
 
     /// One turn of the open loop; false at its end.
@@ -91,7 +86,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 open.arrivals += 1;
                 open.lag.record(self.clock.ns(now - times.next.max(times.freed).min(now)));
             }
-            times.lone = self.fill::<S, true>(source, 1, now, times.next);
+            self.fill::<S, true>(source, 1, now, times.next);
             times.next = self.begin + self.clock.ticks(schedule.next());
         }
         let full = self.idle == 0;
@@ -109,7 +104,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.backend.submit_and_wait(0, None)?;
             self.clock.pause();
         }
-        self.collect::<S, true>(&times.lone);
+        self.collect::<S, true>();
         if full && self.idle > 0 {
             times.freed = self.clock.now();
         }

@@ -14,19 +14,17 @@ pub struct Slot {
     pub(super) intended: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// Number within the step.
-    pub(super) target: u16,
     pub(super) direction: Direction,
 }
 
 pub(super) const EMPTY: Slot =
-    Slot { sent: 0, intended: 0, offset: 0, length: 0, target: 0, direction: Direction::Read };
+    Slot { sent: 0, intended: 0, offset: 0, length: 0, direction: Direction::Read };
 
 impl Slot {
     #[inline(always)]
     pub fn failure(&self, result: i64) -> FailedIo {
-        let Slot { direction, offset, length, target, .. } = *self;
-        FailedIo { direction, offset, length, result, target }
+        let Slot { direction, offset, length, .. } = *self;
+        FailedIo { direction, offset, length, result }
     }
 }
 

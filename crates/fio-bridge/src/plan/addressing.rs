@@ -3,8 +3,7 @@
 use super::{FioWords, Obstacles, bytes, whole, written_size};
 use fio_formats::block_ranges::size_of;
 use fio_formats::job::Job;
-use volproof_base::unit::Bytes;
-use volproof_plan::{BlockSizes, Distribution, Pattern, Step, Stride};
+use volproof_plan::{Distribution, Pattern, Step};
 
 /// The seed that repeats the same offsets in every run: any number would do.
 const REPEATED: u64 = 0x0076_6f6c_7072_6f6f;
@@ -19,27 +18,20 @@ pub(super) fn pattern_from(job: &Job, step: &mut Step, obstacles: &mut Obstacles
 pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     step.distribution = distribution(job, step.rw, obstacles);
     step.norandommap = job.flag("norandommap");
-    step.stride = stride(job, step, obstacles);
+    gaps(job, step, obstacles);
     align(job, step, obstacles);
 }
 
 /// The pattern and its gaps in fio's words.
-pub(super) fn pattern_to(step: &Step, words: &mut FioWords) -> Result<(), String> {
-    match step.stride {
-        Stride(0) => words.set("rw", step.rw.to_string()),
-        Stride(skip) if skip < 0 && (step.offset.0 > 0 || step.numjobs > 1) => {
-            let why = "going backwards, fio wraps to the end of the part only where the part is the start of the target";
-            return Err(why.into());
-        }
-        Stride(skip) => {
-            let sign = if skip < 0 { "-" } else { "" };
-            words.set("rw", format!("{}:{sign}{}", step.rw, written_size(Bytes(skip.unsigned_abs()))));
-        }
+pub(super) fn pattern_to(step: &Step, words: &mut FioWords) {
+    if step.stride.0 > 0 {
+        words.set("rw", format!("{}:{}", step.rw, written_size(step.stride)));
+    } else {
+        words.set("rw", step.rw.to_string());
     }
     if step.rw.directions().len() == 2 {
         words.set("rwmixread", step.rwmix.to_string());
     }
-    Ok(())
 }
 
 /// Offsets in fio's words.
@@ -72,30 +64,13 @@ fn pattern(job: &Job, obstacles: &mut Obstacles<'_>) -> Pattern {
     word.parse().unwrap_or(Pattern::Read)
 }
 
-/// The gap that sequential I/O leaves after each I/O, where that is the same in fio (`get_next_seq_offset` in io_u.c) and here: whole blocks of
-/// one size in one direction and one file. `extent` looks at where the part begins and ends.
-fn stride(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Stride {
-    let Some(suffix) = job.suffix("rw").filter(|s| !s.is_empty() && !step.rw.is_random()) else {
-        return Stride(0);
-    };
-    let option = || format!("rw={}:{suffix}", step.rw);
-    let skip = match gap(&suffix, job) {
-        Some(0) => return Stride(0),
-        Some(skip) => skip,
-        None => {
-            obstacles.fio_only(option(), "volproof passes over a plain number of bytes");
-            return Stride(0);
-        }
-    };
-    let block = step.bs.single().map_or(0, |b| b.0);
-    if step.rw.directions().len() > 1 {
-        obstacles.fio_only(option(), "reads and writes would leave gaps of their own");
-    } else if block == 0 || !skip.unsigned_abs().is_multiple_of(block) {
-        obstacles.fio_only(option(), "the gap is not of whole blocks of one size");
-    } else if job.int("loops").is_some_and(|n| n > 1) {
-        obstacles.fio_only(option(), "every loop would begin at the start again");
+/// Gaps between sequential I/Os: fio ends a pass over them by rules of its own (`get_next_seq_offset` in io_u.c).
+fn gaps(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) {
+    let suffix = job.suffix("rw").filter(|s| !s.is_empty() && !step.rw.is_random());
+    if let Some(suffix) = suffix.filter(|suffix| gap(suffix, job) != Some(0)) {
+        obstacles
+            .fio_only(format!("rw={}:{suffix}", step.rw), "fio ends passes with gaps by rules of its own");
     }
-    Stride(skip)
 }
 
 /// The gap that the suffix of a sequential `rw` asks for, in bytes: `1g`, and `-8k` for one that goes backwards. `None` where it is no size.
@@ -108,24 +83,15 @@ pub fn gap(suffix: &str, job: &Job) -> Option<i64> {
     }
 }
 
-/// `blockalign` where it differs from the smallest block: fio then draws offsets independently (`fixup_options`).
-fn align(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
+/// `blockalign` where it differs from the block: fio then draws offsets independently (`fixup_options`).
+fn align(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) {
     if job.given("ba").is_none() || !step.rw.is_random() {
         return;
     }
+    let block = step.bs.single().map(|b| b.0);
     let all = job.ints("ba");
-    let directions = step.rw.directions().iter();
-    let wanted: Vec<u64> = directions.filter_map(|d| all[*d as usize]).map(|n| bytes(n).0).collect();
-    let least = |sizes: &BlockSizes| sizes.shares().iter().map(|s| s.0.0).min().unwrap_or(0);
-    let Some(align) = wanted.first().copied() else { return };
-    if wanted.iter().any(|a| *a != align) || wanted.len() < step.rw.directions().len() {
-        obstacles.fio_only("ba", "reads and writes are aligned differently");
-    } else if align == least(&step.bs) && step.bs_write.is_none() && step.bs.single().is_some() {
-        // The default of a step: nothing to set.
-    } else if align % 512 != 0 {
-        obstacles.fio_only(format!("ba={align}"), "offsets are whole sectors");
-    } else {
-        (step.align, step.norandommap) = (Some(Bytes(align)), true);
+    if step.rw.directions().iter().any(|d| all[*d as usize].map(|n| bytes(n).0) != block) {
+        obstacles.fio_only("ba", "random offsets that are aligned to something else than their block");
     }
 }
 

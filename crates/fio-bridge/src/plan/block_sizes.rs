@@ -9,27 +9,20 @@ use volproof_plan::{BlockSizes, Pattern, Step};
 
 /// The block sizes of a job.
 pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
-    (step.bs, step.bs_write) = sizes(job, step.rw, obstacles);
+    step.bs = sizes(job, step.rw, obstacles);
 }
 
-/// The same in fio's words: sizes of reads and writes apart where they differ.
+/// The same in fio's words.
 pub(super) fn to(step: &Step, words: &mut FioWords) {
-    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
-    if sizes.iter().flatten().all(|s| s.single().is_some()) {
-        let bytes: Vec<_> = sizes.iter().flatten().map(|s| written_size(s.largest())).collect();
-        words.set("bs", bytes.join(","));
-        return;
+    if let Some(bytes) = step.bs.single() {
+        return words.set("bs", written_size(bytes));
     }
-    let split = |sizes: &BlockSizes| {
-        let shares: Vec<_> =
-            sizes.shares().iter().map(|(b, share)| format!("{}/{share}", written_size(*b))).collect();
-        shares.join(":")
-    };
-    words.set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
+    let shares = step.bs.shares().iter().map(|(b, share)| format!("{}/{share}", written_size(*b)));
+    words.set("bssplit", shares.collect::<Vec<_>>().join(":"));
 }
 
-/// Sizes of the first direction of the pattern, and of writes where they differ.
-fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, Option<BlockSizes>) {
+/// The sizes of the pattern's directions.
+fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> BlockSizes {
     let plain = match job.given("bsrange") {
         Some(_) => block_ranges(job).map(|(low, _)| i64::try_from(low).ok()),
         None => job.ints("bs"),
@@ -52,12 +45,14 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, 
     match rw.directions() {
         [Direction::Read, _, ..] => {
             let (read, write) = (of(0, obstacles), of(1, obstacles));
-            let differ = read != write;
-            (read, differ.then_some(write))
+            if read != write {
+                obstacles.fio_only("bs", "reads and writes differ in size");
+            }
+            read
         }
-        [Direction::Write, ..] => (of(1, obstacles), None),
-        [Direction::Trim, ..] => (of(2, obstacles), None),
-        _ => (of(0, obstacles), None),
+        [Direction::Write, ..] => of(1, obstacles),
+        [Direction::Trim, ..] => of(2, obstacles),
+        _ => of(0, obstacles),
     }
 }
 

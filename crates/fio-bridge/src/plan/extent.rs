@@ -1,9 +1,9 @@
 //! Which part of its files a job uses, and how much it does there: `size`, `filesize`, `offset`, `offset_increment`, `io_size`, `loops`.
 //!
-//! `size` is shared out over the files of a job. Without it each file counts with the size it has, and `filesize` says how large each one is
-//! to be.
+//! Without `size` the file counts with the size it has, and `filesize` says how large it is to be. A job that drives several files in turn goes
+//! to the installed fio.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::data_files::{Files, PathKind};
 use super::timing::is_time_based;
@@ -12,13 +12,12 @@ use fio_formats::job::Job;
 use fio_formats::option_value::{OptionValue, TargetAmount};
 use volproof_base::sample::Direction;
 use volproof_base::unit::Bytes;
-use volproof_plan::{BlockSizes, EngineKind, Step};
+use volproof_plan::{EngineKind, Step};
 
 /// The part of a job that becomes a step: all of it, or one clone.
 #[derive(Clone)]
 pub(super) struct JobPart {
     targets: Vec<PathBuf>,
-    round_robin: bool,
     numjobs: u32,
     offset: Bytes,
     size: Option<Bytes>,
@@ -31,7 +30,6 @@ impl JobPart {
     pub(super) fn apply(self, load: &Step) -> Step {
         Step {
             targets: self.targets,
-            round_robin: self.round_robin,
             numjobs: self.numjobs,
             offset: self.offset,
             size: self.size,
@@ -46,14 +44,14 @@ impl JobPart {
 #[derive(Clone, PartialEq)]
 struct Extent {
     offset: Bytes,
-    /// Of each file; the whole of a device when absent.
+    /// The whole of a device when absent.
     size: Option<Bytes>,
     amount: Option<Bytes>,
 }
 
 /// The sizes that a job asks for.
 struct AskedSizes {
-    /// `size` in bytes, of all files together.
+    /// `size` in bytes.
     total: Option<u64>,
     /// `size` as a share, other than all.
     percent: Option<u64>,
@@ -75,38 +73,29 @@ impl AskedSizes {
                 return None;
             }
         };
-        let sizes = load.bs.shares().iter().chain(load.bs_write.iter().flat_map(|b| b.shares()));
-        let least = sizes.map(|s| s.0.0).min().unwrap_or(1);
+        let least = load.bs.shares().iter().map(|s| s.0.0).min().unwrap_or(1);
         Some(AskedSizes { total, percent, of_file: file_size(job, obstacles)?, least })
     }
 
-    /// The files have a size to begin with, and it is one that both tools share out alike.
-    fn is_fit(&self, names: &[PathBuf], found: &[PathKind], obstacles: &mut Obstacles<'_>) -> bool {
-        let count = names.len() as u64;
-        let none = self.total.is_none() && self.of_file.is_none();
-        if none && found.iter().map(PathKind::size).sum::<u64>() == 0 {
-            obstacles
-                .refused("size", format!("you need to specify size=: {} has none yet", names[0].display()));
+    /// The file has a size to begin with, of at least one block.
+    fn is_fit(&self, path: &Path, found: PathKind, obstacles: &mut Obstacles<'_>) -> bool {
+        if self.total.is_none() && self.of_file.is_none() && found.size() == 0 {
+            obstacles.refused("size", format!("you need to specify size=: {} has none yet", path.display()));
         } else if self.total.is_some_and(|n| n < self.least) {
             let why = format!("it is smaller than one block of {}", Bytes(self.least).exact());
             obstacles.refused("size", why);
-        } else if let Some(n) =
-            self.total.filter(|n| self.of_file.is_none() && (n - n / count * count) / self.least > 0)
-        {
-            // Where size does not divide by the files, fio gives the first of them a block more.
-            obstacles.fio_only("size", format!("{n} bytes are not shared out evenly over {count} files"));
         } else {
             return true;
         }
         false
     }
 
-    /// How much of one file is used behind an offset, by the rest that there is of the file.
-    fn of_one(&self, load: &Step, found: &PathKind, count: u64, offset: u64, rest: u64) -> u64 {
+    /// How much of the file is used behind an offset, by the rest that there is of the file.
+    fn used(&self, load: &Step, found: PathKind, offset: u64, rest: u64) -> u64 {
         let mut size = match (self.of_file, self.total) {
             (Some(f), _) if found.size() == f => rest,
             (Some(f), _) => f.saturating_sub(offset),
-            (None, Some(n)) => n / count,
+            (None, Some(n)) => n,
             (None, None) => rest,
         };
         if let Some(percent) = self.percent {
@@ -117,11 +106,24 @@ impl AskedSizes {
             size = size.min(rest);
         }
         // Going on from block to block, fio's last one may lie beyond the part, though not beyond the target.
-        let blocks = load.bs.single().filter(|_| load.bs_write.is_none() && !load.rw.is_random());
-        if let Some(bs) = blocks.filter(|_| load.stride.is_zero() && size >= self.least) {
+        let blocks = load.bs.single().filter(|_| !load.rw.is_random());
+        if let Some(bs) = blocks.filter(|_| size >= self.least) {
             size = Some(size.next_multiple_of(bs.0)).filter(|whole| *whole <= rest).unwrap_or(size);
         }
         size
+    }
+
+    /// How much a clone does on a part of that size; none where time ends it.
+    fn amount(&self, job: &Job, load: &Step, size: u64) -> Option<Bytes> {
+        if is_time_based(job) {
+            return None;
+        }
+        let whole = match load.bs.single() {
+            Some(bs) if !(load.norandommap && load.rw.is_random()) => size - size % bs.0,
+            _ => size,
+        };
+        let limit = io_size(job, size).unwrap_or(self.total.map_or(whole, |n| n.min(whole)));
+        Some(Bytes(limit * loops(job)))
     }
 }
 
@@ -140,144 +142,79 @@ impl Files<'_> {
         let mut clones = Vec::new();
         for number in numbers {
             let Some(names) = self.names(job, number, obstacles) else { return Vec::new() };
-            let Some(extent) = self.extent(job, load, number, &names, obstacles) else { return Vec::new() };
-            clones.push((names, extent));
+            let [path] = names.as_slice() else {
+                obstacles.fio_only(
+                    "filename",
+                    "volproof has jobs for each file, and none that drives several in turn",
+                );
+                return Vec::new();
+            };
+            let Some(extent) = self.extent(job, load, number, path, obstacles) else { return Vec::new() };
+            clones.push((path.clone(), extent));
         }
         let alike = clones.iter().all(|c| c.1 == clones[0].1);
         let increment = increment(job);
         let apart = increment.is_some_and(|i| i.0 > 0) && clones[0].1.size.is_some();
         if together && shared && (alike || apart) {
-            let (targets, extent) = clones.swap_remove(0);
-            let round_robin = targets.len() > 1;
-            let offset_increment = Some(increment.unwrap_or_default());
-            return vec![part(targets, round_robin, load.numjobs, extent, offset_increment)];
+            let (target, extent) = clones.swap_remove(0);
+            return vec![part(vec![target], load.numjobs, extent, increment.unwrap_or_default())];
         }
-        if together && alike && clones.iter().all(|c| c.0.len() == 1) {
+        if together && alike {
             let extent = clones[0].1.clone();
-            let targets = clones.into_iter().flat_map(|c| c.0).collect();
-            return vec![part(targets, false, 1, extent, Some(Bytes(0)))];
+            let targets = clones.into_iter().map(|c| c.0).collect();
+            return vec![part(targets, 1, extent, Bytes(0))];
         }
-        let one = |(targets, extent): (Vec<PathBuf>, Extent)| {
-            let round_robin = targets.len() > 1;
-            part(targets, round_robin, 1, extent, Some(Bytes(0)))
-        };
-        clones.into_iter().map(one).collect()
+        clones.into_iter().map(|(target, extent)| part(vec![target], 1, extent, Bytes(0))).collect()
     }
 
-    /// The part of its files that a clone uses, and how much it does there. Files that are too short are laid out.
+    /// The part of its file that a clone uses, and how much it does there. A file that is too short is laid out.
     fn extent(
         &mut self,
         job: &Job,
         load: &Step,
         number: u32,
-        names: &[PathBuf],
+        path: &Path,
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Extent> {
-        let found: Vec<PathKind> = names.iter().map(|p| self.found(p)).collect();
-        if !are_targets(load, names, &found, obstacles) {
+        let found = self.found(path);
+        if !is_target(load, path, found, obstacles) {
             return None;
         }
-        let asked = AskedSizes::of_job(job, load, obstacles)
-            .filter(|asked| asked.is_fit(names, &found, obstacles))?;
-        let count = names.len() as u64;
-        let mut parts = Vec::new();
-        for (found, path) in found.iter().zip(names) {
-            let offset = offset(job, number, found.size(), asked.least, obstacles)?;
-            let made = asked.total.is_some() || asked.of_file.is_some();
-            let Some(rest) = found.size().checked_sub(offset).or(made.then_some(0)) else {
-                obstacles.refused("offset", format!("it lies behind the end of {}", path.display()));
-                return None;
-            };
-            let size = asked.of_one(load, found, count, offset, rest);
-            if size < asked.least {
-                obstacles
-                    .refused("bs", format!("a block is larger than what there is of {}", path.display()));
-                return None;
-            }
-            parts.push((offset, size));
-        }
-        let (offset, size) = *parts.last()?;
-        if parts.iter().any(|part| part.1 != size) {
-            obstacles.fio_only("filename", "its files and devices differ in the part that is used of each");
+        let asked =
+            AskedSizes::of_job(job, load, obstacles).filter(|asked| asked.is_fit(path, found, obstacles))?;
+        let offset = offset(job, number, found.size(), asked.least, obstacles)?;
+        let made = asked.total.is_some() || asked.of_file.is_some();
+        let Some(rest) = found.size().checked_sub(offset).or(made.then_some(0)) else {
+            obstacles.refused("offset", format!("it lies behind the end of {}", path.display()));
+            return None;
+        };
+        let size = asked.used(load, found, offset, rest);
+        if size < asked.least {
+            obstacles.refused("bs", format!("a block is larger than what there is of {}", path.display()));
             return None;
         }
-        if self.lay_out(job, names, &found, offset + size) {
-            obstacles.refused("allow_file_create=0", format!("{} is missing", names[0].display()));
+        if self.lay_out(job, &[path.to_path_buf()], &[found], offset + size) {
+            obstacles.refused("allow_file_create=0", format!("{} is missing", path.display()));
             return None;
         }
-        let is_short = |f: &PathKind| !matches!(f, PathKind::Block(_)) && f.size() < offset + size;
+        let is_short = !matches!(found, PathKind::Block(_)) && found.size() < offset + size;
         let only_written = !load.rw.directions().contains(&Direction::Read);
-        if found.iter().any(is_short) && job.flag("overwrite") && only_written {
+        if is_short && job.flag("overwrite") && only_written {
             obstacles.fio_only("overwrite=1", "a file that is only written is allocated, not filled first");
             return None;
         }
-        let whole = Whole { count, offset, size };
-        let amount = whole.amount(job, load, &asked, obstacles)?;
-        Some(Extent { offset: Bytes(offset), size: Some(Bytes(size)), amount })
+        Some(Extent { offset: Bytes(offset), size: Some(Bytes(size)), amount: asked.amount(job, load, size) })
     }
 }
 
-/// The files of a clone and its part of them.
-struct Whole {
-    /// Files.
-    count: u64,
-    /// Start and length of the part of each.
-    offset: u64,
-    size: u64,
-}
-
-impl Whole {
-    /// How much a clone does; the inner `None` where time ends it, the outer one where only fio does it.
-    fn amount(
-        &self,
-        job: &Job,
-        load: &Step,
-        asked: &AskedSizes,
-        obstacles: &mut Obstacles<'_>,
-    ) -> Option<Option<Bytes>> {
-        let Whole { count, offset, size } = *self;
-        let gap = load.stride.0;
-        let given = io_size(job, size * count);
-        let refusal = if gap < 0 && offset > 0 {
-            Some(("offset", "going backwards, fio wraps to another place than the end of the part"))
-        } else if gap != 0 && (!size.is_multiple_of(asked.least) || gap.unsigned_abs() > size) {
-            Some(("size", "gaps are whole blocks of a part that is whole blocks too, and longer"))
-        } else if gap != 0 && count > 1 {
-            Some(("filename", "gaps are left in one file, not in several in turn"))
-        } else if gap != 0 && !is_time_based(job) {
-            Some(("rw", "fio ends a job with gaps before its size: give runtime and time_based"))
-        } else {
-            None
-        };
-        if let Some((option, why)) = refusal {
-            obstacles.fio_only(option, why);
-            return None;
-        }
-        if is_time_based(job) {
-            return Some(None);
-        }
-        let limit = given.unwrap_or_else(|| {
-            let whole = match load.bs.single() {
-                Some(bs) if load.bs_write.is_none() && !(load.norandommap && load.rw.is_random()) => {
-                    size - size % bs.0
-                }
-                _ => size,
-            };
-            asked.total.map_or(whole * count, |n| n.min(whole * count))
-        });
-        Some(Some(Bytes(limit * loops(job))))
-    }
-}
-
-/// All are files or block devices, and only devices are trimmed. A folder fails as fio's jobs do, when it is to be laid out.
-fn are_targets(load: &Step, names: &[PathBuf], found: &[PathKind], obstacles: &mut Obstacles<'_>) -> bool {
-    if let Some((path, _)) = names.iter().zip(found).find(|(_, found)| **found == PathKind::Other) {
+/// It is a file or a block device, and only a device is trimmed. A folder fails as fio's jobs do, when it is to be laid out.
+fn is_target(load: &Step, path: &Path, found: PathKind, obstacles: &mut Obstacles<'_>) -> bool {
+    if found == PathKind::Other {
         let option = format!("filename={}", path.display());
         obstacles.fio_only(option, "it is neither a file nor a block device");
         return false;
     }
-    let file = names.iter().zip(found).find(|(_, found)| !matches!(found, PathKind::Block(_)));
-    if let Some((path, _)) = file.filter(|_| load.rw.directions().contains(&Direction::Trim)) {
+    if !matches!(found, PathKind::Block(_)) && load.rw.directions().contains(&Direction::Trim) {
         obstacles.refused("rw", format!("only block devices are trimmed, not {}", path.display()));
         return false;
     }
@@ -324,7 +261,6 @@ fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> JobPa
     let amount = (!is_time_based(job)).then(|| Bytes(io_size(job, total).unwrap_or(total) * loops(job)));
     JobPart {
         targets: Vec::new(),
-        round_robin: false,
         numjobs: load.numjobs,
         offset: Bytes(0),
         size: size_or_none,
@@ -333,15 +269,9 @@ fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> JobPa
     }
 }
 
-fn part(
-    targets: Vec<PathBuf>,
-    round_robin: bool,
-    numjobs: u32,
-    extent: Extent,
-    offset_increment: Option<Bytes>,
-) -> JobPart {
+fn part(targets: Vec<PathBuf>, numjobs: u32, extent: Extent, increment: Bytes) -> JobPart {
     let Extent { offset, size, amount } = extent;
-    JobPart { targets, round_robin, numjobs, offset, size, offset_increment, io_size: amount }
+    JobPart { targets, numjobs, offset, size, offset_increment: Some(increment), io_size: amount }
 }
 
 fn loops(job: &Job) -> u64 {
@@ -393,7 +323,7 @@ pub(super) fn to(
         Ok::<_, String>(written_size(Bytes(all)))
     };
     let jobs = u64::from(step.numjobs);
-    let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
+    let block = step.bs.largest().0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
     let parts = in_parts(step);
     match whole {

@@ -264,7 +264,7 @@ pub(super) fn words_of(
     }
     let mut words = FioWords::default();
     words.set("ioengine", step.engine.to_string());
-    addressing::pattern_to(step, &mut words)?;
+    addressing::pattern_to(step, &mut words);
     block_sizes::to(step, &mut words);
     submission::to(step, &mut words);
     caching::to(step, &mut words);

@@ -36,10 +36,6 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
         let why = "reads and writes have rates of their own, in another ratio than their mix";
         return obstacles.fio_only(name, why);
     }
-    if step.bs_write.is_some() {
-        return obstacles
-            .fio_only(name, "reads and writes differ in size, and volproof keeps one rate for both");
-    }
     match step.bs.single() {
         Some(_) if name == "rate_iops" => step.rate_iops = Some(total),
         // fio turns I/Os into bytes by the smallest block.
@@ -69,15 +65,15 @@ pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
         );
     }
     let job = all / f64::from(step.numjobs);
-    let of_one_size = step.all_sizes().all(|sizes| sizes.single().is_some());
+    let of_one_size = step.bs.single().is_some();
     if step.rate_bw.is_some() || !of_one_size {
         // fio turns I/Os into bytes by the smallest block (`rate_iops`), and bytes into arrivals by the same block (`poisson`).
         if step.arrival == Arrival::Poisson && !of_one_size {
             return Err("fio spaces random arrivals as if every block were the smallest: use fixed arrivals or one block size".into());
         }
-        words.set("rate", of_each_direction(step, |d, share| job * share * step.sizes(d).mean(), "bytes")?);
+        words.set("rate", of_each_direction(step, |share| job * share * step.bs.mean(), "bytes")?);
     } else {
-        words.set("rate_iops", of_each_direction(step, |_, share| job * share, "I/Os")?);
+        words.set("rate_iops", of_each_direction(step, |share| job * share, "I/Os")?);
     }
     words.set("io_submit_mode", "offload");
     if step.arrival == Arrival::Poisson {
@@ -90,15 +86,10 @@ pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
 ///
 /// # Errors
 /// A rate is not near a whole number, and fio's rates are.
-fn of_each_direction(
-    step: &Step,
-    rate: impl Fn(Direction, f64) -> f64,
-    unit: &str,
-) -> Result<String, String> {
+fn of_each_direction(step: &Step, rate: impl Fn(f64) -> f64, unit: &str) -> Result<String, String> {
     let reads = f64::from(step.rwmix) / 100.0;
     let shares = if step.rw.directions().len() == 2 { vec![reads, 1.0 - reads] } else { vec![1.0] };
-    let wanted: Vec<f64> =
-        step.rw.directions().iter().zip(shares).map(|(d, share)| rate(*d, share)).collect();
+    let wanted: Vec<f64> = shares.into_iter().map(rate).collect();
     if let Some(off) = wanted.iter().find(|r| (r.round() / **r - 1.0).abs() > 0.01) {
         return Err(format!(
             "{off:.3} {unit} a second for one job is not near a whole number, and fio's rates are: use fewer jobs"

@@ -47,7 +47,7 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let is_open = |size: &Change| !case.was_begun(Cause::Cap, *size) && block(case, *size).is_some();
     let size = SIZES.into_iter().find(is_open)?;
     let bs = BlockSizes::one(block(case, size)?);
-    let load = Step { bs, bs_write: None, ..case.short_load() };
+    let load = Step { bs, ..case.short_load() };
     Some(case.step(Cause::Cap, size, load))
 }
 

@@ -334,8 +334,7 @@ impl<'a> CauseCase<'a> {
     /// The load that decides, for the time of a trial. No more requests are in flight than complete in a second. The trial would else show how
     /// a deep queue fills: a volume serves our first requests before those that others send after them.
     fn short_load(&self) -> Step {
-        let queues =
-            u64::from(self.load.numjobs) * if self.load.round_robin { 1 } else { self.targets() as u64 };
+        let queues = u64::from(self.load.numjobs) * self.targets() as u64;
         let in_a_second = self.base_trial().ios_per_second.ceil() as u64;
         let depth = in_a_second.div_ceil(queues.max(1)).max(1);
         let iodepth = u64::from(self.load.iodepth).min(depth) as u32;

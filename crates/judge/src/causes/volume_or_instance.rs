@@ -18,7 +18,7 @@ pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
     if case.is_of_latency() {
         return Some(NotTried::OneAtATime);
     }
-    (case.targets() < ALONE.len() || case.load.round_robin).then_some(NotTried::OneTarget)
+    (case.targets() < ALONE.len()).then_some(NotTried::OneTarget)
 }
 
 fn target<'a>(case: &CauseCase<'a>, alone: Change) -> Option<&'a PathBuf> {

@@ -25,7 +25,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     }
     let plan = case.plan?;
     let (d, s, block) = [Direction::Read, Direction::Write].into_iter().find_map(|d| {
-        let (s, block) = (case.step.direction(d)?, plan.sizes(d).single()?);
+        let (s, block) = (case.step.direction(d)?, plan.bs.single()?);
         ((s.bytes.0 as f64) < (1.0 - NEGLIGIBLE) * s.ios as f64 * block.0 as f64).then_some((d, s, block))
     })?;
     Some(Doubt::new(

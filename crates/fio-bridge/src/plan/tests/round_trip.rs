@@ -13,10 +13,10 @@ use crate::plan::*;
 use crate::write_jobs::{self, JobTarget, sections};
 use volproof_base::sample::Direction;
 use volproof_base::unit::Nanos;
-use volproof_plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Plan, Start, Step, Stride};
+use volproof_plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Plan, Start, Step};
 
-/// The disks of [`look`].
-const DISKS: [&str; 2] = ["/dev/vdb", "/dev/vdc"];
+/// A disk of [`look`].
+const DISK_PATH: &str = "/dev/vdb";
 const DISK: Bytes = Bytes::gib(10);
 
 /// The targets of a step.
@@ -53,81 +53,64 @@ fn load() -> impl Strategy<Value = Step> {
     let engines = [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync];
     (
         select(patterns.to_vec()),
-        (select(sizes.to_vec()), option::of(select(sizes.to_vec()))),
+        select(sizes.to_vec()),
         (select(engines.to_vec()), 1..256u32, 1..9u32, any::<bool>(), any::<bool>()),
         0..=100u32,
         (option::of(vec(0..64u32, 1..5)), any::<bool>()),
     )
-        .prop_map(
-            |(rw, (bs, bs_write), (engine, iodepth, numjobs, iopoll, sqpoll), rwmix, (cpus, shared))| Step {
-                rw,
-                bs: bs.parse().expect("a size"),
-                bs_write: bs_write.map(|bs| bs.parse().expect("a size")),
-                engine,
-                iodepth,
-                numjobs,
-                iopoll,
-                sqpoll,
-                rwmix,
-                cpus: cpus.map(CpuList),
-                cpus_shared: shared,
-                ..Step::default()
-            },
-        )
+        .prop_map(|(rw, bs, (engine, iodepth, numjobs, iopoll, sqpoll), rwmix, (cpus, shared))| Step {
+            rw,
+            bs: bs.parse().expect("a size"),
+            engine,
+            iodepth,
+            numjobs,
+            iopoll,
+            sqpoll,
+            rwmix,
+            cpus: cpus.map(CpuList),
+            cpus_shared: shared,
+            ..Step::default()
+        })
 }
 
 /// Where the step works, and when it ends.
 fn extent() -> impl Strategy<Value = Step> {
     let mib = |range: std::ops::Range<u64>| range.prop_map(Bytes::mib);
-    let aligns = vec![None, Some(Bytes(512)), Some(Bytes::kib(4)), Some(Bytes::mib(1))];
     (
         (mib(0..64), option::of(mib(2048..4096)), mib(0..256), option::of(mib(1..9000))),
         (1..600u64, 0..60u64, 0..60u64),
-        (any::<bool>(), -8..9i64, select(aligns), any::<bool>()),
+        any::<bool>(),
     )
-        .prop_map(
-            |(
-                (offset, size, increment, io_size),
-                (runtime, ramp, delay),
-                (round_robin, stride, align, map),
-            )| {
-                Step {
-                    targets: DISKS[..1 + usize::from(round_robin)].iter().map(PathBuf::from).collect(),
-                    round_robin,
-                    offset,
-                    size,
-                    offset_increment: Some(increment),
-                    io_size,
-                    runtime: Nanos::seconds(runtime),
-                    ramp: Nanos::seconds(ramp),
-                    delay: Nanos::millis(delay),
-                    // In blocks, until the block size is known.
-                    stride: Stride(stride),
-                    align,
-                    norandommap: map,
-                    ..Step::default()
-                }
-            },
-        )
+        .prop_map(|((offset, size, increment, io_size), (runtime, ramp, delay), norandommap)| Step {
+            targets: vec![DISK_PATH.into()],
+            offset,
+            size,
+            offset_increment: Some(increment),
+            io_size,
+            runtime: Nanos::seconds(runtime),
+            ramp: Nanos::seconds(ramp),
+            delay: Nanos::millis(delay),
+            norandommap,
+            ..Step::default()
+        })
 }
 
 /// Offsets, rates, durability and data.
 fn rest() -> impl Strategy<Value = Step> {
-    let distributions = ["uniform", "zipf:1.2", "pareto:0.3", "normal:20", "zoned:50/5:30/15:20/80"];
+    let distributions = ["uniform", "zipf:1.2", "zoned:50/5:30/15:20/80"];
     let advice = vec![None, Some(Fadvise::Random), Some(Fadvise::Sequential)];
-    let patterns = vec![None, Some("0xdeadbeef"), Some("\"a b\""), Some("0x00")];
     (
         (select(distributions.to_vec()), any::<bool>(), any::<bool>(), select(advice)),
         (0..64u32, any::<bool>(), any::<bool>(), select(vec![None, Some("dsync"), Some("sync")])),
         (option::of(1..500u64), option::of(1..500u64), any::<bool>()),
-        (select(vec![0, 30, 100]), any::<bool>(), any::<bool>(), select(patterns), 1..9u64),
+        select(vec![0, 100]),
     )
         .prop_map(
             |(
                 (distribution, direct, invalidate, fadvise),
                 (fsync, datasync, end_fsync, sync),
                 (rate, bytes, poisson),
-                (compressible, refill, scramble, pattern, chunk),
+                compressible,
             )| {
                 Step {
                     distribution: distribution.parse().expect("a distribution"),
@@ -142,10 +125,6 @@ fn rest() -> impl Strategy<Value = Step> {
                     rate_bw: bytes.map(|r| Bytes(r * 1_000_000)),
                     arrival: if poisson { Arrival::Poisson } else { Arrival::Fixed },
                     compressible,
-                    refill,
-                    scramble,
-                    buffer_pattern: pattern.map(|bytes| bytes.parse().expect("a pattern")),
-                    compress_chunk: Some(Bytes(512 * chunk)),
                     ..Step::default()
                 }
             },
@@ -162,44 +141,31 @@ fn fitting(load: Step, extent: Step, rest: Step) -> Step {
     let step = Step {
         name: "j".into(),
         targets: extent.targets.clone(),
-        round_robin: extent.round_robin,
         start: Start::AfterAll,
         engine,
         iodepth: if engine == EngineKind::Psync { 1 } else { load.iodepth },
         iopoll,
         sqpoll: uring && load.sqpoll,
         rwmix: if mixed { load.rwmix } else { 50 },
-        bs_write: load.bs_write.clone().filter(|sizes| mixed && *sizes != load.bs),
         direct: rest.direct || iopoll || trims,
         runtime: extent.runtime,
         ramp: extent.ramp,
         delay: extent.delay,
         offset: extent.offset,
         io_size: extent.io_size,
+        compressible: if load.rw.directions().contains(&Direction::Write) { rest.compressible } else { 0 },
         ..load
     };
-    of_durability(of_data(of_rate(of_offsets(step, &extent, &rest), &rest), &rest), &rest)
+    of_durability(of_rate(of_offsets(step, &extent, &rest), &rest), &rest)
 }
 
 /// Offsets, the page cache and CPUs, as fio has them.
 fn of_offsets(step: Step, extent: &Step, rest: &Step) -> Step {
     let random = step.rw.is_random();
-    let least = step.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| share.0).min().unwrap();
-    let single = step.single_block().filter(|_| step.bs_write.is_none());
-    let alone = step.numjobs == 1 && !step.round_robin;
-    // Alignment to the block is what a step has anyway.
-    let align = extent.align.filter(|align| random && single != Some(*align));
-    // fio leaves gaps in one direction, one file and whole blocks, and backwards from the start of the target.
-    let stride = match single.filter(|_| !random && !step.round_robin && step.rw.directions().len() == 1) {
-        Some(_) if extent.stride.0 < 0 && !alone => Stride(0),
-        Some(block) => Stride(extent.stride.0 * block.0 as i64),
-        None => Stride(0),
-    };
-    let offset = if stride.0 < 0 { Bytes(0) } else { step.offset };
-    let io_size = step.io_size.filter(|_| stride.is_zero());
+    let least = step.bs.shares().iter().map(|share| share.0).min().unwrap();
     // Without a size fio takes the rest of the disk, and says so. Sequential jobs go on to the end of the last block.
     let size = extent.size.filter(|_| step.numjobs == 1).unwrap_or(Bytes::gib(2));
-    let size = if step.numjobs == 1 && extent.size.is_none() { Bytes(DISK.0 - offset.0) } else { size };
+    let size = if step.numjobs == 1 && extent.size.is_none() { Bytes(DISK.0 - step.offset.0) } else { size };
     let size = if random { size } else { Bytes(size.0 / least.0 * least.0) };
     let cpus = match step.cpus.clone().map(|list| list.0) {
         Some(list) if step.cpus_shared => {
@@ -209,15 +175,11 @@ fn of_offsets(step: Step, extent: &Step, rest: &Step) -> Step {
         None => None,
     };
     Step {
-        align,
-        norandommap: extent.norandommap || align.is_some(),
+        norandommap: extent.norandommap,
         distribution: if random { rest.distribution.clone() } else { Distribution::Uniform },
-        stride,
-        offset,
         size: Some(size),
         offset_increment: extent.offset_increment.filter(|_| step.numjobs > 1).or(Some(Bytes(0))),
-        time_based: io_size.is_none(),
-        io_size,
+        time_based: step.io_size.is_none(),
         invalidate: step.direct || rest.invalidate,
         fadvise: rest.fadvise.filter(|_| !step.direct),
         cpus_shared: step.cpus_shared && cpus.is_some(),
@@ -229,7 +191,7 @@ fn of_offsets(step: Step, extent: &Step, rest: &Step) -> Step {
 /// The rate: of one kind, and a whole number for each job and direction. fio's io_uring has none.
 fn of_rate(step: Step, rest: &Step) -> Step {
     let of_one_size = step.bs.single().is_some();
-    let possible = step.engine != EngineKind::IoUring && step.bs_write.is_none();
+    let possible = step.engine != EngineKind::IoUring;
     let rate_bw = rest.rate_bw.filter(|_| possible).map(|rate| Bytes(rate.0 * u64::from(step.numjobs)));
     let rate_iops = rest.rate_iops.filter(|_| possible && of_one_size && rate_bw.is_none());
     let arrives = rate_bw.is_some() && of_one_size || rate_iops.is_some();
@@ -238,29 +200,6 @@ fn of_rate(step: Step, rest: &Step) -> Step {
         rate_iops: rate_iops.map(|rate| rate * f64::from(step.numjobs)),
         arrival: if arrives { rest.arrival } else { Arrival::Fixed },
         ..step
-    }
-}
-
-/// The data of writes: what compresses is new for each write, and what is fixed is written as it is.
-fn of_data(step: Step, rest: &Step) -> Step {
-    if !step.rw.directions().contains(&Direction::Write) {
-        return step;
-    }
-    let data = Step {
-        compressible: rest.compressible,
-        buffer_pattern: rest.buffer_pattern.clone(),
-        compress_chunk: None,
-        ..step
-    };
-    let random = data.fixed_share() < 100;
-    let partly = (1..100).contains(&data.compressible);
-    let refill = random && (partly || rest.refill);
-    let chunk = rest.compress_chunk.filter(|chunk| *chunk <= data.smallest_write()).or(Some(Bytes(512)));
-    Step {
-        refill,
-        scramble: !random || refill || rest.scramble,
-        compress_chunk: chunk.filter(|_| partly),
-        ..data
     }
 }
 
