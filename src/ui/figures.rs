@@ -3,8 +3,7 @@
 use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
-use super::large_digits::large;
-use super::live_run::{LiveRun, LiveStage};
+use super::live_run::{LiveRun, LiveStage, LiveStep};
 use super::paint::{Paint, foreign};
 use volproof_base::sample::Direction;
 use volproof_base::stats::LEAST_QUOTABLE;
@@ -15,70 +14,44 @@ use volproof_judge::figure;
 use volproof_record::{Claim, DirectionSummary, Metric};
 
 /// Without a completion for so long, a load that runs stands still.
-pub(super) const STILL: Nanos = Nanos::seconds(2);
+const STILL: Nanos = Nanos::seconds(2);
 
 /// I/Os a second of all directions but flushes.
 pub(super) fn total(figures: &[(Direction, DirectionSummary)]) -> f64 {
     figures.iter().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum()
 }
 
-/// The rate in large digits, and beside it how sure it is.
-pub(super) fn number(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
-    let shown: Vec<_> = stage.steps.iter().map(|s| s.figures(run.target)).filter(|f| !f.is_empty()).collect();
-    let recent = if stage.recent.silence(stage.elapsed) > Nanos::seconds(1) {
-        stage.recent.iops().map(|_| 0.0)
-    } else {
-        stage.recent.iops()
-    };
-    let (rate, counted) = match shown.as_slice() {
-        [] => (recent, false),
-        all => (Some(all.iter().map(|f| total(f)).sum()), true),
-    };
-    let mut beside: Vec<Span<'static>> = Vec::new();
+/// The rate, and below it how sure it is.
+pub(super) fn number(stage: &LiveStage, paint: Paint) -> Vec<Line<'static>> {
+    let shown: Vec<_> = stage.steps.iter().map(LiveStep::figures).filter(|f| !f.is_empty()).collect();
     let silence = stage.recent.silence(stage.elapsed);
+    let recent = stage.recent.iops().map(|rate| if silence > Nanos::seconds(1) { 0.0 } else { rate });
+    let counted = !shown.is_empty();
+    let rate = if counted { Some(shown.iter().map(|f| total(f)).sum()) } else { recent };
+    let style = if counted { paint.bold().patch(paint.colour(Color::Cyan)) } else { paint.dim() };
+    let mut first = vec![Span::styled(format!(" {} IOPS", rate.map_or("-".into(), significant)), style)];
     if silence >= STILL && stage.running().next().is_some() {
         let style = paint.colour(Color::Red).add_modifier(Modifier::BOLD);
-        beside.push(Span::styled(format!("NOTHING HAS COMPLETED for {}", silence.clock()), style));
+        first.push(Span::styled(format!("  NOTHING HAS COMPLETED for {}", silence.clock()), style));
     } else if !counted {
-        beside.push(Span::raw(if stage.is_ramping() { "ramp: not counted yet" } else { "first second" }));
+        first.push(Span::raw(if stage.is_ramping() { "  ramp: not counted yet" } else { "  first second" }));
     }
-    let last = recent.map(|r| format!("last second {} IOPS", significant(r))).unwrap_or_default();
+    let mut lines = vec![Line::from(first)];
     if let [figures] = shown.as_slice() {
-        beside.extend(sureness(run, stage, figures));
+        lines.extend(sureness(stage, figures));
     }
     if counted {
         let bytes: f64 = shown.iter().flat_map(|f| f.iter()).map(|(_, s)| s.bytes_per_second).sum();
         let over = stage.running().filter_map(|s| s.outlook.as_ref()).map(|o| o.window).max();
         let over = over.unwrap_or_default().clock();
-        let last = if run.target.is_none() { format!("; {last}") } else { String::new() };
-        beside.push(Span::raw(format!("{} over {over}{last}", throughput(bytes))));
+        let last = recent.map(|r| format!("; last second {} IOPS", significant(r))).unwrap_or_default();
+        lines.push(Line::from(format!(" {} over {over}{last}", throughput(bytes))));
     }
-    let text =
-        rate.map_or("-".into(), |r| if r >= 9.95 { grouped(r.round() as u64) } else { significant(r) });
-    let digits = large(&text);
-    let style = if counted { paint.bold().patch(paint.colour(Color::Cyan)) } else { paint.dim() };
-    let column = digits[0].chars().count() + 9;
-    let mut beside = beside.into_iter();
-    digits
-        .into_iter()
-        .enumerate()
-        .map(|(i, line)| {
-            let unit = if i == 2 { " IOPS" } else { "     " };
-            let pad = column.min(width).saturating_sub(line.chars().count() + 8);
-            let mut spans = vec![Span::styled(format!("  {line}"), style), Span::raw(unit)];
-            spans.push(Span::raw(" ".repeat(pad + 1)));
-            spans.extend(beside.next());
-            Line::from(spans)
-        })
-        .collect()
+    lines
 }
 
 /// The interval of each direction, and how long it still needs.
-fn sureness(
-    run: &LiveRun,
-    stage: &LiveStage,
-    figures: &[(Direction, DirectionSummary)],
-) -> Vec<Span<'static>> {
+fn sureness(stage: &LiveStage, figures: &[(Direction, DirectionSummary)]) -> Vec<Line<'static>> {
     let several = figures.len() > 1;
     let of_direction = |(d, s): &(Direction, DirectionSummary)| {
         let rate = s.rate.as_ref();
@@ -100,12 +73,12 @@ fn sureness(
     let claims = stage.steps.iter().filter_map(|s| s.outlook.as_ref()).flat_map(|o| &o.claims);
     let undecided = claims.filter_map(|c| c.more_seconds).max();
     let mut lines: Vec<String> = figures.iter().map(of_direction).collect();
-    if let (Some(more), None) = (undecided, run.target) {
+    if let Some(more) = undecided {
         lines.truncate(1);
         lines.push(format!("the promise needs {} more", Nanos::seconds(more).clock()));
     }
     lines.truncate(2);
-    lines.into_iter().map(Span::raw).collect()
+    lines.into_iter().map(|line| Line::from(format!(" {line}"))).collect()
 }
 
 /// How much longer a step must be for an interval to quote.
@@ -140,7 +113,7 @@ pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Li
 }
 
 /// p50, p99, p99.9 and the longest, of the last second and of the step.
-pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
+pub(super) fn latencies(stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
     let name_width = if width < 70 { 14 } else { 18 };
     let row = |name: String, cells: [Option<Nanos>; 4]| {
         let cells: String =
@@ -150,20 +123,17 @@ pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: u
     let header = format!(" {:name_width$}{:>11}{:>11}{:>11}{:>11}", "latency", "p50", "p99", "p99.9", "max");
     let mut lines = vec![Line::from(Span::styled(header, paint.dim()))];
     let still = stage.recent.silence(stage.elapsed) >= STILL;
-    // The samples of a second are of all targets.
-    let last = stage.last_second().filter(|_| !still && run.target.is_none());
+    let last = stage.last_second().filter(|_| !still);
     let samples = last.as_ref().map_or(0.0, |h| h.count() as f64);
     let of_last = |share: f64| {
         let carried = printable(samples, share);
         last.as_ref().filter(|_| carried).and_then(|h| h.quantile(share))
     };
     let cells = [of_last(0.5), of_last(0.99), of_last(0.999), last.as_ref().and_then(|h| h.max())];
-    if run.target.is_none() {
-        lines.push(row("last second".into(), cells));
-    }
+    lines.push(row("last second".into(), cells));
     for step in stage.running() {
-        for (d, s) in step.figures(run.target) {
-            let mixed = step.figures(run.target).len() > 1;
+        for (d, s) in step.figures() {
+            let mixed = step.figures().len() > 1;
             let name = match (stage.steps.len() > 1, mixed) {
                 (true, true) => foreign(&format!("{} {}", d.name(), step.staged.step.name)),
                 (true, false) => foreign(&step.staged.step.name),
@@ -182,19 +152,12 @@ pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: u
     lines
 }
 
-/// Depth, the device's own counters, CPU of the workers.
+/// Depth, and the device's own counters.
 pub(super) fn machine(stage: &LiveStage) -> Vec<Line<'static>> {
     let asked: f64 = stage.running().filter_map(|s| s.outlook.as_ref()?.in_flight_asked).sum();
     let of_all = if asked > 0.0 { format!(" of {}", unit::figure(asked)) } else { String::new() };
     let depth = stage.recent.in_flight().map_or("-".into(), significant);
-    let shares = stage.worker_shares();
-    let each: Vec<String> = shares.iter().take(6).map(|s| format!("{:.0}", s * 100.0)).collect();
-    let more = if shares.len() > 6 { " ..." } else { "" };
-    let cpu = match each.as_slice() {
-        [] => String::new(),
-        each => format!("   CPU of load threads {}{more} %", each.join(" ")),
-    };
-    let mut lines = vec![Line::from(format!(" in flight {depth}{of_all}{cpu}"))];
+    let mut lines = vec![Line::from(format!(" in flight {depth}{of_all}"))];
     lines.extend(device(stage));
     lines
 }

@@ -5,22 +5,15 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Color;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
-use super::figures::{STILL, latencies, machine, number, promises, total};
-use super::heat_strip::SECONDS;
-use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
+use super::figures::{latencies, machine, number, promises, total};
+use super::live_run::{LiveRun, LiveStage, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
-use super::terminal::SMALLEST;
 use volproof_base::unit::{significant, throughput};
 
-/// Steps of darkness of the strip.
-const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
-
-const KEYS: &str = " q stop and report  n next step  p pause  d doubts  s keep a line  ? help";
-const KEYS_NARROW: &str = " q stop  n next  p pause  d doubts  ? help";
+const KEYS: &str = " q stop and report  n next step  p pause  d doubts  ? help";
 
 const HELP: &[(&str, &str)] = &[
     ("q", "stop the run and report what was measured; also Ctrl-C"),
@@ -28,27 +21,23 @@ const HELP: &[(&str, &str)] = &[
     ("Q", "abort this step: no result of it, go on with the next"),
     ("p", "pause: this step ends as planned, no other begins until p"),
     ("d", "all doubts with advice; d again closes them"),
-    ("1-9", "figures of one target; 0 of all together"),
-    ("s", "keep a line of the figures below the report"),
     ("?", "this help; ? again closes it"),
     ("", "The Record says what n, Q and p did, and so do the doubts."),
 ];
 
-/// Draws the run.
+/// Draws the run. A window that was made small shows the upper lines.
 pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
     let area = frame.area();
     let paint = Paint { colours: run.colours, micro: run.micro };
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        return Text::from(fitted(paint.signs(compact(run)), area.width as usize))
-            .render(area, frame.buffer_mut());
+    if area.is_empty() {
+        return;
     }
     let width = area.width as usize;
     let top = fitted(paint.signs(top(run, paint, width)), width);
     let used = (top.len() as u16).min(area.height - 1);
     Text::from(top).render(Rect { height: used, ..area }, frame.buffer_mut());
     let footer = Rect { y: area.y + area.height - 1, height: 1, ..area };
-    let keys = if width > KEYS.len() { KEYS } else { KEYS_NARROW };
-    Line::from(Span::styled(keys, paint.dim())).render(footer, frame.buffer_mut());
+    Line::from(Span::styled(KEYS, paint.dim())).render(footer, frame.buffer_mut());
     let rest = Rect { y: area.y + used, height: area.height - 1 - used, ..area };
     match run.panel {
         Panel::Run => below(run, paint, rest, frame.buffer_mut()),
@@ -90,19 +79,17 @@ fn top(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
         lines.push(bar(filling.share, paint, width));
         lines.push(Line::from(format!(" {}", throughput(filling.rate))));
     } else if let Some(stage) = &run.stage {
-        lines.extend(steps(run, stage, paint, width));
+        lines.extend(steps(stage, paint, width));
         lines.push(Line::default());
-        lines.extend(number(run, stage, paint, width));
+        lines.extend(number(stage, paint));
         lines.extend(promises(run, stage, paint));
         lines.push(Line::default());
-        lines.extend(latencies(run, stage, paint, width));
+        lines.extend(latencies(stage, paint, width));
         lines.extend(machine(stage));
     } else {
         lines.push(Line::default());
-        lines.push(Line::from(match run.paused {
-            true => " PAUSED: p goes on with the next step",
-            false => " no step runs",
-        }));
+        let text = if run.paused { " PAUSED: p goes on with the next step" } else { " no step runs" };
+        lines.push(Line::from(text));
     }
     lines
 }
@@ -111,13 +98,10 @@ fn title(run: &LiveRun, paint: Paint, width: usize) -> Line<'static> {
     let mut spans = vec![Span::styled(" volproof", paint.bold())];
     if let Some(record) = &run.record {
         spans.push(Span::raw(format!("  {}", foreign(record.title()))));
-        let name = match run.target.and_then(|t| record.targets.get(t)) {
-            Some(target) => foreign(&format!("{} alone", target.named.display())),
-            None => match record.targets.as_slice() {
-                [] => String::new(),
-                [one] => foreign(&format!("{} ({})", one.named.display(), one.size_bytes)),
-                several => format!("{} targets together", several.len()),
-            },
+        let name = match record.targets.as_slice() {
+            [] => String::new(),
+            [one] => foreign(&format!("{} ({})", one.named.display(), one.size_bytes)),
+            several => format!("{} targets together", several.len()),
         };
         spans.push(Span::raw(format!("  {name}")));
     }
@@ -133,7 +117,7 @@ fn title(run: &LiveRun, paint: Paint, width: usize) -> Line<'static> {
 }
 
 /// The running steps with their ETA.
-fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
+fn steps(stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
     let eta = match stage.left() {
         Some(left) if stage.is_ramping() => format!("ramp, not counted  ETA {}", left.clock()),
         Some(left) => format!("ETA {}", left.clock()),
@@ -154,7 +138,7 @@ fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Li
             };
             let jobs = if step.numjobs > 1 { format!(", {} jobs", step.numjobs) } else { String::new() };
             let load = format!("  {} {}, {pace}{jobs}, {}", step.rw, step.blocks(), s.staged.engine);
-            let figures = s.figures(run.target);
+            let figures = s.figures();
             let load = match (several, s.begun) {
                 (true, false) => "  waits".into(),
                 (true, true) if !figures.is_empty() => {
@@ -176,7 +160,7 @@ fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Li
     lines
 }
 
-/// The strip, finished steps, doubts, and what was said last.
+/// Finished steps, doubts, and what was said last.
 fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     let doubts = run.all_doubts();
     let finished: Vec<String> = run.finished.iter().flat_map(|f| f.lines()).collect();
@@ -190,15 +174,9 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     // More lines than the screen has rows are not seen.
     let said: Vec<String> = said[said.len().saturating_sub(rest)..].iter().flat_map(broken).collect();
     let said_lines = said.len().min(most).min(rest - doubt_lines);
-    let left = rest - doubt_lines - said_lines;
-    let finished_lines = finished.len().min(left / 3);
-    let strip = run.stage.as_ref().and_then(|stage| {
-        let rows = (left - finished_lines).saturating_sub(2).min(12);
-        (rows >= 3).then(|| strip(stage, paint, rows, area.width as usize)).flatten()
-    });
-    let free = left - strip.as_ref().map_or(0, Vec::len);
+    let free = rest - doubt_lines - said_lines;
     let finished_lines = finished.len().min(free);
-    let mut lines: Vec<Line<'static>> = strip.unwrap_or_default();
+    let mut lines: Vec<Line<'static>> = Vec::new();
     if free > finished_lines {
         lines.push(Line::default());
     }
@@ -240,83 +218,5 @@ fn broken(text: &str, width: usize) -> Vec<String> {
         lines.extend(pieces);
     }
     lines.retain(|line| !line.is_empty());
-    lines
-}
-
-/// The strip with its title and edges.
-fn strip(stage: &LiveStage, paint: Paint, rows: usize, width: usize) -> Option<Vec<Line<'static>>> {
-    const EDGE: usize = 10;
-    let columns = width.saturating_sub(EDGE + 2).min(SECONDS);
-    let strip = stage.minute.strip(rows, columns, stage.elapsed)?;
-    let title = format!(" latency of the last {columns} s, a column each second, newest at the right");
-    let mut lines = vec![Line::from(Span::styled(title, paint.dim()))];
-    for (edge, row) in strip.edges.iter().zip(&strip.rows) {
-        let mut spans = vec![Span::styled(format!("{:>EDGE$} ", edge.to_string()), paint.dim())];
-        spans.push(Span::raw(" ".repeat(columns - row.len())));
-        for cell in row {
-            spans.push(match cell {
-                None => Span::styled("╳", paint.colour(Color::Red)),
-                Some(share) => Span::styled(SHADES[shade(*share)], paint.colour(heat(*share))),
-            });
-        }
-        lines.push(Line::from(spans));
-    }
-    Some(lines)
-}
-
-/// One I/O in ten thousand is seen, since tails are what the strip is for.
-fn shade(share: f64) -> usize {
-    match share {
-        s if s <= 0.0 => 0,
-        s if s < 0.001 => 1,
-        s if s < 0.02 => 2,
-        s if s < 0.2 => 3,
-        _ => 4,
-    }
-}
-
-fn heat(share: f64) -> Color {
-    match shade(share) {
-        0 | 1 => Color::Blue,
-        2 => Color::Cyan,
-        3 => Color::Yellow,
-        _ => Color::White,
-    }
-}
-
-/// Step, rate, latency and ETA: all that a small screen has room for.
-fn compact(run: &LiveRun) -> Vec<Line<'static>> {
-    if let Some(filling) = &run.filling {
-        return vec![
-            Line::from(format!("filling {:.0} %", (filling.share * 100.0).floor())),
-            Line::from(throughput(filling.rate)),
-            Line::from(format!("ETA {}", filling.left.clock())),
-        ];
-    }
-    let Some(stage) = &run.stage else { return vec![Line::from("no step runs")] };
-    let mut lines = Vec::new();
-    let first: Option<&LiveStep> = stage.steps.first();
-    if let Some(step) = first {
-        lines.push(Line::from(format!("{} {}", step.staged.place, foreign(&step.staged.step.name))));
-    }
-    let figures: Vec<_> = stage.steps.iter().flat_map(|s| s.figures(run.target)).cloned().collect();
-    let silence = stage.recent.silence(stage.elapsed);
-    if figures.is_empty() {
-        lines.push(Line::from(stage.recent.text()));
-    } else {
-        lines.push(Line::from(format!("{} IOPS", significant(total(&figures)))));
-    }
-    if silence >= STILL {
-        lines.push(Line::from(format!("NOTHING COMPLETED for {}", silence.clock())));
-    } else if let Some((_, s)) = figures.first() {
-        let of = |p: &str| s.latency().marked(p, |t| t.to_string()).unwrap_or_else(|| "-".into());
-        lines.push(Line::from(format!("p50 {}  p99 {}", of("50"), of("99"))));
-    }
-    lines.push(Line::from(match (stage.left(), stage.left_in_all()) {
-        (Some(left), Some(all)) => format!("ETA {}, all steps {}", left.clock(), all.clock()),
-        (Some(left), None) => format!("ETA {}", left.clock()),
-        (None, _) => format!("{} so far", stage.elapsed.clock()),
-    }));
-    lines.push(Line::from("q stop  n next  ? help"));
     lines
 }

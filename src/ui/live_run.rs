@@ -1,16 +1,14 @@
 //! The state of the live screen: built from the news of the pipeline alone, and drawn by `frame`. Nothing here knows of a terminal
 //! or a clock of its own, so that every state is a test.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::heat_strip::Minute;
 use super::outlook::Outlook;
 use super::recent::RecentRates;
-use super::step_result::{StepResult, figures};
+use super::step_result::StepResult;
 use volproof_base::doubt::Doubt;
 use volproof_base::hist::Histogram;
-use volproof_base::sample::{CpuTime, Direction, Interval};
+use volproof_base::sample::{Direction, Interval};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_engine::step_entry::so_far::StepSoFar;
 use volproof_host::observe::KernelCounters;
@@ -109,8 +107,6 @@ pub struct LiveStep {
     so_far: StepSoFar,
     /// The figures that the report would have now.
     pub outlook: Option<Outlook>,
-    /// CPU time of each worker at the end of its last second, and its share of that second.
-    workers: BTreeMap<u32, (CpuTime, f64)>,
 }
 
 /// The stage that runs.
@@ -126,8 +122,6 @@ pub struct LiveStage {
     pub elapsed: Nanos,
     /// The last second.
     pub recent: RecentRates,
-    /// Latencies of the last minute.
-    pub minute: Minute,
     /// Latencies of the last second that the outlook of the steps contains; none before the first outlook.
     last_second: Option<Histogram>,
     /// The kernel's counters.
@@ -176,8 +170,6 @@ pub struct LiveRun {
     pub filling: Option<Filling>,
     /// Lines that stay.
     pub said: Vec<String>,
-    /// The target whose figures are shown; all of them together otherwise.
-    pub target: Option<usize>,
     /// The panel that is open.
     pub panel: Panel,
     /// No further step begins.
@@ -210,20 +202,14 @@ impl LiveRun {
                         record.plan.steps.push(step.clone());
                     }
                 }
-                let step = |staged| LiveStep {
-                    staged,
-                    begun: false,
-                    so_far: StepSoFar::default(),
-                    outlook: None,
-                    workers: BTreeMap::new(),
-                };
+                let step =
+                    |staged| LiveStep { staged, begun: false, so_far: StepSoFar::default(), outlook: None };
                 self.stage = Some(LiveStage {
                     steps: steps.into_iter().map(step).collect(),
                     total,
                     after,
                     elapsed: Nanos(0),
                     recent: RecentRates::default(),
-                    minute: Minute::default(),
                     last_second: None,
                     evidence: KernelCounters::default(),
                     said_before: self.said.len(),
@@ -277,7 +263,7 @@ impl LiveRun {
         for (n, outlook) in numbers.into_iter().zip(outlooks) {
             stage.steps[n].outlook = Some(outlook);
         }
-        stage.last_second = stage.minute.last();
+        stage.last_second = stage.recent.last_second();
     }
 
     /// Doubts of the run, of finished steps, and of those that run.
@@ -285,18 +271,6 @@ impl LiveRun {
         let run = self.record.iter().flat_map(|r| &r.doubts);
         let running = self.stage.iter().flat_map(|s| &s.steps).filter_map(|s| s.outlook.as_ref());
         run.chain(&self.doubts).chain(running.flat_map(|o| &o.doubts)).collect()
-    }
-
-    /// How many targets there are to choose from.
-    pub fn targets(&self) -> usize {
-        self.record.as_ref().map_or(0, |r| r.targets.len())
-    }
-
-    /// One line of what is shown, to keep.
-    pub fn snapshot(&self) -> Option<String> {
-        let stage = self.stage.as_ref()?;
-        let steps: Vec<String> = stage.running().map(|s| s.summary_line()).collect();
-        Some(format!("{} in: {}", stage.elapsed.clock(), steps.join("; ")))
     }
 }
 
@@ -314,35 +288,21 @@ impl LiveStage {
             self.evidence = *evidence;
         }
         self.recent.add(fresh, shift);
-        self.minute.add(fresh, shift);
-        let Some(LiveStep { staged, begun, so_far, workers, .. }) = self.steps.get_mut(number) else {
+        let Some(LiveStep { staged, begun, so_far, .. }) = self.steps.get_mut(number) else {
             return;
         };
         *begun = true;
         so_far.hear(&staged.step, staged.targets, fresh);
-        for interval in fresh {
-            if let Some(second) = &interval.second {
-                let (before, share) = workers.entry(interval.worker).or_default();
-                let used = |t: &CpuTime| t.user.0 + t.system.0;
-                *share = used(&second.cpu).saturating_sub(used(before)) as f64 / 1e9;
-                *before = second.cpu;
-            }
-        }
     }
 
     /// Latencies of the last second, as far as the figures of the steps go: a latency of that second is never longer than the longest of its step.
     pub fn last_second(&self) -> Option<Histogram> {
-        self.last_second.clone().or_else(|| self.minute.last())
+        self.last_second.clone().or_else(|| self.recent.last_second())
     }
 
     /// The steps that have begun.
     pub fn running(&self) -> impl Iterator<Item = &LiveStep> {
         self.steps.iter().filter(|s| s.begun)
-    }
-
-    /// Shares of a CPU that the workers used in their last second, in order.
-    pub fn worker_shares(&self) -> Vec<f64> {
-        self.steps.iter().flat_map(|s| s.workers.values().map(|(_, share)| *share)).collect()
     }
 
     /// Time to go with the stages that follow, where it is known.
@@ -364,21 +324,8 @@ impl LiveStage {
 }
 
 impl LiveStep {
-    /// Name and figures so far in a line.
-    fn summary_line(&self) -> String {
-        let name = &self.staged.step.name;
-        match self.outlook.as_ref().map(|o| &o.all) {
-            Some(all) if !all.is_empty() => {
-                let each: Vec<String> = all.iter().map(|(_, s)| figures(s)).collect();
-                format!("{name} {}", each.join(" + "))
-            }
-            _ => format!("{name} no figure yet"),
-        }
-    }
-
-    /// Figures of the target that is looked at, or of all together.
-    pub fn figures(&self, target: Option<usize>) -> &[(Direction, DirectionSummary)] {
-        let Some(outlook) = &self.outlook else { return &[] };
-        target.and_then(|t| outlook.targets.get(t)).map_or(&outlook.all, |of| of)
+    /// Its figures until now.
+    pub fn figures(&self) -> &[(Direction, DirectionSummary)] {
+        self.outlook.as_ref().map_or(&[], |outlook| &outlook.all)
     }
 }

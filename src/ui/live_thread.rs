@@ -233,12 +233,6 @@ impl Drawing {
             'p' => self.orders.turn_pause(),
             'd' => run.panel = turned(run.panel, Panel::Doubts),
             '?' | 'h' => run.panel = turned(run.panel, Panel::Help),
-            's' => run.said.extend(run.snapshot()),
-            '0' => run.target = None,
-            '1'..='9' => {
-                let target = c as usize - '1' as usize;
-                run.target = Some(target).filter(|t| *t < run.targets() && run.targets() > 1);
-            }
             _ => {}
         }
     }

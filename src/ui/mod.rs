@@ -5,8 +5,6 @@
 
 mod figures;
 mod frame;
-mod heat_strip;
-mod large_digits;
 mod live_run;
 mod live_thread;
 mod outlook;
@@ -83,10 +81,7 @@ impl Ui {
 
     /// The live screen, where the terminal can have one; else lines.
     pub fn live() -> Ui {
-        match terminal::usable() {
-            true => Ui { way: Way::WillBeLive(PlainLines::default()) },
-            false => Ui::plain(),
-        }
+        if terminal::usable() { Ui { way: Way::WillBeLive(PlainLines::default()) } } else { Ui::plain() }
     }
 
     /// A line that stays, also where no progress is shown.

@@ -16,8 +16,6 @@ pub struct Outlook {
     pub window: Nanos,
     /// All targets together.
     pub all: Vec<(Direction, DirectionSummary)>,
-    /// Each target by itself, where there are several.
-    pub targets: Vec<Vec<(Direction, DirectionSummary)>>,
     /// Requests that were to be in flight.
     pub in_flight_asked: Option<f64>,
     /// Doubts of these figures.
@@ -52,10 +50,6 @@ impl OutlookPace {
     }
 }
 
-fn summaries(of: impl Fn(Direction) -> Option<DirectionSummary>) -> Vec<(Direction, DirectionSummary)> {
-    Direction::ALL.into_iter().filter_map(|d| Some((d, of(d)?))).collect()
-}
-
 impl Outlook {
     /// The outlook of the steps that run now. `record` is the Record without finished steps.
     pub fn of(record: &mut Record, mut steps: Vec<StepRecord>, evidence: &KernelCounters) -> Vec<Outlook> {
@@ -76,11 +70,7 @@ impl Outlook {
         let steps = std::mem::take(&mut record.steps);
         let outlook = |(step, doubts): (&StepRecord, Vec<Doubt>)| Outlook {
             window: step.window_ns,
-            all: summaries(|d| step.direction(d).cloned()),
-            targets: match step.targets.as_slice() {
-                [_] => Vec::new(),
-                several => several.iter().map(|t| summaries(|d| t.direction(d).cloned())).collect(),
-            },
+            all: step.directions().map(|(d, summary)| (d, summary.clone())).collect(),
             in_flight_asked: step.in_flight_asked.get(),
             doubts: doubts.into_iter().filter(|d| !TIME_CURES.contains(&d.code)).collect(),
             claims: claims.iter().filter(|c| c.step == step.name).cloned().collect(),

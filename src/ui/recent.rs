@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use volproof_base::hist::{Histogram, StoredHistogram};
 use volproof_base::sample::{Counts, Direction, GRID, Interval, PER_SECOND, Second};
+use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos, grouped, throughput};
 
 /// Sums of the last intervals of the grid.
@@ -10,8 +12,8 @@ use volproof_base::unit::{Bytes, Nanos, grouped, throughput};
 pub struct RecentRates {
     /// Counts and request-nanoseconds by place on the grid of the stage.
     intervals: BTreeMap<i64, (Counts, u64)>,
-    /// Sum and number of the latencies of the newest whole second, and its place on the grid.
-    second: (i64, Nanos, u64),
+    /// The newest whole second: its place on the grid, and its latencies.
+    second: Option<(i64, StoredHistogram)>,
     /// When something completed last, on the grid of the stage.
     last_completion: Option<i64>,
     /// Bytes moved since the stage began.
@@ -43,14 +45,18 @@ impl RecentRates {
 
     /// Takes in the latencies of a second that ends at a place.
     fn add_second(&mut self, place: i64, second: &Second) {
-        if self.second.2 == 0 || place > self.second.0 {
-            self.second = (place, Nanos(0), 0);
+        if self.second.as_ref().is_none_or(|(newest, _)| place > *newest) {
+            self.second = Some((place, StoredHistogram::default()));
         }
-        let moved = Direction::ALL.into_iter().filter(|d| *d != Direction::Sync);
-        for latencies in moved.map(|d| second.latency(d)).filter(|_| place == self.second.0) {
-            self.second.1.0 = self.second.1.0.saturating_add(latencies.sum.0);
-            self.second.2 += latencies.count();
+        let Some((newest, sum)) = &mut self.second else { return };
+        for direction in Direction::ALL.into_iter().filter(|d| *d != Direction::Sync && place == *newest) {
+            sum.merge(second.latency(direction));
         }
+    }
+
+    /// The latencies of the newest whole second.
+    pub fn last_second(&self) -> Option<Histogram> {
+        self.second.as_ref().map(|(_, second)| pooled([second])).filter(|all| !all.is_empty())
     }
 
     /// Time to go until an amount is moved, at the mean rate since the stage began; none before the first sample.
@@ -93,7 +99,8 @@ impl RecentRates {
             return "waiting for the device".into();
         }
         // Before the first whole second only the time from submission on is known.
-        let (latency, of) = if self.second.2 > 0 { (self.second.1, self.second.2) } else { (latency, ios) };
+        let second = self.second.as_ref().filter(|(_, all)| all.count() > 0);
+        let (latency, of) = second.map_or((latency, ios), |(_, all)| (all.sum, all.count()));
         let seconds = self.seconds();
         format!(
             "{} IOPS  {}  {}",
@@ -107,7 +114,6 @@ impl RecentRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use volproof_base::hist::Histogram;
     use volproof_base::sample::PerDirection;
 
     #[test]

@@ -54,7 +54,7 @@ impl StepResult {
 }
 
 /// Rate, interval, throughput and percentiles of a direction in a line.
-pub(super) fn figures(s: &DirectionSummary) -> String {
+fn figures(s: &DirectionSummary) -> String {
     let bounds = s.interval();
     let bounds = bounds.map_or(String::new(), |b| {
         format!(" ({} .. {})", significant(b.low_per_second.max(0.0)), significant(b.high_per_second))
