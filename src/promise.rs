@@ -378,10 +378,7 @@ mod tests {
     fn the_instance_of_this_machine_caps_by_itself_and_that_is_said() {
         let line = "alibaba:cloud_essd.PL2 --size 1600GiB";
         let text = run_on_alibaba(line, Some("ecs.g6.8xlarge")).unwrap();
-        assert!(
-            text.contains("IOPS: the instance") && text.contains("ecs.g6.8xlarge is this machine"),
-            "{text}"
-        );
+        assert!(text.contains("ecs.g6.8xlarge is this machine"), "{text}");
         let json = run_on_alibaba(&format!("{line} --json"), Some("ecs.g6.8xlarge")).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["iops"], 60_000);
@@ -410,9 +407,9 @@ mod tests {
     #[test]
     fn lists() {
         insta::assert_snapshot!(run("--search io2").unwrap(), @"
-        type                                               GiB  as of      trust  sold
-        aws:io2@2023                                   4-16384  2023-05-31 high   no
-        aws:io2                                        4-65536  2025-09    high   yes
+        type              GiB       as of  trust  sold
+        aws:io2@2023  4-16384  2023-05-31   high    no
+        aws:io2       4-65536     2025-09   high   yes
         ");
         assert!(run("--list").unwrap().lines().all(|l| l.chars().count() <= 80));
         assert!(run("--list aliyun").unwrap().lines().skip(1).all(|l| l.starts_with("alibaba:")));
@@ -427,15 +424,16 @@ mod tests {
         insta::assert_snapshot!(run("alibaba --need-iops 100000 --need-throughput 500MiB").unwrap(), @r"
         Smallest volume of each type that promises 100,000 IOPS and 500 MiB/s:
 
-              GiB       IOPS   throughput  type, and what to buy
-              667    100,050     667 MB/s  alibaba:elastic_ephemeral_disk_premium
-              964    100,000   1,131 MB/s  alibaba:cloud_auto --iops 50000
-            1,964    100,000     750 MB/s  alibaba:cloud_essd.PL2
-            1,964    100,000   1,102 MB/s  alibaba:cloud_essd.PL3
-            5,000    100,000   2,000 MB/s  alibaba:elastic_ephemeral_disk_standard
+        type                                       GiB     IOPS  throughput
+        alibaba:elastic_ephemeral_disk_premium     667  100,050    667 MB/s
+        alibaba:cloud_auto                         964  100,000  1,131 MB/s
+          buy --iops 50000
+        alibaba:cloud_essd.PL2                   1,964  100,000    750 MB/s
+        alibaba:cloud_essd.PL3                   1,964  100,000  1,102 MB/s
+        alibaba:elastic_ephemeral_disk_standard  5,000  100,000  2,000 MB/s
         ");
         let large = run("aws --need-iops 1000 --size 500GiB").unwrap();
-        assert!(large.contains("      500      1,500") && large.contains("aws:gp2"), "{large}");
+        assert!(large.contains("aws:gp2  500  1,500"), "{large}");
         let text = run("--need-iops 100000 --need-throughput 500MiB").unwrap();
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         assert!(run("--need-iops 900000000").unwrap().starts_with("No volume type"));

@@ -16,7 +16,7 @@ use volproof_plan::Question;
 use volproof_record::exit::Exit;
 use volproof_record::{Diagnosis, Record, ReportComparison};
 use volproof_report::headline::Headline;
-use volproof_report::{cause_words, compared_text, summary_text, ticket, verdict_text};
+use volproof_report::{cause_words, claim_words, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -65,7 +65,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     };
     let exit = judge::exit(record);
     let text = if args.quiet {
-        Headline::of(record).line()
+        Headline::of_record(record).line()
     } else if args.json {
         pretty(&json!({
             "record": args.record,
@@ -96,14 +96,14 @@ fn comparison_text(
     found: &[Diagnosis],
 ) -> anyhow::Result<String> {
     if args.quiet {
-        return Ok(Headline::of(record).line());
+        return Ok(Headline::of_record(record).line());
     }
     if args.json {
         return pretty(&json!({ "record": args.record, "compared": compared, "diagnoses": found }));
     }
     let record = &*record.in_lines();
     let findings = if args.details { verdict_text::findings(found) } else { String::new() };
-    Ok(summary_text::head(record) + &compared_text::comparison(&in_lines(compared)) + &findings)
+    Ok(summary_text::head(record) + &claim_words::comparison(&in_lines(compared)) + &findings)
 }
 
 /// JSON as people read it.

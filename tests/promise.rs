@@ -198,7 +198,7 @@ fn json_names() {
     assert_eq!(json["iops"], 60_000);
     assert_eq!((json["throughput"].as_u64(), json["throughput_unit"].as_str()), (Some(625), Some("MB/s")));
     assert_eq!(json["binding"], "instance");
-    assert_eq!(json["volume"]["iops"], 81_800);
+    assert_eq!(json["promise"]["volumes"][0]["level"]["iops"]["read"], 81_800.0);
 
     let at_16k = PromiseRequest {
         block: Some(Bytes::kib(16)),
@@ -218,10 +218,10 @@ fn json_names() {
 
     let burst = report::json(&promise(asked("aws:gp2", 100)).unwrap());
     assert_eq!(
-        (burst["burst"]["iops"].as_u64(), burst["burst"]["seconds"].as_u64()),
-        (Some(3_000), Some(2_000))
+        (burst["burst"]["iops"].as_f64(), burst["burst"]["seconds"].as_f64()),
+        (Some(3_000.0), Some(2_000.0))
     );
-    assert_eq!(burst["burst"]["refill_seconds"], 18_000);
+    assert_eq!(burst["burst"]["refill_seconds"], 18_000.0);
 
     let doubt = report::json(&promise(asked("alibaba:cloud_essd.PL1", 800)).unwrap());
     assert_eq!(doubt["readings"][0]["throughput_bytes"], 350u64 * 1_048_576);

@@ -7,7 +7,7 @@ use volproof_device::output::screen;
 use volproof_record::{Finding, ReportForm, SavedAs};
 use volproof_report::layout::{command_words, table, wrap};
 use volproof_report::verdict_text;
-use volproof_report::{compared_text, course_text, crosscheck_text};
+use volproof_report::{claim_words, course_text, crosscheck_text};
 
 /// Width of the column of labels.
 const LABEL: usize = 11;
@@ -51,7 +51,7 @@ fn one(e: &Explained) -> String {
         out += &course_text::answer(answer, &file);
     }
     if let Some(compared) = &e.compared {
-        out += &compared_text::comparison(compared);
+        out += &claim_words::comparison(compared);
     }
     if let Some(v) = &e.verdict {
         out += &verdict_text::verdict(v, &file);

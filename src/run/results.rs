@@ -221,7 +221,7 @@ impl Results {
         let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
         if self.prints() {
             let text = if self.quiet {
-                Headline::of(record).line()
+                Headline::of_record(record).line()
             } else {
                 summary_text::shown(record, self.details) + &after(record)
             };

@@ -187,7 +187,7 @@ fn every_output_has_the_table() {
     assert_eq!(json["causes"], serde_json::to_value(&record.causes).unwrap());
     let read = |name: &str| std::fs::read_to_string(lab.dir.path().join(name)).unwrap();
     assert!(read("r.html").contains("What held it back") && read("r.html").contains("cap on IOPS"));
-    assert!(read("r.md").contains("| YES | cap on IOPS |"));
+    assert!(read("r.md").contains("YES   cap on IOPS"));
     assert!(read("r.xml").contains("YES   cap on IOPS"));
 }
 

@@ -228,23 +228,6 @@ fn act_fails_where_its_large_blocks_fall_behind() {
 }
 
 #[test]
-fn acts_table_has_each_hour() {
-    let dir = tempfile::tempdir().unwrap();
-    let device = "latency=500us,dip-at=1h,dip-for=15m,dip-to=0.3";
-    let fit =
-        ["fit", "--for", "aerospike:x=0.01", "--simulate", device, "--judge-simulated", "--runtime", "2h"];
-    let (_, out, err) = volproof(dir.path(), &fit);
-    let (_, table) = out.split_once("Aerospike ACT, x=0.01: percent").unwrap_or_else(|| panic!("{out}{err}"));
-    let rows: Vec<Vec<&str>> =
-        table.lines().skip(1).take(6).map(|l| l.split_whitespace().collect()).collect();
-    assert_eq!(rows[0].concat(), "Hour>1.00ms>8.00ms>64.0ms");
-    assert!(rows[1][0] == "1" && rows[1][1].parse::<f64>().unwrap() < 1.0, "{table}");
-    assert_eq!((rows[2][0], rows[3][0], rows[4][0]), ("2", "average", "worst"), "{table}");
-    assert_eq!(rows[2][1], rows[4][1], "the second hour is the worst: {table}");
-    assert_eq!(rows[5], ["limit", "5.00", "1.00", "0.10"]);
-}
-
-#[test]
 fn applications_share_their_steps_and_a_load_runs_beside_them() {
     let dir = tempfile::tempdir().unwrap();
     let device = "latency=1ms,iops-cap=20000,bytes-cap=500MB";
@@ -289,8 +272,8 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
     let head: Vec<&str> = out.lines().take(3).map(str::trim).collect();
     assert_eq!(
         head.join(" "),
-        "FAIL    Not good enough for etcd (heavy): flushes a second 450, at least 500 asked for. Splunk \
-         Enterprise: PASS. against Splunk Enterprise (minimum) and etcd (heavy)"
+        "FAIL    Not good enough for etcd (heavy): flushes a second 450, at least 500 asked for. \
+         against Splunk Enterprise (minimum) and etcd (heavy)"
     );
     let (_, needs) = out.split_once("\nNeed ").unwrap();
     let needs: Vec<String> =
@@ -301,7 +284,7 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
             "Splunk Enterprise (minimum)",
             "I/Os a second random-4k >= 800 900 900 to 900 PASS",
             "etcd (minimum)",
-            "p99 of flushes etcd-wal <= 10.0 ms 2.23 ms 2.22 to 2.23 ms PASS",
+            "p99 of flushes etcd-wal <= 10.0 ms 2.23 ms 2.22 ms to 2.23 ms PASS",
             "flushes a second etcd-wal >= 50.0 450 449 to 450 PASS",
             "etcd (heavy)",
             "flushes a second etcd-wal >= 500 450 449 to 450 FAIL",
@@ -325,14 +308,11 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
     );
     assert!(metrics.contains("volproof_flushes_per_second"), "{metrics}");
     let markdown = read("t.md");
-    assert!(
-        markdown.contains("| etcd (heavy) | flushes a second | etcd-wal | at least 500 | 450 |"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("flushes a second for etcd (heavy) in etcd-wal: 450, at least 500"), "{markdown}");
     assert!(!markdown.contains("promised"), "{markdown}");
     let page = read("p.html");
     assert!(page.contains("Asked for and measured") && !page.contains("a miss is tolerated"));
-    assert!(page.contains("For etcd: ") && !page.contains("(minimum) (minimum)"));
+    assert!(!page.contains("(minimum) (minimum)"));
     for option in ["--iodepth", "--numjobs", "leave fsync", "--buffered"] {
         assert!(!page.contains(&format!(" {option}")), "fit has no {option}");
     }

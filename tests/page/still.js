@@ -6,7 +6,7 @@ document.getElementById("page").addEventListener("load", (event) => {
   const seen = (e) => e && e.getClientRects().length && e.textContent.trim();
   if (!page.documentElement.classList.contains("plain")) wrong.push("a script ran although none may");
   // The page of a course has charts of its points in place of its steps.
-  const results = page.querySelector(".drawn") ? [".drawn svg", "pre.columns"] : ["#results", "td.main", ".step h2", ".said"];
+  const results = page.querySelector(".course") ? ["pre.columns"] : ["#results", "td.main", ".step h2", ".said"];
   for (const what of ["h1", ".status", "#repeat", "pre", "dl", ...results]) {
     const all = [...page.querySelectorAll(what)];
     if (!all.length || !all.every(seen)) wrong.push(`${what} is missing or hidden`);

@@ -36,7 +36,6 @@ mod words;
 pub use conclusion::{Conclusion, exit};
 use latency::TestedLatency;
 pub use latency::{fits_latency, latency_promised, promised_latency};
-pub use needs::shares_by_hour;
 pub use promised::PromisedRates;
 use promised::TestedPromise;
 pub use sold_beyond::question_of_excess;

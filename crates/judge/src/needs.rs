@@ -386,11 +386,6 @@ fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
     seconds
 }
 
-/// The share above a latency in each whole hour of a step, 0 to 1.
-pub fn shares_by_hour(step: &StepRecord, figure: FitFigure, latency: Nanos) -> Vec<f64> {
-    by_hour(&seconds(step, figure), latency).collect()
-}
-
 fn by_hour(seconds: &[StoredHistogram], latency: Nanos) -> impl Iterator<Item = f64> {
     let hours = seconds.chunks_exact(HOUR);
     hours.filter_map(move |hour| Some(ShareAbove::of(hour, latency)?.share))

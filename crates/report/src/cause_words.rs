@@ -1,23 +1,14 @@
-//! The table of causes in words: `why | cause | tried | result`. Made here alone, for every output.
+//! The causes in words: mark, cause, what was tried, and its result. Made here alone, for every output.
 
 use super::layout;
-use volproof_base::unit::{Nanos, counted, grouped, percent, significant, throughput};
-use volproof_device::output::screen;
+use volproof_base::unit::{Nanos, grouped, percent, significant, throughput};
 use volproof_record::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, Metric, NotTried, Record,
     SettingEffect, SoldAs,
 };
 
-/// Widths of the columns, with the blanks behind them; the result has what is left of the screen, and no less than this.
-const MARK: usize = 8;
+/// Width of the column of causes.
 const CAUSE: usize = 18;
-const TRIED: usize = 32;
-const RESULT: usize = 22;
-/// Wider tables are no easier to read.
-const WIDEST: usize = 100;
-/// The volume is the one that limits from this many times the headroom on; more digits say nothing.
-const MUCH: f64 = 100.0;
-
 /// A row in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CauseLine {
@@ -29,8 +20,6 @@ pub struct CauseLine {
     pub tried: String,
     /// What it showed.
     pub result: String,
-    /// The rates that were compared, each with its label.
-    pub rates: Vec<(String, f64)>,
 }
 
 /// The rows of a table, those that ask the user last.
@@ -39,7 +28,7 @@ pub fn lines(table: &CauseTable) -> Vec<CauseLine> {
     table.rows.iter().map(|row| line(table, row)).chain(asked).collect()
 }
 
-/// The table as text, as wide as the screen. Causes that were not tried share a line at the end.
+/// The table as text. Causes that were not tried share a line at the end.
 pub fn text(record: &Record, table: &CauseTable) -> String {
     let all = lines(table);
     let untried = untried(&all);
@@ -47,9 +36,10 @@ pub fn text(record: &Record, table: &CauseTable) -> String {
         return layout::wrap("why     ", &format!("no cause was tried: {}", untried.join("; ")));
     }
     let mut out = layout::wrap("why     ", &of_step(record, table));
-    out += &cells(["", "cause", "tried", "result"]);
     for line in all.iter().filter(|line| line.mark != "-") {
-        out += &cells([&format!("  {}", line.mark), line.cause, &line.tried, &line.result]);
+        let tried = if line.tried.is_empty() { String::new() } else { format!("{}; ", line.tried) };
+        let lead = format!("  {:6}{:CAUSE$}", line.mark, line.cause);
+        out += &layout::wrap(&lead, &format!("{tried}{}", line.result));
     }
     if !untried.is_empty() {
         out += &layout::wrap("  -     ", &format!("not tried: {}", untried.join("; ")));
@@ -58,7 +48,7 @@ pub fn text(record: &Record, table: &CauseTable) -> String {
 }
 
 /// The causes that were not tried, with the reason; those of one reason together.
-pub fn untried(lines: &[CauseLine]) -> Vec<String> {
+fn untried(lines: &[CauseLine]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in lines.iter().filter(|line| line.mark == "-") {
         match reasons.iter_mut().find(|(reason, _)| *reason == line.result) {
@@ -96,51 +86,6 @@ pub fn sentence(table: &CauseTable) -> String {
     told.join("; ")
 }
 
-/// Widths of all columns on this screen. On a narrow one, what was tried is broken first.
-fn widths() -> [usize; 4] {
-    let rest = screen::width().min(WIDEST).saturating_sub(MARK + CAUSE);
-    let tried = rest.saturating_sub(RESULT).clamp(RESULT / 2, TRIED);
-    [MARK, CAUSE, tried, rest.saturating_sub(tried).max(RESULT)]
-}
-
-/// Cells side by side, each broken to the width of its column.
-fn cells(texts: [&str; 4]) -> String {
-    let widths = widths();
-    // The last column has no blank behind it.
-    let room = [MARK - 1, CAUSE - 1, widths[2] - 1, widths[3]];
-    let broken: Vec<Vec<String>> = texts.iter().zip(room).map(|(text, width)| broken(text, width)).collect();
-    let height = broken.iter().map(Vec::len).max().unwrap_or(0);
-    let mut out = String::new();
-    for n in 0..height {
-        let mut line = String::new();
-        for (column, width) in broken.iter().zip(widths) {
-            let cell = column.get(n).map_or("", String::as_str);
-            line += &format!("{cell:width$}");
-        }
-        out += line.trim_end();
-        out.push('\n');
-    }
-    out
-}
-
-/// A text in lines of a width.
-fn broken(text: &str, width: usize) -> Vec<String> {
-    if text.chars().count() <= width {
-        return vec![text.into()];
-    }
-    let mut lines: Vec<String> = Vec::new();
-    for word in layout::words(text) {
-        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
-            Some(line) => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            None => lines.push(word),
-        }
-    }
-    lines
-}
-
 fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
     let mark = match row.finding {
         CauseFinding::Excluded => "no",
@@ -158,7 +103,7 @@ fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
         CauseFinding::Part => format!("proven in part: {result}"),
         _ => result,
     };
-    CauseLine { mark, cause: name(row), tried, result, rates: rates(table, row) }
+    CauseLine { mark, cause: name(row), tried, result }
 }
 
 /// The name of a cause in the table.
@@ -287,26 +232,13 @@ fn depths(trials: &[CauseTrial]) -> String {
     format!("{} in flight", all.join(" -> "))
 }
 
-/// `1, 4, 16 KiB: 301, 301, 300/s`.
+/// `1 KiB, 4 KiB, 16 KiB: 301, 301, 300/s`.
 fn blocks(trials: &[CauseTrial], bytes: bool) -> String {
     let each =
         |t: &CauseTrial| if bytes { throughput(t.bytes_per_second) } else { significant(t.ios_per_second) };
     let blocks: Vec<String> = trials.iter().map(|t| t.block_bytes.to_string()).collect();
     let rates: Vec<String> = trials.iter().map(each).collect();
-    format!("{}: {}{}", with_one_unit(&blocks), rates.join(", "), if bytes { "" } else { "/s" })
-}
-
-/// Amounts, with their unit only at the last where all have the same: `1, 4, 16 KiB`.
-fn with_one_unit(amounts: &[String]) -> String {
-    let unit = |amount: &String| amount.rsplit_once(' ').map(|(_, unit)| unit.to_string());
-    let units: Vec<Option<String>> = amounts.iter().map(unit).collect();
-    let all = amounts.join(", ");
-    match &units.last() {
-        Some(Some(last)) if units.iter().all(|unit| unit.as_ref() == Some(last)) => {
-            all.replace(&format!(" {last},"), ",")
-        }
-        _ => all,
-    }
+    format!("{}: {}{}", blocks.join(", "), rates.join(", "), if bytes { "" } else { "/s" })
 }
 
 /// The sizes at which a cap holds.
@@ -327,7 +259,7 @@ fn machine(
     busiest: Option<f64>,
 ) -> (String, String) {
     let mut tried = Vec::new();
-    tried.extend(headroom.map(|most| format!("null device {} IOPS", in_millions(most))));
+    tried.extend(headroom.map(|most| format!("null device {} IOPS", significant(most))));
     tried.extend(busiest.map(|share| format!("CPU {:.0} %", 100.0 * share)));
     if row.trials.len() > 1 {
         let workers: Vec<String> = row.trials.iter().map(|t| t.workers.to_string()).collect();
@@ -335,10 +267,9 @@ fn machine(
     }
     let times = |most: f64| most / row.trials[0].ios_per_second.max(1e-9);
     let mut result = Vec::new();
-    result.extend(headroom.filter(|_| !row.trials.is_empty()).map(|most| match times(most) {
-        n if n >= MUCH => format!("headroom {}x", grouped(n as u64)),
-        n => format!("headroom {n:.1}x"),
-    }));
+    result.extend(
+        headroom.filter(|_| !row.trials.is_empty()).map(|most| format!("headroom {:.1}x", times(most))),
+    );
     if row.trials.len() > 1 {
         result.push(rates_in_order(table, &row.trials));
     }
@@ -357,25 +288,13 @@ fn limits(cgroup: Option<&str>, throttled: u64, steal: f64) -> (String, String) 
     ("io.max, cpu.max, steal".into(), at.join(", "))
 }
 
-/// A large rate in few characters: `4.2 M`.
-fn in_millions(rate: f64) -> String {
-    if rate < 1e6 { significant(rate) } else { format!("{:.1} M", rate / 1e6) }
-}
-
-/// Settings that change the rate by name, each with its interval; the others together.
+/// Settings by name, each with the interval of its effect on the rate.
 fn settings(effects: &[SettingEffect]) -> (String, String) {
-    let interval = |low: f64, high: f64| format!("{} .. {}", change(low), change(high));
-    let (same, changed): (Vec<&SettingEffect>, Vec<&SettingEffect>) =
-        effects.iter().partition(|e| e.low_ratio <= 1.0 && e.high_ratio >= 1.0);
-    let mut told: Vec<String> =
-        changed.iter().map(|e| format!("{} {}", e.setting, interval(e.low_ratio, e.high_ratio))).collect();
-    if !same.is_empty() {
-        let low = same.iter().map(|e| e.low_ratio).fold(f64::INFINITY, f64::min);
-        let high = same.iter().map(|e| e.high_ratio).fold(0.0, f64::max);
-        let others = if changed.is_empty() { "" } else { "others " };
-        told.push(format!("{others}{}", interval(low, high)));
-    }
     let names: Vec<&str> = effects.iter().map(|e| e.setting.as_str()).collect();
+    let told: Vec<String> = effects
+        .iter()
+        .map(|e| format!("{} {} .. {}", e.setting, change(e.low_ratio), change(e.high_ratio)))
+        .collect();
     (format!("{}: with and without", names.join(", ")), told.join(", "))
 }
 
@@ -405,22 +324,5 @@ fn ask(row: &CauseRow) -> Option<CauseLine> {
         cause: "wrong type, size?",
         tried: format!("{figure} is what others have"),
         result: sold_as.iter().map(size).collect::<Vec<_>>().join(", "),
-        rates: Vec::new(),
     })
-}
-
-/// The rates of a row, for a picture: each with what was changed.
-fn rates(table: &CauseTable, row: &CauseRow) -> Vec<(String, f64)> {
-    let label = |t: &CauseTrial| match row.cause {
-        Cause::TooLittleLoad | Cause::SlowVolume => format!("{} in flight", grouped(t.depth)),
-        Cause::ThisMachine => counted(t.workers.into(), "worker"),
-        Cause::Cap => t.block_bytes.to_string(),
-        Cause::BurstCredits if t.rest_ns.0 > 0 => "after a rest".into(),
-        Cause::VolumeOrInstance if t.targets.is_empty() => "all together".into(),
-        Cause::VolumeOrInstance => t.targets[0].display().to_string(),
-        _ => "the load".into(),
-    };
-    let bytes = matches!(row.evidence, Some(CauseEvidence::Limit { counts_bytes: true, .. }));
-    let of = |t: &CauseTrial| if bytes { t.bytes_per_second } else { value(table, t) };
-    row.trials.iter().map(|t| (label(t), of(t))).collect()
 }

@@ -1,19 +1,12 @@
 //! A look at a target as people and programs read it: READY and what would be overwritten, or the findings as a table.
 
-use super::layout::wrap;
+use super::layout::{label, wrap};
 use std::fmt::Write;
-
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use volproof_base::unit::grouped;
 use volproof_device::device::{Block, Branch, Facts, FilePlace};
 use volproof_device::guard::{Check, Code, GuardFinding, GuardSeverity};
 use volproof_device::output::screen;
-
-/// The columns that a drawing has.
-fn columns() -> usize {
-    screen::width().min(screen::WIDTH)
-}
 
 /// As one line of JSON: several targets are several lines.
 ///
@@ -55,21 +48,11 @@ pub fn tree(branches: &[Branch]) -> String {
         if branch.depth > 0 {
             line += if branch.last { "└─ " } else { "├─ " };
         }
-        let room = columns().saturating_sub(line.chars().count());
-        let _ = writeln!(out, "{line}{}", shortened(&branch.text, room));
+        let room = screen::width().min(screen::WIDTH).saturating_sub(line.chars().count());
+        let _ = writeln!(out, "{line}{}", label(&branch.text, room.max(2)));
         open.push(!branch.last);
     }
     out
-}
-
-/// As much of a text as there is room for; the middle goes first.
-fn shortened(text: &str, room: usize) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= room {
-        return text.to_string();
-    }
-    let (head, tail) = (room / 3, room.saturating_sub(room / 3 + 1));
-    chars[..head].iter().chain(&['…']).chain(&chars[chars.len() - tail..]).collect()
 }
 
 /// Commands stand on lines of their own, so that they can be copied.
@@ -133,10 +116,10 @@ fn device(check: &Check, b: &Block) -> Vec<String> {
         Some(n) => format!("partition {n} of {}", b.disk.name),
         None => "a whole disk".to_string(),
     };
-    let blocks = match b.logical_block_bytes == b.physical_block_bytes {
-        true => format!("blocks of {}", b.logical_block_bytes),
-        false => format!("blocks of {} ({} physical)", b.logical_block_bytes, b.physical_block_bytes),
-    };
+    let mut blocks = format!("blocks of {}", b.logical_block_bytes);
+    if b.logical_block_bytes != b.physical_block_bytes {
+        blocks += &format!(" ({} physical)", b.physical_block_bytes);
+    }
     let mut lines = vec![format!("{}: {kind}, {}, {blocks}", check.target.display(), b.size_bytes)];
     let mut named = Vec::new();
     named.extend(b.model.as_ref().map(|m| format!("model {m}")));
@@ -154,30 +137,18 @@ fn lies_on(place: &FilePlace) -> String {
     format!("{filesystem}{disk}")
 }
 
+/// A paragraph for each finding: how grave it is, what was seen, what to do.
 fn table(findings: &[GuardFinding]) -> String {
-    const FIRST: usize = 19;
-    // The last column has a little less room than the one before it, and one blank stands between two of them.
-    let rest = columns() - FIRST - 2;
-    let what = rest * 6 / 11;
-    let fixed = |width: usize| ColumnConstraint::Absolute(Width::Fixed(width as u16));
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(columns() as u16)
-        .set_header(["finding", "what was seen", "what to do"])
-        .set_constraints([fixed(FIRST), fixed(what), fixed(rest - what)]);
+    let mut out = String::new();
     for f in findings {
         let word = match f.severity {
             GuardSeverity::Note => "note",
             GuardSeverity::NeedsConsent => "needs consent",
             GuardSeverity::Refused => "refused",
         };
-        table.add_row([
-            format!("{}\n{word}", f.code.name()),
-            format!("{}\n{}", f.what, f.evidence),
-            f.advice.clone(),
-        ]);
+        out += &wrap(&format!("{word:15}"), &format!("{}: {}", f.code.name(), f.what));
+        out += &wrap(&" ".repeat(15), &f.evidence);
+        out += &wrap(&format!("{:15}-> ", ""), &f.advice);
     }
-    table.trim_fmt() + "\n"
+    out
 }

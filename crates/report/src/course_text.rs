@@ -1,12 +1,9 @@
 //! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::csv::quoted;
 use super::layout::{table, wrap};
 use super::plan_text;
 use super::text::compact;
-use volproof_base::foreign_lines::{in_lines, in_one_line};
+use volproof_base::foreign_lines::in_lines;
 use volproof_base::unit::{Bytes, Nanos, grouped, mebibytes, megabytes, significant};
 use volproof_course::Forecast;
 use volproof_plan::{AxisOption, Plan, Question, Sweep};
@@ -26,12 +23,12 @@ fn time(forecast: &Forecast) -> String {
     format!("likely {}; {most} at most", of(forecast.likely_steps, forecast.likely))
 }
 
-/// Bytes that the steps of a course write to a volume of 100 MiB/s, for the reader to scale; `whose` says that these are all, or the steps' own.
-fn writes(forecast: &Forecast, whose: &str) -> String {
+/// Bytes that the steps of a course write to a volume of 100 MiB/s, for the reader to scale.
+fn writes(forecast: &Forecast) -> String {
     let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
     let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
     let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
-    format!("{amount} at 100 MiB/s {whose}; a faster volume is written more")
+    format!("{amount} at 100 MiB/s")
 }
 
 /// A course before any I/O.
@@ -43,26 +40,12 @@ pub fn plan(
     fill: Option<Bytes>,
 ) -> String {
     let plan = &*in_lines(plan);
-    let mut out = format!("plan {}\n", plan.name);
-    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
-    out.extend(promise.map(|judged_promise| plan_text::promised(judged_promise, &plan.steps)));
-    if let Some(question) = &plan.question {
-        out += &of_question(question);
-    }
-    if let Some(fill) = fill {
-        out += &format!("fill     {fill} of incompressible data first\n");
-    }
-    let writes = match fill {
-        Some(fill) if plan.changes_data() => {
-            format!("{fill} to fill, and {}", writes(forecast, "by the steps"))
-        }
-        None if plan.changes_data() => writes(forecast, "in all"),
-        Some(_) => "nothing after the fill".into(),
-        None => "nothing".into(),
-    };
+    let mut out = plan_text::head(plan, targets, promise);
+    out.extend(plan.question.as_ref().map(of_question));
+    let by_steps = plan.changes_data().then(|| writes(forecast));
+    out += &plan_text::writes(fill, by_steps);
     let to_fill =
         fill.map(|fill| format!("{} to fill at 100 MiB/s, and ", plan_text::fill_time(fill).clock()));
-    out += &wrap("writes   ", &writes);
     out + &wrap("time     ", &(to_fill.unwrap_or_default() + &time(forecast)))
 }
 
@@ -162,50 +145,30 @@ fn of_answer(sweep: &SweepAnswer) -> String {
     out
 }
 
-/// The points that were asked for and not measured, in words: those of one reason and one set of values on the last axis together.
+/// The points that were asked for and not measured, in words: those of one reason together.
 fn not_measured(sweep: &SweepAnswer) -> Vec<String> {
-    let Some((fast, slow)) = sweep.axes.split_last() else { return Vec::new() };
-    let measured = sweep.points.iter().map(|p| sweep.axes.iter().map(|axis| p.on(*axis)).collect());
-    let asked: Vec<Vec<u64>> = measured.chain(sweep.not_measured.iter().map(|p| p.values.clone())).collect();
-    let last = |values: &Vec<u64>| values.last().copied().unwrap_or_default();
-    let fast_values: BTreeSet<u64> = asked.iter().map(last).collect();
-    let others: BTreeSet<&[u64]> = asked.iter().map(|values| &values[..slow.len()]).collect();
-    // For each combination of the other options and reason: the values on the last axis.
-    let mut rows: BTreeMap<(&[u64], &str), BTreeSet<u64>> = BTreeMap::new();
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for point in &sweep.not_measured {
-        rows.entry((&point.values[..slow.len()], &point.reason)).or_default().insert(last(&point.values));
-    }
-    let mut lines: BTreeMap<(BTreeSet<u64>, &str), Vec<&[u64]>> = BTreeMap::new();
-    for ((with, reason), values) in rows {
-        lines.entry((values, reason)).or_default().push(with);
-    }
-    let combination = |with: &&[u64]| -> String {
-        slow.iter().zip(*with).map(|(a, v)| a.words(*v)).collect::<Vec<_>>().join(", ")
-    };
-    let line = |((values, reason), with): ((BTreeSet<u64>, &str), Vec<&[u64]>)| {
-        let at = match slow {
-            [] => String::new(),
-            _ if with.len() == others.len() => " at every value of the other ranges".into(),
-            _ => format!(" with {}", with.iter().map(combination).collect::<Vec<_>>().join("; with ")),
-        };
-        format!("{}{at}: {reason}", range(*fast, &values, &fast_values))
-    };
-    lines.into_iter().map(line).collect()
-}
-
-/// Values of an axis in words: three and more without a gap by the first and the last.
-fn range(axis: AxisOption, values: &BTreeSet<u64>, all: &BTreeSet<u64>) -> String {
-    let words: Vec<String> = values.iter().map(|value| axis.words(*value)).collect();
-    match (values.first(), values.last()) {
-        (Some(first), Some(last)) if words.len() > 2 && all.range(first..=last).count() == words.len() => {
-            format!("{} to {}", axis.words(*first), axis.words(*last))
+        let place: Vec<String> = sweep.axes.iter().zip(&point.values).map(|(a, v)| a.words(*v)).collect();
+        let place = place.join(", ");
+        match reasons.iter_mut().find(|(reason, _)| *reason == point.reason) {
+            Some((_, places)) => places.push(place),
+            None => reasons.push((&point.reason, vec![place])),
         }
-        _ => words.join(", "),
     }
+    let mut lines = Vec::new();
+    for (reason, places) in reasons {
+        let which = match places.as_slice() {
+            [first, _, .., _, last] => format!("{} points, from {first} to {last}", places.len()),
+            few => few.join("; "),
+        };
+        lines.push(format!("{which}: {reason}"));
+    }
+    lines
 }
 
 /// A knee with its interval.
-pub(super) fn with_interval(knee: &DepthKnee) -> String {
+fn with_interval(knee: &DepthKnee) -> String {
     format!("{} ({} .. {})", significant(knee.depth), significant(knee.low), significant(knee.high))
 }
 
@@ -298,49 +261,29 @@ fn best(best: &[AxisBest]) -> String {
     format!("\nThe most with\n{}", table(&["", "IOPS", "MiB/s"], rows.collect()))
 }
 
-/// The points of a course as comma-separated values.
-pub fn csv(answer: &CourseAnswer, end: &str) -> String {
+/// The points of a sweep or the trials of a search as comma-separated values; none for a suite, whose points are its steps.
+pub fn csv(answer: &CourseAnswer, end: &str) -> Option<String> {
     match answer {
-        CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep, end),
-        CourseAnswer::Slo(slo) => super::slo_text::csv(slo, end),
-        CourseAnswer::Suite(suite) => super::suite_text::csv(suite, end),
+        CourseAnswer::Sweep(sweep) => Some(csv_of_sweep(sweep, end)),
+        CourseAnswer::Slo(slo) => Some(super::slo_text::csv(slo, end)),
+        CourseAnswer::Suite(_) => None,
     }
 }
 
 fn csv_of_sweep(sweep: &SweepAnswer, end: &str) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,not_measured,simulated,started\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,simulated,started\n",
     );
     for p in &sweep.points {
         let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
-        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + "," + end);
-    }
-    // What is no axis has one value at every point.
-    let Some(other) = sweep.points.first().map(cells) else { return out };
-    for p in &sweep.not_measured {
-        let mut cells = other.clone();
-        cells[4..].fill(String::new());
-        for (axis, value) in sweep.axes.iter().zip(&p.values) {
-            cells[column(*axis)] = value.to_string();
-        }
-        out += &format!("{},{},,{}{end}", sweep.rw, cells.join(","), quoted(&p.reason));
+        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + end);
     }
     out
 }
 
-/// The column of an axis among the cells of a point.
-fn column(axis: AxisOption) -> usize {
-    match axis {
-        AxisOption::Bs => 0,
-        AxisOption::Iodepth => 1,
-        AxisOption::Numjobs => 2,
-        AxisOption::Rwmix => 3,
-    }
-}
-
 /// The figures of a point as comma-separated values: from the block size to the share of dead time.
-pub(super) fn cells(p: &SweepPoint) -> [String; 15] {
+fn cells(p: &SweepPoint) -> [String; 15] {
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
     let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
     [

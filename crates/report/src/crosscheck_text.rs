@@ -1,6 +1,6 @@
 //! Whether volproof and fio agree, as text of at most 80 columns.
 
-use super::layout::wrap;
+use super::layout::{table, wrap};
 use volproof_base::stats::compare::ComparisonOutcome;
 use volproof_base::unit::{Nanos, grouped};
 use volproof_record::{CrossCheck, CrossMetric};
@@ -11,25 +11,21 @@ pub fn text(checks: &[CrossCheck]) -> String {
     for check in checks {
         let runs = format!("{}, {} alternating pairs, geometric means", check.fio_version, check.pairs);
         out += &wrap(&format!("\nCross-check  {}  ", check.step), &runs);
-        out += &format!(
-            "  {:12} {:>10} {:>10} {:>7}  {:14}  {}\n",
-            "", "volproof", "fio", "ratio", "95 % interval", "says"
-        );
-        for metric in &check.metrics {
-            out += &row(metric, check.margin);
-        }
         if check.metrics.is_empty() {
             out += "  no pair of runs was completed\n";
+            continue;
         }
+        let rows = check.metrics.iter().map(|metric| row(metric, check.margin)).collect();
+        out += &table(&["", "volproof", "fio", "ratio", "95 % interval", "says"], rows);
     }
     out
 }
 
-fn row(m: &CrossMetric, margin: f64) -> String {
-    let figure = |v: f64| match m.less_is_better {
-        true => Nanos(v.round() as u64).to_string(),
-        false => grouped(v.round() as u64),
-    };
+fn row(m: &CrossMetric, margin: f64) -> Vec<String> {
+    let figures = [m.volproof, m.fio].map(|v| {
+        let v = v.round() as u64;
+        if m.less_is_better { Nanos(v).to_string() } else { grouped(v) }
+    });
     let (ratio, interval, says) = match &m.comparison {
         None => (m.volproof / m.fio, "-".to_string(), "too few pairs".to_string()),
         Some(c) => {
@@ -46,12 +42,8 @@ fn row(m: &CrossMetric, margin: f64) -> String {
             (turn(c.ratio), format!("{} to {}", end(a.min(b)), end(a.max(b))), says)
         }
     };
-    format!(
-        "  {:12} {:>10} {:>10} {ratio:>7.3}  {interval:14}  {says}\n",
-        m.name,
-        figure(m.volproof),
-        figure(m.fio)
-    )
+    let [volproof, fio] = figures;
+    vec![m.name.clone(), volproof, fio, format!("{ratio:.3}"), interval, says]
 }
 
 /// An end of an interval of ratios; beyond a hundredfold its figures mean nothing.
@@ -98,10 +90,10 @@ mod tests {
         insta::assert_snapshot!(text, @"
 
 Cross-check  randread-4k  fio-3.33, 6 alternating pairs, geometric means
-                 volproof        fio   ratio  95 % interval   says
-  IOPS             20,126     20,100   1.002  1.001 to 1.002  agree, 5 %
-  CPU per I/O     4.00 us    8.20 us   0.488  0.488 to 0.488  volproof better
-  p50 latency     4.00 us    8.20 us   0.488  -               too few pairs
+             volproof      fio  ratio   95 % interval             says
+IOPS           20,126   20,100  1.002  1.001 to 1.002       agree, 5 %
+CPU per I/O   4.00 us  8.20 us  0.488  0.488 to 0.488  volproof better
+p50 latency   4.00 us  8.20 us  0.488               -    too few pairs
 ");
     }
 }

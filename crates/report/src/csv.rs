@@ -6,20 +6,17 @@ use volproof_device::output::screen::visible;
 use volproof_plan::{EngineKind, EngineWord};
 use volproof_record::{DirectionSummary, LatencySummary, Record, StepRecord};
 
-/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a sweep or a search, one per point. A fleet has a row for
 /// each machine, whose name stands in the place of the target.
 ///
 /// The last column is the same in all rows: the start of the run.
 pub fn csv(record: &Record) -> String {
     let record = &*record.in_lines();
     let started = quoted(record.started.as_ref().map_or("", String::as_str));
-    let table = match &record.answer {
-        Some(answer) => {
-            let simulated = if record.is_simulated() { "yes" } else { "no" };
-            super::course_text::csv(answer, &format!(",{simulated},{started}\n"))
-        }
-        None => steps(record, &format!(",{started}\n")),
-    };
+    let simulated = if record.is_simulated() { "yes" } else { "no" };
+    let answer = record.answer.as_ref();
+    let course = answer.and_then(|a| super::course_text::csv(a, &format!(",{simulated},{started}\n")));
+    let table = course.unwrap_or_else(|| steps(record, &format!(",{started}\n")));
     visible(&table).into_owned()
 }
 
@@ -100,7 +97,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
 }
 
 /// RFC 4180: quoted where it must be.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -6,12 +6,12 @@ use volproof_base::sample::Direction;
 use volproof_base::unit::{Nanos, grouped, mebibytes, significant};
 use volproof_device::output::screen;
 use volproof_record::{
-    Claim, ClockBasis, Fleet, FleetMachine, FleetStep, FleetVolumes, LatencySummary, MachineShare, Record,
-    StepRecord, Verdict,
+    Claim, Fleet, FleetMachine, FleetStep, FleetVolumes, LatencySummary, MachineShare, Record, StepRecord,
+    Verdict,
 };
 
 /// Rows of a table for people. Of a larger fleet these are the machines with the least and with the largest share.
-const ROWS: usize = 20;
+pub const ROWS: usize = 20;
 
 /// The machines and what they drove: `4 machines, one shared volume in 4 parts`.
 pub fn machines(fleet: &Fleet) -> String {
@@ -54,33 +54,33 @@ pub fn window(step: &FleetStep) -> String {
     )
 }
 
-/// Everything about the machines: a sentence and a table for each step.
-pub fn text(record: &Record, verdict: Option<&Verdict>) -> String {
+/// Everything about the machines: a sentence and a table of so many rows at most for each step.
+pub fn text(record: &Record, verdict: Option<&Verdict>, most: usize) -> String {
     let Some(fleet) = &record.fleet else { return String::new() };
     let mut out = String::new();
     for step in &fleet.steps {
         out += "\n";
         out += &wrap(&format!("{}  ", step.step), &window(step));
-        out += &table(fleet, step, verdict);
+        out += &table(fleet, step, verdict, most);
     }
     out
 }
 
 /// One machine's part in a step.
-pub struct MachineRow<'a> {
+struct MachineRow<'a> {
     /// The machine.
-    pub machine: &'a FleetMachine,
+    machine: &'a FleetMachine,
     /// Its part.
-    pub share: &'a MachineShare,
+    share: &'a MachineShare,
     /// Its own entry of the step.
-    pub step: Option<&'a StepRecord>,
+    step: Option<&'a StepRecord>,
     /// Its gravest claim on the step, where each machine is judged by itself.
-    pub claim: Option<&'a Claim>,
+    claim: Option<&'a Claim>,
 }
 
 impl<'a> MachineRow<'a> {
     /// The machines that ran a step, by rank.
-    pub fn all(fleet: &'a Fleet, step: &'a FleetStep, verdict: Option<&'a Verdict>) -> Vec<MachineRow<'a>> {
+    fn all(fleet: &'a Fleet, step: &'a FleetStep, verdict: Option<&'a Verdict>) -> Vec<MachineRow<'a>> {
         let of_share = |share: &'a MachineShare| {
             let machine = fleet.machine(share.rank)?;
             let named = format!("{} on {}", step.step, machine.label());
@@ -96,38 +96,24 @@ impl<'a> MachineRow<'a> {
     }
 
     /// Its service latency over its own whole window, of the direction with most I/Os.
-    pub fn latency(&self) -> Option<&LatencySummary> {
+    fn latency(&self) -> Option<&LatencySummary> {
         let data = self.step?.directions().filter(|(d, _)| *d != Direction::Sync);
         Some(&data.max_by_key(|(_, s)| s.ios)?.1.service_latency_ns)
     }
 
-    /// How far its clock was off and how sure that is, in words.
-    pub fn clock(&self) -> String {
-        let Some(clock) = self.machine.record.rank.as_ref().map(|r| r.clock) else { return String::new() };
-        let error = clock.error_ns.map_or("not synchronised".into(), |e| format!("within {}", compact(e)));
-        match clock.basis {
-            ClockBasis::Exchange => {
-                let sign = if clock.offset_ns < 0 { "-" } else { "" };
-                format!("{sign}{}, {error}", compact(Nanos(clock.offset_ns.unsigned_abs())))
-            }
-            ClockBasis::Kernel => error,
-            ClockBasis::Stated => format!("{error} (stated)"),
-        }
-    }
-
     /// How late it began.
-    pub fn late(&self) -> String {
+    fn late(&self) -> String {
         let late = Nanos(self.share.late_ns.unsigned_abs());
         if self.share.late_ns < 0 { format!("-{}", compact(late)) } else { compact(late) }
     }
 }
 
-fn table(fleet: &Fleet, step: &FleetStep, verdict: Option<&Verdict>) -> String {
+fn table(fleet: &Fleet, step: &FleetStep, verdict: Option<&Verdict>, most: usize) -> String {
     let mut rows = MachineRow::all(fleet, step, verdict);
-    let left_out = rows.len().saturating_sub(ROWS);
+    let left_out = rows.len().saturating_sub(most);
     if left_out > 0 {
         rows.sort_by(|a, b| a.share.share.total_cmp(&b.share.share));
-        rows.drain(ROWS / 2..ROWS / 2 + left_out);
+        rows.drain(most / 2..most / 2 + left_out);
     }
     let names: Vec<String> = rows.iter().map(|r| r.machine.label()).collect();
     let column = |head: &'static str, rank: u8, cell: &dyn Fn(&MachineRow<'_>) -> String| {
@@ -143,7 +129,6 @@ fn table(fleet: &Fleet, step: &FleetStep, verdict: Option<&Verdict>) -> String {
         column("p50", 5, &at("50")),
         column("p99", 2, &at("99")),
         column("late", 6, &|r| r.late()),
-        column("clock", 7, &|r| r.clock()),
     ];
     if rows.iter().any(|r| r.claim.is_some()) {
         let word = |r: &MachineRow<'_>| r.claim.map_or(String::new(), |c| c.outcome.name().into());

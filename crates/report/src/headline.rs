@@ -2,16 +2,16 @@
 //!
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
-use super::compared_text;
+use super::claim_words;
 use super::text::grouped_doubts;
 use super::verdict_sentence::answer;
-use volproof_base::doubt::{Doubt, DoubtCode, Severity};
+use volproof_base::doubt::Severity;
 use volproof_base::sample::Direction;
-use volproof_base::unit::{Nanos, grouped, percent, significant, throughput};
+use volproof_base::unit::{Nanos, percent, significant, throughput};
 use volproof_judge::{self as judge, Conclusion, gravest};
 use volproof_record::{
-    Claim, CourseAnswer, DirectionSummary, LatencySummary, Outcome, Record, Remark, State, StepRecord,
-    Verdict,
+    ComparedWord, CourseAnswer, DirectionSummary, LatencySummary, Outcome, Record, ReportComparison, State,
+    StepRecord, Verdict,
 };
 
 /// The head of every result.
@@ -34,17 +34,17 @@ pub struct Headline {
 
 impl Headline {
     /// The head of a Record.
-    pub fn of(record: &Record) -> Headline {
+    pub fn of_record(record: &Record) -> Headline {
         let record = &*record.in_lines();
         let judged = judge::judged(record).1;
         let conclusion = Conclusion::of(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
-        let compared = record.compared.as_ref().map(compared_text::against);
+        let compared = record.compared.as_ref().map(claim_words::compared_with);
         Headline {
             outcome,
             word: conclusion.word(),
             sentence: match (&record.compared, &judged) {
-                (Some(compared), _) if !compared.rows.is_empty() => compared_text::sentence(compared),
+                (Some(compared), _) if !compared.rows.is_empty() => compared_sentence(compared),
                 (Some(_), _) => measured(record),
                 (None, Some(verdict)) => answer(record, verdict),
                 (None, None) => measured(record),
@@ -57,7 +57,7 @@ impl Headline {
             undecided: judged
                 .as_ref()
                 .filter(|v| v.outcome != Some(Outcome::Fail))
-                .map_or_else(String::new, |v| gravest(v).map_or_else(|| untested(v), |c| reason(v, c))),
+                .map_or_else(String::new, why),
             simulated: record.is_simulated(),
         }
     }
@@ -71,6 +71,18 @@ impl Headline {
         let simulated = if self.simulated { "SIMULATED  " } else { "" };
         format!("{lead}{simulated}{}{against}{notes}\n", self.sentence)
     }
+}
+
+/// The figure of a report that stands first, in a sentence.
+fn compared_sentence(c: &ReportComparison) -> String {
+    let Some(words) = c.first().map(claim_words::of_compared) else { return String::new() };
+    let all = match c.rows.len() {
+        n if n > 1 && c.rows.iter().all(|row| row.word == ComparedWord::Kept) => {
+            format!(", as all {n} figures")
+        }
+        _ => String::new(),
+    };
+    format!("{}: {} in this report{all}.", words.line(), words.word)
 }
 
 /// Which steps earlier runs measured that were interrupted, and when those runs began; empty where one run measured all.
@@ -97,7 +109,7 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
     if *conclusion == Conclusion::NotValid || (of_nothing.contains(conclusion) && all_void()) {
         let groups = grouped_doubts(&record.doubts);
         let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
-        return blocker.map_or_else(String::new, |group| not_valid(record, group));
+        return blocker.map_or_else(String::new, |group| group.words(&group.of.message));
     }
     match (record.state.cut_short(), outcome) {
         _ if record.state == State::Interrupted && record.measured_nothing() => String::new(),
@@ -105,23 +117,6 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
             format!("{why}; the verdict on what was measured: {}", outcome.name())
         }
         (why, _) => why.unwrap_or_default().to_string(),
-    }
-}
-
-/// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
-fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
-    if group.of.code != DoubtCode::IoErrors {
-        return group.words(&group.of.message);
-    }
-    let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();
-    let count: u64 = failed.iter().map(|s| s.errors.count).sum();
-    let ios = if count == 1 { "I/O" } else { "I/Os" };
-    match failed.as_slice() {
-        [] => group.words(&group.of.message),
-        [one] => format!("{}: {} {ios} failed", one.name, grouped(count)),
-        [first, rest @ ..] => {
-            format!("{} and {} more: {} {ios} failed", first.name, rest.len(), grouped(count))
-        }
     }
 }
 
@@ -167,15 +162,6 @@ fn untested(v: &Verdict) -> String {
     v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
 }
 
-/// The reason of the claim that stands first, with its step where there are several claims.
-fn reason(v: &Verdict, c: &Claim) -> String {
-    if c.reason.is_empty() || v.claims.len() == 1 {
-        c.reason.clone()
-    } else {
-        format!("{}: {}", c.step, c.reason)
-    }
-}
-
 /// The sentence of a result that no promise was held against, each figure with the step it comes from.
 pub fn measured(record: &Record) -> String {
     if let Some(answer) = &record.answer {
@@ -195,20 +181,13 @@ pub fn measured(record: &Record) -> String {
         [(step, s)] => {
             let size = record.conditions(step).single_block();
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
-            let latency = s.latency();
-            let p99 = quotable_p99(latency);
-            let mut slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
-            // A volume that stands still for a part of the time holds few requests, each for long.
-            let mean = Nanos(latency.mean.round() as u64);
-            if p99.is_some_and(|p| *p < mean) {
-                slowest += &format!(", but {mean} on average");
-            }
             // A write that is flushed is done when the flush is.
-            if let Some(sync) = &step.sync {
-                let p99 = quotable_p99(&sync.service_latency_ns);
-                slowest = p99.map(|p| format!(", 99 % of the flushes within {p}")).unwrap_or_default();
-            }
-            format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
+            let (latency, of) = match &step.sync {
+                Some(sync) => (&sync.service_latency_ns, "the flushes"),
+                None => (s.latency(), "them"),
+            };
+            let slowest = quotable_p99(latency).map(|p| format!(", 99 % of {of} within {p}"));
+            format!("{} {}{size} a second{}.", significant(s.iops), ios(step), slowest.unwrap_or_default())
         }
         many => of_many(record, many),
     }
@@ -217,13 +196,9 @@ pub fn measured(record: &Record) -> String {
 /// A step, and its figures as a whole.
 type Measured<'a> = (&'a StepRecord, &'a DirectionSummary);
 
-/// The best figures of several steps. Where some are void, the others have them; where all are, writes that each waited for their flush come
-/// before those that memory took.
+/// The best figures of several steps. Where some are void, the others have them.
 fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
-    let of = |told: fn(&Record, &StepRecord) -> bool| -> Vec<Measured<'_>> {
-        all.iter().copied().filter(|(step, _)| told(record, step)).collect()
-    };
-    let valid = of(|record, step| !record.is_void(step));
+    let valid: Vec<Measured<'_>> = all.iter().copied().filter(|(step, _)| !record.is_void(step)).collect();
     let noun = if record.report.is_some() { "runs" } else { "steps" };
     let lead = match (valid.len(), all.len()) {
         (0, n) => format!("None of the {n} {noun} is valid: up to"),
@@ -231,48 +206,42 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
         (of, n) if of < n => format!("{of} of {n} {noun} are valid: up to"),
         _ => "Up to".into(),
     };
-    let flushed = |record: &Record, step: &StepRecord| {
-        step.sync.is_some() || record.conditions(step).fsync.get().is_some_and(|every| every > 0)
-    };
-    let told = [valid, of(flushed), all.to_vec()];
-    let Some(many) = told.into_iter().find(|steps| !steps.is_empty()) else { return String::new() };
-    // Of those that show the same figure it is the first.
-    let most = |f: fn(&DirectionSummary) -> f64, shown: fn(f64) -> String| {
-        let more = |a: &f64, b: &f64| b > a && shown(*b) != shown(*a);
-        many[1..].iter().fold(many[0], |best, next| if more(&f(best.1), &f(next.1)) { *next } else { best })
-    };
-    let rate = most(|s| s.iops, significant);
-    let bandwidth = most(|s| s.bytes_per_second, throughput);
-    // With more in flight a latency is that of the queue, and of a buffered write that of a copy into the page cache.
-    let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
-    let is_copy =
-        |step: &StepRecord| step.sync.is_none() && record.conditions(step).direct.get() == Some(false);
-    let median = |step: &StepRecord, s: &DirectionSummary| {
-        let latency = step.sync.as_ref().map_or(&s.service_latency_ns, |sync| &sync.service_latency_ns);
-        latency.percentiles.get("50").copied()
-    };
-    let quick =
-        many.iter().filter(|x| alone(x.0) && !is_copy(x.0)).filter_map(|x| Some((x, median(x.0, x.1)?)));
+    let many = if valid.is_empty() { all } else { &valid };
+    let (rate, bytes) = (best_of(many, |s| s.iops), best_of(many, |s| s.bytes_per_second));
     let mut out = format!(
         "{lead} {} IOPS ({}) and {} ({})",
         significant(rate.1.iops),
         rate.0.name,
-        throughput(bandwidth.1.bytes_per_second),
-        bandwidth.0.name,
+        throughput(bytes.1.bytes_per_second),
+        bytes.0.name,
     );
-    if let Some((x, p50)) = quick.min_by_key(|x| x.1) {
-        let of_flushes = if x.0.sync.is_some() { " of flushes" } else { "" };
-        out.push_str(&format!("; the shortest median latency is {p50}{of_flushes} ({})", x.0.name));
-    } else if let Some((step, mean)) = shortest_durable(&many) {
-        out.push_str(&format!("; the shortest mean of a write and its flush is {mean} ({})", step.name));
+    if let Some((name, p50)) = shortest_median(record, many) {
+        out += &format!("; the shortest median latency is {p50} ({name})");
     }
     out + "."
 }
 
-/// The run with the shortest mean of writes that were durable one after the other.
-fn shortest_durable<'a>(of: &[Measured<'a>]) -> Option<(&'a StepRecord, Nanos)> {
-    let mean = |step: &StepRecord| Some(step.reported.as_ref()?.durable_writes()?.0.mean.round() as u64);
-    of.iter().filter_map(|(step, _)| Some((*step, Nanos(mean(step)?)))).min_by_key(|found| found.1)
+/// The step with the most of a figure, of equal ones the first.
+fn best_of<'a>(many: &[Measured<'a>], figure: fn(&DirectionSummary) -> f64) -> Measured<'a> {
+    many[1..].iter().fold(many[0], |best, next| if figure(next.1) > figure(best.1) { *next } else { best })
+}
+
+/// The shortest median latency of steps with one request at a time: with more in flight a latency is that of the queue, and of a buffered
+/// write that of a copy into the page cache.
+fn shortest_median<'a>(record: &Record, many: &[Measured<'a>]) -> Option<(&'a str, Nanos)> {
+    let mut shortest: Option<(&str, Nanos)> = None;
+    for (step, s) in many {
+        let is_copy = step.sync.is_none() && record.conditions(step).direct.get() == Some(false);
+        if is_copy || record.depth_per_target(step) != Some(1) {
+            continue;
+        }
+        let latency = step.sync.as_ref().map_or(&s.service_latency_ns, |sync| &sync.service_latency_ns);
+        let Some(p50) = latency.percentiles.get("50").copied() else { continue };
+        if shortest.is_none_or(|(_, best)| p50 < best) {
+            shortest = Some((&step.name, p50));
+        }
+    }
+    shortest
 }
 
 /// The latency that 99 % keep, unless the table marks it as one that is not to be quoted.
@@ -301,7 +270,7 @@ fn ios(step: &StepRecord) -> String {
 mod tests {
     use super::*;
     use volproof_base::stats::limit_answer::ClaimAnswer;
-    use volproof_record::Metric;
+    use volproof_record::{Claim, Metric};
 
     #[test]
     fn the_claim_that_misses_its_promise_by_most_is_told_first() {

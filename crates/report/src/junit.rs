@@ -5,18 +5,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::cause_words;
-use super::compared_text;
 use super::headline::Headline;
-use super::verdict_sentence;
-use super::verdict_text::asks;
-use volproof_base::unit::{grouped, significant};
+use super::{cause_words, claim_words};
+use volproof_base::unit::{counted, significant};
 use volproof_device::output::screen::visible;
-use volproof_judge::{Conclusion, figure, judged};
-use volproof_record::{
-    CauseTable, Claim, Compared, CourseAnswer, Fleet, FleetStep, Outcome, Record, ReportComparison,
-    StepRecord, SuiteCheck,
-};
+use volproof_judge::{Conclusion, judged};
+use volproof_record::{CourseAnswer, Fleet, Outcome, Record, ReportComparison, StepRecord, Verdict};
+
+/// The element (`failure`, `error` or `skipped`), its type and its message.
+pub type WrongCase = (&'static str, &'static str, String);
 
 /// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
 pub struct TestCase {
@@ -24,8 +21,8 @@ pub struct TestCase {
     pub name: String,
     /// The length in seconds.
     pub seconds: f64,
-    /// The element (`failure`, `error` or `skipped`), its type and its message.
-    pub wrong: Option<(&'static str, &'static str, String)>,
+    /// What is wrong with it.
+    pub wrong: Option<WrongCase>,
     /// The text of the case.
     pub said: String,
 }
@@ -64,7 +61,7 @@ pub fn junit(record: &Record) -> String {
         attributes: began.unwrap_or_default() + &host,
         is_simulated: record.is_simulated(),
         cases: cases(record),
-        said: Headline::of(record).line(),
+        said: Headline::of_record(record).line(),
     }
     .xml(record.steps.iter().map(|s| s.window_ns.as_seconds()).sum())
 }
@@ -111,6 +108,10 @@ impl TestSuite {
 }
 
 impl TestCase {
+    fn without_time(name: String, wrong: Option<WrongCase>, said: String) -> TestCase {
+        TestCase { name, seconds: 0.0, wrong, said }
+    }
+
     fn write(&self, class: &str, name: &str, out: &mut String) {
         let _ = writeln!(
             out,
@@ -136,30 +137,10 @@ impl TestCase {
 }
 
 fn cases(record: &Record) -> Vec<TestCase> {
-    let seconds =
-        |step: &str| record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds());
     let mut cases = Vec::new();
     match (&record.compared, judged(record).1) {
-        (Some(compared), _) => cases.extend(of_comparison(compared, &seconds)),
-        (None, Some(v)) => {
-            cases.extend(v.claims.iter().map(|c| with_causes(record, c, of_claim(c, seconds(&c.step)))));
-            cases.extend(v.untested.iter().map(|u| TestCase {
-                name: u.title().into(),
-                seconds: 0.0,
-                wrong: Some(("skipped", "", u.reason.clone())),
-                said: String::new(),
-            }));
-            // A pipeline takes a suite without errors for a success, and a skipped case for no error.
-            let told = cases.iter().any(|c| c.wrong.as_ref().is_some_and(|w| w.0 != "skipped"));
-            if v.outcome != Some(Outcome::Pass) && !told {
-                cases.push(TestCase {
-                    name: "the promise".into(),
-                    seconds: 0.0,
-                    wrong: Some(("error", Outcome::Inconclusive.name(), "no step tested it".into())),
-                    said: Headline::of(record).line(),
-                });
-            }
-        }
+        (Some(compared), _) => cases.extend(compared_cases(record, compared)),
+        (None, Some(v)) => cases.extend(verdict_cases(record, &v)),
         (None, None) => cases.extend(record.tests().map(|s| TestCase {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
@@ -167,119 +148,112 @@ fn cases(record: &Record) -> Vec<TestCase> {
             said: format!("{} IOPS", significant(s.iops())),
         })),
     }
-    cases.extend(record.answer.iter().flat_map(of_answer));
-    cases.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet)));
-    cases.extend(record.state.end().map(|why| TestCase {
-        name: "the run".into(),
-        seconds: 0.0,
-        wrong: Some(("error", "FAILED", why)),
-        said: String::new(),
-    }));
+    cases.extend(record.answer.iter().flat_map(answer_cases));
+    cases.extend(record.fleet.iter().flat_map(|fleet| machine_cases(fleet)));
+    let ended = record.state.end().map(|why| Some(("error", "FAILED", why)));
+    cases.extend(ended.map(|wrong| TestCase::without_time("the run".into(), wrong, String::new())));
+    cases
+}
+
+fn seconds_of(record: &Record, step: &str) -> f64 {
+    record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds())
+}
+
+/// A case for each claim and for each promise that was not tested.
+fn verdict_cases(record: &Record, v: &Verdict) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    for claim in &v.claims {
+        let words = claim_words::of_claim(claim);
+        let line = [vec![words.line()], words.facts].concat().join("; ");
+        let causes = record.causes.as_ref().filter(|t| t.step == claim.step && t.metric == claim.metric);
+        let causes =
+            causes.map_or(String::new(), |table| format!("\n\n{}", cause_words::text(record, table)));
+        cases.push(TestCase {
+            name: format!("{} in {}", words.title, words.step),
+            seconds: seconds_of(record, &claim.step),
+            wrong: wrong(claim.outcome, &line),
+            said: line + &causes,
+        });
+    }
+    for u in &v.untested {
+        let skipped = Some(("skipped", "", u.reason.clone()));
+        cases.push(TestCase::without_time(u.title().into(), skipped, String::new()));
+    }
+    // A pipeline takes a suite without errors for a success, and a skipped case for no error.
+    let told = cases.iter().any(|c| c.wrong.as_ref().is_some_and(|w| w.0 != "skipped"));
+    if v.outcome != Some(Outcome::Pass) && !told {
+        let untested = Some(("error", Outcome::Inconclusive.name(), "no step tested it".into()));
+        let said = Headline::of_record(record).line();
+        cases.push(TestCase::without_time("the promise".into(), untested, said));
+    }
     cases
 }
 
 /// What is wrong with a step that no promise was held against: I/Os that failed, or a doubt that leaves nothing of its figures.
-fn wrong_of_step(record: &Record, step: &StepRecord) -> Option<(&'static str, &'static str, String)> {
+fn wrong_of_step(record: &Record, step: &StepRecord) -> Option<WrongCase> {
     if step.errors.count > 0 {
-        let failed = if step.errors.count == 1 { "I/O failed" } else { "I/Os failed" };
-        return Some(("error", "FAILED", format!("{} {failed}", grouped(step.errors.count))));
+        let failed = counted(step.errors.count, "I/O");
+        return Some(("error", "FAILED", format!("{failed} failed")));
     }
     let blocker = record.doubts.iter().find(|d| d.voids(&step.name))?;
     Some(("error", Conclusion::NotValid.word(), format!("{} [{}]", blocker.message, blocker.code)))
 }
 
-/// The element of an outcome. Of what was asked for, an answer that is none must not pass.
-fn element(outcome: Outcome) -> Option<&'static str> {
+/// What is wrong by an outcome. Of what was asked for, an answer that is none must not pass.
+fn wrong(outcome: Outcome, said: &str) -> Option<WrongCase> {
     match outcome {
         Outcome::Pass => None,
-        Outcome::Fail => Some("failure"),
-        Outcome::Inconclusive | Outcome::Invalid => Some("error"),
+        Outcome::Fail => Some(("failure", outcome.name(), said.into())),
+        Outcome::Inconclusive | Outcome::Invalid => Some(("error", outcome.name(), said.into())),
     }
 }
 
 /// A case for each check of a suite, or one for the answer of a search or a sweep, where it is a yes or a no.
-fn of_answer(answer: &CourseAnswer) -> Vec<TestCase> {
-    let case = |name: String, outcome: Outcome, said: String| TestCase {
-        name,
-        seconds: 0.0,
-        wrong: element(outcome).map(|element| (element, outcome.name(), said.clone())),
-        said,
-    };
-    let checks = match answer {
-        CourseAnswer::Suite(suite) => suite.checks.as_slice(),
-        CourseAnswer::Sweep(_) | CourseAnswer::Slo(_) => &[],
-    };
-    let of_check = |c: &SuiteCheck| case(format!("{}: {}", c.code, c.subject), c.outcome, c.observed.clone());
-    let whole = answer.outcome().filter(|_| checks.is_empty());
-    let whole = whole.map(|outcome| case("the answer".into(), outcome, answer.sentence().into()));
-    checks.iter().map(of_check).chain(whole).collect()
+fn answer_cases(answer: &CourseAnswer) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    if let CourseAnswer::Suite(suite) = answer {
+        for c in &suite.checks {
+            let (name, said) = (format!("{}: {}", c.code, c.subject), c.observed.clone());
+            cases.push(TestCase::without_time(name, wrong(c.outcome, &said), said));
+        }
+    }
+    if let Some(outcome) = answer.outcome().filter(|_| cases.is_empty()) {
+        let said = answer.sentence().to_string();
+        cases.push(TestCase::without_time("the answer".into(), wrong(outcome, &said), said));
+    }
+    cases
 }
 
-/// A case for each machine of a fleet: whether it ran to the end, and what it drove within the common windows.
-fn of_machines(fleet: &Fleet) -> Vec<TestCase> {
+/// A case for each machine of a fleet: whether it ran to the end.
+fn machine_cases(fleet: &Fleet) -> Vec<TestCase> {
     let case = |rank: u32| {
-        let (name, wrong) = match fleet.machine(rank) {
+        let (name, why) = match fleet.machine(rank) {
             Some(machine) => (machine.label(), machine.record.state.end()),
             None => (format!("rank {rank}"), Some("it left no Record".into())),
         };
-        let share = |step: &FleetStep| {
-            let share = step.shares.iter().find(|s| s.rank == rank)?;
-            Some((step.window_ns.as_seconds(), format!("{} IOPS in {}", significant(share.iops), step.step)))
-        };
-        let (seconds, said): (Vec<f64>, Vec<String>) = fleet.steps.iter().filter_map(share).unzip();
-        TestCase {
-            name,
-            seconds: seconds.iter().sum(),
-            wrong: wrong.map(|why| ("error", "FAILED", why)),
-            said: said.join(", "),
-        }
+        TestCase::without_time(name, why.map(|why| ("error", "FAILED", why)), String::new())
     };
     (0..fleet.ranks).map(case).collect()
 }
 
 /// A case for each figure of a report. It is skipped, since a report has no verdict; the message has the word.
-fn of_comparison(compared: &ReportComparison, seconds: &dyn Fn(&str) -> f64) -> Vec<TestCase> {
-    let skipped = |name: String, seconds: f64, message: String| TestCase {
-        name,
-        seconds,
-        wrong: Some(("skipped", "", message)),
-        said: String::new(),
-    };
-    let of_row = |row: &Compared| {
-        let message = format!("{} in this report: {}", row.word.name(), compared_text::of_limit(row));
-        skipped(format!("{} in {}", row.title(), row.step), seconds(&row.step), message)
-    };
-    let not_compared = |why: &String| skipped("not compared".into(), 0.0, why.clone());
-    compared.rows.iter().map(of_row).chain(compared.not_compared.iter().map(not_compared)).collect()
-}
-
-fn of_claim(c: &Claim, seconds: f64) -> TestCase {
-    let of = match &c.need {
-        Some(need) => format!("{}; {}, {}", asks(c), need.source, need.as_of),
-        None => {
-            let promised = figure(c.metric, c.promised);
-            format!("{} % of {promised} ({})", significant(c.ratio * 100.0), c.binding)
-        }
-    };
-    let colon = if c.reason.is_empty() { "" } else { ": " };
-    let said = format!("{}, {of}{colon}{}", verdict_sentence::amount(c.metric, c.measured), c.reason);
-    TestCase {
-        name: format!("{} in {}", c.title(), c.step),
-        seconds,
-        wrong: element(c.outcome).map(|element| (element, c.outcome.name(), said.clone())),
-        said,
+fn compared_cases(record: &Record, compared: &ReportComparison) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    for row in &compared.rows {
+        let words = claim_words::of_compared(row);
+        let message = format!("{} in this report: {}, {}", words.word, words.measured, words.of);
+        cases.push(TestCase {
+            name: format!("{} in {}", words.title, words.step),
+            seconds: seconds_of(record, &row.step),
+            wrong: Some(("skipped", "", message)),
+            said: String::new(),
+        });
     }
-}
-
-/// The case of a claim, with what held the volume back where that was looked for.
-fn with_causes(record: &Record, claim: &Claim, case: TestCase) -> TestCase {
-    let is_of_claim = |table: &&CauseTable| table.step == claim.step && table.metric == claim.metric;
-    match record.causes.as_ref().filter(is_of_claim) {
-        Some(table) => {
-            TestCase { said: format!("{}\n\n{}", case.said, cause_words::text(record, table)), ..case }
-        }
-        None => case,
+    for why in &compared.not_compared {
+        let skipped = Some(("skipped", "", why.clone()));
+        cases.push(TestCase::without_time("not compared".into(), skipped, String::new()));
     }
+    cases
 }
 
 /// Text of an element. Control characters, which XML has no place for, are written as `screen` shows them.

@@ -1,7 +1,5 @@
 //! Lines and tables that fit the screen: nothing here knows what they say.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use volproof_device::output::screen;
 
 /// Prose of longer lines is hard to read, however wide the screen is.
@@ -17,14 +15,19 @@ pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
     for row in &mut rows {
         row[0] = label(&row[0], room(gap).max(8));
     }
-    let mut t = Table::new();
-    t.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
-    t.add_rows(rows);
-    for (i, column) in t.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == header.len() { 0 } else { gap as u16 }));
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    let widths: Vec<usize> = (0..header.len())
+        .map(|i| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i])))
+        .collect();
+    let heads: Vec<String> = header.iter().map(|head| head.to_string()).collect();
+    let mut out = String::new();
+    for row in std::iter::once(&heads).chain(&rows) {
+        let mut line = format!("{:width$}", row[0], width = widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            line += &format!("{:gap$}{cell:>width$}", "");
+        }
+        out += &format!("{}\n", line.trim_end());
     }
-    t.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    out
 }
 
 /// A name of at most `most` characters. The middle is cut: direction and number stand at the end.
@@ -40,12 +43,15 @@ pub fn label(name: &str, most: usize) -> String {
 /// A column of a table: its heading, its rank (the least is the last to go), and its cells.
 pub type Column = (&'static str, u8, Vec<String>);
 
+/// A name of a row has this much room at least.
+pub const LEAST_NAME: usize = 24;
+
 /// A table of named rows and those columns that fit the width, in their order.
 pub fn fitting_table(first: &'static str, names: &[String], columns: &[Column], width: usize) -> String {
     let chars = |s: &str| s.chars().count();
     let most =
         |cells: &[String], head: &str| cells.iter().map(|c| chars(c)).max().unwrap_or(0).max(chars(head));
-    let mut room = width.saturating_sub(most(names, first).min(24));
+    let mut room = width.saturating_sub(most(names, first).min(LEAST_NAME));
     let mut ranked: Vec<usize> = (0..columns.len()).collect();
     ranked.sort_by_key(|&i| columns[i].1);
     let mut kept = Vec::new();
@@ -198,14 +204,16 @@ fn with_whole_commands(words: Vec<String>) -> Vec<String> {
 
 /// The lines of a text, each broken to the width of the screen where it is longer, behind the blanks that it begins with.
 pub fn wrap_lines(text: &str) -> String {
-    let each = |line: &str| {
+    let mut out = String::new();
+    for line in text.lines() {
         let words = line.trim_start_matches(' ');
-        match line.chars().count() <= screen::width() {
-            true => format!("{line}\n"),
-            false => wrap(&line[..line.len() - words.len()], words),
+        if line.chars().count() <= screen::width() {
+            out += &format!("{line}\n");
+        } else {
+            out += &wrap(&line[..line.len() - words.len()], words);
         }
-    };
-    text.lines().map(each).collect()
+    }
+    out
 }
 
 /// Figures of one line, which two blanks divide, broken between two of them to the width of the screen; later lines are indented by two more.

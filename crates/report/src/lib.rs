@@ -2,7 +2,7 @@
 
 pub mod cause_words;
 pub mod check_text;
-pub mod compared_text;
+pub mod claim_words;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod csv;

@@ -20,6 +20,29 @@ fn begins(step: &Step) -> String {
     if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
 }
 
+/// The first lines of a plan: its name, its targets and the promise.
+pub fn head(plan: &Plan, targets: &[String], promise: Option<&JudgedPromise>) -> String {
+    let mut out = format!("plan {}\n", plan.name);
+    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
+    out.extend(promise.map(|judged_promise| promised(judged_promise, &plan.steps)));
+    out
+}
+
+/// What is written: by the fill, and by the steps where they change data.
+pub fn writes(fill: Option<Bytes>, by_steps: Option<String>) -> String {
+    let text = match (fill, by_steps) {
+        (Some(fill), Some(steps)) => {
+            format!(
+                "{fill} of incompressible data first; by the steps {steps}; a faster volume is written more"
+            )
+        }
+        (Some(fill), None) => format!("{fill} of incompressible data first, nothing after that"),
+        (None, Some(steps)) => format!("{steps} in all; a faster volume is written more"),
+        (None, None) => "nothing".into(),
+    };
+    wrap("writes   ", &text)
+}
+
 /// A plan in words, before any I/O: `plan`.
 pub fn plan(
     plan: &Plan,
@@ -30,9 +53,7 @@ pub fn plan(
     headrooms: &[Option<Headroom>],
 ) -> String {
     let plan = &*in_lines(plan);
-    let mut out = format!("plan {}\n", plan.name);
-    out.extend(targets.iter().map(|target| wrap("target   ", &in_one_line(target))));
-    out.extend(promise.map(|judged_promise| promised(judged_promise, &plan.steps)));
+    let mut out = head(plan, targets, promise);
     out.push('\n');
     let mut lines = Vec::new();
     // Only where some steps do not simply follow one another.
@@ -63,9 +84,6 @@ pub fn plan(
     }
     out.push_str(&table(&header, lines));
     out.push('\n');
-    if let Some(fill) = fill {
-        out.push_str(&format!("fill     {fill} of incompressible data first\n"));
-    }
     let measured: Vec<String> = plan
         .steps
         .iter()
@@ -80,23 +98,12 @@ pub fn plan(
         out.push_str(&wrap("headroom ", &told));
     }
     let steps = plan.duration();
-    let rate = match plan.steps.iter().any(Step::waits_for_durability) {
-        true => {
-            format!("at 100 MiB/s, or {} for a write that waits until it is durable", Plan::FORECAST_FLUSH)
-        }
-        false => "at 100 MiB/s".to_string(),
+    let flush = if plan.steps.iter().any(Step::waits_for_durability) {
+        format!(", or {} for a write that waits until it is durable", Plan::FORECAST_FLUSH)
+    } else {
+        String::new()
     };
-    let writes = match fill {
-        Some(fill) if plan.changes_data() => format!(
-            "{}: {fill} to fill, and {to_write} by the steps {rate}; a faster volume is written more",
-            Bytes(fill.0 + to_write.0)
-        ),
-        None if plan.changes_data() => {
-            format!("{to_write} {rate} in all; a faster volume is written more")
-        }
-        Some(_) => "nothing after the fill".into(),
-        None => "nothing".into(),
-    };
+    let by_steps = plan.changes_data().then(|| format!("{to_write} at 100 MiB/s{flush}"));
     let time = match fill.map(fill_time) {
         Some(fill) => format!(
             "{}: {} to fill at 100 MiB/s, {} for the steps",
@@ -106,7 +113,7 @@ pub fn plan(
         ),
         None => format!("{} for the steps", steps.clock()),
     };
-    out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
+    out + &writes(fill, by_steps) + &wrap("time     ", &time)
 }
 
 /// What the steps may take that follow from what is measured, at most; empty where none can follow.

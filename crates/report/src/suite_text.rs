@@ -1,4 +1,4 @@
-//! A suite as text: what it will do, its checks and tables, and its steps as comma-separated values.
+//! A suite as text: what it will do, its checks and its tables.
 
 use super::course_text::mark;
 use super::layout::{table, wrap};
@@ -101,21 +101,4 @@ fn points(points: &[SuitePoint]) -> String {
     };
     let header = ["Step", "IOPS", "MiB/s", "mean", "p99", "p99.9", "p99.999", "max"];
     table(&header, points.iter().map(row).collect())
-}
-
-/// The steps as comma-separated values.
-pub fn csv(suite: &SuiteAnswer, end: &str) -> String {
-    let mut out = String::from(
-        "step,rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,p99.999_ns,max_ns,spoilt_by,simulated,started\n",
-    );
-    for p in &suite.points {
-        let tail = [p.p99999_ns.map(|v| v.0.to_string()).unwrap_or_default(), p.max_ns.0.to_string()];
-        let mut cells = vec![p.step.clone(), p.rw.to_string()];
-        cells.extend(super::course_text::cells(&p.point));
-        cells.extend(tail);
-        cells.push(p.point.spoilt_by.join(" "));
-        out += &(cells.join(",") + end);
-    }
-    out
 }

@@ -1,30 +1,25 @@
 //! The end of a run: the answer, one table, and the remarks that matter. `--details` prints everything that this leaves out.
-//!
-//! The six standard steps take 25 lines of 80 columns at most, the lines that name the Record included.
-
-use std::collections::BTreeSet;
 
 use super::cause_words;
-use super::compared_text;
+use super::claim_words;
 use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline};
 use super::layout::{fitting_table, wrap, wrap_command};
-use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
+use super::text::{
+    self, TableRow, at_least, compact, footnotes, grouped_doubts, grouped_findings, percentile, rows,
+};
 use super::verdict_text;
 use volproof_base::doubt::{Doubt, Severity};
-use volproof_base::unit::{grouped, mebibytes, significant};
+use volproof_base::unit::{counted, grouped, mebibytes, significant};
 use volproof_device::output::screen;
 use volproof_judge::{self as judge, gravest};
 use volproof_record::{
-    BasisCode, Claim, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
-    form, remarks as grouped_remarks,
+    BasisCode, Claim, CourseAnswer, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
 };
 
-/// Lines that a result takes on 80 columns, without the three that name the Record.
-const LINES: usize = 22;
-/// Lines of the table of steps that take room from the remarks: those of the six standard steps.
-const TABLE_LINES: usize = 8;
+/// More remarks hide the answer.
+const MOST_REMARKS: usize = 5;
 /// The command that prints all that a Record says.
 const SHOW: &str = "volproof show RECORD --details";
 /// The command that prints every reason of a verdict, and the text of a ticket.
@@ -47,7 +42,6 @@ pub fn summary(record: &Record) -> String {
     let record = &*record.in_lines();
     let (found, verdict) = if record.tests_a_volume() { judge::judged(record) } else { Default::default() };
     let mut out = head(record);
-    let mut exempt = 0;
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
@@ -58,52 +52,25 @@ pub fn summary(record: &Record) -> String {
         }
         out += &super::course_text::answer(answer, &record.saved_as);
     } else if record.steps.iter().any(|s| s.figures().next().is_some()) {
-        let table = steps(record, verdict.as_ref());
-        exempt = table.lines().count().saturating_sub(TABLE_LINES);
         out += "\n";
-        out += &table;
-        let seen: String = descriptions(&found).iter().map(seen).collect();
-        exempt += seen.lines().count();
-        out += &seen;
-        out += &fleet_text::text(record, verdict.as_ref());
-        let causes = cause_words::of_record(record);
-        exempt += causes.lines().count();
-        out += &causes;
-        let answers = fit_text::answers(record, verdict.as_ref());
-        let compared = record.compared.as_ref().map(compared_text::comparison).unwrap_or_default();
-        exempt += answers.lines().count() + compared.lines().count();
-        out += &answers;
-        out += &compared;
+        out += &steps(record, verdict.as_ref());
+        out.extend(grouped_findings(&found).iter().map(seen));
+        out += &fleet_text::text(record, verdict.as_ref(), fleet_text::ROWS);
+        out += &cause_words::of_record(record);
+        out += &fit_text::answers(record, verdict.as_ref());
+        out.extend(record.compared.as_ref().map(claim_words::comparison));
     }
-    let mut left = Vec::new();
-    let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
-    // Long tables, the machines of a fleet and the needs of applications take no room from the remarks.
-    let lines = lines + record.fleet.as_ref().map_or(exempt, |_| out.lines().count());
-    let room = |out: &str| lines.saturating_sub(out.lines().count());
     let remarks = remarks(record, verdict.as_ref());
     let notes = record.doubts.iter().filter(|w| w.severity == Severity::Note).count();
-    let mut first = true;
-    for SummaryRemark { text: remark, kept } in remarks {
-        let blank = if first { "\n" } else { "" };
-        // One line stays for the count of those that are left out.
-        if kept || blank.len() + remark.lines().count() < room(&out) {
-            out += blank;
-            out += &remark;
-            first = false;
-        } else {
-            left.push(remark);
-        }
-    }
+    let (shown, left) = remarks.split_at(remarks.len().min(MOST_REMARKS));
     let more = left.len() + notes;
+    if !shown.is_empty() || more > 0 {
+        out += "\n";
+    }
+    out += &shown.concat();
     if more > 0 {
-        let (what, prints) = if more == 1 { ("remark", "it") } else { ("remarks", "them") };
-        if first {
-            out += "\n";
-        }
-        out += &wrap(
-            &label("more"),
-            &format!("{more} {what}: `{}` prints {prints}", record.saved_as.in_command(SHOW)),
-        );
+        let show = record.saved_as.in_command(SHOW);
+        out += &wrap(&label("more"), &format!("`{show}` prints {}", counted(more as u64, "more remark")));
     }
     out
 }
@@ -114,7 +81,7 @@ fn label(word: &str) -> String {
 
 /// The answer and its basis: the first lines of every text about a result.
 pub fn head(record: &Record) -> String {
-    let head = Headline::of(record);
+    let head = Headline::of_record(record);
     let lead = match head.word {
         "" => String::new(),
         word => format!("{:LABEL$}", format!("{word}  ")),
@@ -177,14 +144,14 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         column("IOPS", 0, &|r| significant(r.summary.iops)),
         column("+/- 95 %", 5, &spread),
         column("MiB/s", 1, &|r| mebibytes(r.summary.bytes_per_second)),
-        column("mean", 4, &|r| at_least(&latency(r), latency(r).known_mean())),
+        column("mean", 4, &|r| at_least(&latency(r), latency(r).known_mean(), compact)),
         column("p50", 3, &at("50")),
         column("p90", 12, &at("90")),
         column("p95", 13, &at("95")),
         column("p99", 2, &at("99")),
         column("p99.9", 6, &at("99.9")),
         column("p99.99", 10, &at("99.99")),
-        column("max", 8, &|r| at_least(&latency(r), latency(r).known_max())),
+        column("max", 8, &|r| at_least(&latency(r), latency(r).known_max(), compact)),
         column("I/Os", 14, &|r| grouped(r.summary.ios)),
     ];
     if let Some(v) = verdict.filter(|v| !v.claims.is_empty()) {
@@ -205,34 +172,35 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     out
 }
 
-/// A remark of the summary, with its label.
-struct SummaryRemark {
-    text: String,
-    /// It is printed even where there is no room: the reason of the answer, the next thing to do, and the doubts that make a figure void.
-    kept: bool,
-}
-
-/// Remarks, the most important first.
-fn remarks(record: &Record, verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
+/// Remarks, the most important first: the reason of the answer, the next thing to do, and the doubts.
+fn remarks(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
     let groups = grouped_doubts(&record.doubts);
-    let line = |group: &Remark<'_, Doubt>| {
-        let doubt = group.of;
-        let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
-        wrap(&label(doubt.severity.word()), &text)
-    };
-    let of_severity = |severity| groups.iter().filter(move |group| group.of.severity == severity);
-    let void: Vec<String> = of_severity(Severity::Blocker).map(line).collect();
     let claim = verdict.and_then(gravest);
     let next = next_steps(record, verdict, claim);
     // A doubt that voids the figures is the reason itself, and tells its code beside.
-    let is_told = |group: &&Remark<'_, Doubt>| claim.is_some_and(|claim| is_reason(claim, group.of));
-    let mut all = match of_severity(Severity::Blocker).any(|group| is_told(&group)) {
-        true => [void, next].concat(),
-        false => [reason(record, verdict), next, void].concat(),
-    };
-    let kept = all.len();
-    all.extend(of_severity(Severity::Warning).filter(|group| !is_told(group)).map(line));
-    all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
+    let reason_is_void = groups.iter().any(|group| {
+        group.of.severity == Severity::Blocker && claim.is_some_and(|claim| is_reason(claim, group.of))
+    });
+    let void = groups.iter().filter(|group| group.of.severity == Severity::Blocker).map(doubt_line);
+    let mut all = Vec::new();
+    if reason_is_void {
+        all.extend(void);
+        all.extend(next);
+    } else {
+        all.extend(reason(record, verdict));
+        all.extend(next);
+        all.extend(void);
+    }
+    let warnings = groups.iter().filter(|group| group.of.severity == Severity::Warning);
+    let told = warnings.filter(|group| claim.is_none_or(|claim| !is_reason(claim, group.of)));
+    all.extend(told.map(doubt_line));
+    all
+}
+
+fn doubt_line(group: &Remark<'_, Doubt>) -> String {
+    let doubt = group.of;
+    let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
+    wrap(&label(doubt.severity.word()), &text)
 }
 
 /// Whether a doubt is what the reason of a claim says.
@@ -242,50 +210,30 @@ fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
 }
 
 /// Why the verdict is what it is.
-fn reason(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
-    let Some(verdict) = verdict else { return Vec::new() };
+fn reason(record: &Record, verdict: Option<&Verdict>) -> Option<String> {
+    let verdict = verdict?;
     // What a PASS does not show stands beside it.
     let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
     let why = headline::why(verdict);
-    if why.is_empty() {
-        return Vec::new();
-    }
-    let told = gravest(verdict).map(|claim| &claim.reason);
-    let open = verdict.claims.iter().filter(|c| c.outcome != Outcome::Pass && !c.reason.is_empty());
-    let others: BTreeSet<&String> = open.map(|c| &c.reason).filter(|reason| Some(*reason) != told).collect();
-    let more = match others.len() {
-        0 => String::new(),
-        1 => format!("; `{}` prints another reason", record.saved_as.in_command(VERDICT)),
-        n => format!("; `{}` prints {n} other reasons", record.saved_as.in_command(VERDICT)),
+    let others = verdict.claims.iter().filter(|c| c.outcome != Outcome::Pass && !c.reason.is_empty()).count();
+    let more = match others {
+        0 | 1 => String::new(),
+        _ => format!("; `{}` prints all reasons", record.saved_as.in_command(VERDICT)),
     };
-    vec![wrap(&label(name), &format!("{why}{more}"))]
+    (!why.is_empty()).then(|| wrap(&label(name), &format!("{why}{more}")))
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.
-fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>) -> Vec<String> {
-    let run = |line: &String| wrap_command(&label("run"), &record.saved_as.in_command(line));
-    let told = match claim {
-        Some(c) if c.outcome == Outcome::Fail && c.need.is_some() => {
-            let text = "Other load: is there none on the volume? Volume: `volproof run TARGET --promise TYPE` tells whether it delivers what was \
-                        bought; if it does, the application needs a faster one.";
-            Some(wrap(&label("check"), text))
+fn next_steps(record: &Record, verdict: Option<&Verdict>, claim: Option<&Claim>) -> Option<String> {
+    let command = match claim {
+        Some(c) if c.outcome == Outcome::Fail => {
+            return Some(wrap(&label("check"), &check_first(record, c)));
         }
-        Some(c) if matches!(c.basis, BasisCode::MediumErrors | BasisCode::Hangs) => {
-            let text = format!("Kernel log (dmesg): what does it say of the device?{}", ticket_told(record));
-            Some(wrap(&label("check"), &text))
-        }
-        Some(c) if c.outcome == Outcome::Fail => Some(wrap(&label("check"), &check_first(record))),
         Some(c) if c.outcome == Outcome::Pass => None,
-        Some(c) => c.command.as_ref().map(run),
-        None => verdict.and_then(|v| v.untested.iter().find_map(|u| u.command.as_ref())).map(run),
+        Some(c) => c.command.as_ref(),
+        None => verdict.and_then(|v| v.untested.iter().find_map(|u| u.command.as_ref())),
     };
-    told.into_iter().collect()
-}
-
-/// What is seen in the samples, by its code.
-fn descriptions(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
-    let kind = |f: &'_ Finding| (f.code.clone(), f.confidence.name(), form(&f.advice));
-    grouped_remarks(found.iter().flat_map(|d| &d.findings), kind, |f| &f.headline, |f| &f.step)
+    command.map(|line| wrap_command(&label("run"), &record.saved_as.in_command(line)))
 }
 
 /// A description as a line below the figures.
@@ -296,7 +244,21 @@ fn seen(group: &Remark<'_, Finding>) -> String {
 }
 
 /// Checks for the user before the provider is asked.
-fn check_first(record: &Record) -> String {
+fn check_first(record: &Record, claim: &Claim) -> String {
+    if claim.need.is_some() {
+        return "Other load: is there none on the volume? Volume: `volproof run TARGET --promise TYPE` tells whether it delivers what was \
+                bought; if it does, the application needs a faster one."
+            .into();
+    }
+    let ticket = if record.state == State::Complete && !record.is_simulated() {
+        let verdict = record.saved_as.in_command(VERDICT);
+        format!(" If all of it holds, open a ticket: `{verdict}` prints its text.")
+    } else {
+        String::new()
+    };
+    if matches!(claim.basis, BasisCode::MediumErrors | BasisCode::Hangs) {
+        return format!("Kernel log (dmesg): what does it say of the device?{ticket}");
+    }
     let judged_promise = record.judged_promise.as_ref();
     let volume = judged_promise.and_then(|c| c.promise.volumes.first());
     let named = volume.map_or("what was named".into(), |v| format!("{} of {}", v.id, v.size()));
@@ -304,15 +266,5 @@ fn check_first(record: &Record) -> String {
         Some(i) => format!("is this machine {}", i.name),
         None => "does it allow as much (--instance)".into(),
     };
-    let ticket = ticket_told(record);
     format!("Volume: is it {named}? Instance: {instance}? Other load: is there none on the volume?{ticket}")
-}
-
-/// The command that prints the text of a ticket; empty where there is none.
-fn ticket_told(record: &Record) -> String {
-    if record.state != State::Complete || record.is_simulated() {
-        return String::new();
-    }
-    let verdict = record.saved_as.in_command(VERDICT);
-    format!(" If all of it holds, open a ticket: `{verdict}` prints its text.")
 }

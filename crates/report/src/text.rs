@@ -1,12 +1,12 @@
 //! A Record as text for people, below its headline, which says how the run ended: two tables of at most 80 columns, and the doubts under
 //! them. `run` and `show` print the same.
 
-use std::collections::HashMap;
-
 use super::layout::{table, wrap};
 use volproof_base::doubt::{Doubt, Severity};
 use volproof_base::unit::{Nanos, counted, grouped, mebibytes, significant};
-use volproof_record::{DirectionSummary, LatencySummary, Record, Remark, StepRecord, UNKNOWN, remarks};
+use volproof_record::{
+    Diagnosis, DirectionSummary, Finding, LatencySummary, Record, Remark, StepRecord, UNKNOWN, form, remarks,
+};
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -21,7 +21,7 @@ pub fn record(record: &Record) -> String {
         out.push_str(&super::course_text::answer(answer, &record.saved_as));
     } else {
         out.push('\n');
-        out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));
+        out.push_str(&rates(record, &rows));
         out.push('\n');
         out.push_str(&latencies("Service latency, from submission to completion", &rows, |s| {
             Some(&s.service_latency_ns)
@@ -35,14 +35,11 @@ pub fn record(record: &Record) -> String {
             ));
         }
         out.push('\n');
-        out.push_str(&super::fleet_text::text(record, record.verdict.as_ref()));
+        out.push_str(&super::fleet_text::text(record, record.verdict.as_ref(), super::fleet_text::ROWS));
         out.push_str(&costs(record));
         out.extend(record.steps.iter().filter_map(outside_latency));
     }
-    if let Some(tuning) = record.tuning.as_ref().filter(|t| !t.effects.is_empty()) {
-        out.push_str("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
-        out.push_str(&super::tune::effects(&tuning.effects));
-    }
+    out.extend(record.tuning.as_ref().map(|tuning| super::tune::effects(&tuning.effects)));
     out.push_str(&doubts(&record.doubts));
     out
 }
@@ -50,9 +47,10 @@ pub fn record(record: &Record) -> String {
 /// The time of requests that is in no latency of a step, where that is more than a rounding.
 fn outside_latency(step: &StepRecord) -> Option<String> {
     let share = step.accounting.as_ref()?.outside_share(step.in_flight_mean, step.window_ns)?;
-    let why = match share > 0.0 {
-        true => "is in no latency: those I/Os failed, or had not completed when the window ended",
-        false => "lies before the window, in latencies of I/Os that began there",
+    let why = if share > 0.0 {
+        "is in no latency: those I/Os failed, or had not completed when the window ended"
+    } else {
+        "lies before the window, in latencies of I/Os that began there"
     };
     let percent = significant(100.0 * share.abs());
     Some(wrap("  ", &format!("{}: {percent} % of the time that requests were in flight {why}", step.name)))
@@ -137,21 +135,25 @@ pub(super) fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     rows
 }
 
-/// `without` stands where there is no interval.
-fn rates(rows: &[TableRow<'_>], without: &str) -> String {
+/// The 95 % interval of a rate; none where the step was too short for one.
+pub fn interval(s: &DirectionSummary) -> Option<String> {
+    let i = s.interval()?;
+    Some(format!("{} .. {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second)))
+}
+
+/// Words in place of the interval that a Record does not have.
+pub(crate) fn no_interval(record: &Record) -> &'static str {
+    if record.report.is_some() { "not known" } else { "too short" }
+}
+
+fn rates(record: &Record, rows: &[TableRow<'_>]) -> String {
     let mut lines = Vec::new();
     for row in rows {
         let s = row.summary;
-        let interval = match s.interval() {
-            Some(i) => {
-                format!("{} .. {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
-            }
-            None => without.into(),
-        };
         lines.push(vec![
             row.name.clone(),
             significant(s.iops),
-            interval,
+            interval(s).unwrap_or_else(|| no_interval(record).into()),
             mebibytes(s.bytes_per_second),
             grouped(s.ios),
         ]);
@@ -160,6 +162,15 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
 }
 
 pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
+/// The heads of [`latency_cells`].
+pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+
+/// Mean, percentiles and maximum; `shown` writes a latency.
+pub(super) fn latency_cells(l: &LatencySummary, shown: fn(Nanos) -> String) -> Vec<String> {
+    let percentiles = COLUMNS.iter().map(|name| l.marked(name, shown).unwrap_or_else(|| UNKNOWN.into()));
+    let mean = at_least(l, l.known_mean(), shown);
+    std::iter::once(mean).chain(percentiles).chain([at_least(l, l.known_max(), shown)]).collect()
+}
 
 fn latencies<'a>(
     title: &str,
@@ -169,13 +180,9 @@ fn latencies<'a>(
     let mut lines = Vec::new();
     for row in rows {
         let Some(l) = pick(row.summary) else { continue };
-        let mut cells = vec![row.name.clone(), at_least(l, l.known_mean())];
-        cells.extend(COLUMNS.iter().map(|name| percentile(l, name)));
-        cells.push(at_least(l, l.known_max()));
-        lines.push(cells);
+        lines.push([vec![row.name.clone()], latency_cells(l, compact)].concat());
     }
-    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-    let table = table(&header, lines);
+    let table = table(&[&[""], &LATENCY_HEADS[..]].concat(), lines);
     format!("{title}\n{table}{}", footnotes(&table))
 }
 
@@ -202,9 +209,9 @@ pub(super) fn marks(table: &str) -> Vec<(char, &'static str)> {
 }
 
 /// The mean or the longest of some latencies, where it is known; with arrivals that never completed it is a lower bound.
-pub(super) fn at_least(l: &LatencySummary, n: Option<Nanos>) -> String {
+pub(super) fn at_least(l: &LatencySummary, n: Option<Nanos>, shown: fn(Nanos) -> String) -> String {
     let mark = if l.censored > 0 { ">" } else { "" };
-    n.map_or(UNKNOWN.into(), |n| format!("{mark}{}", compact(n)))
+    n.map_or(UNKNOWN.into(), |n| format!("{mark}{}", shown(n)))
 }
 
 /// A latency in six characters or fewer: `82.4ms`.
@@ -213,40 +220,34 @@ pub(super) fn compact(n: Nanos) -> String {
 }
 
 fn costs(record: &Record) -> String {
-    let mut out = String::from("How it was driven\n");
-    for step in &record.steps {
-        let c = record.conditions(step);
-        let pace = match (&step.open_loop, step.in_flight_asked.get()) {
-            (Some(o), _) => format!("{:.0} IOPS offered", o.offered_per_second),
-            // A report without latencies does not tell how many were in flight.
-            (None, None) if step.in_flight_mean <= 0.0 => "depth not known".into(),
-            (None, None) => format!("{:.1} in flight", step.in_flight_mean),
-            (None, Some(asked)) if step.in_flight_mean <= 0.0 => format!("depth {asked} asked for"),
-            (None, Some(asked)) => format!("depth {:.1} of {asked}", step.in_flight_mean),
-        };
-        let cpu = match step.cpu.user_ns_per_io + step.cpu.system_ns_per_io > 0.0 || step.reported.is_none() {
-            true => format!(
-                ", CPU {:.2} us user + {:.2} us system per I/O",
-                step.cpu.user_ns_per_io / 1e3,
-                step.cpu.system_ns_per_io / 1e3
-            ),
-            false => String::new(),
-        };
-        let io = if c.direct.get() == Some(false) { "buffered, " } else { "" };
-        let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
-        let engine = c.engine.as_ref().map(|e| format!("{by}{e}, ")).unwrap_or_default();
-        let load = Some(load(record, step)).filter(|l| !l.is_empty()).map(|l| l + ", ").unwrap_or_default();
-        let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
-        out.push_str(&wrap(
-            "  ",
-            &format!(
-                "{}: {load}{engine}{io}{pace}, {:.0} s{together}{cpu}",
-                step.name,
-                step.window_ns.as_seconds(),
-            ),
-        ));
+    let steps = record.steps.iter();
+    let lines = steps.map(|step| wrap("  ", &format!("{}: {}", step.name, driven(record, step))));
+    format!("How it was driven\n{}", lines.collect::<String>())
+}
+
+/// How a step was driven: load, engine, depth, time and CPU.
+pub(crate) fn driven(record: &Record, step: &StepRecord) -> String {
+    let c = record.conditions(step);
+    let mut parts = vec![load(record, step)];
+    let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
+    parts.extend(c.engine.as_ref().map(|e| format!("{by}{e}")));
+    parts.extend((c.direct.get() == Some(false)).then(|| "buffered".into()));
+    parts.push(match (&step.open_loop, step.in_flight_asked.get()) {
+        (Some(o), _) => format!("{:.0} IOPS offered", o.offered_per_second),
+        // A report without latencies does not tell how many were in flight.
+        (None, None) if step.in_flight_mean <= 0.0 => "depth not known".into(),
+        (None, None) => format!("{:.1} in flight", step.in_flight_mean),
+        (None, Some(asked)) if step.in_flight_mean <= 0.0 => format!("depth {asked} asked for"),
+        (None, Some(asked)) => format!("depth {:.1} of {asked}", step.in_flight_mean),
+    });
+    parts.push(format!("{:.0} s", step.window_ns.as_seconds()));
+    parts.extend(together(record, step));
+    if step.cpu.user_ns_per_io + step.cpu.system_ns_per_io > 0.0 || step.reported.is_none() {
+        let (user, system) = (step.cpu.user_ns_per_io / 1e3, step.cpu.system_ns_per_io / 1e3);
+        parts.push(format!("CPU {user:.2} us user + {system:.2} us system per I/O"));
     }
-    out
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
 }
 
 /// Block size and pattern, as far as they are known.
@@ -255,43 +256,26 @@ pub(crate) fn load(record: &Record, step: &StepRecord) -> String {
         return format!("{} {}", plan.blocks(), plan.rw);
     }
     let c = record.conditions(step);
-    let block = c.block.get().map(|(low, high)| match low == high {
-        true => low.exact_spaced(),
-        false => format!("{} to {}", low.exact_spaced(), high.exact_spaced()),
+    let block = c.block.get().map(|(low, high)| {
+        let to = if low == high { String::new() } else { format!(" to {}", high.exact_spaced()) };
+        low.exact_spaced() + &to
     });
     block.into_iter().chain(c.rw.as_ref().cloned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Facts that no report holds, and conditions that this one leaves out or lets one infer, with the steps concerned where those are not
-/// all of them.
+/// Facts that no report holds, and conditions that this one leaves out or lets one infer.
 pub(crate) fn not_in_it(record: &Record) -> String {
-    let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for step in &record.steps {
-        let Some(reported) = &step.reported else { continue };
-        for (fact, why) in reported.conditions.gaps() {
-            let words = match why {
-                Some(why) => format!("{fact} (assumed from {why})"),
-                None => fact.to_string(),
-            };
-            let place = *places.entry(words.clone()).or_insert(facts.len());
-            if place == facts.len() {
-                facts.push((words, Vec::new()));
-            }
-            facts[place].1.push(&step.name);
+    let mut facts: Vec<String> =
+        ["samples over time", "the machine", "facts about the target"].map(String::from).to_vec();
+    facts.extend(record.started.is_unknown().then(|| "when it was".to_string()));
+    let reported = record.steps.iter().filter_map(|step| step.reported.as_ref());
+    for (fact, why) in reported.flat_map(|reported| reported.conditions.gaps()) {
+        let words = why.map_or(fact.to_string(), |why| format!("{fact} (assumed from {why})"));
+        if !facts.contains(&words) {
+            facts.push(words);
         }
     }
-    let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
-        all if all.len() == record.steps.len() => words.clone(),
-        [a, b, c, rest @ ..] if !rest.is_empty() => {
-            format!("{words} of {a}, {b}, {c} and {} more", rest.len())
-        }
-        some => format!("{words} of {}", some.join(", ")),
-    };
-    let always = ["samples over time", "the machine", "facts about the target"].map(String::from);
-    let when = record.started.is_unknown().then(|| "when it was".to_string());
-    let all: Vec<String> = always.into_iter().chain(when).chain(facts.iter().map(of)).collect();
-    all.join(", ")
+    facts.join(", ")
 }
 
 /// Which steps ran while this one did, and how long after the first of them it began.
@@ -321,6 +305,16 @@ pub fn grouped_doubts(all: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
     );
     groups.sort_by_key(|group| std::cmp::Reverse(group.of.severity));
     groups
+}
+
+/// What is seen in the samples, those that say the same together.
+pub fn grouped_findings(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
+    remarks(
+        found.iter().flat_map(|d| &d.findings),
+        |f| (&f.code, f.confidence.name(), form(&f.advice)),
+        |f| &f.headline,
+        |f| &f.step,
+    )
 }
 
 /// Doubts, the gravest first; one that several steps share is printed once.

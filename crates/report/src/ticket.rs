@@ -2,25 +2,23 @@
 //!
 //! Plain text that can be pasted into a form. Only what failed is in it.
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::cause_words;
+use super::claim_words::of_claim;
 use super::layout::wrap;
 use super::text::load;
-use super::verdict_text::{bounds, delivered};
 use volproof_base::foreign_lines::in_lines;
 use volproof_base::unit::{counted, grouped};
 use volproof_fio::write_jobs::{self, JobTarget};
-use volproof_judge::{self as judge, figure};
+use volproof_judge as judge;
 use volproof_plan::Step;
-use volproof_record::{Claim, Diagnosis, Finding, Metric, Outcome, Record, StepRecord, StepTarget, Verdict};
+use volproof_record::{Claim, Diagnosis, Outcome, Record, StepRecord, StepTarget, Verdict};
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
     let (record, verdict) = (&*record.in_lines(), &*in_lines(verdict));
     // No provider promises what an application needs.
-    let broken = |c: &&Claim| c.outcome == Outcome::Fail && c.need.is_none();
-    let failed: Vec<&Claim> = verdict.claims.iter().filter(broken).collect();
+    let failed: Vec<&Claim> =
+        verdict.claims.iter().filter(|c| c.outcome == Outcome::Fail && c.need.is_none()).collect();
     if failed.is_empty() || record.is_simulated() {
         return String::new();
     }
@@ -42,59 +40,31 @@ pub fn ticket(record: &Record, verdict: &Verdict) -> String {
         "Machine   ",
         &format!("{}, {}, Linux {}", counted(e.cpus_online as u64, "CPU"), e.cpu_model, e.kernel),
     );
-    out.extend(time(record).map(|t| wrap("Time      ", &t)));
+    out.extend(record.started.as_ref().map(|began| wrap("Began     ", began)));
     out += &wrap("Tool      ", &format!("volproof {}", record.volproof_version));
     let found = judge::judged(record).0;
     for claim in failed {
-        out += &of_claim(record, &found, claim);
+        out += &part_of_claim(record, &found, claim);
     }
     out + &cause_words::of_record(record)
 }
 
-/// When the run began and ended, in UTC.
-fn time(record: &Record) -> Option<String> {
-    let began = record.started.as_ref()?.parse::<Timestamp>().ok()?;
-    let last = record.steps.last()?;
-    let of_step = last.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
-    let seconds = i64::try_from(last.window_ns.0 / 1_000_000_000).ok()?;
-    let ended = of_step.and_then(|t| t.checked_add(SignedDuration::from_secs(seconds)).ok());
-    let clock = |t: Timestamp| t.strftime("%Y-%m-%d %H:%M:%S").to_string();
-    Some(match ended {
-        Some(ended) => format!("{} to {} UTC", clock(began), clock(ended)),
-        None => format!("from {} UTC", clock(began)),
-    })
-}
-
-fn of_claim(record: &Record, found: &[Diagnosis], c: &Claim) -> String {
+fn part_of_claim(record: &Record, found: &[Diagnosis], c: &Claim) -> String {
     let Some(step) = record.steps.iter().find(|s| s.name == c.row_step()) else { return String::new() };
-    let conditions = record.conditions(step);
-    let load =
-        Some(load(record, step)).filter(|l| !l.is_empty()).map(|l| format!("{l}, ")).unwrap_or_default();
-    let asked = step
-        .in_flight_asked
-        .get()
-        .map(|n| format!("{} in flight, ", grouped(n.round() as u64)))
-        .unwrap_or_default();
-    let direct = if conditions.direct.get() == Some(true) { "direct I/O, " } else { "" };
-    let seconds = step.window_ns.as_seconds();
-    let unit = if c.metric == Metric::Iops { " IOPS" } else { "" };
-    let what = match c.metric {
-        Metric::Iops => "I/Os a second",
-        Metric::Throughput => "throughput",
-        Metric::Latency => "mean latency",
-        Metric::Percentile | Metric::SlowShare => c.metric.name(),
-    };
-    let mut out = String::from("\n");
-    out += &wrap("Test      ", &format!("{}: {load}{asked}{direct}{seconds:.0} s", step.name));
-    out += &wrap("Promised  ", &format!("{what}: {}{unit} ({})", figure(c.metric, c.promised), c.binding));
-    let between = bounds(c).map(|b| format!(", {b}")).unwrap_or_default();
-    out += &wrap("Measured  ", &format!("{what}: {}{unit}{between}", figure(c.metric, c.measured)));
-    let promised = c.delivered.iter().filter(|d| d.promised.is_some());
-    out.extend(promised.map(|d| wrap("In time   ", &delivered(d))));
-    if !c.reason.is_empty() {
-        out += &wrap("Why       ", &c.reason);
+    let mut load = vec![load(record, step)];
+    load.extend(step.in_flight_asked.get().map(|n| format!("{} in flight", grouped(n.round() as u64))));
+    if record.conditions(step).direct.get() == Some(true) {
+        load.push("direct I/O".into());
     }
-    for finding in seen_in(found, &[&c.step, &step.name]) {
+    load.push(format!("{:.0} s", step.window_ns.as_seconds()));
+    load.retain(|part| !part.is_empty());
+    let words = of_claim(c);
+    let mut out = String::from("\n");
+    out += &wrap("Test      ", &format!("{}: {}", step.name, load.join(", ")));
+    out += &wrap("Result    ", &words.line());
+    out.extend(words.facts.iter().map(|fact| wrap("          ", fact)));
+    let of_step = found.iter().filter(|d| d.step == c.step || d.step == step.name);
+    for finding in of_step.flat_map(|d| &d.findings) {
         out += &wrap("Seen      ", &format!("{}: {}", finding.step, finding.headline));
     }
     if let Ok(command) = fio_command(record, step) {
@@ -102,12 +72,6 @@ fn of_claim(record: &Record, found: &[Diagnosis], c: &Claim) -> String {
         out += &format!("With fio  {command}\n");
     }
     out
-}
-
-/// What is seen in the samples of some steps.
-fn seen_in<'a>(found: &'a [Diagnosis], steps: &[&str]) -> impl Iterator<Item = &'a Finding> {
-    let of_steps = found.iter().filter(move |d| steps.contains(&d.step.as_str()));
-    of_steps.flat_map(|d| &d.findings)
 }
 
 /// fio's command for the load of a step.

@@ -5,17 +5,17 @@
 use super::layout::wrap;
 use serde_json::{Value, json};
 
+use volproof_base::unit::counted;
 use volproof_host::topo::{CpuSet, Disk, Placement, QueueKind, Topology};
 
 /// The whole answer of `topo`. `placement` is absent, with the reason, where none is possible.
 pub fn text(topology: &Topology, placement: Result<&Placement, &str>) -> String {
     let mut out = cpus(topology);
-    let mut marks = Marks::default();
     for disk in &topology.disks {
         out += "\n";
-        out += &queues(topology, disk, placement.ok(), &mut marks);
+        out += &queues(topology, disk, placement.ok());
     }
-    out += &marks.legend();
+    out += LEGEND;
     match placement {
         Ok(placement) => out += &seats(placement),
         Err(why) => out += &format!("\nPlacement\n{}", wrap("  none: ", why)),
@@ -41,9 +41,9 @@ fn cpus(topology: &Topology) -> String {
         &format!(
             "{} online in {}, {}, {}",
             cpus.online.len(),
-            count(cores.len(), "core"),
-            count(nodes.len(), "NUMA node"),
-            count(llcs.len(), "last-level cache")
+            counted(cores.len() as u64, "core"),
+            counted(nodes.len() as u64, "NUMA node"),
+            counted(llcs.len() as u64, "last-level cache")
         ),
     );
     let mut row = |name: &str, text: String| out += &wrap(&format!("  {name:<10}"), &text.replace(',', ", "));
@@ -80,31 +80,15 @@ fn cpus(topology: &Topology) -> String {
     out
 }
 
-/// Which marks stand in the picture.
-#[derive(Default)]
-struct Marks {
-    /// The first one drawn, as CPU and worker.
-    worker: Option<(u32, u32)>,
-    offline: bool,
-    barred: bool,
-}
-
-impl Marks {
-    fn legend(&self) -> String {
-        let worker = self.worker.map(|(cpu, n)| format!("{cpu}=w{n}: worker {n} is on CPU {cpu}"));
-        let offline = self.offline.then(|| "(3): offline".to_string());
-        let barred = self.barred.then(|| "[3]: isolated or not allowed".to_string());
-        let used: Vec<String> = [worker, offline, barred].into_iter().flatten().collect();
-        if used.is_empty() { String::new() } else { format!("\n{}", wrap("", &used.join("; "))) }
-    }
-}
+/// The marks of the picture.
+const LEGEND: &str = "\n3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed\n";
 
 /// The picture: one line per queue with its CPUs and workers where they sit.
-fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks: &mut Marks) -> String {
+fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>) -> String {
     let mut title = format!("{}: ", disk.name);
     title += &match disk.queues.len() {
         0 => "no hardware queues".to_string(),
-        n => count(n, "hardware queue"),
+        n => counted(n as u64, "hardware queue"),
     };
     for kind in [QueueKind::Read, QueueKind::Poll] {
         let n = disk.of_kind(kind).count();
@@ -135,18 +119,9 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
                 })
             });
             cells.push(match worker {
-                Some(seat) => {
-                    marks.worker.get_or_insert((cpu, seat.worker));
-                    format!("{cpu}=w{}", seat.worker)
-                }
-                None if !topology.cpus.online.contains(cpu) => {
-                    marks.offline = true;
-                    format!("({cpu})")
-                }
-                None if !usable.contains(cpu) => {
-                    marks.barred = true;
-                    format!("[{cpu}]")
-                }
+                Some(seat) => format!("{cpu}=w{}", seat.worker),
+                None if !topology.cpus.online.contains(cpu) => format!("({cpu})"),
+                None if !usable.contains(cpu) => format!("[{cpu}]"),
                 None => cpu.to_string(),
             });
         }
@@ -156,7 +131,7 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
 }
 
 fn seats(placement: &Placement) -> String {
-    let mut out = format!("\nPlacement of {}\n", count(placement.seats.len(), "worker"));
+    let mut out = format!("\nPlacement of {}\n", counted(placement.seats.len() as u64, "worker"));
     if placement.pinned {
         let several = placement.seats.iter().any(|s| s.disk != placement.seats[0].disk);
         for seat in &placement.seats {
@@ -175,8 +150,4 @@ fn seats(placement: &Placement) -> String {
         out += &wrap("    -> ", &warning.advice);
     }
     out
-}
-
-fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -62,6 +62,11 @@ pub fn ending(attempt: &Attempt) -> String {
     }
 }
 
+/// All that a Record says of its tuning.
+pub fn text(tuning: &TuningRecord) -> String {
+    wrap("", &line(tuning)) + &effects(&tuning.effects)
+}
+
 /// Which knobs were set or refused, and that they are back, in one line of a run's report.
 pub fn line(tuning: &TuningRecord) -> String {
     if !tuning.untouched.is_empty() {
@@ -136,27 +141,24 @@ pub fn restored(done: &[Restoration]) -> String {
             policy(&a.path) && policy(&b.path) && a.before == b.before && a.outcome == b.outcome
         };
         for (knob, more) in alike(&one.knobs.iter().collect::<Vec<_>>(), same) {
-            let (path, before) = (format!("{}{more}", knob.path), &knob.before);
-            out += &match &knob.outcome {
-                RestoreOutcome::Restored => wrap("  ", &format!("{path}: {before}")),
+            let before = &knob.before;
+            let told = match &knob.outcome {
+                RestoreOutcome::Restored => before.clone(),
                 RestoreOutcome::Unchanged => continue,
                 RestoreOutcome::Changed { found } => {
-                    let text =
-                        format!("{path}: somebody else set it to {found} meanwhile; it stays (was {before})");
-                    wrap("  ", &text)
+                    format!("somebody else set it to {found} meanwhile; it stays (was {before})")
                 }
-                RestoreOutcome::Gone if path.contains("/iosched/") => {
-                    wrap("  ", &format!("{path}: its scheduler is no longer in use (was {before})"))
+                RestoreOutcome::Gone if knob.path.contains("/iosched/") => {
+                    format!("its scheduler is no longer in use (was {before})")
                 }
-                RestoreOutcome::Gone => wrap("  ", &format!("{path}: the device is gone")),
-                RestoreOutcome::Rebooted => {
-                    wrap("  ", &format!("{path}: the machine has restarted, which reset it"))
-                }
+                RestoreOutcome::Gone => "the device is gone".into(),
+                RestoreOutcome::Rebooted => "the machine has restarted, which reset it".into(),
                 RestoreOutcome::HandedOver { pid } => {
-                    wrap("  ", &format!("{path}: process {pid} still needs it and puts it back"))
+                    format!("process {pid} still needs it and puts it back")
                 }
-                RestoreOutcome::Failed { why } => wrap("  ", &format!("{path}: NOT put back: {why}")),
+                RestoreOutcome::Failed { why } => format!("NOT put back: {why}"),
             };
+            out += &wrap("  ", &format!("{}{more}: {told}", knob.path));
         }
         let by_hand = one.by_hand();
         if !by_hand.is_empty() {
@@ -216,7 +218,7 @@ fn alike<'a, T>(rows: &[&'a T], same: impl Fn(&T, &T) -> bool) -> Vec<(&'a T, St
 }
 
 /// The effect of a knob in words.
-pub fn told(c: &Comparison) -> String {
+fn told(c: &Comparison) -> String {
     match c.outcome {
         Finding::Faster => "raises the rate".to_string(),
         Finding::Slower => "LOWERS the rate: leave it alone on this device".to_string(),
@@ -228,9 +230,12 @@ pub fn told(c: &Comparison) -> String {
     }
 }
 
-/// The effect of each knob on the rate: `--tune ab`.
+/// The effect of each knob on the rate below a heading: `--tune ab`; empty without one.
 pub fn effects(effects: &[Effect]) -> String {
-    let mut out = String::new();
+    if effects.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
     for effect in effects {
         let lead = format!("{:<13} {} -> {}: ", effect.knob, effect.before, effect.after);
         let Some(c) = &effect.comparison else {

@@ -2,7 +2,7 @@
 
 use super::headline::measured;
 use volproof_base::sample::Direction;
-use volproof_base::unit::{Nanos, counted, grouped, significant};
+use volproof_base::unit::{Nanos, grouped, significant};
 use volproof_judge::{figure, figures, gravest};
 use volproof_record::{BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, Verdict};
 
@@ -47,51 +47,38 @@ fn pass(record: &Record, v: &Verdict, c: &Claim) -> String {
     let deliver = if several { "deliver" } else { "delivers" };
     let only = only_direction(record, v);
     let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
-    let what = if burst { "what is promised of its burst" } else { "what is promised" };
-    let load = loads_needed(v, c);
-    if c.basis == BasisCode::WithinGuarantee {
-        let nominal = if c.ratio < 1.0 {
-            format!("{} % below the nominal rate", significant(100.0 * (1.0 - c.ratio)))
-        } else {
-            "whether or not it keeps the nominal rate".into()
-        };
-        return format!(
-            "{who} {deliver} what is guaranteed{only}, {nominal}: {measured} of {promised}{load}."
-        );
-    }
-    match v.claims.len() {
-        1 => format!("{who} {deliver} {what}{only}: {measured} of {promised}{load}."),
-        n => format!(
-            "{who} {deliver} {what}{only} in all {n} tests; the closest is {measured} of {promised}{load}."
-        ),
-    }
+    let what = match c.basis {
+        BasisCode::WithinGuarantee => "what is guaranteed",
+        _ if burst => "what is promised of its burst",
+        _ => "what is promised",
+    };
+    let tests = match v.claims.len() {
+        1 => String::new(),
+        n => format!(" in all {n} tests; the closest is"),
+    };
+    let load = load_needed(c).map_or(String::new(), |load| format!(", with {load}"));
+    let colon = if tests.is_empty() { ":" } else { "" };
+    format!("{who} {deliver} {what}{only}{tests}{colon} {measured} of {promised}{load}.")
 }
 
 /// The promise is broken: the test and its figure, or what the volume does instead of answering.
 fn fail(record: &Record, c: &Claim) -> String {
     let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
-    let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
-    // The name of a test of a fleet has that of its machine.
-    let ((who, several), in_test) = if each {
-        ((format!("{}: the volume", c.step), false), String::new())
-    } else {
-        (volumes(record), format!(" in {}", c.step))
-    };
+    let (who, several) = volumes(record);
     let falls = if several { "fall short of their promise" } else { "falls short of its promise" };
     match c.basis {
-        BasisCode::MediumErrors => format!("{who} {}", failed_ios(record, c, several)),
-        BasisCode::Hangs if several => format!("{who} hang{in_test}: requests never came back"),
-        BasisCode::Hangs => format!("{who} hangs{in_test}: requests never came back"),
+        BasisCode::MediumErrors => format!("{who} failed I/Os in {}", c.row_step()),
+        BasisCode::Hangs => format!("{who} did not complete requests in {}", c.step),
         _ if c.metric == Metric::Latency => {
-            format!("{who} {falls}{in_test}: {measured}, where {promised} are promised")
+            format!("{who} {falls} in {}: {measured}, where {promised} are promised", c.step)
         }
         // The mean is met, and the share of the time is not.
         _ if c.measured >= c.limit && !c.reason.is_empty() => {
-            format!("{who} {falls}{in_test} at {measured}: {}", c.reason)
+            format!("{who} {falls} in {} at {measured}: {}", c.step, c.reason)
         }
         _ => {
             let percent = significant(c.ratio * 100.0);
-            format!("{who} {falls}{in_test}: {measured}, {percent} % of {promised}")
+            format!("{who} {falls} in {}: {measured}, {percent} % of {promised}", c.step)
         }
     }
 }
@@ -106,35 +93,6 @@ fn failed_of_all(v: &Verdict) -> String {
     }
 }
 
-/// The I/Os of the deciding step that the medium failed, with the first error: no speed is the reason of such a FAIL.
-fn failed_ios(record: &Record, c: &Claim, several: bool) -> String {
-    let fail = if several { "fail" } else { "fails" };
-    let step = record.steps.iter().find(|s| s.name == c.row_step());
-    let Some(errors) = step.map(|s| &s.errors).filter(|errors| errors.count > 0) else {
-        return format!("{fail} I/Os in {}", c.row_step());
-    };
-    let first = errors.first.first().map(|e| format!(": {}", e.error)).unwrap_or_default();
-    let failed = counted(errors.count, "I/O");
-    format!("{fail} I/Os: {failed} failed in {}{first}", c.row_step())
-}
-
-/// The loads that rates took, where the plan offered less: that of the claim in the sentence, and those of others.
-fn loads_needed(v: &Verdict, c: &Claim) -> String {
-    let own = load_needed(c).map_or(String::new(), |load| match c.basis {
-        BasisCode::KeptWithMoreLoad => format!(", which needs {load}"),
-        _ => format!(", measured with {load}"),
-    });
-    let other = |other: &&Claim| !std::ptr::eq(*other, c);
-    let mut others = v.claims.iter().filter(other).filter_map(|c| Some((c, load_needed(c)?)));
-    let Some((first, load)) = others.next() else { return own };
-    let more = match others.count() {
-        0 => String::new(),
-        1 => ", and 1 other test took more load too".into(),
-        n => format!(", and {n} other tests took more load too"),
-    };
-    format!("{own}; {} took {load}{more}", first.step)
-}
-
 /// Depth and latency of the step that keeps a promise, where it has more load than the first step.
 fn load_needed(c: &Claim) -> Option<String> {
     let (first, step) = (c.evidence.first()?, c.deciding_step()?);
@@ -147,9 +105,10 @@ fn load_needed(c: &Claim) -> Option<String> {
 fn not_decided(v: &Verdict, c: &Claim) -> String {
     let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
     let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.step) };
-    let beside = match c.metric.less_is_better() {
-        true => format!("where {promised} are promised"),
-        false => format!("{} % of the {promised} that are promised", significant(c.ratio * 100.0)),
+    let beside = if c.metric.less_is_better() {
+        format!("where {promised} are promised")
+    } else {
+        format!("{} % of the {promised} that are promised", significant(c.ratio * 100.0))
     };
     let others = match v.claims.iter().filter(|other| other.outcome == Outcome::Inconclusive).count() {
         0 | 1 => String::new(),
@@ -193,7 +152,7 @@ fn fit_answer(v: &Verdict, c: &Claim, need: &JudgedNeed) -> String {
     };
     match c.outcome {
         Outcome::Pass => format!("Good enough: {all}; the closest is {whom}, {figures}."),
-        outcome => format!("{}.{}", of_one(outcome, &whom, &figures), other_applications(v, need)),
+        outcome => format!("{}.", of_one(outcome, &whom, &figures)),
     }
 }
 
@@ -205,20 +164,6 @@ fn of_one(outcome: Outcome, whom: &str, figures: &str) -> String {
         Outcome::Inconclusive => format!("Not decided for {whom}: {figures}"),
         Outcome::Invalid => format!("This run cannot judge the need of {whom}"),
     }
-}
-
-/// The answers to other applications than that of a need, each with the gravest of its needs: ` Splunk Enterprise: PASS.`
-fn other_applications(v: &Verdict, told: &JudgedNeed) -> String {
-    let mut others: Vec<(&str, Outcome)> = Vec::new();
-    for claim in &v.claims {
-        let Some(need) = claim.need.as_ref().filter(|n| n.application != told.application) else { continue };
-        match others.iter_mut().find(|(name, _)| *name == need.application) {
-            Some((_, outcome)) if outcome.weight() < claim.outcome.weight() => *outcome = claim.outcome,
-            Some(_) => {}
-            None => others.push((&need.application, claim.outcome)),
-        }
-    }
-    others.iter().map(|(name, outcome)| format!(" {name}: {}.", outcome.name())).collect()
 }
 
 #[cfg(test)]
@@ -260,17 +205,9 @@ mod tests {
 
     #[test]
     fn a_pass_says_what_load_it_took() {
-        let load = |claims: &[Claim]| {
-            let verdict = verdict(claims);
-            loads_needed(&verdict, &verdict.claims[0])
-        };
-        let same = claim(Outcome::Pass, BasisCode::Kept, 16);
-        let guaranteed = claim(Outcome::Pass, BasisCode::WithinGuarantee, 1500);
+        assert_eq!(load_needed(&claim(Outcome::Pass, BasisCode::Kept, 16)), None);
         let deeper = claim(Outcome::Pass, BasisCode::KeptWithMoreLoad, 64);
-        assert_eq!(load(std::slice::from_ref(&same)), "");
-        assert_eq!(load(&[guaranteed]), ", measured with 1,500 in flight, 21.0 ms each");
-        assert_eq!(load(&[deeper.clone(), same.clone()]), ", which needs 64 in flight, 21.0 ms each");
-        assert_eq!(load(&[same, deeper]), "; a took 64 in flight, 21.0 ms each");
+        assert_eq!(load_needed(&deeper).as_deref(), Some("64 in flight, 21.0 ms each"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 // Draws what the page's data holds; nothing is computed here but places and colours. The page is complete without it.
 (() => {
   const root = document.documentElement;
-  const steps = JSON.parse(document.getElementById("data").textContent);
+  const { steps, course } = JSON.parse(document.getElementById("data").textContent);
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const coarse = matchMedia("(pointer: coarse)").matches;
@@ -34,10 +34,10 @@
   const places = (c, n) => Array.from({ length: n }, (_, i) => c.first + i * c.step);
 
   const DECADES = Array.from({ length: 13 }, (_, i) => i - 3);
-  const micros = (title) => ({
-    type: "log", title: { text: title, standoff: 10 },
-    tickvals: DECADES.map((d) => 10 ** d), ticktext: DECADES.map((d) => time(10 ** d).replace(/\.0+ /, " ")),
-  });
+  const micros = (title, steps = [1]) => {
+    const ticks = DECADES.flatMap((d) => steps.map((m) => m * 10 ** d));
+    return { type: "log", title: { text: title, standoff: 10 }, tickvals: ticks, ticktext: ticks.map((t) => time(t).replace(/\.0+ /, " ")) };
+  };
   const seconds = (long) => {
     const unit = long > 7200 ? 3600 : long > 240 ? 60 : 1;
     const wanted = long / unit / (narrow() ? 3 : 6);
@@ -47,6 +47,7 @@
     return { tickvals: ticks, ticktext: ticks.map((t) => `${+(t / unit).toFixed(1)} ${word}`) };
   };
 
+  const shades = () => dark() ? [[0, "#1f3547"], [0.5, "#3f83b8"], [1, "#d3ebff"]] : [[0, "#dcebf7"], [0.5, "#5a9bd0"], [1, "#06355c"]];
   const base = (height) => ({
     height, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: paper() ? 9 : 12, color: colour("soft") },
@@ -61,17 +62,16 @@
     automargin: false, fixedrange: false, ...more,
   });
 
-  // Times in which the volume did not deliver as it usually did, behind the lines of a chart over time, each kind with an entry in the legend.
-  const BANDS = { "warm-up": ["third", 0.16], stall: ["bad", 0.28], "brown-out": ["doubt", 0.24] };
+  // Stalls, behind the lines of a chart over time, with an entry in the legend.
   const bands = (s, layout, traces) => {
     for (const b of s.bands) {
       const width = s.seconds / 400;
       layout.shapes.push({ type: "rect", layer: "below", xref: "x", yref: "paper", x0: b.from, x1: Math.max(b.to, b.from + width), y0: 0, y1: 1,
-        fillcolor: colour(...BANDS[b.kind]), line: { width: 0 } });
+        fillcolor: colour("bad", 0.28), line: { width: 0 } });
     }
-    for (const kind of Object.keys(BANDS).filter((kind) => s.bands.some((b) => b.kind === kind))) {
-      traces.push({ x: [null], y: [null], type: "scatter", mode: "markers", name: kind, hoverinfo: "skip", showlegend: true,
-        marker: { symbol: "square", size: 11, color: colour(BANDS[kind][0], 0.45) } });
+    if (s.bands.length) {
+      traces.push({ x: [null], y: [null], type: "scatter", mode: "markers", name: "stall", hoverinfo: "skip", showlegend: true,
+        marker: { symbol: "square", size: 11, color: colour("bad", 0.45) } });
     }
   };
 
@@ -131,7 +131,7 @@
     for (const p of s.percentiles) {
       const dash = p.name.includes(" ") ? "dash" : "solid";
       const share = (n) => `${+(100 - 100 * 10 ** -n).toFixed(Math.max(0, Math.ceil(n) - 1))} %`;
-      traces.push({ x: p.nines, y: p.us, mode: p.nines.length < 30 ? "lines+markers" : "lines", line: { color: ink(p.name), width: 2, dash }, name: p.name,
+      traces.push({ x: p.nines, y: p.us, mode: "lines", line: { color: ink(p.name), width: 2, dash }, name: p.name,
         text: p.nines.map((n, i) => `${share(n)} within ${time(p.us[i])}`), hovertemplate: `${p.name}: %{text}<extra></extra>` });
       far = Math.max(far, ...p.nines);
       if (p.max) {
@@ -167,44 +167,46 @@
         label[row][x] = `${n.toLocaleString("en-US")} I/Os, ${digits(n / total * 100)} %<br>${time(h.edges[row])} – ${time(h.edges[row + 1])}<br>from ${clock(x * h.step)}`;
       });
     });
-    const scale = dark() ? [[0, "#1f3547"], [0.5, "#3f83b8"], [1, "#d3ebff"]] : [[0, "#dcebf7"], [0.5, "#5a9bd0"], [1, "#06355c"]];
     const ticks = [0, 1, 2, 3, 4, 5, 6, 7, 8].filter((t) => t <= most);
     layout.hovermode = "closest";
     layout.xaxis = axis({ range: [0, s.seconds], showgrid: false, ...seconds(s.seconds) });
     layout.yaxis = axis({ ...micros("Latency"), showgrid: false });
     const traces = [{ type: "heatmap", x: Array.from({ length: h.columns.length + 1 }, (_, i) => i * h.step), y: h.edges, z,
-      text: label, hovertemplate: "%{text}<extra></extra>", colorscale: scale, zmin: 0, zmax: most, hoverongaps: false, showscale: !narrow(),
+      text: label, hovertemplate: "%{text}<extra></extra>", colorscale: shades(), zmin: 0, zmax: most, hoverongaps: false, showscale: !narrow(),
       colorbar: { thickness: 10, outlinewidth: 0, len: 1, tickvals: ticks, ticktext: ticks.map((t) => (10 ** t).toLocaleString("en-US")), tickfont: { size: 11 } } }];
     bands(s, layout, traces);
     return { traces, layout };
   }
 
-  function strips(s, height) {
+  // A chart of a course: an axis with marks of its own has only those.
+  const scale = (a) => {
+    if (a.is_latency) return micros(a.name, [1, 2, 5]);
+    const own = a.marks.length ? { tickvals: a.marks.map((m) => m[0]), ticktext: a.marks.map((m) => m[1]) } : { tickformat: "~s", nticks: 6 };
+    return { type: a.logarithmic ? "log" : "linear", rangemode: "tozero", title: { text: a.name, standoff: 10 }, ...own };
+  };
+
+  function chosen(c, height) {
     const layout = base(height);
-    const traces = [];
-    const e = s.evidence;
-    const rows = [];
-    for (const d of e.disks) {
-      rows.push([`${text(d.name)}<br>IOPS`, [{ y: d.iops, color: "accent", name: "IOPS", unit: "IOPS" }]]);
-      rows.push([`${text(d.name)}<br>in flight`, [{ y: d.in_flight, color: "third", name: "in flight", unit: "requests" }]]);
+    layout.hovermode = "closest";
+    layout.margin.b = paper() ? 38 : 62;
+    if (c.cells.length) {
+      layout.margin.t = coarse || narrow() ? 84 : 34;
+      layout.xaxis = axis({ type: "category", title: { text: c.x.name } });
+      layout.yaxis = axis({ type: "category", title: { text: c.y.name } });
+      const [x, y] = [c.x, c.y].map((a) => a.marks.map((m) => m[1]));
+      return { layout, traces: [{ type: "heatmap", x, y, z: c.cells.map((row) => row.map((v) => v === null ? null : Math.log10(v))), xgap: 1, ygap: 1,
+        text: c.cells.map((row) => row.map(time)), texttemplate: narrow() ? "" : "%{text}", hovertemplate: "%{x}, %{y}: %{text}<extra></extra>",
+        colorscale: shades(), hoverongaps: false, showscale: false }] };
     }
-    rows.push(["CPU %", ["user", "kernel", "interrupts", "steal"].map((name, i) =>
-      ({ y: e.cpu[i], color: ["accent", "second", "third", "fourth"][i], name, unit: "%", stack: true }))]);
-    const gap = 0.035;
-    const tall = (1 - gap * (rows.length - 1)) / rows.length;
-    rows.forEach(([title, lines], i) => {
-      const n = i ? i + 1 : "";
-      const top = 1 - i * (tall + gap);
-      layout[`yaxis${n}`] = axis({ domain: [Math.max(0, top - tall), top], title: { text: title, font: { size: 11 } }, rangemode: "tozero", nticks: 4, tickformat: "~s" });
-      for (const l of lines) {
-        const mode = e.at.length < 2 ? "markers" : "lines";
-        traces.push({ x: e.at, y: l.y, yaxis: `y${n}`, mode, name: l.name, showlegend: Boolean(l.stack),
-          line: { color: colour(l.color), width: l.stack ? 0.5 : 1.5 }, ...(l.stack ? { stackgroup: "cpu", fillcolor: colour(l.color, 0.55) } : {}),
-          text: l.y.map(digits), hovertemplate: `${title.replace("<br>", " ")} ${l.stack ? l.name : ""} %{text}<extra></extra>` });
-      }
-    });
-    layout.hoversubplots = "axis";
-    layout.xaxis = axis({ anchor: `y${rows.length}`, showgrid: false, ...seconds(Math.max(1, e.at[e.at.length - 1])) });
+    const traces = c.series.map((s) => ({
+      x: s.points.map((p) => p.x), y: s.points.map((p) => p.y), name: text(s.name),
+      mode: s.kind === "dashed" ? "lines" : s.kind === "dots" ? "markers" : "lines+markers+text",
+      line: { color: colour(s.colour), width: 2, dash: s.kind === "dashed" ? "dash" : "solid" }, marker: { size: 8, color: colour(s.colour) },
+      text: s.points.map((p) => p.beside), textposition: "top right",
+      hovertext: s.points.map((p) => text(p.said)), hoverinfo: "text",
+    }));
+    layout.xaxis = axis(scale(c.x));
+    layout.yaxis = axis(scale(c.y));
     return { traces, layout };
   }
 
@@ -212,20 +214,20 @@
   const config = { responsive: true, displaylogo: false, displayModeBar: coarse ? true : "hover", doubleClick: "reset", plotlyServerURL: "",
     modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]] };
   const jobs = [];
+  const add = (id, make) => {
+    const place = document.getElementById(id);
+    if (place) jobs.push(() => {
+      const { traces, layout } = make(place.clientHeight || parseInt(place.style.height, 10));
+      // What is not shown has no size to be drawn in.
+      if (!place.clientWidth) return;
+      return Plotly.react(place, traces, { ...layout, width: place.clientWidth }, config);
+    });
+  };
+  course.forEach((c, i) => add(`course-${i}`, (h) => chosen(c, h)));
   for (const s of steps) {
-    const add = (kind, make) => {
-      const place = document.getElementById(`${s.id}-${kind}`);
-      if (place) jobs.push(() => {
-        const { traces, layout } = make(place.clientHeight || parseInt(place.style.height, 10));
-        // What is not shown has no size to be drawn in.
-        if (!place.clientWidth) return;
-        return Plotly.react(place, traces, { ...layout, width: place.clientWidth }, config);
-      });
-    };
-    add("rates", (h) => rates(s, h));
-    add("percentiles", (h) => percentiles(s, h));
-    s.heat.forEach((_, i) => add(`heat-${i}`, (h) => heat(s, h, i)));
-    if (s.evidence) add("strips", (h) => strips(s, h));
+    add(`${s.id}-rates`, (h) => rates(s, h));
+    add(`${s.id}-percentiles`, (h) => percentiles(s, h));
+    s.heat.forEach((_, i) => add(`${s.id}-heat-${i}`, (h) => heat(s, h, i)));
   }
   // One chart at a time in the order of the page, so that it can be read meanwhile; a newer round ends an older one.
   let round = 0;

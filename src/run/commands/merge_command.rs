@@ -38,7 +38,7 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     let text = match args.quiet {
         _ if !prints => String::new(),
-        true => Headline::of(&record).line(),
+        true => Headline::of_record(&record).line(),
         false if saved.is_err() || sheet.file().is_stream() => summary_text::shown(&record, args.details),
         false => {
             let text = summary_text::shown(&record, args.details);

@@ -96,7 +96,7 @@ pub fn nothing_left(args: &RunArgs, path: &Path, record: &Record) -> Result<Exit
             "{name} is complete and nothing is left to measure, so there is nothing for {option}: `volproof show {name}` has every form of its result"
         )));
     }
-    let line = Headline::of(record).line();
+    let line = Headline::of_record(record).line();
     show_text(&format!("{line}{name} is complete: nothing is left to measure.\n"))?;
     Ok(judge::exit(record))
 }

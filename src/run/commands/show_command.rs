@@ -87,7 +87,7 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     let printed = if args.csv {
         print(&csv::csv(&record))
     } else if args.quiet {
-        show_text(&(title + &Headline::of(&record).line()))
+        show_text(&(title + &Headline::of_record(&record).line()))
     } else if let Some(words) = words {
         show_text(&(title + &words))
     } else {

@@ -10,9 +10,8 @@ use volproof_base::sample::{Direction, Series, Stream};
 use volproof_base::stats::change;
 use volproof_base::stats::load_grid::{LoadGrid, Stall};
 use volproof_base::stats::rate::per_second;
-use volproof_base::unit::{Bytes, Nanos};
-use volproof_course::steady::{SteadyWindow, of_fifths};
-use volproof_record::{Record, ReportedStep, StepRecord};
+use volproof_base::unit::Bytes;
+use volproof_record::StepRecord;
 
 /// All charts of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,17 +28,12 @@ pub struct StepCharts {
     pub changes: Vec<LevelChange>,
     /// Times that are shaded: stalls.
     pub bands: Vec<TimeBand>,
-    /// SNIA's steady-state rule over the fifths of the run; absent without counts, and inside where the run is too short for it.
-    #[serde(skip)]
-    pub steady: Option<Option<SteadyWindow>>,
     /// Latency over time, each direction.
     pub latency: Vec<NamedCurve<Latencies>>,
     /// Percentile curves.
     pub percentiles: Vec<NamedCurve<TailCurve>>,
     /// Heat maps.
     pub heat: Vec<NamedCurve<Heat>>,
-    /// The kernel's counters of the same time.
-    pub evidence: Option<Strips>,
 }
 
 /// The curve of a direction or disk, with its name.
@@ -84,39 +78,13 @@ pub struct TailCurve {
     pub max: Option<(f64, f64)>,
 }
 
-/// The kernel's counters over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Strips {
-    /// Middle of each point, after the start of the window (the ramp lies before 0).
-    pub at: Vec<f64>,
-    /// Counters of each disk.
-    pub disks: Vec<DiskStrip>,
-    /// Shares of all CPUs' time in percent: user, kernel, interrupts, steal.
-    pub cpu: [Vec<f64>; 4],
-}
-
-/// A time that the charts over time shade.
+/// A stall, which the charts over time shade.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeBand {
-    /// `warm-up`, `stall`, `brown-out` or `slow-start`.
-    pub kind: &'static str,
     /// Seconds after the start of the window.
     pub from: f64,
     /// Seconds after the start of the window.
     pub to: f64,
-}
-
-/// One disk's counters over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct DiskStrip {
-    /// Name under /sys/block.
-    pub name: String,
-    /// Reads, writes, discards and flushes completed a second.
-    pub iops: Vec<f64>,
-    /// MiB a second.
-    pub mib: Vec<f64>,
-    /// Requests in the driver.
-    pub in_flight: Vec<f64>,
 }
 
 /// Element-wise sum of columns.
@@ -143,7 +111,7 @@ fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -
 const MOST_BANDS: usize = 200;
 
 /// The charts of a step; `id` is its element prefix.
-pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
+pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
     let series: Vec<&Series> = step.targets.iter().map(|t| &t.series).collect();
     let window = step.window_ns.as_seconds();
     let streams = |d| series.iter().filter_map(|s| s.stream(d)).collect::<Vec<&Stream>>();
@@ -158,11 +126,9 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
         rates: Vec::new(),
         changes: Vec::new(),
         bands: bands(&series),
-        steady: None,
         latency: Vec::new(),
         percentiles: Vec::new(),
         heat: Vec::new(),
-        evidence: strips(record, step),
     };
     for (d, streams) in &moved {
         let name = d.name().to_string();
@@ -184,9 +150,6 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
             }
         }
     }
-    if let Some(reported) = &step.reported {
-        charts.percentiles = of_report(reported);
-    }
     let counted = moved.iter().filter(|(d, _)| *d != Direction::Sync).flat_map(|(_, s)| s);
     let mut total = sum(counted.map(|s| &s.track.ios));
     total.truncate((window * 10.0 + 1e-6) as usize);
@@ -200,41 +163,8 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
                 after: bins::rounded(c.after),
             })
             .collect();
-        charts.steady = Some(of_fifths(&seconds));
     }
     charts
-}
-
-/// The percentiles that a report has, or the ends of its bands of latency where it has no percentiles.
-fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
-    let curve = |points: &mut dyn Iterator<Item = (f64, Nanos)>| {
-        let (nines, us) = points
-            .filter(|(share, _)| *share > 0.0 && *share < 1.0)
-            .map(|(share, at)| (bins::rounded(-(1.0 - share).log10()), bins::rounded(at.0 as f64 / 1e3)))
-            .unzip();
-        Percentiles { nines, us }
-    };
-    let mut curves = Vec::new();
-    for (name, figures) in reported.parts() {
-        let Some((_, latency)) = figures.percentiles() else { continue };
-        let samples = latency.samples.get().or(figures.ios.get()).filter(|n| *n > 1 && latency.max.0 > 0);
-        let max =
-            samples.map(|n| (bins::rounded((n as f64).log10()), bins::rounded(latency.max.0 as f64 / 1e3)));
-        let it = TailCurve { curve: curve(&mut latency.shares().into_iter()), max };
-        curves.push(NamedCurve { name: name.into(), it });
-    }
-    if curves.is_empty() {
-        let mut below = 0.0;
-        let mut ends = reported.bands.iter().map(|band| {
-            below += band.share;
-            // The last band has all that is left; rounding may leave its end short of that.
-            (if below > 1.0 - 1e-9 { 1.0 } else { below }, band.up_to)
-        });
-        let it = TailCurve { curve: curve(&mut ends), max: None };
-        curves.push(NamedCurve { name: "all I/Os".into(), it });
-    }
-    curves.retain(|c| !c.it.curve.nines.is_empty());
-    curves
 }
 
 /// Stalls.
@@ -243,7 +173,7 @@ fn bands(series: &[&Series]) -> Vec<TimeBand> {
     let band = |stall: Stall| {
         let from = stall.start.as_seconds();
         let to = from + stall.length_within(window).as_seconds();
-        TimeBand { kind: "stall", from: bins::rounded(from), to: bins::rounded(to) }
+        TimeBand { from: bins::rounded(from), to: bins::rounded(to) }
     };
     LoadGrid::of(series.iter().copied()).stalls().into_iter().map(band).take(MOST_BANDS).collect()
 }
@@ -252,58 +182,4 @@ fn tail(all: &Histogram) -> TailCurve {
     let max =
         all.max().map(|m| (bins::rounded((all.count() as f64).log10()), bins::rounded(m.0 as f64 / 1e3)));
     TailCurve { curve: bins::percentiles(all), max }
-}
-
-/// The kernel's counters, averaged to so many points at most; none when nothing was sampled.
-fn strips(record: &Record, step: &StepRecord) -> Option<Strips> {
-    let e = record.evidence(step);
-    let mut n = e.at_ns.len();
-    // The last sample closes the load, however short a time after the one before; a rate of that would say nothing.
-    if n > 1 && e.at_ns[n - 1].0.saturating_sub(e.at_ns[n - 2].0) < 500_000_000 {
-        n -= 1;
-    }
-    if n == 0 {
-        return None;
-    }
-    let group = n.div_ceil(bins::POINTS).max(1);
-    let groups: Vec<(usize, usize)> = (0..n).step_by(group).map(|i| (i, (i + group).min(n))).collect();
-    let start = record.window_starts(step).as_seconds();
-    let time = |i: usize| if i == 0 { 0.0 } else { e.at_ns[i - 1].as_seconds() };
-    let span = |&(a, b): &(usize, usize)| (time(b) - time(a)).max(1e-3);
-    let total = |column: &[u64], &(a, b): &(usize, usize)| {
-        column.get(a..b).unwrap_or_default().iter().map(|&v| v as f64).sum::<f64>()
-    };
-    let disks = e.disks.iter().map(|d| DiskStrip {
-        name: d.name.clone(),
-        iops: groups
-            .iter()
-            .map(|g| {
-                let ios = [&d.reads, &d.writes, &d.discards, &d.flushes];
-                bins::rounded(ios.iter().map(|c| total(c, g)).sum::<f64>() / span(g))
-            })
-            .collect(),
-        mib: groups
-            .iter()
-            .map(|g| (total(&d.read_bytes, g) + total(&d.written_bytes, g)) / span(g) / Bytes::MIB.0 as f64)
-            .map(bins::rounded)
-            .collect(),
-        in_flight: groups
-            .iter()
-            .map(|g| bins::rounded(total(&d.in_flight, g) / (g.1 - g.0) as f64))
-            .collect(),
-    });
-    let c = &e.cpu;
-    let parts = [&c.user_ns, &c.system_ns, &c.interrupt_ns, &c.steal_ns];
-    let share = |part: &[u64]| {
-        let of = |g: &(usize, usize)| {
-            let all: f64 = parts.iter().map(|p| total(p, g)).sum::<f64>() + total(&c.idle_ns, g);
-            if all > 0.0 { bins::rounded(total(part, g) / all * 100.0) } else { 0.0 }
-        };
-        groups.iter().map(of).collect::<Vec<f64>>()
-    };
-    Some(Strips {
-        at: groups.iter().map(|&(a, b)| bins::rounded((time(a) + time(b)) / 2.0 - start)).collect(),
-        disks: disks.collect(),
-        cpu: parts.map(|p| share(p)),
-    })
 }

@@ -1,76 +1,175 @@
-//! The charts of a course: sweeps, searches for a load, and rounds of suites. Each draws what the answer says.
+//! The charts of a course: sweeps, searches for a load, and rounds of suites. They hold what the answer says; the page's script draws them.
+//!
+//! Latencies are in microseconds.
 
 use std::collections::BTreeSet;
 
-use super::read_write_map;
-use super::svg_chart::{
-    ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, keep_words_apart, latency, points,
-    rate, rows,
-};
-use crate::course_text;
+use serde::Serialize;
+
+use super::bins::rounded;
 use crate::suite_text::tracked;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
 use volproof_course::steady::ROUNDS;
 use volproof_plan::{AxisOption, TrackedFigure};
-use volproof_record::promise_direction;
-use volproof_record::{DepthKnee, Record, SloAnswer, SuiteRounds, SweepAnswer, SweepPoint, TrialOutcome};
+use volproof_record::{
+    Record, SloAnswer, SuiteRounds, SweepAnswer, SweepPoint, TrialOutcome, promise_direction,
+};
 
-/// Classes of measured series.
-const SERIES: [&str; 4] = ["s0", "s1", "s2", "s3"];
+/// A chart has so many measured series at most.
+const MOST_SERIES: usize = 4;
+/// Colours of measured series.
+const COLOURS: [&str; MOST_SERIES] = ["accent", "second", "third", "fourth"];
+
+/// A chart.
+#[derive(Debug, Default, Serialize)]
+pub struct CourseChart {
+    /// Its title.
+    #[serde(skip)]
+    pub title: String,
+    /// How to read it.
+    #[serde(skip)]
+    pub caption: String,
+    x: ChartAxis,
+    y: ChartAxis,
+    series: Vec<ChartSeries>,
+    /// Latencies by row and column, in place of series.
+    cells: Vec<Vec<Option<f64>>>,
+}
+
+/// An axis.
+#[derive(Debug, Default, Serialize)]
+struct ChartAxis {
+    name: String,
+    logarithmic: bool,
+    is_latency: bool,
+    /// Values with their texts, where the script is not to choose round ones.
+    marks: Vec<(f64, String)>,
+}
+
+/// Points of one kind.
+#[derive(Debug, Serialize)]
+struct ChartSeries {
+    name: String,
+    colour: &'static str,
+    kind: SeriesKind,
+    points: Vec<ChartPoint>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum SeriesKind {
+    /// Measured points with a line through them.
+    Line,
+    /// Measured points.
+    Dots,
+    /// A line that nothing was measured for: a promise, a limit, a fit.
+    Dashed,
+}
+
+#[derive(Debug, Serialize)]
+struct ChartPoint {
+    x: f64,
+    y: f64,
+    /// What is told of the point.
+    said: String,
+    /// The word beside it.
+    beside: String,
+}
+
+fn axis(name: &str) -> ChartAxis {
+    ChartAxis { name: name.into(), ..ChartAxis::default() }
+}
+
+fn logarithmic(name: &str) -> ChartAxis {
+    ChartAxis { logarithmic: true, ..axis(name) }
+}
+
+fn latency_axis(name: &str) -> ChartAxis {
+    ChartAxis { is_latency: true, ..logarithmic(name) }
+}
+
+fn micros(n: Nanos) -> f64 {
+    n.0 as f64 / 1e3
+}
+
+/// A line through places that nothing was measured at.
+fn dashed(name: String, colour: &'static str, places: impl IntoIterator<Item = (f64, f64)>) -> ChartSeries {
+    let point =
+        |(x, y)| ChartPoint { x: rounded(x), y: rounded(y), said: name.clone(), beside: String::new() };
+    let points = places.into_iter().map(point).collect();
+    ChartSeries { name, colour, kind: SeriesKind::Dashed, points }
+}
+
+/// An upright line over the height of some series.
+fn upright(name: String, colour: &'static str, x: f64, beside: &[ChartSeries]) -> ChartSeries {
+    let heights = beside.iter().flat_map(|s| &s.points).map(|p| p.y);
+    let (low, high) = heights.fold((f64::MAX, 0.0), |(l, h), y| (y.min(l), y.max(h)));
+    dashed(name, colour, [(x, low.min(high)), (x, high)])
+}
 
 /// The points of each combination of the other options, which has a name. The combination with the highest rate comes first: charts draw
 /// the first few.
-fn groups(sweep: &SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<SweepPoint>)> {
-    let mut groups: Vec<(String, Vec<SweepPoint>)> = Vec::new();
+fn groups<'a>(sweep: &'a SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<&'a SweepPoint>)> {
+    let mut groups: Vec<(String, Vec<&SweepPoint>)> = Vec::new();
     for point in &sweep.points {
         let others = sweep.axes.iter().filter(|axis| !without.contains(axis));
         let name = point.place(others);
         match groups.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, group)) => group.push(point.clone()),
-            None => groups.push((name, vec![point.clone()])),
+            Some((_, group)) => group.push(point),
+            None => groups.push((name, vec![point])),
         }
     }
-    let best = groups.iter().position(|(_, group)| group.iter().any(|p| Some(p) == best_point(sweep)));
+    let highest = sweep.points.iter().max_by(|a, b| {
+        let sound = a.spoilt_by.is_empty().cmp(&b.spoilt_by.is_empty());
+        sound.then(a.iops.total_cmp(&b.iops))
+    });
+    let best = groups.iter().position(|(_, group)| group.iter().any(|p| Some(*p) == highest));
     if let Some(best) = best {
         groups[..=best].rotate_right(1);
     }
     groups
 }
 
-/// The point with the highest rate, which the sentence of the sweep names.
-fn best_point(sweep: &SweepAnswer) -> Option<&SweepPoint> {
-    let sound = |p: &&SweepPoint| p.spoilt_by.is_empty();
-    let all = || sweep.points.iter();
-    let by_rate = |a: &&SweepPoint, b: &&SweepPoint| a.iops.total_cmp(&b.iops);
-    all().filter(sound).max_by(by_rate).or_else(|| all().max_by(by_rate))
+/// Points of a sweep as a series; `place` says where each lies.
+fn measured(
+    sweep: &SweepAnswer,
+    number: usize,
+    name: &str,
+    points: &[&SweepPoint],
+    place: impl Fn(&SweepPoint) -> Option<(f64, f64)>,
+) -> ChartSeries {
+    let points = points.iter().filter_map(|p| {
+        let (x, y) = place(p)?;
+        Some(ChartPoint { x: rounded(x), y: rounded(y), said: said(sweep, p), beside: String::new() })
+    });
+    let colour = COLOURS[number % MOST_SERIES];
+    ChartSeries { name: name.into(), colour, kind: SeriesKind::Line, points: points.collect() }
 }
 
-fn title(sweep: &SweepAnswer, p: &SweepPoint) -> String {
-    let at = p.place(&sweep.axes);
+/// Everything about a point.
+fn said(sweep: &SweepAnswer, p: &SweepPoint) -> String {
     let spoilt =
         if p.spoilt_by.is_empty() { String::new() } else { format!(" ({})", p.spoilt_by.join(", ")) };
-    let dead = p.dead_time.as_ref().map_or(String::new(), |dead| {
-        format!(" ({} for {} % of the time)", dead.finding, significant(100.0 * dead.share))
-    });
-    format!("{at}: {} IOPS, mean {}{spoilt}{dead}", significant(p.iops), latency(p.mean_ns))
+    let mean = Nanos(p.mean_ns.round() as u64);
+    format!("{}: {} IOPS, mean {mean}{spoilt}", p.place(&sweep.axes), significant(p.iops))
 }
 
-/// The charts of a sweep: latency and rate over depth, rate over block size, latency over mixes.
-pub(super) fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<SvgChart> {
-    let over = |option| sweep.axes.contains(&option);
+/// The words about series that are not drawn.
+fn left_out(groups: usize) -> String {
+    if groups > MOST_SERIES { format!(" The best and 3 more of {groups} are drawn.") } else { String::new() }
+}
+
+/// The charts of a sweep: latency against rate, rate over block size, latency over mixes.
+pub(super) fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<CourseChart> {
     let mut charts = Vec::new();
-    if over(AxisOption::Iodepth) {
+    if sweep.axes.contains(&AxisOption::Iodepth) {
         charts.push(latency_against_rate(record, sweep));
-        charts.push(rate_by_depth(sweep));
     }
-    if over(AxisOption::Bs) {
+    if sweep.axes.contains(&AxisOption::Bs) {
         charts.push(rate_by_block(record, sweep));
     }
-    charts.extend(heat(sweep));
-    if over(AxisOption::Iodepth) && over(AxisOption::Rwmix) {
-        let groups = groups(sweep, &[AxisOption::Iodepth, AxisOption::Rwmix]);
-        charts.extend(groups.first().and_then(|(_, points)| read_write_map::of(points)));
-    }
+    charts.extend(latency_of_mixes(sweep));
     charts
 }
 
@@ -81,351 +180,211 @@ fn promised(record: &Record, sweep: &SweepAnswer, block: Bytes) -> Option<f64> {
 }
 
 /// Latency against rate, as depth rises: three percentiles of one load, or the 99th of up to four.
-fn latency_against_rate(record: &Record, sweep: &SweepAnswer) -> SvgChart {
-    type Figure = (&'static str, fn(&SweepPoint) -> Option<Nanos>);
-    const FIGURES: [Figure; 3] = [("p50", |p| p.p50_ns), ("p99", |p| p.p99_ns), ("p99.9", |p| p.p999_ns)];
+fn latency_against_rate(record: &Record, sweep: &SweepAnswer) -> CourseChart {
     let groups = groups(sweep, &[AxisOption::Iodepth]);
-    let mut series: Vec<(String, &Vec<SweepPoint>, Figure)> = Vec::new();
-    match groups.as_slice() {
-        [(_, one)] => series.extend(FIGURES.map(|f| (f.0.to_string(), one, f))),
-        many => series
-            .extend(many.iter().take(4).map(|(name, group)| (format!("p99, {name}"), group, FIGURES[1]))),
+    let mut series: Vec<ChartSeries> = Vec::new();
+    if let [(_, one)] = groups.as_slice() {
+        series.push(measured(sweep, 0, "p50", one, |p| Some((p.iops, micros(p.p50_ns?)))));
+        series.push(measured(sweep, 1, "p99", one, |p| Some((p.iops, micros(p.p99_ns?)))));
+        series.push(measured(sweep, 2, "p99.9", one, |p| Some((p.iops, micros(p.p999_ns?)))));
+    } else {
+        for (i, (name, group)) in groups.iter().take(MOST_SERIES).enumerate() {
+            let name = format!("p99, {name}");
+            series.push(measured(sweep, i, &name, group, |p| Some((p.iops, micros(p.p99_ns?)))));
+        }
     }
-    let promise = groups.first().and_then(|(_, g)| promised(record, sweep, g[0].block_bytes));
-    let values = |(_, group, figure): &(String, &Vec<SweepPoint>, Figure)| -> Vec<(f64, f64, SweepPoint)> {
-        group.iter().filter_map(|p| Some((p.iops, figure.1(p)?.0 as f64, p.clone()))).collect()
-    };
-    let all: Vec<Vec<(f64, f64, SweepPoint)>> = series.iter().map(values).collect();
-    let x = ChartScale::across(all.iter().flatten().map(|v| v.0).chain(promise), false);
-    let y = ChartScale::upwards(all.iter().flatten().map(|v| v.1), true);
-    let mut lines: Vec<ChartLine> = Vec::new();
-    let mut dots = Vec::new();
-    for (i, (values, (name, ..))) in all.iter().zip(&series).enumerate() {
-        let class = SERIES[i % 4];
-        lines.push(ChartLine {
-            class,
-            name: name.clone(),
-            points: points(&x, &y, values.iter().map(|v| (v.0, v.1))),
-        });
-        dots.extend(values.iter().map(|(a, b, p)| ChartDot {
-            x: x.at(*a),
-            y: y.at(*b),
-            class,
-            text: if i + 1 == series.len() { p.iodepth.to_string() } else { String::new() },
-            title: title(sweep, p),
-        }));
+    if let (Some(last), Some((_, group))) = (series.last_mut(), groups.first()) {
+        let depths = group.iter().map(|p| p.iodepth.to_string());
+        last.points.iter_mut().zip(depths).for_each(|(point, depth)| point.beside = depth);
     }
-    keep_words_apart(&mut dots);
-    lines.extend(promise.map(|p| ChartLine {
-        class: "model",
-        name: "promised".into(),
-        points: format!("{0},{1} {0},{2}", x.at(p), y.at(y.ends().0), y.at(y.ends().1)),
-    }));
-    chart(
-        "Latency against rate",
-        &format!(
-            "Each point is a depth, which stands beside it. Up and no longer right is a queue. Latency is logarithmic.{}",
+    if let Some(rate) = groups.first().and_then(|(_, g)| promised(record, sweep, g[0].block_bytes)) {
+        series.push(upright("promised".into(), "bad", rate, &series));
+    }
+    CourseChart {
+        title: "Latency against rate".into(),
+        caption: format!(
+            "Each point is a depth. Up and no longer right is a queue. Latency is logarithmic.{}",
             left_out(groups.len())
         ),
-        ("IOPS", "latency"),
-        (x.ticks(rate), y.ticks(latency)),
-        lines,
-        dots,
-    )
-}
-
-/// The words about series that are not drawn.
-fn left_out(groups: usize) -> String {
-    if groups > 4 { format!(" The best and 3 more of {groups} are drawn.") } else { String::new() }
-}
-
-fn chart(
-    title: &str,
-    caption: &str,
-    names: (&str, &str),
-    ticks: (Vec<ChartTick>, Vec<ChartTick>),
-    lines: Vec<ChartLine>,
-    dots: Vec<ChartDot>,
-) -> SvgChart {
-    let legend = lines.iter().filter(|l| !l.name.is_empty()).map(|l| (l.class, l.name.clone())).collect();
-    let told: Vec<&str> = dots.iter().map(|d| d.title.as_str()).take(40).collect();
-    SvgChart {
-        title: title.into(),
-        label: format!("{title}: {}", told.join("; ")),
-        caption: caption.into(),
-        x_name: names.0.into(),
-        y_name: names.1.into(),
-        x_ticks: ticks.0,
-        y_ticks: ticks.1,
+        x: axis("IOPS"),
+        y: latency_axis("latency"),
+        series,
         cells: Vec::new(),
-        lines,
-        dots,
-        legend,
     }
 }
 
-/// Rate by depth, with the knee and the depth that is enough.
-fn rate_by_depth(sweep: &SweepAnswer) -> SvgChart {
-    let groups = groups(sweep, &[AxisOption::Iodepth]);
-    let shown: Vec<_> = groups.iter().take(4).collect();
-    let all = || shown.iter().flat_map(|(_, g)| g.iter());
-    let x = ChartScale::across(all().map(|p| f64::from(p.iodepth)), true);
-    let y = ChartScale::upwards(all().map(|p| p.iops), false);
-    let mut lines = Vec::new();
-    let mut dots = Vec::new();
-    for (i, (name, group)) in shown.iter().enumerate() {
-        let class = SERIES[i % 4];
-        let name = if name.is_empty() { "IOPS".into() } else { name.clone() };
-        let values = group.iter().map(|p| (f64::from(p.iodepth), p.iops));
-        lines.push(ChartLine { class, name, points: points(&x, &y, values) });
-        dots.extend(group.iter().map(|p| ChartDot {
-            x: x.at(f64::from(p.iodepth)),
-            y: y.at(p.iops),
-            class,
-            text: String::new(),
-            title: title(sweep, p),
-        }));
-    }
-    if let [depth] = sweep.depths.as_slice() {
-        let jobs = shown.first().map_or(1.0, |(_, g)| f64::from(g[0].numjobs));
-        let upright = |name: String, at: f64| ChartLine {
-            class: "model",
-            name,
-            points: format!("{0},{1} {0},{2}", x.at(at / jobs), y.at(y.ends().0), y.at(y.ends().1)),
-        };
-        let knee = |knee: &DepthKnee| {
-            upright(format!("knee at depth {}", course_text::with_interval(knee)), knee.depth)
-        };
-        lines.extend(depth.knee.iter().map(knee));
-    }
-    let depths: BTreeSet<u32> = all().map(|p| p.iodepth).collect();
-    let figures = x.marks(depths.into_iter().map(f64::from), |v| format!("{v:.0}"));
-    chart(
-        "Rate by depth",
-        &format!("Where the rate is level, more depth only adds waiting.{}", left_out(groups.len())),
-        ("depth of each job", "IOPS"),
-        (figures, y.ticks(rate)),
-        lines,
-        dots,
-    )
+/// The points with the highest rate of each block size.
+fn most_of_each_size<'a>(group: &[&'a SweepPoint]) -> Vec<&'a SweepPoint> {
+    let sizes: BTreeSet<Bytes> = group.iter().map(|p| p.block_bytes).collect();
+    let of_size = sizes.into_iter().filter_map(|size| {
+        let points = group.iter().filter(|p| p.block_bytes == size);
+        points.max_by(|a, b| a.iops.total_cmp(&b.iops)).copied()
+    });
+    of_size.collect()
 }
 
 /// The most at each block size beside both limits and the promise.
-fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> SvgChart {
-    let groups = groups(sweep, &[AxisOption::Bs, AxisOption::Iodepth]);
-    let mut lines = Vec::new();
-    let mut dots = Vec::new();
-    let most = |group: &[SweepPoint]| -> Vec<SweepPoint> {
-        let sizes: BTreeSet<u64> = group.iter().map(|p| p.block_bytes.0).collect();
-        let of = |size: u64| group.iter().filter(move |p| p.block_bytes.0 == size);
-        sizes.into_iter().filter_map(|s| of(s).max_by(|a, b| a.iops.total_cmp(&b.iops)).cloned()).collect()
-    };
-    let shown: Vec<(String, Vec<SweepPoint>)> =
-        groups.iter().take(4).map(|(name, group)| (name.clone(), most(group))).collect();
-    let all = || shown.iter().flat_map(|(_, g)| g.iter());
-    let bytes = |p: &SweepPoint| p.block_bytes.0 as f64;
-    let x = ChartScale::across(all().map(bytes), true);
-    let y = ChartScale::upwards(all().map(|p| p.iops), true);
-    for (i, (name, group)) in shown.iter().enumerate() {
-        let class = SERIES[i % 4];
-        dots.extend(group.iter().map(|p| ChartDot {
-            x: x.at(bytes(p)),
-            y: y.at(p.iops),
-            class,
-            text: String::new(),
-            title: title(sweep, p),
-        }));
-        let name = if name.is_empty() { "the most".to_string() } else { name.clone() };
-        lines.push(ChartLine {
-            class,
-            name,
-            points: points(&x, &y, group.iter().map(|p| (bytes(p), p.iops))),
-        });
+fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> CourseChart {
+    let mut series: Vec<ChartSeries> = Vec::new();
+    let mut sizes: BTreeSet<Bytes> = BTreeSet::new();
+    for (i, (name, group)) in
+        groups(sweep, &[AxisOption::Bs, AxisOption::Iodepth]).iter().take(MOST_SERIES).enumerate()
+    {
+        let name = if name.is_empty() { "the most" } else { name };
+        let points = most_of_each_size(group);
+        sizes.extend(points.iter().map(|p| p.block_bytes));
+        series.push(measured(sweep, i, name, &points, |p| Some((p.block_bytes.0 as f64, p.iops))));
     }
-    for fit in sweep.caps.iter().take(1) {
+    if let (Some(fit), Some(low), Some(high)) = (sweep.caps.first(), sizes.first(), sizes.last()) {
         let (a, b) = (fit.iops_cap.unwrap_or(f64::INFINITY), fit.bytes_cap.unwrap_or(f64::INFINITY));
-        let (low, high) = x.ends();
-        let along = |v: f64| (v, a.min(b / v));
+        let (low, high) = (low.0 as f64, high.0 as f64);
         let knee = fit.knee_bytes.filter(|k| *k > low && *k < high);
         let name = format!(
-            "min(A, B / block){}: A {}, B {}",
+            "the limits: {}, {}{}",
+            fit.iops_cap.map_or("no limit of I/Os met".into(), |a| format!("{} IOPS", significant(a))),
+            fit.bytes_cap.map_or("none of bytes".into(), throughput),
             fit.only_at_depth.map_or(String::new(), |n| format!(
-                " with up to {} in flight, which more depth may raise",
+                ", with up to {} in flight, which more depth may raise",
                 grouped(n)
-            )),
-            fit.iops_cap.map_or("not met".into(), |a| format!("{} IOPS", significant(a))),
-            fit.bytes_cap.map_or("not met".into(), throughput)
+            ))
         );
-        let places = [Some(low), knee, Some(high)];
-        lines.push(ChartLine {
-            class: "model",
-            name,
-            points: points(&x, &y, places.into_iter().flatten().map(along)),
-        });
+        let places = [Some(low), knee, Some(high)].into_iter().flatten();
+        series.push(dashed(name, "soft", places.map(|size| (size, a.min(b / size)))));
     }
-    let promise = |p: &SweepPoint| Some((bytes(p), promised(record, sweep, p.block_bytes)?));
     let promise: Vec<(f64, f64)> =
-        shown.first().into_iter().flat_map(|(_, g)| g.iter().filter_map(promise)).collect();
+        sizes.iter().filter_map(|size| Some((size.0 as f64, promised(record, sweep, *size)?))).collect();
     if !promise.is_empty() {
-        lines.push(ChartLine { class: "promise", name: "promised".into(), points: points(&x, &y, promise) });
+        series.push(dashed("promised".into(), "bad", promise));
     }
-    let sizes: BTreeSet<u64> = all().map(|p| p.block_bytes.0).collect();
-    chart(
-        "Rate by block size",
-        "Level where I/Os are the limit, falling where bytes are. Both axes are logarithmic.",
-        ("block size", "IOPS"),
-        (x.marks(sizes.into_iter().map(|s| s as f64), |v| Bytes(v as u64).to_string()), y.ticks(rate)),
-        lines,
-        dots,
-    )
+    let marks = sizes.iter().map(|size| (size.0 as f64, size.to_string())).collect();
+    CourseChart {
+        title: "Rate by block size".into(),
+        caption: "Level where I/Os are the limit, falling where bytes are. Both axes are logarithmic.".into(),
+        x: ChartAxis { marks, ..logarithmic("block size") },
+        y: logarithmic("IOPS"),
+        series,
+        cells: Vec::new(),
+    }
 }
 
-/// Mean latency over shares of reads and another option; white where nothing was measured.
-fn heat(sweep: &SweepAnswer) -> Option<SvgChart> {
+/// Mean latency over shares of reads and another option; empty where nothing was measured.
+fn latency_of_mixes(sweep: &SweepAnswer) -> Option<CourseChart> {
     let other = *sweep.axes.iter().find(|axis| **axis != AxisOption::Rwmix)?;
     if !sweep.axes.contains(&AxisOption::Rwmix) {
         return None;
     }
-    let all = |axis: AxisOption| -> Vec<u64> {
-        sweep.points.iter().map(|p| p.on(axis)).collect::<BTreeSet<_>>().into_iter().collect()
-    };
-    let (mixes, others) = (all(AxisOption::Rwmix), all(other));
-    let at = |c: usize, r: usize| {
-        let of = |p: &&SweepPoint| p.on(AxisOption::Rwmix) == mixes[c] && p.on(other) == others[r];
-        let point = sweep.points.iter().filter(of).find(|p| p.spoilt_by.is_empty())?;
-        Some((point.mean_ns, title(sweep, point)))
-    };
-    let cells = cells(mixes.len(), others.len(), at);
-    let told: Vec<&str> = cells.iter().map(|c| c.title.as_str()).take(60).collect();
-    Some(SvgChart {
+    let mixes: BTreeSet<u64> = sweep.points.iter().map(|p| p.on(AxisOption::Rwmix)).collect();
+    let others: BTreeSet<u64> = sweep.points.iter().map(|p| p.on(other)).collect();
+    let mut cells = Vec::new();
+    for row in &others {
+        let sound = sweep.points.iter().filter(|p| p.spoilt_by.is_empty() && p.on(other) == *row);
+        let latency = |mix: &u64| {
+            sound.clone().find(|p| p.on(AxisOption::Rwmix) == *mix).map(|p| rounded(p.mean_ns / 1e3))
+        };
+        cells.push(mixes.iter().map(latency).collect());
+    }
+    let x_marks = mixes.iter().map(|m| (*m as f64, format!("{m} %"))).collect();
+    let y_marks = others.iter().map(|v| (*v as f64, other.show(*v))).collect();
+    Some(CourseChart {
         title: "Mean latency of each mix".into(),
-        label: format!("Mean latency of each mix: {}", told.join("; ")),
-        caption: "The darker, the longer; logarithmic. White: not measured, or not reached by the volume."
+        caption: "The darker, the longer; logarithmic. Empty: not measured, or not reached by the volume."
             .into(),
-        x_name: "share of reads".into(),
-        y_name: other.name().into(),
-        x_ticks: columns(mixes.iter().map(|m| format!("{m} %")).collect()),
-        y_ticks: rows(others.iter().map(|v| other.show(*v)).collect()),
+        x: ChartAxis { marks: x_marks, ..axis("share of reads") },
+        y: ChartAxis { marks: y_marks, ..axis(other.name()) },
+        series: Vec::new(),
         cells,
-        lines: Vec::new(),
-        dots: Vec::new(),
-        legend: Vec::new(),
     })
 }
 
 /// The trials of an SLO search: the limited figure against the offered load.
-pub(super) fn of_slo(slo: &SloAnswer) -> Option<SvgChart> {
-    let trials: Vec<_> = slo.trials.iter().filter_map(|t| Some((t, t.value_ns?.0 as f64))).collect();
-    if trials.is_empty() {
+pub(super) fn of_slo(slo: &SloAnswer) -> Option<CourseChart> {
+    let offered: Vec<f64> =
+        slo.trials.iter().filter(|t| t.value_ns.is_some()).map(|t| t.offered_per_second).collect();
+    if offered.is_empty() {
         return None;
     }
-    let limit = slo.limit_ns.0 as f64;
-    let x = ChartScale::across(trials.iter().map(|(t, _)| t.offered_per_second), false);
-    let y = ChartScale::upwards(trials.iter().map(|(_, v)| *v).chain([limit]), true);
-    let (low, high) = x.ends();
-    let mut lines = vec![ChartLine {
-        class: "promise",
-        name: format!("limit: {} {}", slo.figure, slo.limit_ns),
-        points: points(&x, &y, [(low, limit), (high, limit)]),
-    }];
-    lines.extend(slo.holds_per_second.map(|found| ChartLine {
-        class: "model",
-        name: format!("the highest load: {} IOPS", significant(found)),
-        points: format!("{0},{1} {0},{2}", x.at(found), y.at(y.ends().0), y.at(y.ends().1)),
-    }));
-    let words = |outcome| match outcome {
-        TrialOutcome::Holds => ("s2", "holds"),
-        TrialOutcome::Fails => ("s1", "fails"),
-        TrialOutcome::Overload => ("s1", "fails by overload"),
-        TrialOutcome::Unsure => ("s3", "does not decide"),
-    };
-    let dots = trials.iter().map(|(t, v)| {
-        let (class, word) = words(t.outcome);
-        let told = format!(
-            "{}: {} IOPS offered, {} {}, {word}",
-            t.step,
-            significant(t.offered_per_second),
-            slo.figure,
-            latency(*v)
-        );
-        ChartDot { x: x.at(t.offered_per_second), y: y.at(*v), class, text: String::new(), title: told }
-    });
-    let mut drawn = chart(
-        "Response time against offered load",
-        "Each point is a trial. Under overload the volume does not complete what is offered. Latency is logarithmic.",
-        ("offered IOPS", "response time"),
-        (x.ticks(rate), y.ticks(latency)),
-        lines,
-        dots.collect(),
-    );
-    let all = [TrialOutcome::Holds, TrialOutcome::Unsure, TrialOutcome::Fails].map(words);
-    drawn.legend.extend(all.map(|(class, word)| (class, format!("a trial that {word}"))));
-    Some(drawn)
+    let (low, high) = offered.iter().fold((f64::MAX, 0f64), |(l, h), v| (v.min(l), v.max(h)));
+    let limit = micros(slo.limit_ns);
+    let kinds = [
+        (TrialOutcome::Holds, "third", "holds"),
+        (TrialOutcome::Unsure, "fourth", "does not decide"),
+        (TrialOutcome::Fails, "second", "fails"),
+        (TrialOutcome::Overload, "bad", "fails by overload"),
+    ];
+    let mut series = Vec::new();
+    for (outcome, colour, word) in kinds {
+        let points: Vec<ChartPoint> = slo
+            .trials
+            .iter()
+            .filter(|t| t.outcome == outcome)
+            .filter_map(|t| {
+                let (rate, value) = (t.offered_per_second, t.value_ns?);
+                let said = format!("{}: {} IOPS offered, {} {value}", t.step, significant(rate), slo.figure);
+                Some(ChartPoint { x: rounded(rate), y: rounded(micros(value)), said, beside: String::new() })
+            })
+            .collect();
+        if !points.is_empty() {
+            series.push(ChartSeries {
+                name: format!("a trial that {word}"),
+                colour,
+                kind: SeriesKind::Dots,
+                points,
+            });
+        }
+    }
+    if let Some(found) = slo.holds_per_second {
+        let name = format!("the highest load: {} IOPS", significant(found));
+        series.push(upright(name, "soft", found, &series));
+    }
+    let name = format!("limit: {} {}", slo.figure, slo.limit_ns);
+    series.push(dashed(name, "bad", [(low, limit), (high, limit)]));
+    Some(CourseChart {
+        title: "Response time against offered load".into(),
+        caption: "Each point is a trial. Under overload the volume does not complete what is offered. Latency is logarithmic.".into(),
+        x: axis("offered IOPS"),
+        y: latency_axis("response time"),
+        series,
+        cells: Vec::new(),
+    })
 }
 
-/// Convergence: the tracked figure of all rounds; and the window with its limits and its fitted line.
-pub(super) fn of_rounds(rounds: &SuiteRounds) -> Vec<SvgChart> {
-    let shown = |v: f64| match rounds.figure {
-        TrackedFigure::MeanLatency => latency(v),
-        TrackedFigure::BytesPerSecond => rate(v / Bytes::MIB.0 as f64),
-        TrackedFigure::Iops | TrackedFigure::FirstMinute => rate(v),
+/// The tracked figure of all rounds, and over the window its mean, its limits and its fitted line.
+pub(super) fn of_rounds(rounds: &SuiteRounds) -> CourseChart {
+    let (scale, unit) = match rounds.figure {
+        TrackedFigure::MeanLatency => (1e3, "mean latency, µs"),
+        TrackedFigure::BytesPerSecond => (Bytes::MIB.0 as f64, "MiB/s"),
+        TrackedFigure::Iops | TrackedFigure::FirstMinute => (1.0, rounds.figure.words()),
     };
-    let unit = if rounds.figure == TrackedFigure::BytesPerSecond { "MiB/s" } else { rounds.figure.words() };
     let end = rounds.reached.map_or(rounds.values.len(), |r| r as usize);
-    let from = end.saturating_sub(ROUNDS);
-    let make = |title: &str, caption: &str, part: std::ops::Range<usize>, window: bool| {
-        let values: Vec<(f64, f64)> = part.clone().map(|i| ((i + 1) as f64, rounds.values[i])).collect();
-        let mean = rounds.window_mean.unwrap_or_default();
-        let x = ChartScale::across(values.iter().map(|v| v.0).chain([part.end as f64 + 0.5]), false);
-        let y = ChartScale::upwards(values.iter().map(|v| v.1).chain(window.then_some(1.2 * mean)), false);
-        let dot = |(n, v): &(f64, f64)| ChartDot {
-            x: x.at(*n),
-            y: y.at(*v),
-            class: if *n as usize > from && *n as usize <= end { "s2" } else { "s0" },
-            text: String::new(),
-            title: format!("round {n}: {}", tracked(rounds.figure, *v)),
-        };
-        let name = rounds.step.clone();
-        let mut lines = vec![ChartLine { class: "s0", name, points: points(&x, &y, values.iter().copied()) }];
-        if window && mean > 0.0 {
-            let (low, high) = (from as f64 + 1.0, end as f64);
-            let level = |name: &str, class, v: f64| ChartLine {
-                class,
-                name: name.into(),
-                points: points(&x, &y, [(low, v), (high, v)]),
-            };
-            lines.push(level("mean of the window", "model", mean));
-            lines.push(level("mean + 10 % and - 10 %", "promise", 1.1 * mean));
-            lines.push(level("", "promise", 0.9 * mean));
-            let half = rounds.drift_pct.unwrap_or_default() / 200.0;
-            let fit = [(low, mean * (1.0 - half)), (high, mean * (1.0 + half))];
-            lines.push(ChartLine { class: "s1", name: "fitted line".into(), points: points(&x, &y, fit) });
-        }
-        let numbers = x.marks(values.iter().map(|v| v.0), |v| format!("{v:.0}"));
-        chart(
-            title,
-            caption,
-            ("round", unit),
-            (numbers, y.ticks(shown)),
-            lines,
-            values.iter().map(dot).collect(),
-        )
-    };
-    let name = &rounds.phase;
-    let mut charts = vec![make(
-        &format!("Convergence of {name}"),
-        "The tracked figure of each round; the rounds of the window are in another colour.",
-        0..rounds.values.len(),
-        false,
-    )];
-    if end >= ROUNDS {
-        let caption = match rounds.reached {
-            Some(_) => {
-                "Steady: a range of at most 20 % of the mean, and a fitted line that changes by at most 10 %."
-            }
-            None => "Not steady: the last five rounds.",
-        };
-        charts.push(make(&format!("Window of {name}"), caption, from..end, true));
+    let mut points = Vec::new();
+    for (i, value) in rounds.values.iter().enumerate() {
+        let said = format!("round {}: {}", i + 1, tracked(rounds.figure, *value));
+        points.push(ChartPoint { x: (i + 1) as f64, y: rounded(value / scale), said, beside: String::new() });
     }
-    charts
+    let marks = (1..=points.len()).map(|n| (n as f64, n.to_string())).collect();
+    let mut series =
+        vec![ChartSeries { name: rounds.step.clone(), colour: "accent", kind: SeriesKind::Line, points }];
+    if let Some(mean) = rounds.window_mean.map(|mean| mean / scale).filter(|_| end >= ROUNDS) {
+        let (low, high) = ((end - ROUNDS + 1) as f64, end as f64);
+        let half = rounds.drift_pct.unwrap_or_default() / 200.0;
+        series.push(dashed("mean of the window".into(), "soft", [(low, mean), (high, mean)]));
+        series.push(dashed("mean + 10 %".into(), "bad", [(low, 1.1 * mean), (high, 1.1 * mean)]));
+        series.push(dashed("mean - 10 %".into(), "bad", [(low, 0.9 * mean), (high, 0.9 * mean)]));
+        let fit = [(low, mean * (1.0 - half)), (high, mean * (1.0 + half))];
+        series.push(dashed("fitted line".into(), "second", fit));
+    }
+    let caption = match rounds.reached {
+        Some(_) => {
+            "Steady: over five rounds a range of at most 20 % of the mean, and a fitted line that changes by at most 10 %."
+        }
+        None => "Not steady.",
+    };
+    CourseChart {
+        title: format!("Convergence of {}", rounds.phase),
+        caption: caption.into(),
+        x: ChartAxis { marks, ..axis("round") },
+        y: axis(unit),
+        series,
+        cells: Vec::new(),
+    }
 }

@@ -1,11 +1,10 @@
 //! The section of a course on the page: its checks, charts and tables. The section shows what the answer says; nothing is judged here.
 
-use super::course_charts::{of_rounds, of_slo, of_sweep};
-use super::sections::VerdictLine;
-use super::svg_chart::SvgChart;
-use crate::{course_text, headline};
+use super::course_charts::{CourseChart, of_rounds, of_slo, of_sweep};
+use super::verdict_section::looks;
+use crate::course_text;
 use volproof_base::unit::micro;
-use volproof_record::{CourseAnswer, Outcome, Record, SuiteAnswer};
+use volproof_record::{CourseAnswer, Record, SuiteAnswer};
 
 /// A check as a card.
 pub struct CheckCard {
@@ -26,7 +25,7 @@ pub struct CourseSection {
     /// Checks.
     pub checks: Vec<CheckCard>,
     /// Charts.
-    pub charts: Vec<SvgChart>,
+    pub charts: Vec<CourseChart>,
     /// The tables under them, as the terminal has them.
     pub tables: String,
     /// The sentences under these, each with its label.
@@ -34,12 +33,12 @@ pub struct CourseSection {
 }
 
 /// The section of a Record's answer.
-pub fn of(record: &Record) -> Option<CourseSection> {
+pub fn section(record: &Record) -> Option<CourseSection> {
     let answer = record.answer.as_ref()?;
     let (checks, charts) = match answer {
         CourseAnswer::Sweep(sweep) => (Vec::new(), of_sweep(record, sweep)),
         CourseAnswer::Slo(slo) => (Vec::new(), of_slo(slo).into_iter().collect()),
-        CourseAnswer::Suite(suite) => (checks(suite), suite.rounds.iter().flat_map(of_rounds).collect()),
+        CourseAnswer::Suite(suite) => (checks(suite), suite.rounds.iter().map(of_rounds).collect()),
     };
     let sentences = course_text::sentences(answer);
     Some(CourseSection {
@@ -50,36 +49,9 @@ pub fn of(record: &Record) -> Option<CourseSection> {
     })
 }
 
-/// The outcome of a search or of a suite's checks, for the head of the page; none where the run did not end well.
-pub fn outcome(record: &Record) -> Option<VerdictLine> {
-    let answer = record.answer.as_ref()?;
-    let outcome = record.outcome.filter(|_| record.verdict.is_none())?;
-    let text = match answer {
-        CourseAnswer::Sweep(_) => "no point shows what the volume can do",
-        CourseAnswer::Slo(_) => "for the limit that was named",
-        CourseAnswer::Suite(_) => "the gravest of its checks",
-    };
-    let against = headline::against_of_suite(record).map_or(String::new(), |against| format!(", {against}"));
-    Some(VerdictLine {
-        class: class(outcome),
-        word: outcome.name(),
-        icon: "",
-        text: format!("{text}{against}"),
-        reason: String::new(),
-    })
-}
-
-fn class(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pass => "good",
-        Outcome::Fail => "bad",
-        Outcome::Inconclusive | Outcome::Invalid => "doubt",
-    }
-}
-
 fn checks(suite: &SuiteAnswer) -> Vec<CheckCard> {
     let card = |c: &volproof_record::SuiteCheck| CheckCard {
-        class: class(c.outcome),
+        class: looks(c.outcome).0,
         word: c.outcome.name(),
         title: format!("{}: {}", c.code, c.subject),
         observed: c.observed.clone(),

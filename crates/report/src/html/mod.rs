@@ -7,18 +7,13 @@
 //! the crate `judge`.
 
 mod bins;
-mod cause_section;
 mod charts;
 mod course_charts;
 mod course_section;
-mod fleet_section;
 mod gauge;
-mod grids;
-mod read_write_map;
 pub mod repeat;
 mod sections;
 mod step_section;
-mod svg_chart;
 mod verdict_section;
 
 use std::io::{self, Write};
@@ -26,16 +21,15 @@ use std::sync::LazyLock;
 
 use askama::Template;
 
-use crate::crosscheck_text;
-use crate::fit_text::{FiguresTable, figures_tables};
-use crate::headline;
-use cause_section::CauseSection;
+use crate::cause_words::{self, CauseLine};
+use crate::headline::{self, Headline};
+use crate::text::LATENCY_HEADS;
+use crate::{crosscheck_text, fit_text, fleet_text, tune};
 use course_section::CourseSection;
-use fleet_section::{FleetTable, MACHINE_HEADS};
-use grids::Grid;
-use sections::{DoubtCard, Fact, VerdictLine};
-use step_section::{LATENCY_HEADS, PageRow, StepSection};
-use verdict_section::{ClaimCard, FindingCard, Judged, UntestedCard};
+use sections::{DoubtCard, Fact};
+use step_section::{PageRow, StepSection};
+use verdict_section::{AnswerLine, FindingCard, Judged};
+use volproof_base::unit::micro;
 use volproof_device::output::screen::VisibleWriter;
 use volproof_judge as judge;
 use volproof_plan::Question;
@@ -61,52 +55,56 @@ struct ReportPage<'a> {
     record: &'a Record,
     title: String,
     headline: String,
-    statuses: Vec<VerdictLine>,
-    claims: Vec<ClaimCard>,
+    status: AnswerLine,
     /// Needs of applications were judged, and no promise.
     only_needs: bool,
-    untested: Vec<UntestedCard>,
-    notes: Vec<String>,
+    judged: Judged,
     /// How the tools compare, as the text tells it; empty where that was not asked.
     comparison: String,
     /// The answer of a course.
     course: Option<CourseSection>,
-    /// What held the volume back.
-    causes: Option<CauseSection>,
-    /// Of the experiments on it.
-    experiments: Vec<PageRow>,
-    /// Steps that are no experiments.
-    tests: usize,
+    /// The step whose load the experiments vary; empty without any.
+    causes_of: String,
+    causes: Vec<CauseLine>,
     descriptions: Vec<FindingCard>,
-    /// Figures of applications, beside their needs or in place of them.
-    figures: Vec<FiguresTable>,
+    /// Figures of applications and of the machines of a fleet, as the text tells them.
+    figures: String,
     heads: [&'static str; 8],
-    /// The machines of a fleet, by step.
-    fleet: Vec<FleetTable>,
-    machine_heads: [&'static str; 8],
-    /// On what, above the headline.
-    places: String,
-    /// Which steps earlier runs measured.
-    resumed: String,
-    /// Of all steps, for the tables on top.
-    rows: Vec<PageRow>,
-    /// The first [`MOST_SECTIONS`] steps.
+    /// The first [`MOST_SECTIONS`] steps, and of all steps the rows.
     steps: Vec<StepSection>,
+    rows: Vec<PageRow>,
     doubts: Vec<DoubtCard>,
-    targets: Vec<Vec<Fact>>,
-    environment: Vec<Fact>,
-    tuning: Vec<Grid>,
+    facts: Vec<(String, Vec<Fact>)>,
+    tuning: String,
     plan: String,
     command: String,
     data: String,
-    style: &'static str,
-    /// The command that chose the steps by their results, with its suite.
-    asked_by: Option<String>,
 }
 
 impl ReportPage<'_> {
     fn any_response(&self) -> bool {
         self.rows.iter().any(|r| !r.response.is_empty())
+    }
+
+    fn places(&self) -> String {
+        sections::places(self.record)
+    }
+
+    fn resumed(&self) -> String {
+        headline::resumed(self.record)
+    }
+
+    fn style(&self) -> &'static str {
+        STYLE
+    }
+
+    /// The command that chose the steps by their results, with its suite.
+    fn asked_by(&self) -> Option<String> {
+        self.record.plan.question.as_ref().map(|question| match question {
+            Question::Sweep(_) => "sweep".into(),
+            Question::Slo(_) => "slo".into(),
+            Question::Suite(suite) => format!("suite {}", suite.name),
+        })
     }
 }
 
@@ -134,68 +132,51 @@ fn for_script(json: &str) -> String {
 pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
-    let compared = !record.cross_checks.is_empty();
-    let (found, verdict) = if compared { Default::default() } else { judge::judged(record) };
-    let mut judged = match (&record.compared, &verdict) {
-        (Some(compared), _) => verdict_section::compared(record, compared),
-        (None, Some(verdict)) => verdict_section::judged(record, verdict),
-        (None, None) => Judged::without_promise(record),
-    };
-    if let Some(line) = course_section::outcome(record) {
-        judged.statuses = vec![line];
-    }
+    let (found, verdict) = if record.tests_a_volume() { judge::judged(record) } else { Default::default() };
+    let head = Headline::of_record(record);
     // The points of a course are drawn together.
     let most = if record.answer.is_some() { 0 } else { MOST_SECTIONS };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut experiments = Vec::new();
-    for (i, step) in record.steps.iter().enumerate() {
+    for (i, _) in record.steps.iter().enumerate().filter(|(_, step)| !record.is_experiment(step)) {
         let (mut section, of_step) = step_section::step(record, i);
-        if record.is_experiment(step) {
-            experiments.append(&mut section.rows);
-            continue;
-        }
         rows.append(&mut section.rows);
         if steps.len() < most {
             steps.push(section);
             charts.push(of_step);
         }
     }
-    let data = serde_json::to_string(&charts)?;
+    let course = course_section::section(record);
+    let drawn = course.as_ref().map_or(&[][..], |course| &course.charts);
+    let data = serde_json::to_string(&serde_json::json!({ "steps": charts, "course": drawn }))?;
+    let causes = record.causes.as_ref();
+    let machines = fleet_text::text(record, verdict.as_ref(), usize::MAX);
+    let mut facts: Vec<(String, Vec<Fact>)> = Vec::new();
+    for (i, target) in record.targets.iter().enumerate() {
+        facts.push((format!("Target {}", i + 1), sections::target(target)));
+    }
+    let of_whom = if record.fleet.is_some() { "Fleet" } else { "Machine" };
+    facts.push((of_whom.into(), sections::environment(record)));
     let page = ReportPage {
         title: format!("{}{on}{}", record.title(), if record.is_simulated() { ", SIMULATED" } else { "" }),
-        headline: judged.headline,
-        statuses: judged.statuses,
-        claims: judged.claims,
-        only_needs: judged.only_needs,
-        untested: judged.untested,
-        notes: judged.notes,
+        headline: micro(&head.sentence),
+        status: verdict_section::status(record, &head, verdict.as_ref()),
+        only_needs: record.judged_promise.is_none(),
+        judged: verdict_section::judged(record, verdict.as_ref()),
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
-        course: course_section::of(record),
-        causes: cause_section::of(record),
-        experiments,
-        tests: record.tests().count(),
-        descriptions: verdict_section::descriptions(&found, record.answer.is_some()),
-        figures: figures_tables(record),
+        course,
+        causes_of: causes.map(|table| cause_words::of_step(record, table)).unwrap_or_default(),
+        causes: causes.map(cause_words::lines).unwrap_or_default(),
+        descriptions: verdict_section::descriptions(&found),
+        figures: micro((machines + &fit_text::figures_text(record)).trim()),
         heads: LATENCY_HEADS,
-        fleet: fleet_section::tables(record, verdict.as_ref()),
-        machine_heads: MACHINE_HEADS,
-        places: sections::places(record),
-        resumed: headline::resumed(record),
         rows,
         steps,
         doubts: sections::doubts(record),
-        targets: record.targets.iter().map(sections::target).collect(),
-        environment: sections::environment(record),
-        tuning: grids::tuning(record).into_iter().chain(grids::effects(record)).collect(),
+        facts,
+        tuning: record.tuning.as_ref().map(tune::text).unwrap_or_default(),
         plan: repeat::plan_toml(&record.plan),
-        asked_by: record.plan.question.as_ref().map(|question| match question {
-            Question::Sweep(_) => "sweep".into(),
-            Question::Slo(_) => "slo".into(),
-            Question::Suite(suite) => format!("suite {}", suite.name),
-        }),
         command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
         data: for_script(&data),
-        style: STYLE,
         record,
     };
     page.write_into(&mut VisibleWriter(out))?;

@@ -4,7 +4,6 @@ use crate::fleet_text::machines;
 use crate::text::grouped_doubts;
 use volproof_base::doubt::Severity;
 use volproof_base::unit::{Nanos, micro};
-use volproof_judge::Conclusion;
 use volproof_record::{Record, TargetRecord};
 
 /// A name and what it is.
@@ -17,20 +16,6 @@ pub struct Fact {
 
 pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
-}
-
-/// A word of the verdict, its colour and its reason.
-pub struct VerdictLine {
-    /// `good`, `bad`, `doubt` or `plain`.
-    pub class: &'static str,
-    /// The verdict or state as a word.
-    pub word: &'static str,
-    /// Its sign, as the path of an SVG of 24 by 24; may be empty.
-    pub icon: &'static str,
-    /// The text beside the word.
-    pub text: String,
-    /// The reason; may be empty.
-    pub reason: String,
 }
 
 /// A doubt.
@@ -53,36 +38,6 @@ pub(super) fn nanos(n: Nanos) -> String {
     micro(&n.to_string())
 }
 
-/// How the run ended, as far as a Record without a promise can tell.
-pub fn status(record: &Record) -> VerdictLine {
-    let s = |class, word, text: &str| VerdictLine {
-        class,
-        word,
-        icon: "",
-        text: text.into(),
-        reason: String::new(),
-    };
-    let blocker = || record.doubts.iter().find(|w| w.severity == Severity::Blocker);
-    let why = record.state.cut_short().unwrap_or_default();
-    match Conclusion::of(record) {
-        Conclusion::Failed(_) => s("bad", "Failed", why),
-        Conclusion::MeasuredNothing => s("bad", "Failed", "no I/O completed"),
-        Conclusion::Interrupted => s("doubt", "Interrupted", why),
-        Conclusion::CutOff => s("doubt", "Cut off", why),
-        Conclusion::NotValid => {
-            s("bad", "Not valid", &blocker().map(|w| micro(&w.message)).unwrap_or_default())
-        }
-        // The verdict on a fleet stands beside it.
-        Conclusion::Judged(_) if !why.is_empty() => s("bad", "Failed", why),
-        Conclusion::Compared(_) | Conclusion::Judged(_) | Conclusion::Answered(_) | Conclusion::Measured => {
-            s("plain", "Measured", "no promise was given, so nothing is judged")
-        }
-    }
-}
-
-/// A doubt of more steps names one of them.
-const MOST_NAMED: usize = 12;
-
 /// Doubts, the gravest first.
 pub fn doubts(record: &Record) -> Vec<DoubtCard> {
     grouped_doubts(&record.doubts)
@@ -97,9 +52,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
             let word = w.severity.word();
             let steps = match group.named.as_slice() {
                 [] => "the whole run".into(),
-                [first, rest @ ..] if rest.len() >= MOST_NAMED => {
-                    format!("{first} and {} more", rest.len())
-                }
+                [first, _, _, _, rest @ ..] => format!("{first} and {} more", rest.len() + 3),
                 few => few.join(", "),
             };
             let message = micro(&(w.message.clone() + &group.elsewhere("step")));
@@ -145,7 +98,7 @@ pub fn places(record: &Record) -> String {
 /// The machine.
 pub fn environment(record: &Record) -> Vec<Fact> {
     if let Some(fleet) = &record.fleet {
-        return super::fleet_section::facts(fleet, record);
+        return vec![fact("Fleet", machines(fleet)), fact("volproof", &record.volproof_version)];
     }
     let e = &record.environment;
     if let Some(report) = &record.report {

@@ -1,68 +1,56 @@
-//! The top of the page: the verdict with a gauge for each claim, and what is seen in the samples.
+//! The top of the page: how the run ended, the verdict with a gauge for each claim, and what is seen in the samples.
 //!
-//! The crate `judge` gives the verdict and the descriptions, so that the page is a function of the Record alone.
 //! Nothing is decided here, and nothing escaped (the template does).
 
-use super::gauge::{self, Gauge};
-use super::sections::{self, VerdictLine};
-use crate::compared_text;
+use super::gauge::{Compare, Gauge, gauge};
+use crate::claim_words::{self, ClaimWords, of_claim, of_compared};
 use crate::headline::{self, Headline};
-use crate::verdict_sentence;
-use crate::verdict_text::asks;
-use volproof_base::stats::limit_answer::ClaimAnswer;
-use volproof_base::unit::{micro, significant};
-use volproof_judge::{PromisedRates, figure};
-use volproof_record::{
-    Claim, Compared, Confidence, Diagnosis, Finding, Outcome, Record, Remark, ReportComparison, Untested,
-    Verdict, form, promise_direction, remarks,
-};
+use crate::text::grouped_findings;
+use volproof_base::unit::micro;
+use volproof_judge::Conclusion;
+use volproof_record::{Claim, Compared, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Verdict};
+
+/// The word of the answer, its colour, and why.
+pub struct AnswerLine {
+    /// `good`, `bad`, `doubt` or `plain`.
+    pub class: &'static str,
+    /// The word.
+    pub word: &'static str,
+    /// Its sign, as the path of an SVG of 24 by 24; may be empty.
+    pub icon: &'static str,
+    /// The text beside the word.
+    pub text: String,
+    /// How the run ended, and the reason of the answer.
+    pub reasons: Vec<String>,
+}
 
 /// A claim as a card.
 pub struct ClaimCard {
-    /// Its colour: `good`, `bad`, `doubt`.
+    /// Its colour: `good`, `bad`, `doubt`, `plain`.
     pub class: &'static str,
     /// Its sign, as the path of an SVG of 24 by 24.
     pub icon: &'static str,
-    /// PASS, FAIL, INCONCLUSIVE, INVALID.
-    pub word: &'static str,
-    /// The metric, or the figure with the application that has a need of it.
-    pub metric: String,
-    /// Step that measured it.
-    pub step: String,
-    /// The measured figure.
-    pub measured: String,
-    /// The promise that it is held against.
-    pub of: String,
-    /// The gauge of the claim.
+    /// The claim.
+    pub words: ClaimWords,
+    /// The gauge.
     pub gauge: Gauge,
-    /// Limit, interval and burst.
-    pub facts: Vec<String>,
-    /// Reason of the verdict.
-    pub reason: String,
-    /// The command that decides it.
-    pub command: Option<String>,
 }
 
-/// A promise that no step tested.
+/// A promise that no step tested, or that a report cannot be compared with.
 pub struct UntestedCard {
     /// The metric.
-    pub metric: String,
+    pub title: String,
     /// Reason why no step tested it.
     pub reason: String,
     /// The command that tests it.
     pub command: Option<String>,
 }
 
-/// The verdict, ready for the template.
+/// Claims and what else is said of the promise.
+#[derive(Default)]
 pub struct Judged {
-    /// The sentence on top.
-    pub headline: String,
-    /// The words under it: the verdict, and how the run ended if it did not end well.
-    pub statuses: Vec<VerdictLine>,
     /// Every claim.
     pub claims: Vec<ClaimCard>,
-    /// Needs of applications were judged, and no promise.
-    pub only_needs: bool,
     /// Promises that no step tested.
     pub untested: Vec<UntestedCard>,
     /// Notes on the promise.
@@ -70,9 +58,8 @@ pub struct Judged {
 }
 
 /// A finding as a card.
-#[derive(Clone)]
 pub struct FindingCard {
-    /// Step that it is about.
+    /// Steps that it is about.
     pub step: String,
     /// `possible`, `likely`, `proven`.
     pub confidence: &'static str,
@@ -88,6 +75,7 @@ pub struct FindingCard {
     pub code: String,
 }
 
+/// Colour and sign of an outcome.
 pub(super) fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Pass => ("good", "M5.5 12.5l4.2 4.2L18.5 7.5"),
@@ -103,188 +91,105 @@ fn stopped(text: &str) -> String {
     micro(text) + stop
 }
 
-/// The text as a sentence, with a capital and a full stop.
-fn sentence(text: &str) -> String {
-    let text = stopped(text);
-    let mut letters = text.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    first + letters.as_str()
+/// The answer with its reasons.
+pub fn status(record: &Record, head: &Headline, verdict: Option<&Verdict>) -> AnswerLine {
+    let (class, icon) = match Conclusion::of(record) {
+        Conclusion::Failed(_) | Conclusion::MeasuredNothing | Conclusion::NotValid => ("bad", ""),
+        Conclusion::Interrupted | Conclusion::CutOff => ("doubt", ""),
+        Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => looks(outcome),
+        Conclusion::Judged(None) | Conclusion::Compared(_) | Conclusion::Measured => ("plain", ""),
+    };
+    let text = match head.against.as_str() {
+        "" if record.answer.is_none() => "no promise was given, so nothing is judged".into(),
+        against => stopped(against),
+    };
+    let mut reasons = vec![stopped(&head.ended)];
+    reasons.extend(verdict.map(|v| stopped(&headline::why(v))));
+    reasons.extend(record.compared.as_ref().map(|_| stopped(claim_words::NO_VERDICT)));
+    reasons.retain(|reason| !reason.is_empty());
+    let word = if head.word.is_empty() { "MEASURED" } else { head.word };
+    AnswerLine { class, word, icon, text, reasons }
 }
 
-fn status(v: &Verdict) -> VerdictLine {
-    let text = headline::against(v) + ".";
-    // It begins with the name of a step, which has no capital.
-    let reason = stopped(&headline::why(v));
-    match v.outcome {
-        None => VerdictLine { class: "plain", word: "Not judged", icon: "", text, reason },
-        Some(outcome) => {
-            let (class, icon) = looks(outcome);
-            VerdictLine { class, word: outcome.name(), icon, text, reason }
+/// The claims of a verdict, or the figures of a report beside a promise.
+pub fn judged(record: &Record, verdict: Option<&Verdict>) -> Judged {
+    let mut all = Judged::default();
+    if let Some(compared) = &record.compared {
+        all.claims.extend(compared.rows.iter().map(|row| compared_card(record, row)));
+        for why in &compared.not_compared {
+            let title = "This report was not compared".into();
+            all.untested.push(UntestedCard { title, reason: stopped(why), command: None });
         }
+        all.notes.extend(compared.notes.iter().map(|note| stopped(note)));
+    } else if let Some(v) = verdict {
+        all.claims.extend(v.claims.iter().map(|c| claim_card(record, c)));
+        for c in &v.beyond {
+            let mut card = claim_card(record, c);
+            card.words.facts.push(format!("A higher grade, which does not count: {}", card.words.word));
+            (card.class, card.words.word) = ("plain", "not asked for");
+            all.claims.push(card);
+        }
+        for u in &v.untested {
+            let title = format!("{} was not tested", u.title());
+            all.untested.push(UntestedCard { title, reason: stopped(&u.reason), command: u.command.clone() });
+        }
+        all.notes.extend(v.notes.iter().map(|note| stopped(note)));
     }
+    all
 }
 
-fn card(record: &Record, c: &Claim) -> ClaimCard {
-    let name = |v: f64| micro(&figure(c.metric, v));
-    let rates = record.judged_promise.as_ref().and_then(|judged_promise| {
-        let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
-        PromisedRates::of(
-            judged_promise,
-            conditions.single_block()?,
-            promise_direction(conditions.pattern()?)?,
-        )
-    });
-    let rates = rates.filter(|_| c.need.is_none());
-    let promised = record.judged_promise.as_ref().filter(|_| c.need.is_none());
-    let gauge = gauge::of(c, promised.map_or(0.0, |c| c.tolerance), rates.as_ref());
-    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
-    let mut facts = vec![match &c.need {
-        Some(need) => {
-            format!("Source: {}; {}; confidence {}.", need.source, need.as_of, need.confidence.name())
-        }
-        None => format!("Binding limit: {}, {side} {} with tolerance.", c.binding, name(c.limit)),
-    }];
-    if c.row_step() != c.step {
-        facts.push(format!("Measured in {}.", c.row_step()));
-    }
-    if let Some((low, high)) = c.bounds {
-        facts.push(format!("Between {} and {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
-    }
-    if let (true, Some(r)) = (gauge.promised.len() > 1, &rates) {
-        facts.push(format!(
-            "The provider's unit is in doubt: {} are promised if it is MB (10⁶ bytes), {} if it is MiB (2²⁰).",
-            name(r.least.bytes),
-            name(r.most.bytes)
-        ));
-    }
+fn claim_card(record: &Record, c: &Claim) -> ClaimCard {
     let (class, icon) = looks(c.outcome);
-    ClaimCard {
-        class,
-        icon,
-        word: c.outcome.name(),
-        metric: c.title(),
-        step: c.step.clone(),
-        measured: name(c.measured),
-        of: match &c.need {
-            Some(_) => micro(&asks(c)),
-            None => format!("{} % of {} promised", significant(c.ratio * 100.0), name(c.promised)),
-        },
-        gauge,
-        facts,
-        reason: sentence(&c.reason),
-        command: c.command.as_ref().map(|command| record.saved_as.in_command(command)),
-    }
-}
-
-impl Judged {
-    /// The top of a page without a promise.
-    pub fn without_promise(record: &Record) -> Judged {
-        Judged {
-            headline: micro(&headline::measured(record)),
-            statuses: vec![sections::status(record)],
-            claims: Vec::new(),
-            only_needs: false,
-            untested: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-}
-
-/// A report beside what is promised or needed.
-pub fn compared(record: &Record, compared: &ReportComparison) -> Judged {
-    let untested =
-        |why: &String| UntestedCard { metric: "Not compared".into(), reason: sentence(why), command: None };
-    let line = VerdictLine {
-        class: "plain",
-        word: "Compared",
-        icon: "",
-        text: compared_text::against(compared) + ".",
-        reason: sentence(compared_text::NO_VERDICT),
+    let compare = Compare {
+        metric: c.metric,
+        promised: c.promised,
+        limit: c.limit,
+        measured: c.measured,
+        bounds: c.bounds,
     };
-    Judged {
-        headline: micro(&Headline::of(record).sentence),
-        statuses: vec![line],
-        claims: compared.rows.iter().map(|row| compared_card(record, row)).collect(),
-        only_needs: record.judged_promise.is_none(),
-        untested: compared.not_compared.iter().map(untested).collect(),
-        notes: compared.notes.iter().map(|note| sentence(note)).collect(),
-    }
+    ClaimCard { class, icon, words: for_page(record, of_claim(c)), gauge: gauge(&compare) }
 }
 
-/// A row of a comparison as a card.
 fn compared_card(record: &Record, row: &Compared) -> ClaimCard {
-    let bounds = Some((row.low, row.high)).filter(|(low, high)| low < high);
-    let found = ClaimAnswer { limit: row.limit, ..ClaimAnswer::open(row.reported, row.limit, bounds, None) };
-    let claim = Claim {
-        need: row.need.clone(),
-        binding: row.binding.clone(),
-        command: row.command.clone(),
-        ..Claim::new(&row.step, row.metric, Outcome::Inconclusive, row.promised, found, String::new())
+    let compare = Compare {
+        metric: row.metric,
+        promised: row.promised,
+        limit: row.limit,
+        measured: row.reported,
+        bounds: Some((row.low, row.high)).filter(|(low, high)| low < high),
     };
-    let doubts = row.doubts.iter().map(|doubt| sentence(&format!("void: {doubt}")));
-    let mut facts: Vec<String> = doubts.chain([sentence(&compared_text::interval(row))]).collect();
-    if !row.not_shown.is_empty() {
-        facts.push("The report does not show:".into());
-    }
-    facts.extend(row.not_shown.iter().map(|fact| micro(fact)));
-    let source = card(record, &claim).facts.into_iter().next().filter(|_| row.need.is_some());
-    facts.extend(source);
-    ClaimCard { class: "plain", word: row.word.name(), facts, reason: String::new(), ..card(record, &claim) }
+    ClaimCard { class: "plain", icon: "", words: for_page(record, of_compared(row)), gauge: gauge(&compare) }
 }
 
-/// The verdict on a Record.
-pub fn judged(record: &Record, v: &Verdict) -> Judged {
-    let untested = |u: &Untested| UntestedCard {
-        metric: u.title().into(),
-        reason: sentence(&u.reason),
-        command: u.command.clone(),
-    };
-    let cut_short = record.state.cut_short().map(|_| sections::status(record));
-    let beyond = v.beyond.iter().map(|c| ClaimCard {
-        word: "not asked for",
-        class: "plain",
-        reason: format!("A higher grade, which does not count: {}.", c.outcome.name()),
-        ..card(record, c)
-    });
-    Judged {
-        headline: micro(&verdict_sentence::answer(record, v)),
-        statuses: cut_short.into_iter().chain([status(v)]).collect(),
-        claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
-        only_needs: record.judged_promise.is_none(),
-        untested: v.untested.iter().map(untested).collect(),
-        notes: v.notes.iter().map(|n| sentence(n)).collect(),
+/// The words with the micro sign, and the command with the file of the Record.
+fn for_page(record: &Record, words: ClaimWords) -> ClaimWords {
+    ClaimWords {
+        measured: micro(&words.measured),
+        of: micro(&words.of),
+        facts: words.facts.iter().map(|fact| micro(fact)).collect(),
+        command: words.command.map(|command| record.saved_as.in_command(&command)),
+        ..words
     }
 }
 
-/// What is seen in the samples of each step.
-pub fn descriptions(found: &[Diagnosis], together: bool) -> Vec<FindingCard> {
-    let cards = found.iter().flat_map(|d| &d.findings).map(finding_card).collect();
-    if together { of_many_steps(cards) } else { cards }
+/// What is seen in the samples; what several steps share is one card.
+pub fn descriptions(found: &[Diagnosis]) -> Vec<FindingCard> {
+    grouped_findings(found).iter().map(finding_card).collect()
 }
 
-fn finding_card(f: &Finding) -> FindingCard {
+fn finding_card(group: &Remark<'_, Finding>) -> FindingCard {
+    let f = group.of;
+    let step = match group.named.len() {
+        0 | 1 => f.step.clone(),
+        n => format!("{} and {} more", f.step, n - 1),
+    };
     FindingCard {
-        step: f.step.clone(),
+        step,
         confidence: f.confidence.name(),
         dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
-        headline: sentence(&f.headline),
+        headline: stopped(&(f.headline.trim_end_matches('.').to_string() + &group.elsewhere("step"))),
         evidence: f.evidence.iter().map(|e| micro(e)).collect(),
         advice: micro(&f.advice),
         code: f.code.clone(),
     }
-}
-
-/// The findings of a course: those of one kind and one advice have one card, which names the steps that its sentence is true for.
-fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
-    let kind = |card: &FindingCard| (card.code.clone(), card.confidence, form(&card.advice));
-    let groups = remarks(all.iter(), kind, |card| &card.headline, |card| &card.step);
-    let named = |group: Remark<'_, FindingCard>| {
-        let step = match group.named.len() {
-            1 => group.of.step.clone(),
-            n => format!("{} and {} more", group.of.step, n - 1),
-        };
-        let headline = group.of.headline.trim_end_matches('.').to_string() + &group.elsewhere("step") + ".";
-        FindingCard { step, headline, ..group.of.clone() }
-    };
-    groups.into_iter().map(named).collect()
 }

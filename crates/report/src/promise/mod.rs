@@ -21,8 +21,9 @@ const BLOCKS_KIB: [u64; 5] = [4, 16, 64, 256, 1024];
 /// The directions that need a line of their own: one for both where they do not differ.
 fn directions(promise: &Promise, block: Bytes) -> Vec<(&'static str, PromiseDirection)> {
     let [read, write] = BOTH.map(|d| promise.at(block, d, Reading::Likely));
-    match read == write {
-        true => vec![("", PromiseDirection::Read)],
-        false => vec![("read", PromiseDirection::Read), ("write", PromiseDirection::Write)],
+    if read == write {
+        vec![("", PromiseDirection::Read)]
+    } else {
+        vec![("read", PromiseDirection::Read), ("write", PromiseDirection::Write)]
     }
 }

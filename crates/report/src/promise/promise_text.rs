@@ -1,23 +1,19 @@
 //! A promise as people read it, within the width of the screen. The arithmetic is shown, so that a reader can repeat it.
 
 use super::{BLOCKS_KIB, BOTH, directions};
-use crate::layout::{wrap, wrap_lines};
+use crate::layout::{Column, LEAST_NAME, fitting_table, wrap, wrap_lines};
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::screen;
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::entry::Volume;
 use volproof_promise::catalogue::formula::plain;
 use volproof_promise::catalogue::instance::InstanceCap;
-use volproof_promise::catalogue::promise_on_instance::Cap;
 use volproof_promise::catalogue::promised_level::{EachDirection, PromiseDirection, Range};
 use volproof_promise::catalogue::reverse::{SmallestVolume, WantedRates};
-use volproof_promise::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
+use volproof_promise::catalogue::volume_promise::{Reading, VolumePromise};
 use volproof_promise::fit::{AskedFits, FitNeed, NeedBound};
 
 const MIB: f64 = Bytes::MIB.0 as f64;
-/// Columns that the table of blocks takes with both units, and the list of types with its dates.
-const BLOCKS_WIDTH: usize = 79;
-const LIST_WIDTH: usize = 79;
 
 /// A promise as a page of text.
 pub fn text(promise: &Promise) -> String {
@@ -34,7 +30,7 @@ pub fn text(promise: &Promise) -> String {
     }
     if let Some(instance) = &promise.instance {
         page.gap();
-        page.instance(instance, promise);
+        page.instance(instance);
     }
     page.gap();
     page.blocks(promise);
@@ -103,10 +99,12 @@ impl PromisePage {
             let result = number(w.value);
             let bare = |text: &str| text.replace(',', "");
             let (figure, how) = w.text.split_once(" (").unwrap_or((&w.text, ""));
-            let text = match bare(figure) == plain(w.value) {
-                true if how.is_empty() => format!("{result}{unit}"),
-                true => format!("{result}{unit} ({how}"),
-                false => format!("{} = {result}{unit}", w.text),
+            let text = if bare(figure) != plain(w.value) {
+                format!("{} = {result}{unit}", w.text)
+            } else if how.is_empty() {
+                format!("{result}{unit}")
+            } else {
+                format!("{result}{unit} ({how}")
             };
             self.field(&w.of, &text);
         }
@@ -121,9 +119,10 @@ impl PromisePage {
             ("throughput", v.level.throughput_range, v.unit.printed.as_str()),
         ] {
             if let Some(Range { lo, hi }) = range {
-                let text = match lo == 0.0 {
-                    true => format!("up to {} {unit} {what} on top", number(hi)).replace("  ", " "),
-                    false => format!("{what} {} to {} {unit}", number(lo), number(hi)),
+                let text = if lo == 0.0 {
+                    format!("up to {} {unit} {what} on top", number(hi)).replace("  ", " ")
+                } else {
+                    format!("{what} {} to {} {unit}", number(lo), number(hi))
                 };
                 let more = match v.level.throughput_with_most_iops.filter(|_| what == "throughput") {
                     Some(most) => format!(" at these IOPS, {} {unit} at the most IOPS", number(most)),
@@ -157,7 +156,7 @@ impl PromisePage {
         ));
     }
 
-    fn instance(&mut self, cap: &InstanceCap, promise: &Promise) {
+    fn instance(&mut self, cap: &InstanceCap) {
         let figure = |each: EachDirection, unit: fn(f64) -> String| match (each.same(), each.read, each.write)
         {
             (Some(n), ..) => unit(n),
@@ -176,11 +175,6 @@ impl PromisePage {
             let when = cap.burst_when.as_ref().map(|w| format!(" {w}")).unwrap_or_default();
             self.field("burst", &format!("{}; {time}{when}", parts.join(", ")));
         }
-        let binds: Vec<String> = caps(promise, Reading::Likely)
-            .into_iter()
-            .map(|(what, cap)| format!("{what}: the {}", cap.binding.owner()))
-            .collect();
-        self.field("binds", &if binds.is_empty() { "no figure to compare".into() } else { binds.join("; ") });
     }
 
     fn blocks(&mut self, promise: &Promise) {
@@ -188,28 +182,29 @@ impl PromisePage {
             Some(block) => vec![block],
             None => BLOCKS_KIB.map(Bytes::kib).to_vec(),
         };
-        self.row(["block", "direction", "IOPS", "MiB/s", "MB/s", "limited by"].map(String::from));
-        let before = self.out.len();
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
         for block in blocks {
-            let lines: Vec<(&str, AtBlock, AtBlock)> = directions(promise, block)
-                .into_iter()
-                .filter_map(|(name, d)| {
-                    Some((
-                        name,
-                        promise.at(block, d, Reading::Likely)?,
-                        promise.at(block, d, Reading::Other)?,
-                    ))
-                })
-                .collect();
-            for (name, likely, other) in lines {
-                self.block_line(&block.to_string(), name, likely);
-                if other != likely {
-                    self.block_line("", "or, in doubt", other);
+            for (name, d) in directions(promise, block) {
+                let Some(likely) = promise.at(block, d, Reading::Likely) else { continue };
+                names.push(block.to_string());
+                rows.push((name, likely));
+                if let Some(other) = promise.at(block, d, Reading::Other).filter(|other| *other != likely) {
+                    names.push(String::new());
+                    rows.push(("or, in doubt", other));
                 }
             }
         }
-        if self.out.len() == before {
+        if rows.is_empty() {
             self.line("            nothing is promised: IOPS or throughput is not published");
+        } else {
+            let columns = vec![
+                ("direction", 0, rows.iter().map(|(name, _)| name.to_string()).collect()),
+                ("IOPS", 0, rows.iter().map(|(_, at)| number(at.iops.floor())).collect()),
+                ("MiB/s", 0, rows.iter().map(|(_, at)| significant(at.bytes / MIB)).collect()),
+                ("MB/s", 1, rows.iter().map(|(_, at)| significant(at.bytes / 1e6)).collect()),
+                ("limited by", 0, rows.iter().map(|(_, at)| at.binding.words().into()).collect()),
+            ];
+            self.out += &fitting_table("block", &names, &columns, screen::width());
         }
         for v in &promise.volumes {
             let used = promise.block.and_then(|b| v.published.iter().find(|p| p.block == b));
@@ -222,21 +217,6 @@ impl PromisePage {
         }
     }
 
-    fn block_line(&mut self, block: &str, name: &str, at: AtBlock) {
-        let (iops, mib, mb) =
-            (number(at.iops.floor()), significant(at.bytes / MIB), significant(at.bytes / 1e6));
-        self.row([block.into(), name.into(), iops, mib, mb, at.binding.words().into()]);
-    }
-
-    /// A row of the table of blocks. A narrow screen has the binary unit alone.
-    fn row(&mut self, [block, name, iops, mib, mb, limit]: [String; 6]) {
-        let row = match screen::width() >= BLOCKS_WIDTH {
-            true => format!("{block:>10}  {name:<12} {iops:>9} {mib:>10} {mb:>10}  {limit}"),
-            false => format!("{block:>7}  {name:<12} {iops:>9} {mib:>7}  {limit}"),
-        };
-        self.out += &format!("{}\n", row.trim_end());
-    }
-
     fn source(&mut self, v: &VolumePromise, several: bool) {
         if several {
             self.line(&v.id);
@@ -247,18 +227,6 @@ impl PromisePage {
             self.field("note", note);
         }
     }
-}
-
-fn caps(promise: &Promise, reading: Reading) -> Vec<(&'static str, Cap)> {
-    let direction = if promise.iops_cap(PromiseDirection::Read).is_some() {
-        PromiseDirection::Read
-    } else {
-        PromiseDirection::Write
-    };
-    [("IOPS", promise.iops_cap(direction)), ("throughput", promise.bytes_cap(direction, reading))]
-        .into_iter()
-        .filter_map(|(what, cap)| Some((what, cap?)))
-        .collect()
 }
 
 /// Both readings of a doubtful unit, at the volume's throughput cap.
@@ -323,40 +291,38 @@ pub fn fits_text(fits: &[SmallestVolume], need: &WantedRates) -> String {
     }
     page.line(&format!("Smallest volume of each type that promises {wanted}:"));
     page.gap();
-    page.line("      GiB       IOPS   throughput  type, and what to buy");
-    for fit in fits {
-        let v = &fit.promise.volumes[0];
-        let iops = BOTH.into_iter().filter_map(|d| fit.promise.iops_cap(d)).map(|c| c.value).reduce(f64::min);
-        let iops = iops.map_or("-".into(), number);
-        let throughput = BOTH.into_iter().filter_map(|d| v.level.throughput.of(d)).reduce(f64::min);
-        let throughput = throughput.map_or("-".into(), |t| format!("{} {}", number(t), v.unit.printed));
-        let mut buy = String::new();
-        if let Some(n) = fit.iops {
-            buy.push_str(&format!(" --iops {}", plain(n)));
+    let volumes: Vec<&VolumePromise> = fits.iter().map(|fit| &fit.promise.volumes[0]).collect();
+    let names: Vec<String> = volumes.iter().map(|v| v.id.clone()).collect();
+    let columns = vec![
+        ("GiB", 0, volumes.iter().map(|v| number(v.gib)).collect()),
+        ("IOPS", 0, fits.iter().map(least_iops).collect()),
+        ("throughput", 0, volumes.iter().map(|v| least_throughput(v)).collect()),
+    ];
+    let table = table_of_types(&names, &columns);
+    let mut lines = table.lines();
+    page.line(lines.next().unwrap_or_default());
+    for (line, fit) in lines.zip(fits) {
+        page.line(line);
+        let iops = fit.iops.map(|n| format!("--iops {}", plain(n)));
+        let throughput = fit.throughput.map(|n| format!("--throughput {}", plain(n)));
+        let buy: Vec<String> = iops.into_iter().chain(throughput).collect();
+        if !buy.is_empty() {
+            page.line(&format!("  buy {}", buy.join(" ")));
         }
-        if let Some(n) = fit.throughput {
-            buy.push_str(&format!(" --throughput {}", plain(n)));
-        }
-        let figures = format!("{:>9} {iops:>10} {throughput:>12}", number(v.gib));
-        let fits = |line: &String| line.chars().count() <= screen::width();
-        let whole = format!("{figures}  {}{buy}", v.id);
-        let alone = format!("{figures}  {}", v.id);
-        let bought = |indent: usize| {
-            let indent = indent.min(screen::width().saturating_sub(buy.len()));
-            format!("{:indent$}{buy}\n", "")
-        };
-        let below = format!("{:10}{}", "", v.id);
-        page.out += &if fits(&whole) {
-            whole + "\n"
-        } else if fits(&alone) {
-            alone + "\n" + &bought(35)
-        } else if fits(&(below.clone() + &buy)) {
-            format!("{figures}\n{below}{buy}\n")
-        } else {
-            format!("{figures}\n{below}\n{}", bought(12))
-        };
     }
     page.out
+}
+
+/// The lesser IOPS of both directions.
+fn least_iops(fit: &SmallestVolume) -> String {
+    let iops = BOTH.into_iter().filter_map(|d| fit.promise.iops_cap(d)).map(|c| c.value).reduce(f64::min);
+    iops.map_or("-".into(), number)
+}
+
+/// The lesser throughput of both directions.
+fn least_throughput(v: &VolumePromise) -> String {
+    let throughput = BOTH.into_iter().filter_map(|d| v.level.throughput.of(d)).reduce(f64::min);
+    throughput.map_or("-".into(), |t| format!("{} {}", number(t), v.unit.printed))
 }
 
 /// The rates of the applications that volumes were looked up for, and what no provider promises of their needs.
@@ -365,10 +331,12 @@ pub fn needs_text(asked: &AskedFits) -> String {
     for a in &asked.applications {
         let iops = a.iops().map(|n| format!("{} IOPS", number(n)));
         let rates: Vec<String> = iops.into_iter().chain(a.throughput().map(rate)).collect();
-        let words = match rates.is_empty() {
-            false => rates.join(" and "),
-            true if a.needs.is_empty() => "nothing numeric was published".into(),
-            true => "no rate, latencies alone".into(),
+        let words = if !rates.is_empty() {
+            rates.join(" and ")
+        } else if a.needs.is_empty() {
+            "nothing numeric was published".into()
+        } else {
+            "no rate, latencies alone".into()
         };
         page.field("need", &format!("{}: {words}", a.title()));
     }
@@ -384,25 +352,27 @@ pub fn needs_text(asked: &AskedFits) -> String {
 
 /// Volume types as a table.
 pub fn list_text(volumes: &[&Volume]) -> String {
-    let mut page = PromisePage::default();
-    let mut row = |[kind, size, date, trust, sold]: [&str; 5]| {
-        page.line(&match screen::width() >= LIST_WIDTH {
-            true => format!("{kind:<40} {size:>13}  {date:<10} {trust:<6} {sold}"),
-            false => format!("{kind:<40} {size:>11}  {sold}"),
-        });
-    };
-    row(["type", "GiB", "as of", "trust", "sold"]);
-    for v in volumes {
-        let [lo, hi] = v.capacity_gib;
-        let sold = match v.status.as_str() {
-            "current" => "yes",
-            "previous generation" => "older",
-            _ => "no",
-        };
-        let size = format!("{}-{}", plain(lo), plain(hi));
-        row([&v.id(), &size, &v.as_of, v.confidence.name(), sold]);
-    }
-    page.out
+    let names: Vec<String> = volumes.iter().map(|v| v.id()).collect();
+    let sizes = volumes.iter().map(|v| format!("{}-{}", plain(v.capacity_gib[0]), plain(v.capacity_gib[1])));
+    let sold = volumes.iter().map(|v| match v.status.as_str() {
+        "current" => "yes".to_string(),
+        "previous generation" => "older".to_string(),
+        _ => "no".to_string(),
+    });
+    let columns = vec![
+        ("GiB", 0, sizes.collect()),
+        ("as of", 2, volumes.iter().map(|v| v.as_of.clone()).collect()),
+        ("trust", 3, volumes.iter().map(|v| v.confidence.name().to_string()).collect()),
+        ("sold", 1, sold.collect()),
+    ];
+    table_of_types(&names, &columns)
+}
+
+/// A table of volume types, whose names stay whole: they are to be copied.
+fn table_of_types(names: &[String], columns: &[Column]) -> String {
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let beyond = longest.saturating_sub(LEAST_NAME);
+    fitting_table("type", names, columns, screen::width().saturating_sub(beyond))
 }
 
 /// A number with thousands separated, and at most three decimals.
