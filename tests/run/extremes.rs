@@ -118,7 +118,7 @@ fn a_number_that_no_measurement_has_is_refused_with_its_key() {
         let mut one = whole.clone();
         *one.pointer_mut(place).unwrap() = extreme;
         let refusal = Record::parse(&one.to_string(), "r.json".into()).unwrap_err().to_string();
-        let last = place.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap();
+        let last = place.rsplit('/').find(|part| part.parse::<f64>().is_err()).unwrap();
         assert!(
             refusal.starts_with("r.json: ")
                 && refusal.contains(last)

@@ -9,7 +9,7 @@ use volproof_base::unit::is_figure;
 /// A number that no measurement has.
 #[derive(Debug, PartialEq)]
 pub struct NoFigure {
-    /// The key, or for a number in a list the key of the list.
+    /// The key; for a number in a list that of the list, for a percentile that of the percentiles.
     pub key: String,
     /// The number.
     pub value: f64,
@@ -38,7 +38,10 @@ pub fn scan(json: &str) -> FigureScan {
             b',' | b'[' | b'{' => values += 1,
             b'"' => {
                 at = string_end(bytes, at);
-                key = start + 1..at;
+                // A percentile is a key of figures: the name of their list says more.
+                if json[start + 1..at].parse::<f64>().is_err() {
+                    key = start + 1..at;
+                }
                 at += 1;
             }
             b'-' | b'0'..=b'9' => {
