@@ -43,9 +43,7 @@ fn a_sweep_prints_its_answer_and_show_prints_it_again() {
     assert_eq!(volproof(dir.path(), &["show", "edited.json"]).1, record);
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(
-        csv.starts_with("rw,block_bytes,iodepth,numjobs,")
-            && csv.contains("\nrandread,4096,1,1,,1,")
-            && csv.contains("\nrandread,4096,32,1,,,,,,,,,,,,,,more depth up to 16 only added waiting"),
+        csv.starts_with("rw,block_bytes,iodepth,numjobs,") && csv.contains("\nrandread,4096,1,1,,1,"),
         "{csv}"
     );
 }
@@ -90,8 +88,7 @@ fn dead_time_within_points_is_told() {
     assert!(words.contains("points marked ~ (3 of 3)") && out.contains("\n~ depth 4"), "{out}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(
-        csv.contains(",dead_share,spoilt_by,not_measured,simulated,started\n")
-            && csv.contains(",0.450,,,yes,"),
+        csv.contains(",dead_share,spoilt_by,simulated,started\n") && csv.contains(",0.450,,yes,"),
         "{csv}"
     );
 }
@@ -247,7 +244,7 @@ fn a_slo_search_prints_its_answer_and_show_prints_it_again() {
     assert_eq!((code, shown.as_str()), (Some(0), record));
     volproof(dir.path(), &["report", "r.json", "-o", "r.html"]);
     let page = std::fs::read_to_string(dir.path().join("r.html")).unwrap();
-    assert!(page.contains("for the limit that was named") && !page.contains("nothing is judged"), "{page}");
+    assert!(!page.contains("nothing is judged"), "{page}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(csv.starts_with("trial,rw,figure,") && csv.contains("\nload-1,randread,p99,20000000,"), "{csv}");
 }

@@ -43,15 +43,15 @@ fn the_published_report_with_the_promise_of_that_time() {
           -> write the whole range once before reading it
 
     Compared  against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
-      kept          Rand_Read_Testing: 20,126 IOPS, 101 % of 20,000 (volume,
+      kept          IOPS in Rand_Read_Testing: 20,126, 101 % of 20,000 (volume,
                     published)
                     by its spread, 95 % bounds 19,994 to 20,258; the limit is 19,600
                     The report does not show:
                     - The time after a start: the 13.0 s of the run contain its
-                      first seconds.
+                    first seconds.
                     - Whether the I/O bypassed the page cache.
                     - The options of the job, which may have made the load easy or
-                      held it back: fio's JSON lists them.
+                    held it back: fio's JSON lists them.
                     -> volproof run TARGET --rw randread --bs 4KiB --iodepth 128
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
@@ -68,7 +68,7 @@ fn the_published_report_with_the_promise_of_that_time() {
         "95 % within 79.4 ms",
         "the 13.0 s of the run contain its first seconds",
         "min(1200 + 30 x 800, 20000) = 20,000",
-        "kept Rand_Read_Testing: 20,126 IOPS, 101 % of 20,000",
+        "kept IOPS in Rand_Read_Testing: 20,126, 101 % of 20,000",
     ] {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(fact), "{fact}: {flat}");
@@ -290,14 +290,14 @@ fn a_queue_that_the_page_cache_empties() {
           -> write the whole range once before reading it
 
     Compared  against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
-      missed        cached: 13,831 IOPS, 69.2 % of 20,000 (volume, published)
+      missed        IOPS in cached: 13,831, 69.2 % of 20,000 (volume, published)
                     by its spread, 95 % bounds 12,844 to 14,817; the limit is 19,600
                     void: I/O went through the page cache (direct=1 was not given):
-                          reads that memory holds never reach the disk
+                    reads that memory holds never reach the disk
                     The report does not show:
                     - Whether more than 16 in flight give more.
                     - The time after a start: the 2.00 s of the run contain its
-                      first seconds.
+                    first seconds.
                     -> volproof run data --rw randread --bs 4KiB --iodepth 16
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB

@@ -290,7 +290,7 @@ fn a_report_is_judged_of_its_figures_and_at_its_date() {
         "{text}"
     );
     assert!(!text.contains("the steps used"), "{text}");
-    let line = text.lines().find(|l| l.contains("deep")).unwrap();
+    let line = text.lines().find(|l| l.contains("missed  ")).unwrap();
     assert!(explained.contains(line.trim()), "{line} is not in {explained}");
     // A Record of it gives the same answer.
     folder.well(&["convert", "fio.json", "--to", "record", "-o", "r.json"]);

@@ -308,7 +308,10 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
     );
     assert!(metrics.contains("volproof_flushes_per_second"), "{metrics}");
     let markdown = read("t.md");
-    assert!(markdown.contains("flushes a second for etcd (heavy) in etcd-wal: 450, at least 500"), "{markdown}");
+    assert!(
+        markdown.contains("flushes a second for etcd (heavy) in etcd-wal: 450, at least 500"),
+        "{markdown}"
+    );
     assert!(!markdown.contains("promised"), "{markdown}");
     let page = read("p.html");
     assert!(page.contains("Asked for and measured") && !page.contains("a miss is tolerated"));
@@ -368,7 +371,7 @@ fn the_answer_in_every_form() {
         .filter(|line| !line.contains("20") || line.contains("2019"))
         .map(|l| l.to_string() + "\n")
         .collect();
-    assert!(undated.contains("FAIL          etcd (heavy): flushes a second in etcd-wal"), "{out}");
+    assert!(undated.contains("FAIL          flushes a second for etcd (heavy) in etcd-wal"), "{out}");
     assert!(out.contains("source: etcd documentation, hardware"), "{out}");
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     let junit = read("j.xml");

@@ -60,10 +60,7 @@ fn every_command_takes_the_record_of_a_fleet() {
     assert_eq!(desk.volproof("report fleet.json -o page.html").0, 0);
     let page = std::fs::read_to_string(desk.0.path().join("page.html")).unwrap();
     for rank in 0..4 {
-        assert!(
-            page.contains(&format!("\nrank {rank} (node{rank})")),
-            "a row for each machine"
-        );
+        assert!(page.contains(&format!("\nrank {rank} (node{rank})")), "a row for each machine");
     }
     for form in ["record", "json", "csv", "normal", "plan"] {
         let (code, text, said) = desk.volproof(&format!("convert fleet.json --to {form}"));
@@ -74,7 +71,10 @@ fn every_command_takes_the_record_of_a_fleet() {
     assert!(csv.contains("randread,read,all,null,300.000,"), "{csv}");
     assert!(csv.contains("randread,read,rank 2 (node2),null,300.000,450000,"), "{csv}");
     let metrics = desk.volproof("show fleet.json --openmetrics -").1;
-    assert!(metrics.contains("volproof_ios_per_second{plan=\"fleet\",target=\"\",step=\"randread\""), "{metrics}");
+    assert!(
+        metrics.contains("volproof_ios_per_second{plan=\"fleet\",target=\"\",step=\"randread\""),
+        "{metrics}"
+    );
     let junit = desk.volproof("show fleet.json --junit -").1;
     assert!(junit.contains("name=\"rank 2 (node2)\" time=\"0.000\""), "{junit}");
     let quiet = desk.volproof(&format!("merge r0.json r1.json r2.json r3.json -q -o again.json {promise}"));

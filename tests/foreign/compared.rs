@@ -89,7 +89,7 @@ fn the_page_of_a_report_has_no_verdict() {
     let page = String::from_utf8(page).unwrap();
     let shown = page.split("<script").next().unwrap();
     assert_eq!(verdicts(shown), [""; 0]);
-    assert!(shown.contains("Compared"));
+    assert!(shown.contains("Promised and delivered"));
     drop(folder);
 }
 

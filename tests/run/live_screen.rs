@@ -348,7 +348,7 @@ fn a_resized_terminal_is_filled() {
     tcsetwinsize(run.keyboard.as_fd(), size(100, 40)).unwrap();
     run.wait("a line at the bottom", |seen| seen.contains("\x1b[40;"));
     tcsetwinsize(run.keyboard.as_fd(), size(40, 8)).unwrap();
-    run.shows(&["q stop  n next"]);
+    run.shows(&["q stop and report"]);
     run.press("q");
     run.ended(130);
 }

@@ -205,7 +205,7 @@ fn no_writes_are_announced_that_a_run_does_not_do() {
         "{simulated}"
     );
     let small = plan("--rw randread --size 64m");
-    assert!(small.contains("fill     64 MiB") && small.contains("its steps use no more"), "{small}");
+    assert!(small.contains("writes   64 MiB") && small.contains("its steps use no more"), "{small}");
 }
 
 /// A simulated volume takes no room, so that its result is the same on every machine.

@@ -73,7 +73,7 @@ fn steps_run_together_after_each_other_and_after_a_delay() {
     fits(&ran.out);
     assert_eq!(bench.run(&["show", "r.json"]).ended(0).out, ran.out);
     let page = bench.run(&["report", "r.json", "-o", "-"]).ended(0).out;
-    assert_eq!(page.contains("Together with"), record.beside(step(&record, "a")).count > 0);
+    assert_eq!(page.contains("together with"), record.beside(step(&record, "a")).count > 0);
 }
 
 #[test]

@@ -84,7 +84,10 @@ pub fn of_claim(c: &Claim) -> ClaimWords {
 pub fn of_compared(row: &Compared) -> ClaimWords {
     let mut facts = vec![interval(row)];
     facts.extend(row.doubts.iter().map(|doubt| format!("void: {doubt}")));
-    facts.extend(row.not_shown.iter().map(|fact| format!("The report does not show: {fact}")));
+    if !row.not_shown.is_empty() {
+        facts.push("The report does not show:".into());
+    }
+    facts.extend(row.not_shown.iter().map(|fact| format!("- {fact}")));
     facts.extend(row.need.as_ref().map(source));
     let mut of = match &row.need {
         Some(_) => asks(row.metric, row.promised) + " asked for",

@@ -196,7 +196,8 @@ pub fn measured(record: &Record) -> String {
 /// A step, and its figures as a whole.
 type Measured<'a> = (&'a StepRecord, &'a DirectionSummary);
 
-/// The best figures of several steps. Where some are void, the others have them.
+/// The best figures of several steps. Where some are void, the others have them; where all are, writes that waited for their flush come before
+/// those that memory took.
 fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
     let valid: Vec<Measured<'_>> = all.iter().copied().filter(|(step, _)| !record.is_void(step)).collect();
     let noun = if record.report.is_some() { "runs" } else { "steps" };
@@ -206,7 +207,9 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
         (of, n) if of < n => format!("{of} of {n} {noun} are valid: up to"),
         _ => "Up to".into(),
     };
-    let many = if valid.is_empty() { all } else { &valid };
+    let flushed: Vec<Measured<'_>> =
+        all.iter().copied().filter(|(step, _)| is_flushed(record, step)).collect();
+    let many = [valid.as_slice(), &flushed, all].into_iter().find(|steps| !steps.is_empty()).unwrap_or(all);
     let (rate, bytes) = (best_of(many, |s| s.iops), best_of(many, |s| s.bytes_per_second));
     let mut out = format!(
         "{lead} {} IOPS ({}) and {} ({})",
@@ -217,8 +220,28 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
     );
     if let Some((name, p50)) = shortest_median(record, many) {
         out += &format!("; the shortest median latency is {p50} ({name})");
+    } else if let Some((name, mean)) = shortest_durable(many) {
+        out += &format!("; the shortest mean of a write and its flush is {mean} ({name})");
     }
     out + "."
+}
+
+/// The step with the shortest mean of a write and its flush, where a report such as that of pg_test_fsync has no percentiles.
+fn shortest_durable<'a>(many: &[Measured<'a>]) -> Option<(&'a str, Nanos)> {
+    let mut shortest: Option<(&str, Nanos)> = None;
+    for (step, _) in many {
+        let Some((latency, _)) = step.reported.as_ref().and_then(|r| r.durable_writes()) else { continue };
+        let mean = Nanos(latency.mean.round() as u64);
+        if shortest.is_none_or(|(_, best)| mean < best) {
+            shortest = Some((&step.name, mean));
+        }
+    }
+    shortest
+}
+
+/// Whether writes of a step waited for a flush.
+fn is_flushed(record: &Record, step: &StepRecord) -> bool {
+    step.sync.is_some() || record.conditions(step).fsync.get().is_some_and(|every| every > 0)
 }
 
 /// The step with the most of a figure, of equal ones the first.

@@ -18,7 +18,7 @@ use volproof_record::{
     BasisCode, Claim, CourseAnswer, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
 };
 
-/// More remarks hide the answer.
+/// More remarks hide the answer. Only doubts that leave the figures valid are left out for it.
 const MOST_REMARKS: usize = 5;
 /// The command that prints all that a Record says.
 const SHOW: &str = "volproof show RECORD --details";
@@ -60,13 +60,16 @@ pub fn summary(record: &Record) -> String {
         out += &fit_text::answers(record, verdict.as_ref());
         out.extend(record.compared.as_ref().map(claim_words::comparison));
     }
-    let remarks = remarks(record, verdict.as_ref());
+    let reasons = reasons(record, verdict.as_ref());
+    let warnings = warnings(record, verdict.as_ref());
     let notes = record.doubts.iter().filter(|w| w.severity == Severity::Note).count();
-    let (shown, left) = remarks.split_at(remarks.len().min(MOST_REMARKS));
+    let room = MOST_REMARKS.saturating_sub(reasons.len());
+    let (shown, left) = warnings.split_at(warnings.len().min(room));
     let more = left.len() + notes;
-    if !shown.is_empty() || more > 0 {
+    if !reasons.is_empty() || !shown.is_empty() || more > 0 {
         out += "\n";
     }
+    out += &reasons.concat();
     out += &shown.concat();
     if more > 0 {
         let show = record.saved_as.in_command(SHOW);
@@ -172,8 +175,8 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     out
 }
 
-/// Remarks, the most important first: the reason of the answer, the next thing to do, and the doubts.
-fn remarks(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
+/// What is printed of every result: the reason of the answer, the next thing to do, and the doubts that make a figure void.
+fn reasons(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
     let groups = grouped_doubts(&record.doubts);
     let claim = verdict.and_then(gravest);
     let next = next_steps(record, verdict, claim);
@@ -191,10 +194,15 @@ fn remarks(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
         all.extend(next);
         all.extend(void);
     }
-    let warnings = groups.iter().filter(|group| group.of.severity == Severity::Warning);
-    let told = warnings.filter(|group| claim.is_none_or(|claim| !is_reason(claim, group.of)));
-    all.extend(told.map(doubt_line));
     all
+}
+
+/// The doubts that leave the figures valid, without the one that is the reason of the answer.
+fn warnings(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
+    let claim = verdict.and_then(gravest);
+    let groups = grouped_doubts(&record.doubts);
+    let warnings = groups.iter().filter(|group| group.of.severity == Severity::Warning);
+    warnings.filter(|group| claim.is_none_or(|claim| !is_reason(claim, group.of))).map(doubt_line).collect()
 }
 
 fn doubt_line(group: &Remark<'_, Doubt>) -> String {
