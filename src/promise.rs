@@ -160,7 +160,7 @@ fn promised(
         at: args.at.clone(),
     };
     // Everything that is wrong with the input is said before anybody is asked.
-    let mut promise = Promise::of(catalogue, &request)?;
+    let mut promise = Promise::requested(catalogue, &request)?;
     let volume = catalogue.find(kind, args.at.as_deref())?.volume;
     let ours = cloud::provider(root, catalogue).is_some_and(|(p, _)| p.id == volume.provider);
     let mut said = None;
@@ -172,7 +172,7 @@ fn promised(
             None => format!("this machine's instance: {}", m.instance_from),
             Some(name) => {
                 request.instance = Some(name.clone());
-                match Promise::of(catalogue, &request) {
+                match Promise::requested(catalogue, &request) {
                     Ok(on_instance) => {
                         promise = on_instance;
                         format!("{name} is this machine ({}); --offline leaves it out", m.instance_from)

@@ -175,7 +175,7 @@ pub fn judged_promise(
         block: None,
         at: args.at.clone(),
     };
-    let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
+    let mut promise = Promise::requested(&catalogue, &request).map_err(|e| match (&e, size(0)) {
         (volproof_promise::catalogue::PromiseError::NoSize { .. }, None) => {
             anyhow::anyhow!("{}", e.to_string().replace("--size", "--volume-size"))
         }
@@ -189,7 +189,7 @@ pub fn judged_promise(
         && let Some(name) = cloud::machine(root, &catalogue, args.offline).and_then(|m| m.instance)
     {
         request.instance = Some(name.clone());
-        match Promise::of(&catalogue, &request) {
+        match Promise::requested(&catalogue, &request) {
             Ok(on_instance) => {
                 promise = on_instance;
                 notes.push(format!("the instance {name} is what the metadata service says"));
@@ -225,9 +225,11 @@ fn larger(
     volume: &volproof_promise::catalogue::entry::Volume,
     promise: &Promise,
 ) -> Option<String> {
-    let ours = promise.volumes.first()?.level.iops.of(PromiseDirection::Read)?;
-    let most =
-        Level::of(volume, volume.capacity_gib[1], Bought::default()).ok()?.iops.of(PromiseDirection::Read)?;
+    let ours = promise.volumes.first()?.level.iops.in_direction(PromiseDirection::Read)?;
+    let most = Level::at_capacity(volume, volume.capacity_gib[1], Bought::default())
+        .ok()?
+        .iops
+        .in_direction(PromiseDirection::Read)?;
     if ours >= most * 0.999 || promise.volumes.len() > 1 {
         return None;
     }

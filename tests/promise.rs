@@ -15,7 +15,7 @@ fn asked(kind: &str, gib: u64) -> AskedVolume {
 }
 
 fn promise(volume: AskedVolume) -> Result<Promise, PromiseError> {
-    Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
+    Promise::requested(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
 }
 
 /// IOPS and throughput of a row's variant.
@@ -89,7 +89,7 @@ fn every_instance_example_holds() {
             instance: Some(e.size.clone()),
             ..PromiseRequest::default()
         };
-        let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+        let promise = Promise::requested(Catalogue::shipped(), &request).unwrap();
         assert_eq!(promise.iops_cap(PromiseDirection::Read).unwrap().value, e.expected_iops, "{}", e.source);
         assert_eq!(report::json(&promise)["iops"], e.expected_iops as u64, "{}", e.source);
     }
@@ -104,7 +104,7 @@ fn the_seed_of_2018() {
         block: Some(Bytes::kib(4)),
         ..PromiseRequest::default()
     };
-    let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+    let promise = Promise::requested(Catalogue::shipped(), &request).unwrap();
     assert_eq!(promise.iops_cap(PromiseDirection::Write).unwrap().value, 20_000.0);
     insta::assert_snapshot!(report::text(&promise));
     assert_eq!(promise.volumes[0].level.workings[0].text, "min(1200 + 30 x 800, 20000)");
@@ -113,7 +113,7 @@ fn the_seed_of_2018() {
 #[test]
 fn pages() {
     let page = |request: PromiseRequest| {
-        let text = report::text(&Promise::of(Catalogue::shipped(), &request).unwrap());
+        let text = report::text(&Promise::requested(Catalogue::shipped(), &request).unwrap());
         let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
         assert!(widest <= 80, "{widest} columns:\n{text}");
         text
@@ -194,7 +194,7 @@ fn json_names() {
         instance: Some("ecs.g6.8xlarge".into()),
         ..PromiseRequest::default()
     };
-    let json = report::json(&Promise::of(Catalogue::shipped(), &pl2).unwrap());
+    let json = report::json(&Promise::requested(Catalogue::shipped(), &pl2).unwrap());
     assert_eq!(json["iops"], 60_000);
     assert_eq!((json["throughput"].as_u64(), json["throughput_unit"].as_str()), (Some(625), Some("MB/s")));
     assert_eq!(json["binding"], "instance");
@@ -205,7 +205,7 @@ fn json_names() {
         volume: asked("alibaba:cloud_ssd", 2000),
         ..PromiseRequest::default()
     };
-    let json = report::json(&Promise::of(Catalogue::shipped(), &at_16k).unwrap());
+    let json = report::json(&Promise::requested(Catalogue::shipped(), &at_16k).unwrap());
     assert_eq!((json["iops"].as_u64(), json["throughput"].as_u64()), (Some(17_200), Some(260)));
 
     let directions = report::json(&promise(asked("alibaba:ephemeral_ssd.i1", 1456)).unwrap());
@@ -291,7 +291,7 @@ fn a_users_catalogue_replaces_and_adds() {
     assert_eq!(catalogue.volumes.len(), Catalogue::shipped().volumes.len() + 1);
     for (kind, iops) in [("alibaba:cloud_essd.PL1", 7.0), ("alibaba:private.gold", 8.0)] {
         let request = PromiseRequest { volume: asked(kind, 50), ..PromiseRequest::default() };
-        let promise = Promise::of(&catalogue, &request).unwrap();
+        let promise = Promise::requested(&catalogue, &request).unwrap();
         assert_eq!(promise.iops_cap(PromiseDirection::Read).unwrap().value, iops);
         assert_eq!(promise.volumes[0].source, "our contract");
         assert_eq!(

@@ -91,7 +91,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             options: Vec::new(),
             min_share: None,
             tolerance: 0.02,
-            promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
+            promise: Promise::requested(Catalogue::shipped(), &request).unwrap(),
             notes: Vec::new(),
             judge_burst: false,
             judge_simulated: false,

@@ -48,7 +48,7 @@ fn on(device: &str) -> Step {
 }
 
 fn plan(question: Question, seed: u64) -> Plan {
-    let steps = course::of(&question).possible();
+    let steps = course::course_for(&question).possible();
     let standard = Preset::find("standard").unwrap().plan();
     Plan { name: "course".into(), seed, steps, question: Some(question), ..standard }
 }

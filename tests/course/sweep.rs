@@ -161,22 +161,22 @@ fn the_answer_follows_the_promise_that_a_stored_record_is_held_against() {
 fn the_end_of_a_run_outweighs_its_doubts_and_these_its_answer() {
     let mut record =
         ask(Question::Sweep(sweep("latency=1ms,iops-cap=500", &[(AxisOption::Iodepth, "1..2")], 1, 3)), 3);
-    assert_eq!(Conclusion::of(&record), Conclusion::Measured);
+    assert_eq!(Conclusion::from_record(&record), Conclusion::Measured);
     let Some(CourseAnswer::Sweep(sweep)) = &mut record.answer else { panic!("no answer of a sweep") };
     sweep.points.iter_mut().for_each(|p| p.spoilt_by = vec!["burst".into()]);
-    assert_eq!(Conclusion::of(&record), Conclusion::Answered(Outcome::Invalid));
+    assert_eq!(Conclusion::from_record(&record), Conclusion::Answered(Outcome::Invalid));
     record.doubts.push(Doubt::new(Severity::Blocker, "page-cache", "", ""));
-    assert_eq!(Conclusion::of(&record), Conclusion::NotValid);
+    assert_eq!(Conclusion::from_record(&record), Conclusion::NotValid);
     for (state, word) in [
         (State::Running, "CUT OFF"),
         (State::Interrupted, "INTERRUPTED"),
         (State::Failed("x".into()), "FAILED"),
     ] {
         record.state = state;
-        assert_eq!(Conclusion::of(&record).word(), word);
+        assert_eq!(Conclusion::from_record(&record).word(), word);
     }
     let nothing = Record { state: State::Complete, steps: Vec::new(), ..record };
-    assert_eq!(Conclusion::of(&nothing), Conclusion::MeasuredNothing);
+    assert_eq!(Conclusion::from_record(&nothing), Conclusion::MeasuredNothing);
 }
 
 #[test]

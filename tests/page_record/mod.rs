@@ -192,7 +192,7 @@ pub fn judged_promise() -> JudgedPromise {
         options: ["--promise", "alibaba:cloud_essd.PL0"].map(String::from).to_vec(),
         min_share: None,
         tolerance: 0.02,
-        promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
+        promise: Promise::requested(Catalogue::shipped(), &request).unwrap(),
         notes: Vec::new(),
         judge_burst: false,
         judge_simulated: false,

@@ -27,7 +27,7 @@ pub(super) struct PresentRuns<'a> {
 impl<'a> PresentRuns<'a> {
     /// From all runs of a load in the order of time. Some may be known to be outdated. A single slow run at the end may be a
     /// disturbance; two slow runs that agree show a new state.
-    pub(super) fn of(
+    pub(super) fn among(
         all: Vec<&'a FinishedStep>,
         outdated: impl Fn(&FinishedStep) -> bool,
     ) -> PresentRuns<'a> {

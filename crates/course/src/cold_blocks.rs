@@ -127,7 +127,8 @@ fn look_of(phase: &Phase) -> Option<usize> {
 /// Looks until the result is decided, or no further one follows.
 pub(super) fn looks_needed(finished: &Finished<'_>) -> usize {
     let is_open = |look: &usize| {
-        is_whole(finished, *look) && matches!(ColdBlocks::of(&pairs(finished, *look).0), ColdBlocks::Open(..))
+        is_whole(finished, *look)
+            && matches!(ColdBlocks::shown_by(&pairs(finished, *look).0), ColdBlocks::Open(..))
     };
     (1..LOOKS).find(|look| !is_open(look)).unwrap_or(LOOKS)
 }
@@ -139,7 +140,7 @@ fn is_whole(finished: &Finished<'_>, look: usize) -> bool {
 
 /// A group of the experiment, by its kind and number.
 fn group<'a>(finished: &Finished<'a>, kind: &str, i: usize) -> Option<&'a FinishedStep> {
-    finished.of(&phase_name((i - 1) / PAIRS), &format!("{kind}-{i}"))
+    finished.step_of_phase(&phase_name((i - 1) / PAIRS), &format!("{kind}-{i}"))
 }
 
 /// Whether a phase is another one than those of the experiment, or for one of its first `looks`.
@@ -168,7 +169,7 @@ pub(super) fn outcome(finished: &Finished<'_>) -> (Outcome, String) {
     if let Some(code) = spoilt.first().filter(|_| spoilt.len() > pairs.len()) {
         return (Outcome::Inconclusive, format!("most groups of blocks were spoilt ({code})"));
     }
-    let found = ColdBlocks::of(&pairs);
+    let found = ColdBlocks::shown_by(&pairs);
     let (first, again) =
         (merged(pairs.iter().map(|pair| pair.first)), merged(pairs.iter().map(|pair| pair.again)));
     let medians = format!(
@@ -203,12 +204,12 @@ pub(super) fn outcome(finished: &Finished<'_>) -> (Outcome, String) {
 
 impl ColdBlocks {
     /// What these pairs show.
-    fn of(pairs: &[Pair<'_>]) -> ColdBlocks {
+    fn shown_by(pairs: &[Pair<'_>]) -> ColdBlocks {
         let again = merged(pairs.iter().map(|pair| pair.again));
         let usual = compared(&again).into_iter();
         let first = merged(pairs.iter().map(|pair| pair.first));
         let all = Pair { first: &first, again: &again };
-        let shares: Vec<SlowerShare> = usual.map(|usual| SlowerShare::of(pairs, all, usual)).collect();
+        let shares: Vec<SlowerShare> = usual.map(|usual| SlowerShare::beside(pairs, all, usual)).collect();
         let most = |all: &dyn Fn(&&SlowerShare) -> bool| {
             shares.iter().filter(all).max_by(|a, b| a.low.total_cmp(&b.low)).cloned()
         };
@@ -234,7 +235,7 @@ impl ColdBlocks {
 impl SlowerShare {
     /// First reads above a limit against other reads, by pair and in `all`, above `usual`. Were all first reads slower than others by less than [`LEAST`], or by less
     /// than [`RATIO`], then no more of them would exceed the limit than of the others exceed `usual`.
-    fn of(pairs: &[Pair<'_>], all: Pair<'_>, usual: Nanos) -> SlowerShare {
+    fn beside(pairs: &[Pair<'_>], all: Pair<'_>, usual: Nanos) -> SlowerShare {
         let limit = Nanos((usual.0 + LEAST.0).max((usual.0 as f64 * RATIO) as u64));
         let more = |pair: &Pair<'_>| share_above(pair.first, limit) - share_above(pair.again, usual);
         let more: Vec<f64> = pairs.iter().map(more).collect();

@@ -169,7 +169,7 @@ fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
 }
 
 fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
-    let step = sound([finished.of("overwrite", "writes")])?[0];
+    let step = sound([finished.step_of_phase("overwrite", "writes")])?[0];
     let seconds = per_second(&step.bins);
     // By the minute, or by the 180th part of a step that is shorter.
     let unit = (seconds.len() / 180).clamp(1, 60);
@@ -213,7 +213,8 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
 }
 
 fn random_writes(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
-    let steps = sound(["randwrite", "write", "write-streams"].map(|name| finished.of("patterns", name)))?;
+    let steps =
+        sound(["randwrite", "write", "write-streams"].map(|name| finished.step_of_phase("patterns", name)))?;
     let [random, sequential, streams] = [steps[0], steps[1], steps[2]];
     let ratio = random.iops / sequential.iops.max(1e-9);
     let error = random.half_share().hypot(sequential.half_share()) * ratio;
@@ -237,7 +238,7 @@ fn decided(holds: bool, fails: bool) -> Outcome {
 }
 
 fn one_budget(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
-    let steps = sound(MIXES.map(|mix| finished.of("mix", &format!("{mix}r"))))?;
+    let steps = sound(MIXES.map(|mix| finished.step_of_phase("mix", &format!("{mix}r"))))?;
     let rates: Vec<f64> = steps.iter().map(|f| f.bytes_per_second).collect();
     let by = |a: &&FinishedStep, b: &&FinishedStep| a.bytes_per_second.total_cmp(&b.bytes_per_second);
     let (Some(low), Some(high)) = (steps.iter().copied().min_by(by), steps.iter().copied().max_by(by)) else {
@@ -265,7 +266,7 @@ fn budget_shape(
     promise: Option<&Promise>,
     tolerance: f64,
 ) -> Result<CheckOutcome, CheckOutcome> {
-    let steps = sound(SIZES.map(|kib| finished.of("blocks", &format!("{kib}KiB"))))?;
+    let steps = sound(SIZES.map(|kib| finished.step_of_phase("blocks", &format!("{kib}KiB"))))?;
     let most: Vec<(Bytes, f64)> = SIZES.iter().zip(&steps).map(|(k, f)| (Bytes::kib(*k), f.iops)).collect();
     let direction = promise_direction(Pattern::RandRead);
     let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
@@ -308,8 +309,9 @@ fn budget_shape(
 }
 
 fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOutcome, CheckOutcome> {
-    let step =
-        finished.of("credits", "load").ok_or((Outcome::Inconclusive, "it was not measured".to_string()))?;
+    let step = finished
+        .step_of_phase("credits", "load")
+        .ok_or((Outcome::Inconclusive, "it was not measured".to_string()))?;
     if let Some(code) = step.spoilt_by.first() {
         return Err((
             Outcome::Inconclusive,

@@ -94,7 +94,7 @@ impl FinishedStep {
     }
 
     /// A step of a Record; none for one that was cut off, or that its plan does not have.
-    pub fn of(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
+    pub fn from_record(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
         let mut step = record.plan_step(&done.name)?.clone();
         if let (Some(fleet), Some(Question::Slo(_))) = (&record.fleet, &record.plan.question) {
             // A search offers rates to all machines together. Rounding undoes what dividing by their number lost.
@@ -194,7 +194,7 @@ pub fn longest(all: impl Iterator<Item = DeadTime>) -> Option<DeadTime> {
 
 /// The whole steps of a Record that were not cut off.
 pub fn of_record(record: &Record) -> Vec<FinishedStep> {
-    record.steps.iter().filter_map(|step| FinishedStep::of(record, step)).collect()
+    record.steps.iter().filter_map(|step| FinishedStep::from_record(record, step)).collect()
 }
 
 /// A percentile of pooled latencies, where enough of them lie above it.

@@ -62,7 +62,7 @@ pub trait Course {
 }
 
 /// The course of a question.
-pub fn of(question: &Question) -> &dyn Course {
+pub fn course_for(question: &Question) -> &dyn Course {
     match question {
         Question::Sweep(sweep) => sweep,
         Question::Slo(search) => search,
@@ -73,7 +73,7 @@ pub fn of(question: &Question) -> &dyn Course {
 /// The next step of a Record's course, or the one that the run of a fixed list adds for its verdict; none at the end.
 pub fn next(record: &Record) -> Option<Step> {
     match &record.plan.question {
-        Some(question) => of(question).next(&finished::of_record(record)),
+        Some(question) => course_for(question).next(&finished::of_record(record)),
         None => follow_up::next(record),
     }
 }
@@ -85,5 +85,5 @@ pub fn answer(record: &mut Record) {
     if record.rank.is_some() {
         return;
     }
-    record.answer = of(question).answer(&finished::of_record(record), record.judged_promise.as_ref());
+    record.answer = course_for(question).answer(&finished::of_record(record), record.judged_promise.as_ref());
 }

@@ -36,7 +36,7 @@ pub(super) fn of_runs(runs: &[&FinishedStep]) -> SweepPoint {
     spoilt_by.dedup();
     let n = runs.len() as f64;
     SweepPoint {
-        block_bytes: Bytes(AxisOption::Bs.of(step)),
+        block_bytes: Bytes(AxisOption::Bs.value_in(step)),
         iodepth: step.iodepth,
         numjobs: step.numjobs,
         reads_percent: (step.rw.directions().len() > 1).then_some(step.rwmix),

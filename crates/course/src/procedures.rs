@@ -193,7 +193,7 @@ fn promise_for(judged_promise: &JudgedPromise, step: &Step) -> Option<(String, S
         );
         return Some((format!("volume latency at {block}"), tests));
     }
-    let rates = PromisedRates::of(judged_promise, block, promise_direction(step.rw)?)?;
+    let rates = PromisedRates::at_block(judged_promise, block, promise_direction(step.rw)?)?;
     let bytes = rates.metric() == Metric::Throughput;
     let promised = rate(rates.metric(), if bytes { rates.least.bytes } else { rates.least.iops });
     let tests = format!("the volume delivers {promised} at {block}, with a tolerance of {tolerance}");

@@ -28,7 +28,7 @@ pub fn seal_steps(record: &mut Record, first: usize) {
 /// Puts the outcome into the Record, and into those of the machines of a fleet.
 fn conclude(record: &mut Record) {
     for machine in record.fleet.iter_mut().flat_map(|fleet| &mut fleet.machines) {
-        machine.record.outcome = judge::Conclusion::of(&machine.record).outcome();
+        machine.record.outcome = judge::Conclusion::from_record(&machine.record).outcome();
     }
-    record.outcome = judge::Conclusion::of(record).outcome();
+    record.outcome = judge::Conclusion::from_record(record).outcome();
 }

@@ -29,7 +29,7 @@ pub(super) fn promised_rate(promise: &Promise, load: &Step) -> Option<f64> {
 
 impl TypeBurst {
     /// None for a type without a burst above its baseline.
-    pub(super) fn of(promise: &Promise, load: &Step) -> Option<TypeBurst> {
+    pub(super) fn in_promise(promise: &Promise, load: &Step) -> Option<TypeBurst> {
         let bursts = || promise.volumes.iter().filter_map(|v| v.level.burst.as_ref());
         bursts().next()?;
         let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();
@@ -64,7 +64,7 @@ enum Searched {
 }
 
 impl Searched {
-    fn of(bracket: &Bracket, most: Option<&FinishedStep>) -> Searched {
+    fn from_bracket(bracket: &Bracket, most: Option<&FinishedStep>) -> Searched {
         let high = bracket.refused.or(most.map(|f| f.iops * CEILING)).unwrap_or(f64::INFINITY);
         match bracket.refused {
             _ if high > bracket.holds * (1.0 + NARROW) => Searched::Partly,
@@ -109,7 +109,7 @@ impl CourseOf<'_, SloSearch> {
             && !contradicted
             && fell_to.is_none();
         let depth = holds.and_then(|rate| self.depth(finished, rate));
-        let burst = judged_promise.and_then(|c| TypeBurst::of(&c.promise, &self.base));
+        let burst = judged_promise.and_then(|c| TypeBurst::in_promise(&c.promise, &self.base));
         let within = |b: &TypeBurst| {
             bracket.holds > b.baseline
                 && confirmed_ns.is_none_or(|time| b.lasts.is_none_or(|lasts| time <= lasts))
@@ -142,7 +142,7 @@ impl CourseOf<'_, SloSearch> {
             trials,
             notes: Vec::new(),
         };
-        let end = Searched::of(&bracket, most);
+        let end = Searched::from_bracket(&bracket, most);
         answer.notes = self.notes(&answer, most, end, fell_to);
         answer.notes.extend(promised.filter(|_| promise_open).map(|(rate, _)| {
             let lacks = match rate {

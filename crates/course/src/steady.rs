@@ -33,7 +33,7 @@ pub struct SteadyWindow {
 
 impl SteadyWindow {
     /// Judges five rounds; `None` when their mean is not above 0, because then nothing was measured.
-    pub fn of(rounds: &[f64; ROUNDS]) -> Option<SteadyWindow> {
+    pub fn judged(rounds: &[f64; ROUNDS]) -> Option<SteadyWindow> {
         let m = mean(rounds);
         if m.is_nan() || m <= 0.0 {
             return None;
@@ -57,7 +57,7 @@ impl SteadyWindow {
 /// The first round after which the five last ones are steady, counted from 1, with its window.
 pub fn reached(rounds: &[f64]) -> Option<(usize, SteadyWindow)> {
     rounds.windows(ROUNDS).take(MAX_ROUNDS + 1 - ROUNDS).enumerate().find_map(|(i, w)| {
-        let window = SteadyWindow::of(w.try_into().ok()?)?;
+        let window = SteadyWindow::judged(w.try_into().ok()?)?;
         window.snia_pass.then_some((i + ROUNDS, window))
     })
 }
@@ -72,7 +72,7 @@ pub fn of_fifths(seconds: &[u64]) -> Option<SteadyWindow> {
     }
     let last = &seconds[seconds.len() - round * ROUNDS..];
     let rounds: Vec<f64> = last.chunks_exact(round).map(mean).collect();
-    SteadyWindow::of(rounds.as_slice().try_into().ok()?)
+    SteadyWindow::judged(rounds.as_slice().try_into().ok()?)
 }
 
 #[cfg(test)]
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn the_range_rule_ends_at_20_percent() {
         // Flat line, range exactly 20 % of a mean of 100.
-        let inside = SteadyWindow::of(&[100.0, 110.0, 100.0, 90.0, 100.0]).unwrap();
+        let inside = SteadyWindow::judged(&[100.0, 110.0, 100.0, 90.0, 100.0]).unwrap();
         assert!(!inside.snia_pass || inside.drift_pct.abs() <= 10.0);
-        let edge = SteadyWindow::of(&[110.0, 90.0, 100.0, 90.0, 110.0]).unwrap();
+        let edge = SteadyWindow::judged(&[110.0, 90.0, 100.0, 90.0, 110.0]).unwrap();
         assert_eq!((edge.snia_pass, edge.range_pct, edge.drift_pct), (true, 20.0, 0.0));
-        let outside = SteadyWindow::of(&[110.1, 90.0, 100.0, 89.9, 110.0]).unwrap();
+        let outside = SteadyWindow::judged(&[110.1, 90.0, 100.0, 89.9, 110.0]).unwrap();
         assert!(!outside.snia_pass && outside.range_pct > 20.0 && outside.drift_pct.abs() < 1.0);
     }
 
@@ -94,10 +94,10 @@ mod tests {
     fn the_drift_rule_ends_at_10_percent() {
         let line = |rise: f64| std::array::from_fn(|i| 100.0 + rise * (i as f64 - 2.0) / 4.0);
         for sign in [1.0, -1.0] {
-            let edge = SteadyWindow::of(&line(sign * 10.0)).unwrap();
+            let edge = SteadyWindow::judged(&line(sign * 10.0)).unwrap();
             assert!(edge.snia_pass, "{edge:?}");
             assert!((edge.drift_pct - sign * 10.0).abs() < 1e-9);
-            let outside = SteadyWindow::of(&line(sign * 10.01)).unwrap();
+            let outside = SteadyWindow::judged(&line(sign * 10.01)).unwrap();
             assert!(!outside.snia_pass && outside.range_pct < 20.0, "{outside:?}");
         }
     }
@@ -105,13 +105,13 @@ mod tests {
     #[test]
     fn drift_is_measured_over_the_window_not_per_round() {
         // 4 % a round is 16 % over the window: within fio's 5 % per interval, outside SNIA's rule.
-        let w = SteadyWindow::of(&[92.0, 96.0, 100.0, 104.0, 108.0]).unwrap();
+        let w = SteadyWindow::judged(&[92.0, 96.0, 100.0, 104.0, 108.0]).unwrap();
         assert!(!w.snia_pass && (w.drift_pct - 16.0).abs() < 1e-9 && w.range_pct == 16.0);
     }
 
     #[test]
     fn rounds_of_nothing_are_no_steady_state() {
-        assert_eq!(SteadyWindow::of(&[0.0; 5]), None);
+        assert_eq!(SteadyWindow::judged(&[0.0; 5]), None);
         assert_eq!(reached(&[100.0; 4]), None);
     }
 
@@ -137,7 +137,8 @@ mod tests {
             let high = x.iter().copied().fold(f64::MIN, f64::max);
             let range = high - x.iter().copied().fold(f64::MAX, f64::min);
             let scaled = |pct: f64| {
-                SteadyWindow::of(&x.map(|v| 1000.0 * (1.0 + (v - mean(&x)) * pct / 100.0 / range))).unwrap()
+                SteadyWindow::judged(&x.map(|v| 1000.0 * (1.0 + (v - mean(&x)) * pct / 100.0 / range)))
+                    .unwrap()
             };
             let (inside, outside) = (scaled(19.9), scaled(20.1));
             assert_eq!(inside.snia_pass, inside.drift_pct.abs() <= 10.0, "{inside:?}");

@@ -31,7 +31,7 @@ impl<'a> Finished<'a> {
     }
 
     /// A step of a phase without rounds.
-    pub(super) fn of(&self, phase: &str, step: &str) -> Option<&'a FinishedStep> {
+    pub(super) fn step_of_phase(&self, phase: &str, step: &str) -> Option<&'a FinishedStep> {
         self.get(&format!("{phase}-{step}"))
     }
 }
@@ -85,7 +85,7 @@ impl CourseOf<'_, Phase> {
         let reached = steady::reached(&values).map(|(round, _)| round);
         let end = reached.unwrap_or(values.len());
         let window = end.checked_sub(ROUNDS).map(|from| &values[from..end]);
-        let judged = window.and_then(|w| SteadyWindow::of(w.try_into().ok()?));
+        let judged = window.and_then(|w| SteadyWindow::judged(w.try_into().ok()?));
         let window_mean = window.map(mean);
         (!values.is_empty()).then(|| SuiteRounds {
             phase: self.name.clone(),

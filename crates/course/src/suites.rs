@@ -101,7 +101,7 @@ fn instead_of(withdrawn: &str) -> &'static str {
 ///
 /// # Errors
 /// The provider has no procedure, or the steps would be too short; the text says what to give.
-pub fn of(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
+pub fn suite(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
     if given && base.runtime < SHORTEST_STEP {
         return Err(format!(
             "a step of {} has no interval: give --runtime 10s or more",

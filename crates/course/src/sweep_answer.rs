@@ -131,7 +131,8 @@ impl CourseOf<'_, Sweep> {
         judged_promise: &JudgedPromise,
     ) -> Option<String> {
         let (values, most) = highest(&points.iter().collect::<Vec<_>>())?;
-        let rates = PromisedRates::of(judged_promise, most.block_bytes, promise_direction(self.base.rw)?)?;
+        let rates =
+            PromisedRates::at_block(judged_promise, most.block_bytes, promise_direction(self.base.rw)?)?;
         if let Some(question) = question_of_excess(judged_promise, &rates, (most.iops, most.bytes_per_second))
         {
             return Some(format!("the most is {question}"));
@@ -143,8 +144,8 @@ impl CourseOf<'_, Sweep> {
             grouped(promised.round() as u64),
             most.block_bytes
         );
-        let burst =
-            TypeBurst::of(&judged_promise.promise, &self.step(values, 0)).filter(|b| most.iops > b.baseline);
+        let burst = TypeBurst::in_promise(&judged_promise.promise, &self.step(values, 0))
+            .filter(|b| most.iops > b.baseline);
         Some(match burst.map(|b| b.lasts) {
             Some(Some(lasts)) => {
                 format!(

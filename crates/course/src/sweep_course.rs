@@ -210,7 +210,7 @@ impl CourseOf<'_, Sweep> {
             let all: Vec<&FinishedStep> = names.filter_map(|name| done.get(&name)).collect();
             let outdated = |f: &FinishedStep| climbs.iter().any(|climb| climb.is_outdated(f));
             (!all.is_empty()).then(|| MeasuredPoint {
-                present: PresentRuns::of(all.clone(), outdated),
+                present: PresentRuns::among(all.clone(), outdated),
                 values,
                 all,
             })

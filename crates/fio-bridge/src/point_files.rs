@@ -26,7 +26,7 @@ pub fn point_files(record: &Record) -> Result<Vec<(PathBuf, Output)>, String> {
     let measured = record.plan.steps.iter().skip(record.plan.precondition_steps());
     for step in measured {
         let Some(done) = record.steps.iter().find(|done| done.name == step.name) else { continue };
-        let words = folders.iter().map(|option| option.show(option.of(step)).replace('%', "r"));
+        let words = folders.iter().map(|option| option.show(option.value_in(step)).replace('%', "r"));
         let file = format!("{}-{}-{}.json", step.rw, step.iodepth, step.numjobs);
         points.entry(words.chain([file]).collect()).or_default().push(done);
     }

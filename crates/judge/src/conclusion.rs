@@ -33,7 +33,7 @@ pub enum Conclusion {
 
 impl Conclusion {
     /// The conclusion of a Record.
-    pub fn of(record: &Record) -> Conclusion {
+    pub fn from_record(record: &Record) -> Conclusion {
         if let Some(comparison) = &record.compared {
             return Conclusion::Compared(!comparison.rows.is_empty());
         }
@@ -93,7 +93,7 @@ impl Conclusion {
 
 /// The exit code of every command that makes or judges this Record.
 pub fn exit(record: &Record) -> Exit {
-    match Conclusion::of(record) {
+    match Conclusion::from_record(record) {
         // A promise that nothing tested is not decided.
         Conclusion::Judged(outcome) => Exit::of_outcome(outcome.unwrap_or(Outcome::Inconclusive)),
         Conclusion::Answered(outcome) => Exit::of_outcome(outcome),

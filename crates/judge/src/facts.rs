@@ -122,7 +122,7 @@ pub struct BinSamples {
 
 impl StepFacts {
     /// The facts of a step for a promised rate less its tolerance. `counts` are those of 100 ms, in the unit of the promise.
-    pub fn of(
+    pub fn measured(
         record: &Record,
         step: &StepRecord,
         counts: Vec<u64>,

@@ -41,7 +41,7 @@ fn next_for_rate(record: &Record, follow_up: &FollowUp, tested: &TestedPromise<'
     }
     match tested.answer()?.missing {
         Some(missing) => {
-            let deepest = Deepest::of(record, tested.first, tested.saturating);
+            let deepest = Deepest::for_step(record, tested.first, tested.saturating);
             Some(missing_step(record, tested.first, missing, &deepest))
         }
         None => longer(record, tested.first, &tested.claim()?, follow_up),
@@ -181,7 +181,7 @@ fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
         return 2;
     }
     let promised = direction(step.rw).zip(step.single_block());
-    let promised = promised.and_then(|(d, block)| PromisedRates::of(judged_promise, block, d));
+    let promised = promised.and_then(|(d, block)| PromisedRates::at_block(judged_promise, block, d));
     let Some(rates) = promised else { return 0 };
     let saturating = rates.saturating_depth(step.bs.largest());
     let depths = (1..).map(|n| step.depth_per_target().saturating_mul(LOADS_APART.saturating_pow(n)));

@@ -56,7 +56,7 @@ pub fn promised_latency(judged_promise: &JudgedPromise, step: &Step) -> Option<N
 /// I/Os a second to each of so many targets at which no limit of the volume takes part in the latency.
 pub fn offered_rate(judged_promise: &JudgedPromise, step: &Step, targets: usize) -> Option<f64> {
     let latency = latency_promised(judged_promise)?;
-    let rates = PromisedRates::of(judged_promise, step.single_block()?, direction(step.rw)?);
+    let rates = PromisedRates::at_block(judged_promise, step.single_block()?, direction(step.rw)?);
     let one_at_a_time = 1.0 / latency.as_seconds();
     let promised = rates.map_or(f64::INFINITY, |rates| rates.least.iops / targets.max(1) as f64);
     Some((BELOW_A_LIMIT * promised.min(one_at_a_time)).floor().max(1.0))

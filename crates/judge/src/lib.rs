@@ -104,7 +104,7 @@ pub fn judge_steps(record: &mut Record, first: usize) {
 
 /// The verdict on the steps of a Record.
 fn verdict_of(record: &Record) -> Verdict {
-    of(record, claims_of(record))
+    verdict_on(record, claims_of(record))
 }
 
 /// The claims of all steps.
@@ -138,7 +138,7 @@ pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim,
 }
 
 /// The verdict that claims come to.
-fn of(record: &Record, claims: Vec<Claim>) -> Verdict {
+fn verdict_on(record: &Record, claims: Vec<Claim>) -> Verdict {
     let judged_promise = promise_to_judge(record);
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));

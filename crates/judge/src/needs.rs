@@ -299,7 +299,7 @@ impl NeedCase<'_> {
         if bins.is_empty() {
             return None;
         }
-        let facts = StepFacts::of(self.record, self.step, bins, limit, 0);
+        let facts = StepFacts::measured(self.record, self.step, bins, limit, 0);
         let (answer, more_seconds, reason) = match read(&facts, &ClaimTerms::at_least(limit)) {
             StepAnswer::Keeps => (LimitAnswer::Pass, None, String::new()),
             StepAnswer::Misses => (LimitAnswer::Fail, None, String::new()),

@@ -36,7 +36,7 @@ pub struct PromisedRates {
 
 impl PromisedRates {
     /// At a block size in a direction.
-    pub fn of(
+    pub fn at_block(
         judged_promise: &JudgedPromise,
         block: Bytes,
         d: promised_level::PromiseDirection,
@@ -58,7 +58,7 @@ impl PromisedRates {
         if load_without_promise(&judged_promise.promise, block, pattern).is_some() {
             return None;
         }
-        PromisedRates::of(judged_promise, block, direction(pattern)?)
+        PromisedRates::at_block(judged_promise, block, direction(pattern)?)
     }
 
     /// The quantity that binds there.
@@ -153,13 +153,13 @@ impl<'a> TestedPromise<'a> {
     /// Its claim: the gravest one of all volumes together and, where several are named, of each by itself. `None` where no step is long
     /// enough to have a rate.
     pub fn claim(&self) -> Option<Claim> {
-        let sum = RateCase::of(self)?.claim();
+        let sum = RateCase::new(self)?.claim();
         if sum.outcome != Outcome::Pass {
             return Some(sum);
         }
         let mut gravest: Option<(PathBuf, Claim)> = None;
         for (path, volume) in self.volumes() {
-            let Some(claim) = RateCase::of(&volume).map(|case| case.claim()) else { continue };
+            let Some(claim) = RateCase::new(&volume).map(|case| case.claim()) else { continue };
             let most = gravest.as_ref().map_or(Outcome::Pass, |(_, most)| most.outcome);
             if claim.outcome.weight() > most.weight() {
                 gravest = Some((path, claim));
@@ -170,12 +170,12 @@ impl<'a> TestedPromise<'a> {
 
     /// The step that is missing for its answer, and the answer so far. Where all volumes together keep the promise, what one of them misses by itself.
     pub fn answer(&self) -> Option<Answer> {
-        let sum = RateCase::of(self)?.answer();
+        let sum = RateCase::new(self)?.answer();
         if sum.missing.is_some() || sum.outcome != Outcome::Pass {
             return Some(sum);
         }
         let volumes = self.volumes();
-        let missing = volumes.iter().find_map(|(_, volume)| RateCase::of(volume)?.answer().missing);
+        let missing = volumes.iter().find_map(|(_, volume)| RateCase::new(volume)?.answer().missing);
         Some(Answer { missing: missing.map(|missing| missing.times(volumes.len() as u64)), ..sum })
     }
 
@@ -192,7 +192,7 @@ impl<'a> TestedPromise<'a> {
             let block = self.judged_promise.promise.block;
             let promise = Promise { volumes: vec![volume.clone()], instance: None, block };
             let own = JudgedPromise { promise, ..self.judged_promise.as_ref().clone() };
-            let Some(rates) = PromisedRates::of(&own, self.block, d) else { continue };
+            let Some(rates) = PromisedRates::at_block(&own, self.block, d) else { continue };
             let alone = self.steps.iter().filter_map(|step| faults::alone(step, &target.path));
             let part = TestedPromise {
                 record: self.record,
@@ -222,10 +222,10 @@ struct RateCase<'a> {
 }
 
 impl<'a> RateCase<'a> {
-    fn of(tested: &'a TestedPromise<'a>) -> Option<RateCase<'a>> {
+    fn new(tested: &'a TestedPromise<'a>) -> Option<RateCase<'a>> {
         let (record, judged_promise) = (tested.record, &*tested.judged_promise);
         let bytes = tested.rates.metric() == Metric::Throughput;
-        let terms = ClaimTerms::of(judged_promise, &tested.rates);
+        let terms = ClaimTerms::from_promise(judged_promise, &tested.rates);
         let saturating = tested.saturating;
         let (mut facts, mut faults) = (Vec::new(), Vec::new());
         for step in &tested.steps {
@@ -233,7 +233,7 @@ impl<'a> RateCase<'a> {
             if counts.is_empty() {
                 continue;
             }
-            let found = StepFacts::of(record, step, counts, terms.limits().0, saturating);
+            let found = StepFacts::measured(record, step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == StepAnswer::Keeps;
             let fault = faults::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
@@ -246,7 +246,7 @@ impl<'a> RateCase<'a> {
         if !has_valid_step {
             facts.extend(faults.into_iter().map(|(_, found)| found));
         }
-        let deepest = Deepest::of(record, tested.first, saturating);
+        let deepest = Deepest::for_step(record, tested.first, saturating);
         let case = RateCase { tested, terms, facts, fault, has_valid_step, deepest };
         (!case.facts.is_empty()).then_some(case)
     }

@@ -43,7 +43,7 @@ pub struct Deepest {
 
 impl Deepest {
     /// Of a planned step on the targets of a Record.
-    pub fn of(record: &Record, step: &Step, saturating: u64) -> Deepest {
+    pub fn for_step(record: &Record, step: &Step, saturating: u64) -> Deepest {
         let block = step.largest_block().0.max(1);
         let available = record.environment.memory_available_bytes.0;
         let by_memory = if available == 0 || step.engine == EngineKind::Null {

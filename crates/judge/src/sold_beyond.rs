@@ -17,7 +17,11 @@ pub struct SoldBurst {
 
 impl SoldBurst {
     /// The burst of the binding limit: of the volumes together, or of the instance.
-    pub(super) fn of(judged_promise: &JudgedPromise, at: &AtBlock, promised: f64) -> Option<SoldBurst> {
+    pub(super) fn beyond_promise(
+        judged_promise: &JudgedPromise,
+        at: &AtBlock,
+        promised: f64,
+    ) -> Option<SoldBurst> {
         let by_iops = at.binding.counts_ios();
         let (per_second, seconds) = match (at.binding, &judged_promise.promise.instance) {
             (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
@@ -68,7 +72,7 @@ pub fn question_of_excess(
     (iops, bytes): (f64, f64),
 ) -> Option<String> {
     let counts_ios = rates.metric() == Metric::Iops;
-    let terms = ClaimTerms::of(judged_promise, rates);
+    let terms = ClaimTerms::from_promise(judged_promise, rates);
     let rate = if counts_ios { iops } else { bytes };
     terms.is_beyond_the_type(rate).then(|| words::beyond_the_type(&terms, rate))
 }

@@ -30,14 +30,14 @@ pub struct ClaimTerms {
 
 impl ClaimTerms {
     /// The promise of rates, in the unit of the quantity that binds.
-    pub fn of(judged_promise: &JudgedPromise, rates: &PromisedRates) -> ClaimTerms {
+    pub fn from_promise(judged_promise: &JudgedPromise, rates: &PromisedRates) -> ClaimTerms {
         let counts_ios = rates.metric() == Metric::Iops;
         let [least, most] = [rates.least, rates.most].map(|at| if counts_ios { at.iops } else { at.bytes });
         ClaimTerms {
             least,
             most,
             tolerance: judged_promise.tolerance,
-            burst: SoldBurst::of(judged_promise, &rates.least, least),
+            burst: SoldBurst::beyond_promise(judged_promise, &rates.least, least),
             time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
             judge_burst: judged_promise.judge_burst,
             is_of_a_type: true,
@@ -132,7 +132,7 @@ impl ClaimTerms {
 /// The promise of a rate by both readings of the provider's unit, without tolerance: the one that asks least, and the one that asks most. Of
 /// the burst, where that is asked for.
 pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
-    ClaimTerms::of(judged_promise, rates).readings()
+    ClaimTerms::from_promise(judged_promise, rates).readings()
 }
 
 /// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.

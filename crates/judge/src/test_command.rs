@@ -100,7 +100,7 @@ fn untested_rate(
     let bytes = judged_promise.promise.bytes_cap(d, Reading::Likely)?;
     let knee = Bytes((bytes.value / iops.value) as u64);
     let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
-    if PromisedRates::of(judged_promise, block, d)?.metric() != metric {
+    if PromisedRates::at_block(judged_promise, block, d)?.metric() != metric {
         return None;
     }
     let is_iops = metric == Metric::Iops;

@@ -21,7 +21,7 @@ pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {
 /// The quantity that binds at the block size of the step, as for reads where it does not say whether it read or wrote.
 fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Metric> {
     let d = conditions.pattern().and_then(direction).unwrap_or(PromiseDirection::Read);
-    Some(PromisedRates::of(judged_promise, conditions.single_block()?, d)?.metric())
+    Some(PromisedRates::at_block(judged_promise, conditions.single_block()?, d)?.metric())
 }
 
 /// Why a step has no claim of its rate.
@@ -37,7 +37,7 @@ pub fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &St
         return "its I/Os have several sizes, or their size is not known: the promise depends on the size"
             .into();
     };
-    if PromisedRates::of(judged_promise, block, d).is_none() {
+    if PromisedRates::at_block(judged_promise, block, d).is_none() {
         return format!("no rate is promised at {block} a block");
     }
     if let Some(why) = load_without_promise(&judged_promise.promise, block, pattern) {

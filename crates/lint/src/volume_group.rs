@@ -61,5 +61,5 @@ fn sum<'v>(catalogue: &Catalogue, volumes: impl Iterator<Item = &'v LintedVolume
     });
     let volume = asked.next()??;
     let request = PromiseRequest { volume, with: asked.collect::<Option<_>>()?, ..PromiseRequest::default() };
-    Promise::of(catalogue, &request).ok()
+    Promise::requested(catalogue, &request).ok()
 }

@@ -138,7 +138,7 @@ impl LintedVolume {
             Bought { iops: choice(&self.declared.iops), throughput: choice(&self.declared.throughput) };
         // A figure of each dimension is corrected at most twice: once for the type and once for the other figure.
         for _ in 0..6 {
-            match VolumePromise::of(catalogue, v, gib, self.bought, None) {
+            match VolumePromise::at_capacity(catalogue, v, gib, self.bought, None) {
                 Ok(promise) => return Ok(promise),
                 Err(PromiseError::CannotBeBought { what, given, range, needs_iops, .. }) => {
                     let value = Some(Choice::Value(given.clamp(range.lo, range.hi)));
@@ -342,8 +342,8 @@ impl InstanceExcess {
         };
         let bytes = |d| least_bytes(&alone, d).map(|(cap, _)| cap.value);
         InstanceExcess {
-            iops: most(DIRECTIONS.map(|d| above(alone.iops_cap(d).map(|c| c.value), cap.iops.of(d)))),
-            bytes: most(DIRECTIONS.map(|d| above(bytes(d), cap.bytes.of(d)))),
+            iops: most(DIRECTIONS.map(|d| above(alone.iops_cap(d).map(|c| c.value), cap.iops.in_direction(d)))),
+            bytes: most(DIRECTIONS.map(|d| above(bytes(d), cap.bytes.in_direction(d)))),
         }
     }
 }

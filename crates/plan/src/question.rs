@@ -179,7 +179,7 @@ impl AxisOption {
     }
 
     /// The value of a step.
-    pub fn of(self, step: &Step) -> u64 {
+    pub fn value_in(self, step: &Step) -> u64 {
         match self {
             AxisOption::Bs => step.single_block().unwrap_or_default().0,
             AxisOption::Rwmix => u64::from(step.rwmix),

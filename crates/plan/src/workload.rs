@@ -227,7 +227,7 @@ pub enum Fadvise {
 
 impl Fadvise {
     /// The advice that fits a pattern.
-    pub fn of(rw: Pattern) -> Fadvise {
+    pub fn for_pattern(rw: Pattern) -> Fadvise {
         if rw.is_random() { Fadvise::Random } else { Fadvise::Sequential }
     }
 }

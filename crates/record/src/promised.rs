@@ -80,7 +80,7 @@ mod tests {
             let volume =
                 AskedVolume { kind: kind.into(), size: Some(Bytes::gib(1000)), ..AskedVolume::default() };
             let request = PromiseRequest { volume, ..PromiseRequest::default() };
-            let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+            let promise = Promise::requested(Catalogue::shipped(), &request).unwrap();
             load_without_promise(&promise, Bytes::kib(kib), pattern)
         };
         assert!(why("aws:st1", Pattern::Read, 64).is_some_and(|why| why.contains("merged")));

@@ -70,7 +70,7 @@ fn of_sweep(sweep: &Sweep) -> String {
         load.push(sweep.base.blocks());
     }
     for option in [AxisOption::Numjobs, AxisOption::Iodepth].into_iter().filter(|option| fixed(*option)) {
-        load.push(option.words(option.of(&sweep.base)));
+        load.push(option.words(option.value_in(&sweep.base)));
     }
     let step = &sweep.base;
     load.push(format!("{} after {} of ramp", step.runtime.exact(), step.ramp.exact()));

@@ -37,7 +37,7 @@ impl Headline {
     pub fn of_record(record: &Record) -> Headline {
         let record = &*record.in_lines();
         let judged = judge::judged(record).1;
-        let conclusion = Conclusion::of(record);
+        let conclusion = Conclusion::from_record(record);
         let outcome = judged.as_ref().and_then(|v| v.outcome);
         let compared = record.compared.as_ref().map(claim_words::compared_with);
         Headline {

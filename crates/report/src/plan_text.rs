@@ -145,7 +145,7 @@ pub fn follow_up(plan: &Plan, judged_promise: &JudgedPromise) -> String {
 pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     let rate = |step: &Step| {
         let (block, direction) = (step.single_block()?, promise_direction(step.rw)?);
-        let rates = PromisedRates::of(judged_promise, block, direction)?;
+        let rates = PromisedRates::at_block(judged_promise, block, direction)?;
         let least = match rates.metric() {
             Metric::Iops => format!("{} IOPS", figure(Metric::Iops, rates.least.iops)),
             metric => figure(metric, rates.least.bytes),

@@ -15,7 +15,7 @@ use volproof_record::exit::Exit;
 use volproof_report::{course_text, layout, slo_text};
 
 fn course_of(plan: &Plan) -> &dyn Course {
-    course::of(plan.question.as_ref().expect("the plan of a course has a question"))
+    course::course_for(plan.question.as_ref().expect("the plan of a course has a question"))
 }
 
 /// The plan with one step of each kind that its course may ask for.

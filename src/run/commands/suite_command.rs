@@ -61,7 +61,7 @@ fn plan_of_name(
              provider:NAME"
         )));
     }
-    let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
+    let of = |range: SuiteRange| suites::suite(name, &step, given, &range).map_err(Failure::input);
     let mut base = Plan { name: name.to_string(), ..plans::of_targets(targets, &how.using) };
     if *name == SuiteName::Cold && step.simulate.is_none() {
         // Blocks are never read before only once: each run reads others.
@@ -73,7 +73,7 @@ fn plan_of_name(
     let smallest_amounts = of(smallest)?;
     // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
     let question = Question::Suite(smallest_amounts);
-    let possible = course::of(&question).possible();
+    let possible = course::course_for(&question).possible();
     let steps = possible.into_iter().map(|s| Step { size: step.size, offset: step.offset, ..s }).collect();
     let question = Some(question);
     let surveyed = targets::survey(

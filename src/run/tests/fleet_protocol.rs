@@ -116,7 +116,7 @@ fn all_machines_measure_a_course_together() {
     // A machine that begins late cuts nothing off: the others measured for their time.
     let of_share = |r: &Record, share: f64| {
         let window_ns = Nanos((share * 1e9) as u64);
-        FinishedStep::of(r, &StepRecord { window_ns, ..r.steps[0].clone() }).is_some()
+        FinishedStep::from_record(r, &StepRecord { window_ns, ..r.steps[0].clone() }).is_some()
     };
     assert_eq!([0.95, 0.85].map(|share| of_share(&record, share)), [true, false]);
     assert!(!of_share(&own[0], 0.95), "one machine's step was cut off");

@@ -16,7 +16,7 @@ fn played(device: &str, seed: u64) -> (Outcome, String) {
     let mut now = Nanos(0);
     let base = Step { engine: EngineKind::Null, simulate: Some(Box::new(device)), ..Step::default() };
     let range = suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), seed };
-    let suite = suites::of(&SuiteName::Cold, &base, false, &range).unwrap();
+    let suite = suites::suite(&SuiteName::Cold, &base, false, &range).unwrap();
     let mut finished = Vec::new();
     for phase in &suite.phases {
         if !is_within(phase, looks_needed(&Finished::new(&finished))) {
@@ -102,7 +102,7 @@ fn partly(share: u64, cold: Nanos, pairs: usize) -> Vec<[Histogram; 2]> {
 
 fn found(pairs: &[[Histogram; 2]]) -> ColdBlocks {
     let pairs: Vec<Pair<'_>> = pairs.iter().map(|[first, again]| Pair { first, again }).collect();
-    ColdBlocks::of(&pairs)
+    ColdBlocks::shown_by(&pairs)
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_coin_has_its_probabilities() {
 #[test]
 fn the_answer_asks_for_the_next_look_only_while_it_is_open() {
     let range = suites::SuiteRange { part: Bytes::gib(64), whole: true, smallest: Bytes(512), seed: 1 };
-    let suite: Suite = suites::of(&SuiteName::Cold, &Step::default(), false, &range).unwrap();
+    let suite: Suite = suites::suite(&SuiteName::Cold, &Step::default(), false, &range).unwrap();
     let steps = |cold_share: u64| {
         let mut finished = Vec::new();
         while let Some(step) = suite.next(&finished) {

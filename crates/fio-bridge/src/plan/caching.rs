@@ -14,7 +14,7 @@ pub(super) fn from(job: &Job, step: &mut Step) {
         Some("0") => None,
         Some("random") => Some(Fadvise::Random),
         Some("sequential") => Some(Fadvise::Sequential),
-        _ => Some(Fadvise::of(step.rw)),
+        _ => Some(Fadvise::for_pattern(step.rw)),
     };
 }
 
@@ -28,7 +28,7 @@ pub(super) fn to(step: &Step, words: &mut FioWords) {
         words.set("invalidate", "0");
     }
     match step.fadvise {
-        Some(advice) if advice == Fadvise::of(step.rw) => {}
+        Some(advice) if advice == Fadvise::for_pattern(step.rw) => {}
         Some(Fadvise::Random) => words.set("fadvise_hint", "random"),
         Some(Fadvise::Sequential) => words.set("fadvise_hint", "sequential"),
         None => words.set("fadvise_hint", "0"),

@@ -155,7 +155,7 @@ const EXPERIMENTS: [Experiment; 10] = [
 
 /// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
 pub fn next(record: &Record) -> Option<Step> {
-    let case = CauseCase::of(record, record.verdict.as_ref()?).filter(|case| !case.is_faulty())?;
+    let case = CauseCase::new(record, record.verdict.as_ref()?).filter(|case| !case.is_faulty())?;
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
     let steps = open.filter_map(|e| (e.next)(&case)).filter(|step| case.has_time_for(step));
     let control = || control::next(&case).filter(|step| case.has_time_for(step));
@@ -164,7 +164,7 @@ pub fn next(record: &Record) -> Option<Step> {
 
 /// The table of a Record: none where its run looked for no cause.
 pub fn table(record: &Record, verdict: &Verdict) -> Option<CauseTable> {
-    let case = CauseCase::of(record, verdict)?;
+    let case = CauseCase::new(record, verdict)?;
     Some(CauseTable {
         step: case.first.name.clone(),
         metric: case.claim.metric,
@@ -217,7 +217,7 @@ struct CauseCase<'a> {
 }
 
 impl<'a> CauseCase<'a> {
-    fn of(record: &'a Record, verdict: &'a Verdict) -> Option<CauseCase<'a>> {
+    fn new(record: &'a Record, verdict: &'a Verdict) -> Option<CauseCase<'a>> {
         let alone = record.rank.is_none() && record.fleet.is_none();
         let follow_up = record.plan.follow_up.as_ref().filter(|_| alone)?;
         let wanted = verdict.outcome == Some(Outcome::Fail) || follow_up.causes == CausesWanted::Always;

@@ -30,7 +30,7 @@ pub(super) fn volumes(
     let at_this_size = of_provider.filter_map(|v| {
         let [least, most] = v.capacity_gib;
         let fits = (least..=most).contains(&volume.gib);
-        fits.then(|| VolumePromise::of(catalogue, v, volume.gib, Bought::default(), None).ok())?
+        fits.then(|| VolumePromise::at_capacity(catalogue, v, volume.gib, Bought::default(), None).ok())?
     });
     let rate = per_second * (1.0 - NEGLIGIBLE);
     let need = WantedRates {

@@ -31,7 +31,7 @@ pub fn for_rate(c: &Conditions, promise: &[String]) -> Option<String> {
 /// One request at a time, offered at most half of the promised rate, so that no limit of a rate takes part.
 pub(super) fn for_latency(c: &Conditions, promise: &JudgedPromise) -> String {
     let (rw, block) = (c.step().rw, block(c));
-    let rates = direction(rw).and_then(|d| PromisedRates::of(promise, block, d));
+    let rates = direction(rw).and_then(|d| PromisedRates::at_block(promise, block, d));
     let mut words = load(c, rw, block);
     words.push("--iodepth 1".into());
     words.extend(rates.map(|rates| format!("--rate-iops {:.0}", (rates.least.iops / 2.0).floor().max(1.0))));

@@ -131,7 +131,7 @@ impl ComparedStep<'_> {
         if load_without_promise(&promise.promise, block, pattern).is_some() {
             return None;
         }
-        let rates = PromisedRates::of(promise, block, direction(pattern)?)?;
+        let rates = PromisedRates::at_block(promise, block, direction(pattern)?)?;
         let metric = rates.metric();
         let figure = self.rate_of(metric, None)?;
         let (least, most) = judge::promised_readings(promise, &rates);

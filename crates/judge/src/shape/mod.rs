@@ -31,7 +31,7 @@ struct StepSamples {
 }
 
 impl StepSamples {
-    fn of(record: &Record, step: &StepRecord) -> StepSamples {
+    fn from_step(record: &Record, step: &StepRecord) -> StepSamples {
         let bins = bins(step, false);
         StepSamples {
             seconds: per_second(&bins),
@@ -57,7 +57,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Finding> {
     if step.reported.is_some() || is_part || stood_still {
         return Vec::new();
     }
-    let samples = StepSamples::of(record, step);
+    let samples = StepSamples::from_step(record, step);
     let found = DETECTORS.iter().filter_map(|detect| detect(&samples));
     found.map(|finding| Finding { step: step.name.clone(), ..finding }).collect()
 }

@@ -181,7 +181,7 @@ mod tests {
             if let Ok(read) = Catalogue::parse(&text, "test")
                 && read.faults().is_empty()
             {
-                super::super::promised_level::Level::of(&read.volumes[0], 50.0, Default::default()).unwrap();
+                super::super::promised_level::Level::at_capacity(&read.volumes[0], 50.0, Default::default()).unwrap();
             }
         }
     }

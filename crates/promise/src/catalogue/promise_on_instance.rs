@@ -40,7 +40,7 @@ impl Promise {
     ///
     /// # Errors
     /// A type, size, date or instance that the catalogue does not have, volumes of two providers, or what cannot be bought.
-    pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, PromiseError> {
+    pub fn requested(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, PromiseError> {
         let at = request.at.as_deref();
         if request.block == Some(Bytes(0)) {
             return Err(PromiseError::NoBlock);
@@ -67,7 +67,7 @@ impl Promise {
             // Volumes that share a pool count as one of their summed capacity; each must still be of an allowed size.
             match parts.iter_mut().find(|(other, ..)| v.pool && other.id() == v.id()) {
                 Some(pooled) => {
-                    Level::of(v, gib, bought)?;
+                    Level::at_capacity(v, gib, bought)?;
                     pooled.1 += gib;
                 }
                 None => parts.push((v, gib, bought, found.note)),
@@ -75,7 +75,7 @@ impl Promise {
         }
         let volumes = parts
             .into_iter()
-            .map(|(v, gib, bought, note)| VolumePromise::of(catalogue, v, gib, bought, note));
+            .map(|(v, gib, bought, note)| VolumePromise::at_capacity(catalogue, v, gib, bought, note));
         Ok(Promise {
             volumes: volumes.collect::<Result<_, _>>()?,
             instance: match &request.instance {
@@ -104,11 +104,11 @@ impl Promise {
         let mut result = sum?;
         let Some(instance) = &self.instance else { return Some(result) };
         let size = block.0 as f64;
-        if let Some(cap) = instance.iops.of(direction).filter(|cap| *cap < result.iops) {
+        if let Some(cap) = instance.iops.in_direction(direction).filter(|cap| *cap < result.iops) {
             result =
                 AtBlock { iops: cap, bytes: result.bytes.min(cap * size), binding: Binding::InstanceIops };
         }
-        if let Some(cap) = instance.bytes.of(direction).filter(|cap| *cap < result.bytes) {
+        if let Some(cap) = instance.bytes.in_direction(direction).filter(|cap| *cap < result.bytes) {
             result = AtBlock {
                 iops: result.iops.min(cap / size),
                 bytes: cap,
@@ -128,16 +128,16 @@ impl Promise {
     /// The IOPS cap of a direction, whatever the block size: that of random requests.
     pub fn iops_cap(&self, direction: PromiseDirection) -> Option<Cap> {
         let sum: Option<f64> = self.volumes.iter().map(|v| v.random_iops(direction)).sum();
-        let limit = self.instance.as_ref().and_then(|i| i.iops.of(direction));
+        let limit = self.instance.as_ref().and_then(|i| i.iops.in_direction(direction));
         lesser(sum, Binding::VolumeIops, limit, Binding::InstanceIops)
     }
 
     /// The cap on bytes per second of a direction, whatever the block size.
     pub fn bytes_cap(&self, direction: PromiseDirection, reading: Reading) -> Option<Cap> {
         let bytes =
-            |v: &VolumePromise| Some(v.level.throughput.of(direction)? * v.unit.bytes_in(reading) as f64);
+            |v: &VolumePromise| Some(v.level.throughput.in_direction(direction)? * v.unit.bytes_in(reading) as f64);
         let sum: Option<f64> = self.volumes.iter().map(bytes).sum();
-        let limit = self.instance.as_ref().and_then(|i| i.bytes.of(direction));
+        let limit = self.instance.as_ref().and_then(|i| i.bytes.in_direction(direction));
         lesser(sum, Binding::VolumeThroughput, limit, Binding::InstanceThroughput)
     }
 }
@@ -168,7 +168,8 @@ mod tests {
 
     fn promise(kind: &str, gib: u64) -> Promise {
         let volume = AskedVolume { kind: kind.into(), size: Some(Bytes::gib(gib)), ..AskedVolume::default() };
-        Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() }).unwrap()
+        Promise::requested(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
+            .unwrap()
     }
 
     fn at(p: &Promise, kib: u64) -> (f64, f64, Binding) {
@@ -238,8 +239,9 @@ mod tests {
             iops: Some(Choice::Value(1_000.0)),
             ..AskedVolume::default()
         };
-        let p = Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
-            .unwrap();
+        let p =
+            Promise::requested(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
+                .unwrap();
         assert_eq!(at(&p, 256).0, 1_000.0);
         assert_eq!(at(&p, 1024).0, 250.0);
         assert_eq!(at(&p, 16).0, 1_000.0);
@@ -250,9 +252,11 @@ mod tests {
         let with = vec!["gcp:pd-ssd:100GiB".parse::<AskedVolume>().unwrap()];
         let volume =
             AskedVolume { kind: "gcp:pd-ssd".into(), size: Some(Bytes::gib(100)), ..AskedVolume::default() };
-        let p =
-            Promise::of(Catalogue::shipped(), &PromiseRequest { volume, with, ..PromiseRequest::default() })
-                .unwrap();
+        let p = Promise::requested(
+            Catalogue::shipped(),
+            &PromiseRequest { volume, with, ..PromiseRequest::default() },
+        )
+        .unwrap();
         assert_eq!(p.volumes.len(), 1);
         assert_eq!(p.iops_cap(PromiseDirection::Read).unwrap().value, 6_000.0 + 30.0 * 200.0);
     }
@@ -266,13 +270,13 @@ mod tests {
             let gib = (v.capacity_gib[0] + share * (v.capacity_gib[1] - v.capacity_gib[0])).round();
             let sold = |hi: bool| hi.then_some(Choice::Most);
             let bought = Bought { iops: sold(v.iops_hi.is_some()), throughput: sold(v.throughput_hi.is_some()) };
-            let p = VolumePromise::of(catalogue, v, gib, bought, None).unwrap();
+            let p = VolumePromise::at_capacity(catalogue, v, gib, bought, None).unwrap();
             for direction in [PromiseDirection::Read, PromiseDirection::Write] {
                 let small = p.at(Bytes(1 << a.min(b)), direction, Reading::Likely);
                 let large = p.at(Bytes(1 << a.max(b)), direction, Reading::Likely);
                 if let (Some(small), Some(large)) = (small, large) {
                     prop_assert!(large.iops <= small.iops, "{}: {small:?} {large:?}", v.id());
-                    if let Some(cap) = p.level.iops.of(direction) {
+                    if let Some(cap) = p.level.iops.in_direction(direction) {
                         prop_assert!(small.iops <= cap);
                     }
                 }

@@ -46,7 +46,7 @@ impl EachDirection {
     }
 
     /// The figure of the given direction.
-    pub fn of(self, direction: PromiseDirection) -> Option<f64> {
+    pub fn in_direction(self, direction: PromiseDirection) -> Option<f64> {
         match direction {
             PromiseDirection::Read => self.read,
             PromiseDirection::Write => self.write,
@@ -163,7 +163,7 @@ impl Level {
     ///
     /// # Errors
     /// A size that the type does not come in, and IOPS or throughput that were not chosen, are not sold, or cannot be bought at that size.
-    pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
+    pub fn at_capacity(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
         let mut level = Level::evaluated(v, gib, bought);
         if let Err(PromiseError::CannotBeBought { what: THROUGHPUT, given, needs_iops, .. }) = &mut level {
             *needs_iops = iops_for(v, gib, *given);

@@ -149,7 +149,7 @@ impl Offer<'_> {
     }
 
     fn promise(&self, gib: f64, bought: Bought) -> Option<Promise> {
-        let volume = VolumePromise::of(self.catalogue, self.v, gib, bought, None).ok()?;
+        let volume = VolumePromise::at_capacity(self.catalogue, self.v, gib, bought, None).ok()?;
         Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.need.block })
     }
 

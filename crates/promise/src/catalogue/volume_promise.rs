@@ -166,8 +166,8 @@ impl VolumePromise {
     /// The promise of one volume of the catalogue.
     ///
     /// # Errors
-    /// Those of [`Level::of`].
-    pub fn of(
+    /// Those of [`Level::at_capacity`].
+    pub fn at_capacity(
         catalogue: &Catalogue,
         v: &Volume,
         gib: f64,
@@ -175,7 +175,7 @@ impl VolumePromise {
         doubt: Option<String>,
     ) -> Result<VolumePromise, PromiseError> {
         // A pool may be larger than its largest volume; what it earns is capped by the formulas.
-        let level = Level::of(v, if v.pool { gib.min(v.capacity_gib[1]) } else { gib }, bought)?;
+        let level = Level::at_capacity(v, if v.pool { gib.min(v.capacity_gib[1]) } else { gib }, bought)?;
         let table = catalogue.block_table(v);
         let has = |words: &str| v.notes.as_ref().is_some_and(|n| n.contains(words));
         let mut notes: Vec<String> = doubt.into_iter().chain(level.notes.iter().cloned()).collect();
@@ -236,8 +236,8 @@ impl VolumePromise {
     /// IOPS of random requests of a direction, whatever their size: the cap, or what the throughput pays for where small ones cost as much as
     /// large ones.
     pub fn random_iops(&self, direction: PromiseDirection) -> Option<f64> {
-        let cap = self.level.iops.of(direction);
-        let Some((charged, throughput)) = self.charged_block().zip(self.level.throughput.of(direction))
+        let cap = self.level.iops.in_direction(direction);
+        let Some((charged, throughput)) = self.charged_block().zip(self.level.throughput.in_direction(direction))
         else {
             return cap;
         };
@@ -258,9 +258,9 @@ impl VolumePromise {
         let counted = self.split.map_or(1, |split| block.0.div_ceil(split.0.max(1)).max(1)) as f64;
         let by_iops = match self.charged_block().filter(|charged| block < *charged) {
             Some(_) => self.random_iops(direction),
-            None => self.level.iops.of(direction).map(|cap| cap / counted),
+            None => self.level.iops.in_direction(direction).map(|cap| cap / counted),
         };
-        let by_bytes = self.level.throughput.of(direction).map(|cap| cap * unit);
+        let by_bytes = self.level.throughput.in_direction(direction).map(|cap| cap * unit);
         let formula = match (by_iops, by_bytes) {
             (None, None) => return None,
             (None, Some(_)) if block < self.throughput_block => return None,
@@ -275,7 +275,7 @@ impl VolumePromise {
         };
         let Some(row) = self.published.iter().find(|p| p.block == block) else { return Some(formula) };
         let largest = self.published.iter().map(|p| p.iops).fold(0.0, f64::max);
-        let cap = self.level.iops.of(direction).unwrap_or(largest);
+        let cap = self.level.iops.in_direction(direction).unwrap_or(largest);
         let bytes = row.throughput.map_or(row.iops * size, |t| t * unit);
         let table = AtBlock { iops: row.iops, bytes, binding: Binding::VolumeTable };
         match cap {

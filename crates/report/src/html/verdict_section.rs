@@ -93,7 +93,7 @@ fn stopped(text: &str) -> String {
 
 /// The answer with its reasons.
 pub fn status(record: &Record, head: &Headline, verdict: Option<&Verdict>) -> AnswerLine {
-    let (class, icon) = match Conclusion::of(record) {
+    let (class, icon) = match Conclusion::from_record(record) {
         Conclusion::Failed(_) | Conclusion::MeasuredNothing | Conclusion::NotValid => ("bad", ""),
         Conclusion::Interrupted | Conclusion::CutOff => ("doubt", ""),
         Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => looks(outcome),

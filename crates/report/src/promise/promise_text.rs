@@ -321,7 +321,7 @@ fn least_iops(fit: &SmallestVolume) -> String {
 
 /// The lesser throughput of both directions.
 fn least_throughput(v: &VolumePromise) -> String {
-    let throughput = BOTH.into_iter().filter_map(|d| v.level.throughput.of(d)).reduce(f64::min);
+    let throughput = BOTH.into_iter().filter_map(|d| v.level.throughput.in_direction(d)).reduce(f64::min);
     throughput.map_or("-".into(), |t| format!("{} {}", number(t), v.unit.printed))
 }
 
