@@ -11,6 +11,22 @@ const BEYOND_THE_KNEE: f64 = 0.1;
 /// The limits explain a point whose rate differs from theirs by at most this share.
 const NEAR_THE_LIMITS: f64 = 0.05;
 
+/// The limit on I/Os that explains points best, each with the logarithms of its block size and of its rate; infinite without a point.
+fn log_of_ios(logs: &[(f64, f64)]) -> f64 {
+    if logs.is_empty() { f64::INFINITY } else { logs.iter().map(|(_, x)| x).sum::<f64>() / logs.len() as f64 }
+}
+
+/// The same of the limit on bytes.
+fn log_of_bytes(logs: &[(f64, f64)]) -> f64 {
+    let in_bytes: Vec<(f64, f64)> = logs.iter().map(|(size, x)| (*size, x + size)).collect();
+    log_of_ios(&in_bytes)
+}
+
+/// The sum of squares that two limits leave.
+fn error(logs: &[(f64, f64)], (a, b): (f64, f64)) -> f64 {
+    logs.iter().map(|(size, x)| (x - a.min(b - size)).powi(2)).sum()
+}
+
 /// Fits the limits to the most I/Os a second at each block size, ascending; `promised` says what is promised at a size. None for one
 /// size, and for two whose rates differ in I/Os and in bytes: any pair of limits would explain those.
 pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option<f64>) -> Option<CapFit> {
@@ -20,24 +36,14 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
         return None;
     }
     let logs: Vec<(f64, f64)> = most.iter().map(|(size, x)| ((size.0 as f64).ln(), x.ln())).collect();
-    let mean =
-        |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-    let splits = (0..=logs.len()).map(|split| {
-        let (small, large) = logs.split_at(split);
-        let a = mean(&small.iter().map(|(_, x)| *x).collect::<Vec<_>>());
-        let b = mean(&large.iter().map(|(size, x)| x + size).collect::<Vec<_>>());
-        (a.unwrap_or(f64::INFINITY), b.unwrap_or(f64::INFINITY))
-    });
-    let error = |(a, b): (f64, f64)| logs.iter().map(|(size, x)| (x - a.min(b - size)).powi(2)).sum::<f64>();
-    let (a, b) = splits.min_by(|p, q| error(*p).total_cmp(&error(*q)))?;
+    let splits = (0..=logs.len()).map(|split| (log_of_ios(&logs[..split]), log_of_bytes(&logs[split..])));
+    let (a, b) = splits.min_by(|p, q| error(&logs, *p).total_cmp(&error(&logs, *q)))?;
     let (mut a, mut b) = (a.exp(), b.exp());
     // One point a little below the others is noise and no limit.
     if last.1 > (1.0 - BEYOND_THE_KNEE) * a {
-        b = f64::INFINITY;
-        a = mean(&logs.iter().map(|(_, x)| *x).collect::<Vec<_>>())?.exp();
+        (a, b) = (log_of_ios(&logs).exp(), f64::INFINITY);
     } else if first.1 * first.0.0 as f64 > (1.0 - BEYOND_THE_KNEE) * b {
-        a = f64::INFINITY;
-        b = mean(&logs.iter().map(|(size, x)| x + size).collect::<Vec<_>>())?.exp();
+        (a, b) = (f64::INFINITY, log_of_bytes(&logs).exp());
     } else if most.len() == 2 {
         return None;
     }
@@ -50,12 +56,11 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
             off_promise: promised(*size).filter(|p| *p > 0.0).map(|p| x / p - 1.0),
         })
         .collect();
-    let known = |cap: f64| cap.is_finite().then_some(cap);
     Some(CapFit {
         at,
-        iops_cap: known(a),
-        bytes_cap: known(b),
-        knee_bytes: known(b / a).filter(|knee| *knee > 0.0),
+        iops_cap: Some(a).filter(|cap| cap.is_finite()),
+        bytes_cap: Some(b).filter(|cap| cap.is_finite()),
+        knee_bytes: Some(b / a).filter(|knee| knee.is_finite() && *knee > 0.0),
         explains: residuals.iter().all(|r| r.off_fit.abs() <= NEAR_THE_LIMITS),
         only_at_depth: None,
         residuals,

@@ -11,9 +11,14 @@ const SAME_STATE: f64 = 0.8;
 
 /// Whether the rate of `earlier` is far above all that its load may give since `later` ran: more depth gives no more than in proportion.
 pub(super) fn is_outdated(earlier: &FinishedStep, later: &FinishedStep) -> bool {
-    let load = |f: &FinishedStep| f.step.depth_per_target() as f64;
-    let deeper = (load(earlier) / load(later)).max(1.0);
+    let [before, since] = [earlier, later].map(|f| f.step.depth_per_target() as f64);
+    let deeper = (before / since).max(1.0);
     (later.iops + later.half_interval()) * deeper < SAME_STATE * (earlier.iops - earlier.half_interval())
+}
+
+/// No run of one load outdates another one.
+fn are_alike(runs: &[&FinishedStep]) -> bool {
+    runs.iter().all(|a| runs.iter().all(|b| !is_outdated(a, b)))
 }
 
 /// The runs of one load that show the volume as it is now.
@@ -35,12 +40,8 @@ impl<'a> PresentRuns<'a> {
         if standing.is_empty() {
             return PresentRuns { runs: all, changed: true };
         }
-        let differ = |a: &FinishedStep, b: &FinishedStep| is_outdated(a, b) || is_outdated(b, a);
-        let alike = |from: &usize| {
-            let runs = &standing[*from..];
-            runs.iter().enumerate().all(|(i, a)| runs[..i].iter().all(|b| !differ(a, b)))
-        };
-        let (before, since) = standing.split_at((0..standing.len()).find(alike).unwrap_or(0));
+        let first_alike = (0..standing.len()).find(|from| are_alike(&standing[*from..])).unwrap_or(0);
+        let (before, since) = standing.split_at(first_alike);
         let lasts = since.len() > 1 && before.iter().all(|f| since.iter().all(|now| is_outdated(f, now)));
         if before.is_empty() || lasts {
             PresentRuns { runs: since.to_vec(), changed: false }

@@ -89,25 +89,32 @@ pub(super) fn phases(base: &Step, part: Bytes, seed: u64) -> Vec<Phase> {
     // Each group spans the range, and so lies between the blocks of every other. A part of the distance is left to chance: another run reads
     // other blocks.
     let distance = all / (groups * blocks);
-    let group = |place: u64, drawn: u64| Step {
+    let group = Step {
         rw: Pattern::Read,
         bs: BlockSizes::one(BLOCK),
-        offset: Bytes(base.offset.0 + (place * distance + drawn % distance) * BLOCK.0),
         size: Some(Bytes(((blocks - 1) * groups * distance + 1) * BLOCK.0)),
         stride: Bytes((groups * distance - 1) * BLOCK.0),
         // Cached pages answer a second read, where the load goes through the page cache.
         invalidate: base.simulate.is_none(),
         ..amount(base, Bytes(blocks * BLOCK.0))
     };
-    let groups: Vec<Step> = (0..groups).map(|place| group(place, rng.next_u64())).collect();
-    let named = |kind: &str, i: usize, step: &Step| Step { name: format!("{kind}-{i}"), ..step.clone() };
-    let pairs: Vec<[Step; 2]> = (1..groups.len())
+    let mut offsets = Vec::new();
+    for place in 0..groups {
+        let block = place * distance + rng.next_u64() % distance;
+        offsets.push(Bytes(base.offset.0 + block * BLOCK.0));
+    }
+    let named = |kind: &str, i: usize, place: usize| Step {
+        name: format!("{kind}-{i}"),
+        offset: offsets[place],
+        ..group.clone()
+    };
+    let pairs: Vec<[Step; 2]> = (1..offsets.len())
         .map(|i| {
-            let (first, again) = (named("first", i, &groups[i]), named("again", i, &groups[i - 1]));
+            let (first, again) = (named("first", i, i), named("again", i, i - 1));
             if rng.next_u64() >> 63 == 1 { [again, first] } else { [first, again] }
         })
         .collect();
-    let mut steps = vec![named("first", 0, &groups[0])];
+    let mut steps = vec![named("first", 0, 0)];
     let mut phases = Vec::new();
     for look in pairs.chunks(PAIRS) {
         steps.extend(look.iter().flatten().cloned());
@@ -126,11 +133,13 @@ fn look_of(phase: &Phase) -> Option<usize> {
 
 /// Looks until the result is decided, or no further one follows.
 pub(super) fn looks_needed(finished: &Finished<'_>) -> usize {
-    let is_open = |look: &usize| {
-        is_whole(finished, *look)
-            && matches!(ColdBlocks::shown_by(&pairs(finished, *look).0), ColdBlocks::Open(..))
-    };
-    (1..LOOKS).find(|look| !is_open(look)).unwrap_or(LOOKS)
+    (1..LOOKS).find(|look| !is_open(finished, *look)).unwrap_or(LOOKS)
+}
+
+/// The pairs of the first so many looks were read, and leave the result open.
+fn is_open(finished: &Finished<'_>, looks: usize) -> bool {
+    is_whole(finished, looks)
+        && matches!(ColdBlocks::shown_by(&pairs(finished, looks).0), ColdBlocks::Open(..))
 }
 
 /// Whether the last pair of a look was read; the first look is 1.
@@ -210,17 +219,18 @@ impl ColdBlocks {
         let first = merged(pairs.iter().map(|pair| pair.first));
         let all = Pair { first: &first, again: &again };
         let shares: Vec<SlowerShare> = usual.map(|usual| SlowerShare::beside(pairs, all, usual)).collect();
-        let most = |all: &dyn Fn(&&SlowerShare) -> bool| {
-            shares.iter().filter(all).max_by(|a, b| a.low.total_cmp(&b.low)).cloned()
-        };
         let Some(highest) = shares.iter().rev().max_by(|a, b| a.high.total_cmp(&b.high)).cloned() else {
             return ColdBlocks::Nothing;
         };
         let blocks = total(pairs.iter().map(|pair| pair.first.count()));
-        if let Some(share) = most(&|share| share.chance <= SHOWN && share.low > 0.0) {
+        let doubtful = shares.into_iter().filter(|share| share.chance <= DOUBTFUL);
+        let by_low = |a: &SlowerShare, b: &SlowerShare| a.low.total_cmp(&b.low);
+        let (shown, open): (Vec<_>, Vec<_>) =
+            doubtful.partition(|share| share.chance <= SHOWN && share.low > 0.0);
+        if let Some(share) = shown.into_iter().max_by(by_low) {
             return ColdBlocks::Loading(share);
         }
-        if let Some(share) = most(&|share| share.chance <= DOUBTFUL) {
+        if let Some(share) = open.into_iter().max_by(by_low) {
             let more = share.blocks_to_decide(blocks);
             return ColdBlocks::Open(share, more);
         }
@@ -237,8 +247,10 @@ impl SlowerShare {
     /// than [`RATIO`], then no more of them would exceed the limit than of the others exceed `usual`.
     fn beside(pairs: &[Pair<'_>], all: Pair<'_>, usual: Nanos) -> SlowerShare {
         let limit = Nanos((usual.0 + LEAST.0).max((usual.0 as f64 * RATIO) as u64));
-        let more = |pair: &Pair<'_>| share_above(pair.first, limit) - share_above(pair.again, usual);
-        let more: Vec<f64> = pairs.iter().map(more).collect();
+        let more: Vec<f64> = pairs
+            .iter()
+            .map(|pair| share_above(pair.first, limit) - share_above(pair.again, usual))
+            .collect();
         let slower = more.iter().filter(|more| **more > 0.0).count();
         let faster = more.iter().filter(|more| **more < 0.0).count();
         let share = mean(&more);

@@ -4,6 +4,7 @@
 //! show the volume.
 
 use super::essd_contract::{CREDITS, GRID, MIXES, OVERWRITES, PATTERNS, SIZES, grid_name};
+use super::slo_conclusion::promised_iops;
 use super::suite_course::Finished;
 use super::{FinishedStep, caps, cold_blocks};
 use volproof_base::stats::LEAST_QUOTABLE;
@@ -15,7 +16,6 @@ use volproof_base::stats::spread::quantile;
 use volproof_base::unit::{self, Bytes, Nanos, significant, significant_percent, throughput, total};
 use volproof_plan::{Pattern, Suite, SuiteName};
 use volproof_promise::catalogue::Promise;
-use volproof_record::promise_direction;
 use volproof_record::{JudgedPromise, Outcome, SuiteCheck};
 
 /// Ratios that differ by at most this share count as equal.
@@ -31,16 +31,30 @@ type CheckOutcome = (Outcome, String);
 fn sound<'a>(
     steps: impl IntoIterator<Item = Option<&'a FinishedStep>>,
 ) -> Result<Vec<&'a FinishedStep>, CheckOutcome> {
-    let open = |why: String| (Outcome::Inconclusive, why);
-    let steps: Option<Vec<&FinishedStep>> = steps.into_iter().collect();
-    let steps = steps.ok_or_else(|| open("not all of its steps were measured".into()))?;
-    match steps.iter().find(|f| !f.spoilt_by.is_empty()) {
-        Some(f) => Err(open(format!(
-            "step {} does not show what the volume can do ({})",
-            f.step.name,
-            f.spoilt_by.join(", ")
-        ))),
-        None => Ok(steps),
+    let Some(steps) = steps.into_iter().collect::<Option<Vec<&FinishedStep>>>() else {
+        return Err((Outcome::Inconclusive, "not all of its steps were measured".into()));
+    };
+    let Some(spoilt) = steps.iter().find(|f| !f.spoilt_by.is_empty()) else { return Ok(steps) };
+    let (name, codes) = (&spoilt.step.name, spoilt.spoilt_by.join(", "));
+    Err((Outcome::Inconclusive, format!("step {name} does not show what the volume can do ({codes})")))
+}
+
+/// The row of a check with its outcome, or with the reason why it has none.
+fn check(
+    code: &str,
+    subject: &str,
+    found: Result<CheckOutcome, CheckOutcome>,
+    tests: &str,
+    source: &str,
+) -> SuiteCheck {
+    let (outcome, observed) = found.unwrap_or_else(|open| open);
+    SuiteCheck {
+        code: code.into(),
+        subject: subject.into(),
+        outcome,
+        observed,
+        tests: tests.into(),
+        source: source.into(),
     }
 }
 
@@ -50,18 +64,6 @@ pub(super) fn checks(
     finished: &Finished<'_>,
     judged_promise: Option<&JudgedPromise>,
 ) -> Vec<SuiteCheck> {
-    let check =
-        |code: &str, subject: &str, found: Result<CheckOutcome, CheckOutcome>, tests: &str, source: &str| {
-            let (outcome, observed) = found.unwrap_or_else(|open| open);
-            SuiteCheck {
-                code: code.into(),
-                subject: subject.into(),
-                outcome,
-                observed,
-                tests: tests.into(),
-                source: source.into(),
-            }
-        };
     let promise = judged_promise.map(|c| &c.promise);
     let as_promised = judged_promise.map_or(String::new(), |c| {
         format!(", with A and B as promised and a tolerance of {}", unit::percent(c.tolerance))
@@ -125,21 +127,20 @@ pub(super) fn checks(
 }
 
 fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
-    let name = |rw, kib, depth| format!("latency-{}", grid_name(rw, kib, depth));
     let points = PATTERNS.iter().flat_map(|rw| GRID.0.iter().flat_map(move |k| GRID.1.map(|d| (*rw, *k, d))));
-    let steps = sound(points.map(|(rw, kib, depth)| finished.get(&name(rw, kib, depth))))?;
+    let names = points.map(|(rw, kib, depth)| grid_name(rw, kib, depth));
+    let steps = sound(names.map(|name| finished.step_of_phase("latency", &name)))?;
     let (small, large) = (steps[0], steps[GRID.1.len() * (GRID.0.len() - 1)]);
     let means = format!(
         "4 KiB reads take {}, 256 KiB reads {}, one request in flight",
         Nanos(small.mean_ns() as u64),
         Nanos(large.mean_ns() as u64)
     );
-    let local = |rw, kib, depth| -> Option<f64> {
-        let name = name(rw, kib, depth);
-        suite.reference.iter().find(|r| r.step == name).map(|r| r.mean_ns).filter(|mean| *mean > 0.0)
+    let ratio = |rw, kib, depth| {
+        let name = format!("latency-{}", grid_name(rw, kib, depth));
+        let local = suite.reference.iter().find(|r| r.step == name).filter(|r| r.mean_ns > 0.0)?;
+        Some(finished.get(&name)?.mean_ns() / local.mean_ns)
     };
-    let ratio =
-        |rw, kib, depth| Some(finished.get(&name(rw, kib, depth))?.mean_ns() / local(rw, kib, depth)?);
     let mut rises: Vec<(f64, String)> = Vec::new();
     let mut compared = 0;
     for rw in PATTERNS {
@@ -178,8 +179,9 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
     let asked = step.step.io_size.unwrap_or_default().0 as f64;
     let part = asked / OVERWRITES as f64;
     let block = step.step.single_block().unwrap_or_default().0 as f64;
-    let written = |values: &[f64]| values.iter().sum::<f64>() * unit as f64 * block / part.max(1.0);
-    let all = written(&series);
+    // How often the range was written by one I/O of each second of a unit.
+    let share = unit as f64 * block / part.max(1.0);
+    let all = share * series.iter().sum::<f64>();
     if series.len() < 20 {
         return Ok((
             Outcome::Inconclusive,
@@ -190,7 +192,7 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<CheckOutcome, C
     let whole = suite.notes.iter().all(|note| !note.starts_with("C2"));
     Ok(match fall {
         Some(p) => {
-            let at = written(&series[..p.index]);
+            let at = share * series[..p.index].iter().sum::<f64>();
             let sizes = format!(
                 "the rate falls by {} after {} times the range was written, {} to {}",
                 significant_percent(1.0 - p.after / p.before),
@@ -240,10 +242,9 @@ fn decided(holds: bool, fails: bool) -> Outcome {
 fn one_budget(finished: &Finished<'_>) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(MIXES.map(|mix| finished.step_of_phase("mix", &format!("{mix}r"))))?;
     let rates: Vec<f64> = steps.iter().map(|f| f.bytes_per_second).collect();
-    let by = |a: &&FinishedStep, b: &&FinishedStep| a.bytes_per_second.total_cmp(&b.bytes_per_second);
-    let (Some(low), Some(high)) = (steps.iter().copied().min_by(by), steps.iter().copied().max_by(by)) else {
-        return Err((Outcome::Inconclusive, "nothing was measured".into()));
-    };
+    let mut by_rate = steps.clone();
+    by_rate.sort_by(|a, b| a.bytes_per_second.total_cmp(&b.bytes_per_second));
+    let (low, high) = (by_rate[0], by_rate[by_rate.len() - 1]);
     let all = mean(&rates);
     let spread = (high.bytes_per_second - low.bytes_per_second) / all.max(1e-9);
     let error = low.half_share().hypot(high.half_share());
@@ -268,17 +269,16 @@ fn budget_shape(
 ) -> Result<CheckOutcome, CheckOutcome> {
     let steps = sound(SIZES.map(|kib| finished.step_of_phase("blocks", &format!("{kib}KiB"))))?;
     let most: Vec<(Bytes, f64)> = SIZES.iter().zip(&steps).map(|(k, f)| (Bytes::kib(*k), f.iops)).collect();
-    let direction = promise_direction(Pattern::RandRead);
-    let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
-    let Some(fit) = caps::fit(String::new(), &most, promised) else {
+    let fit = caps::fit(String::new(), &most, |size| promised_iops(promise?, Pattern::RandRead, size));
+    let Some(fit) = fit else {
         return Err((Outcome::Inconclusive, "too few block sizes have a rate".into()));
     };
-    let limit = |cap: Option<f64>, text: String| cap.map_or("not met".to_string(), |_| text);
+    let unmet = || "not met".to_string();
     let worst = fit.residuals.iter().map(|r| r.off_fit.abs()).fold(0.0, f64::max);
     let mut observed = format!(
         "A {}, B {}, all sizes within {}",
-        limit(fit.iops_cap, format!("{} IOPS", significant(fit.iops_cap.unwrap_or_default()))),
-        limit(fit.bytes_cap, throughput(fit.bytes_cap.unwrap_or_default())),
+        fit.iops_cap.map_or_else(unmet, |cap| format!("{} IOPS", significant(cap))),
+        fit.bytes_cap.map_or_else(unmet, throughput),
         significant_percent(worst)
     );
     let beside_promise: Vec<(f64, Bytes, f64)> = fit
@@ -320,17 +320,18 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
     }
     let length = step.step.runtime.clock();
     let has_burst = promise.map(|p| p.volumes.iter().any(|v| v.level.burst.is_some()));
-    let rest =
-        |burst: &BurstSeen| Nanos(step.step.runtime.0.saturating_sub(Nanos::seconds(burst.seconds as u64).0));
-    Ok(match BurstSeen::of(&step.bins) {
+    let seen = BurstSeen::of(&step.bins);
+    let before = seen.map_or(Nanos(0), |burst| Nanos::seconds(burst.seconds as u64));
+    let rest = Nanos(step.step.runtime.0.saturating_sub(before.0));
+    Ok(match seen {
         // The end of a dip that comes back may look like a baseline.
-        Some(burst) if rest(&burst) < LEAST_QUOTABLE => (
+        Some(burst) if rest < LEAST_QUOTABLE => (
             Outcome::Inconclusive,
             format!(
                 "{} IOPS, and {} IOPS in the last {}: a dip, or credits that ended; load it for longer",
                 significant(burst.level_per_second),
                 significant(burst.baseline_per_second),
-                rest(&burst).length()
+                rest.length()
             ),
         ),
         Some(burst) => {
@@ -372,16 +373,18 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
     })
 }
 
+/// Half of the 95 % interval of a rate, as a share of it.
+fn half_share(rate: &Estimate) -> f64 {
+    let error = rate.interval.as_ref().map_or(f64::INFINITY, |i| i.standard_error_per_second);
+    error * quantile(0.975) / rate.mean_per_second.max(1e-9)
+}
+
 /// The rate of the first fifth of a step against that of its last; none where it did not fall.
 fn fallen(bins: &[u64]) -> Option<CheckOutcome> {
     let fifth = bins.len() / 5;
     let (first, last) = (Estimate::of(&bins[..fifth])?, Estimate::of(&bins[bins.len() - fifth..])?);
-    let share = |e: &Estimate| {
-        let error = e.interval.as_ref().map_or(f64::INFINITY, |i| i.standard_error_per_second);
-        error * quantile(0.975) / e.mean_per_second.max(1e-9)
-    };
     let left = last.mean_per_second / first.mean_per_second.max(1e-9);
-    let error = left * share(&first).hypot(share(&last));
+    let error = left * half_share(&first).hypot(half_share(&last));
     let seen = format!(
         "{} IOPS in the first fifth of the time, {} IOPS in the last",
         significant(first.mean_per_second),

@@ -46,34 +46,31 @@ pub(super) fn fill(base: &Step, part: Bytes) -> Step {
     Step { name: "pass".into(), rw, bs: BlockSizes::one(Bytes(block)), iodepth: 16, ..amount(base, whole) }
 }
 
+/// A load of one job with blocks of so many KiB.
+fn load(base: &Step, name: &str, rw: Pattern, kib: u64, iodepth: u32) -> Step {
+    let bs = BlockSizes::one(Bytes::kib(kib));
+    Step { name: name.into(), rw, bs, iodepth, numjobs: 1, ..base.clone() }
+}
+
 /// The suite over a range.
 pub(super) fn suite(base: &Step, range: &SuiteRange) -> Suite {
     let SuiteRange { part, whole, seed, .. } = *range;
-    let load = |name: String, rw: Pattern, kib: u64, iodepth: u32| Step {
-        name,
-        rw,
-        bs: BlockSizes::one(Bytes::kib(kib)),
-        iodepth,
-        numjobs: 1,
-        ..base.clone()
-    };
     let mut grid = Vec::new();
     for rw in PATTERNS {
         for kib in GRID.0 {
-            grid.extend(GRID.1.map(|depth| load(grid_name(rw, kib, depth), rw, kib, depth)));
+            grid.extend(GRID.1.map(|depth| load(base, &grid_name(rw, kib, depth), rw, kib, depth)));
         }
     }
-    let mut streams = load("write-streams".into(), Pattern::Write, 64, 32 / STREAMS);
-    streams.numjobs = STREAMS;
+    let streams = load(base, "write-streams", Pattern::Write, 64, 32 / STREAMS);
     let patterns = vec![
-        load("randwrite".into(), Pattern::RandWrite, 64, 32),
-        load("write".into(), Pattern::Write, 64, 32),
-        streams,
+        load(base, "randwrite", Pattern::RandWrite, 64, 32),
+        load(base, "write", Pattern::Write, 64, 32),
+        Step { numjobs: STREAMS, ..streams },
     ];
-    let mixes =
-        MIXES.map(|mix| Step { rwmix: mix, ..load(format!("{mix}r"), Pattern::RandRw, 256, SATURATED) });
-    let sizes = SIZES.map(|kib| load(format!("{kib}KiB"), Pattern::RandRead, kib, SATURATED));
-    let credits = Step { runtime: CREDITS, ..load("load".into(), Pattern::RandRead, 4, SATURATED) };
+    let mixes = MIXES
+        .map(|mix| Step { rwmix: mix, ..load(base, &format!("{mix}r"), Pattern::RandRw, 256, SATURATED) });
+    let sizes = SIZES.map(|kib| load(base, &format!("{kib}KiB"), Pattern::RandRead, kib, SATURATED));
+    let credits = Step { runtime: CREDITS, ..load(base, "load", Pattern::RandRead, 4, SATURATED) };
     let overwrite = Step {
         name: "writes".into(),
         rw: Pattern::RandWrite,

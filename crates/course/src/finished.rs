@@ -1,7 +1,7 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
 use super::suites::{self, SuiteFamily};
-use volproof_base::doubt::{Doubt, DoubtCode};
+use volproof_base::doubt::DoubtCode;
 use volproof_base::hist::{Histogram, StoredHistogram};
 use volproof_base::sample::{Direction, Stream};
 use volproof_base::stats::percentile::{pooled, printable};
@@ -62,13 +62,11 @@ pub(super) fn is_void(
 
 /// Whether a step ran for its time, or moved its amount: nothing cut it off.
 pub fn is_whole(planned: &Step, done: &StepRecord) -> bool {
-    let Some(amount) = planned.io_size else {
-        return done.window_ns.0 as f64 >= WHOLE_WINDOW * planned.runtime.0 as f64;
-    };
+    let ran_for_its_time = done.window_ns.0 as f64 >= WHOLE_WINDOW * planned.runtime.0 as f64;
+    let Some(amount) = planned.io_size else { return ran_for_its_time };
     let moved = done.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.bytes.0);
     let jobs = u64::from(planned.numjobs) * done.targets.len().max(1) as u64;
-    let timed_out =
-        planned.runtime.0 > 0 && done.window_ns.0 as f64 >= WHOLE_WINDOW * planned.runtime.0 as f64;
+    let timed_out = planned.runtime.0 > 0 && ran_for_its_time;
     timed_out || total(moved) as f64 >= WHOLE_WINDOW * amount.0 as f64 * jobs as f64
 }
 
@@ -98,8 +96,8 @@ impl FinishedStep {
         let mut step = record.plan_step(&done.name)?.clone();
         if let (Some(fleet), Some(Question::Slo(_))) = (&record.fleet, &record.plan.question) {
             // A search offers rates to all machines together. Rounding undoes what dividing by their number lost.
-            let all = |rate: f64| (rate * f64::from(fleet.ranks) * 1e6).round() / 1e6;
-            step.rate_iops = step.rate_iops.map(all);
+            let ranks = f64::from(fleet.ranks);
+            step.rate_iops = step.rate_iops.map(|rate| (rate * ranks * 1e6).round() / 1e6);
         }
         // A machine that begins late shortens the time in which all measured, and cuts nothing off.
         let planned = step.runtime.0 as f64;
@@ -125,21 +123,18 @@ impl FinishedStep {
         let dead_time = (dead_share > 0.0).then(|| DeadTime { finding: "stall".into(), share: dead_share });
         let doubts = record.doubts.iter().filter(|d| d.step.as_ref() == Some(&done.name));
         // Percentiles that lack responses show no limit that holds.
-        let spoils = |d: &&Doubt| d.spoils(&done.name) || d.code == DoubtCode::LateResponses;
-        let mut spoilt_by: Vec<String> = doubts.filter(spoils).map(|d| d.code.to_string()).collect();
+        let spoiling = doubts.filter(|d| d.spoils(&done.name) || d.code == DoubtCode::LateResponses);
+        let mut spoilt_by: Vec<String> = spoiling.map(|d| d.code.to_string()).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
-        let is_judged = |question: &Question| match question {
-            Question::Suite(suite) => suites::family(&suite.name) == SuiteFamily::Procedure,
-            Question::Sweep(_) | Question::Slo(_) => false,
+        let claim = match &record.plan.question {
+            Some(Question::Suite(suite)) if suites::family(&suite.name) == SuiteFamily::Procedure => {
+                judge::claim_of_step(record, done)
+            }
+            _ => None,
         };
         Some(FinishedStep {
-            claim: record
-                .plan
-                .question
-                .as_ref()
-                .filter(|q| is_judged(q))
-                .and_then(|_| judge::claim_of_step(record, done)),
+            claim,
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),

@@ -34,6 +34,11 @@ impl Forecast {
     }
 }
 
+/// The time of the longest form of a sweep.
+fn worst_time(sweep: &Sweep) -> Nanos {
+    Nanos(CourseOf(sweep).worst_steps() as u64 * sweep.step_time().0)
+}
+
 /// Shortens a sweep until it ends within a time limit: fewer repeats first, then shorter steps of 10 s at least, then every second
 /// value of the longest axis. The sweep says what was left out.
 ///
@@ -41,16 +46,15 @@ impl Forecast {
 /// The shortest sweep of these axes does not end in time; the text says how long it takes.
 pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
     let mut short = sweep.clone();
-    let worst = |s: &Sweep| Nanos(CourseOf(s).worst_steps() as u64 * s.step_time().0);
-    while worst(&short) > limit && short.repeats > 1 {
+    while worst_time(&short) > limit && short.repeats > 1 {
         short.repeats -= 1;
     }
-    if worst(&short) > limit {
+    if worst_time(&short) > limit {
         let steps = CourseOf(&short).worst_steps() as u64;
         let room = Nanos((limit.0 / steps).saturating_sub(short.base.ramp.0) / 1_000_000_000 * 1_000_000_000);
         short.base.runtime = short.base.runtime.min(room.max(SHORTEST_STEP));
     }
-    while worst(&short) > limit {
+    while worst_time(&short) > limit {
         let longest = short.axes.iter_mut().max_by_key(|a| a.values.len()).expect("a sweep has an axis");
         if longest.values.len() <= 3 {
             return Err(format!(
@@ -58,16 +62,15 @@ pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
                 limit.exact(),
                 CourseOf(&short).worst_steps(),
                 short.step_time().exact(),
-                worst(&short).clock()
+                worst_time(&short).clock()
             ));
         }
         // The ends of the range stay, since the user named them.
         let last = longest.values.len() - 1;
-        let mut place = 0..;
-        let kept = |_: &u64| place.next().is_some_and(|i| i % 2 == 0 || i == last);
-        let (values, gone) = std::mem::take(&mut longest.values).into_iter().partition(kept);
-        longest.values = values;
-        longest.left_out = [longest.left_out.as_slice(), gone.as_slice()].concat();
+        for (i, value) in std::mem::take(&mut longest.values).into_iter().enumerate() {
+            let kept = i % 2 == 0 || i == last;
+            if kept { longest.values.push(value) } else { longest.left_out.push(value) }
+        }
         longest.left_out.sort_unstable();
     }
     if short.repeats < sweep.repeats {

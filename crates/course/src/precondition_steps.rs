@@ -21,15 +21,23 @@ fn valid_shares(regions: usize, spare: f64) -> Vec<f64> {
     let lowest = 1.0 - 1.0 / (0.5 / spare + 0.7);
     // Cumulated room of the shares from 1 down to the lowest, in fine steps.
     let fine = 10_000;
-    let share = |i: usize| 1.0 - (1.0 - lowest) * i as f64 / fine as f64;
+    let shares: Vec<f64> = (0..=fine).map(|i| 1.0 - (1.0 - lowest) * i as f64 / fine as f64).collect();
     let mut room = vec![0.0];
     for i in 0..fine {
-        room.push(room[i] + 1.0 / share(i));
+        room.push(room[i] + 1.0 / shares[i]);
     }
-    let place = |x: f64| room.partition_point(|r| *r < x * room[fine]).min(fine);
-    let middle = |region: usize| share(place((region as f64 + 0.5) / regions as f64));
+    let mut valid = Vec::new();
     // The youngest data are written last.
-    (0..regions).rev().map(middle).collect()
+    for region in (0..regions).rev() {
+        let middle = (region as f64 + 0.5) / regions as f64 * room[fine];
+        valid.push(shares[room.partition_point(|r| *r < middle).min(fine)]);
+    }
+    valid
+}
+
+/// The whole blocks of random I/O in a range.
+fn whole_blocks(range: Bytes) -> Bytes {
+    Bytes(range.0 / RANDOM.0 * RANDOM.0)
 }
 
 /// One random pass over a range: each block once.
@@ -54,32 +62,30 @@ pub(super) fn sequential_pass(base: &Step, name: &str, block: Bytes, range: Byte
 
 /// The steps of a method over one range. `base` has the engine and the place.
 fn over(method: PreconditionMethod, base: &Step, range: Bytes) -> Vec<Step> {
-    let whole = |range: Bytes| Bytes(range.0 / RANDOM.0 * RANDOM.0);
     match method {
         PreconditionMethod::None => Vec::new(),
         PreconditionMethod::Fill => vec![Step { name: "precondition-fill".into(), ..fill(base, range) }],
         PreconditionMethod::Snia => {
-            let random = |name: &str| random_pass(base, name.into(), base.offset, range, whole(range));
-            let block = Bytes::kib(128);
-            vec![
-                sequential_pass(base, "precondition-sequential1", block, range),
-                sequential_pass(base, "precondition-sequential2", block, range),
-                random("precondition-random1"),
-                random("precondition-random2"),
-            ]
+            let sequential = ["precondition-sequential1", "precondition-sequential2"]
+                .map(|name| sequential_pass(base, name, Bytes::kib(128), range));
+            let random = ["precondition-random1", "precondition-random2"]
+                .map(|name| random_pass(base, name.into(), base.offset, range, whole_blocks(range)));
+            [sequential, random].concat()
         }
         PreconditionMethod::Regions => {
             let regions = REGIONS.min((range.0 / Bytes::mib(1).0) as usize).max(1);
-            let size = whole(Bytes(range.0 / regions as u64));
-            let each = valid_shares(regions, SPARE).into_iter().enumerate().flat_map(|(i, valid)| {
+            let size = whole_blocks(Bytes(range.0 / regions as u64));
+            let mut passes = Vec::new();
+            for (i, valid) in valid_shares(regions, SPARE).into_iter().enumerate() {
+                let name = format!("precondition-region{}", i + 1);
                 let offset = Bytes(base.offset.0 + size.0 * i as u64);
-                let again = whole(Bytes((size.0 as f64 * (1.0 - valid)) as u64));
-                let pass = |name: &str, amount| {
-                    random_pass(base, format!("precondition-region{}{name}", i + 1), offset, size, amount)
-                };
-                [Some(pass("", size)), (again.0 > 0).then(|| pass("-again", again))]
-            });
-            each.flatten().collect()
+                let again = whole_blocks(Bytes((size.0 as f64 * (1.0 - valid)) as u64));
+                passes.push(random_pass(base, name.clone(), offset, size, size));
+                if again.0 > 0 {
+                    passes.push(random_pass(base, name + "-again", offset, size, again));
+                }
+            }
+            passes
         }
     }
 }
@@ -89,23 +95,18 @@ pub fn steps(method: PreconditionMethod, base: &Step, targets: &[(PathBuf, Bytes
     if targets.is_empty() {
         return Vec::new();
     }
-    let each: Vec<Vec<Step>> = targets
-        .iter()
-        .enumerate()
-        .map(|(t, (target, range))| {
-            let of_target = |step: Step| Step {
-                name: if targets.len() > 1 {
-                    format!("{}-target{}", step.name, t + 1)
-                } else {
-                    step.name.clone()
-                },
-                targets: if target.as_os_str().is_empty() { Vec::new() } else { vec![target.clone()] },
-                start: if t > 0 { Start::WithPrevious } else { Start::AfterAll },
-                ..step
-            };
-            over(method, base, *range).into_iter().map(of_target).collect()
-        })
-        .collect();
+    let mut each: Vec<Vec<Step>> = Vec::new();
+    for (t, (target, range)) in targets.iter().enumerate() {
+        let mut passes = over(method, base, *range);
+        for step in &mut passes {
+            if targets.len() > 1 {
+                step.name = format!("{}-target{}", step.name, t + 1);
+            }
+            step.targets = if target.as_os_str().is_empty() { Vec::new() } else { vec![target.clone()] };
+            step.start = if t > 0 { Start::WithPrevious } else { Start::AfterAll };
+        }
+        each.push(passes);
+    }
     let longest = each.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest).flat_map(|i| each.iter().filter_map(move |steps| steps.get(i).cloned())).collect()
 }

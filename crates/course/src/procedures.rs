@@ -1,11 +1,14 @@
 //! `provider:NAME`: the provider's own documented procedure, from the catalogue, held against the promise of the type.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use super::suite_course::Finished;
 use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Bytes, Nanos, percent};
 use volproof_judge::{PromisedRates, figures, promised_latency, rate};
-use volproof_plan::{EngineKind, Phase, Step, Suite, SuiteName};
+use volproof_plan::{BlockSizes, EngineKind, Pattern, Phase, Step, Suite, SuiteName};
 use volproof_promise::catalogue::Catalogue;
 use volproof_promise::catalogue::entry::Procedure;
 use volproof_record::promise_direction;
@@ -32,52 +35,57 @@ fn word(args: &toml::Table, key: &str, i: usize) -> Option<String> {
 /// # Errors
 /// A parameter that has no meaning here.
 fn steps_of(base: &Step, given: bool, p: &Procedure) -> Result<Vec<Step>, String> {
-    let patterns = match p.args.get("rw") {
-        Some(toml::Value::Array(all)) => all.len(),
+    let steps = match p.args.get("rw") {
+        Some(toml::Value::Array(all)) if !is_combined(p) => all.len(),
         _ => 1,
     };
-    let combined = p.name.contains("combined");
-    let step = |i: usize| -> Result<Step, String> {
-        let mut step = Step { runtime: Nanos(0), ramp: Nanos(0), time_based: false, ..base.clone() };
-        let told = |e: &dyn std::fmt::Display| format!("{}: {e}", p.name);
-        let number =
-            |key: &str| word(&p.args, key, i).map(|w| w.parse::<u64>().map_err(|e| told(&e))).transpose();
-        let rw = word(&p.args, "rw", i).unwrap_or_default();
-        step.rw = if combined { "randrw" } else { rw.as_str() }.parse().map_err(|e| told(&e))?;
-        let bs = word(&p.args, "bs", i).unwrap_or("4k".into());
-        step.bs = bs.to_lowercase().parse().map_err(|e| told(&e))?;
-        step.iodepth = number("iodepth")?.unwrap_or(1) as u32;
-        step.numjobs = number("numjobs")?.or(p.jobs).unwrap_or(1) as u32;
-        step.runtime = Nanos::seconds(number("runtime")?.unwrap_or(0));
-        step.ramp = Nanos::seconds(number("ramp_time")?.unwrap_or(0));
-        step.norandommap = number("norandommap")? == Some(1);
-        if let Some(rate) = number("rate_iops")? {
-            step.rate_iops = Some(rate as f64 * f64::from(step.numjobs));
-        }
-        let size = word(&p.args, "size", i);
-        let size = size.map(|s| s.to_lowercase().parse::<Bytes>().map_err(|e| told(&e))).transpose()?;
-        step.time_based = number("time_based")? == Some(1);
-        step.size = size;
-        if !step.time_based {
-            step.io_size = size;
-        }
-        if given && !step.time_based {
-            // Over the range of the target: many passes over the small range of a page find their blocks in caches.
-            (step.runtime, step.time_based, step.io_size, step.size) = (base.runtime, true, None, base.size);
-        }
-        // The page names no end: it is ended by hand.
-        if step.runtime.0 == 0 && step.io_size.is_none() {
-            step.runtime = Nanos::seconds(60);
-            step.time_based = true;
-        }
-        let psync = word(&p.args, "ioengine", i).as_deref() == Some("psync");
-        if base.engine != EngineKind::Null {
-            step.engine = if psync { EngineKind::Psync } else { EngineKind::Libaio };
-        }
-        step.name = format!("{}-{}", step.rw, step.blocks().replace(' ', ""));
-        Ok(step)
-    };
-    (0..if combined { 1 } else { patterns }).map(step).collect()
+    (0..steps).map(|i| step_of(base, given, p, i)).collect()
+}
+
+/// One load of reads and writes stands for the patterns of the page.
+fn is_combined(p: &Procedure) -> bool {
+    p.name.contains("combined")
+}
+
+/// The value of a parameter of the `i`th step, where the page has it.
+fn parsed<T: FromStr<Err: Display>>(p: &Procedure, key: &str, i: usize) -> Result<Option<T>, String> {
+    let parsed = word(&p.args, key, i).map(|word| word.to_lowercase().parse());
+    parsed.transpose().map_err(|e: T::Err| format!("{}: {e}", p.name))
+}
+
+fn step_of(base: &Step, given: bool, p: &Procedure, i: usize) -> Result<Step, String> {
+    let mut step = Step { runtime: Nanos(0), ramp: Nanos(0), time_based: false, ..base.clone() };
+    let rw = if is_combined(p) { Some(Pattern::RandRw) } else { parsed(p, "rw", i)? };
+    step.rw = rw.ok_or_else(|| format!("{}: rw is missing", p.name))?;
+    step.bs = parsed(p, "bs", i)?.unwrap_or(BlockSizes::one(Bytes::kib(4)));
+    step.iodepth = parsed(p, "iodepth", i)?.unwrap_or(1);
+    step.numjobs = parsed(p, "numjobs", i)?.or(p.jobs).unwrap_or(1) as u32;
+    step.runtime = Nanos::seconds(parsed(p, "runtime", i)?.unwrap_or(0));
+    step.ramp = Nanos::seconds(parsed(p, "ramp_time", i)?.unwrap_or(0));
+    step.norandommap = parsed(p, "norandommap", i)? == Some(1);
+    if let Some(rate) = parsed::<u64>(p, "rate_iops", i)? {
+        step.rate_iops = Some(rate as f64 * f64::from(step.numjobs));
+    }
+    step.time_based = parsed(p, "time_based", i)? == Some(1);
+    step.size = parsed(p, "size", i)?;
+    if !step.time_based {
+        step.io_size = step.size;
+    }
+    if given && !step.time_based {
+        // Over the range of the target: many passes over the small range of a page find their blocks in caches.
+        (step.runtime, step.time_based, step.io_size, step.size) = (base.runtime, true, None, base.size);
+    }
+    // The page names no end: it is ended by hand.
+    if step.runtime.0 == 0 && step.io_size.is_none() {
+        step.runtime = Nanos::seconds(60);
+        step.time_based = true;
+    }
+    let psync = word(&p.args, "ioengine", i).as_deref() == Some("psync");
+    if base.engine != EngineKind::Null {
+        step.engine = if psync { EngineKind::Psync } else { EngineKind::Libaio };
+    }
+    step.name = format!("{}-{}", step.rw, step.blocks().replace(' ', ""));
+    Ok(step)
 }
 
 /// The suite of a provider, over a range of `part` bytes.
@@ -148,24 +156,19 @@ pub(super) fn checks(
     judged_promise: Option<&JudgedPromise>,
 ) -> Vec<SuiteCheck> {
     let Some(judged_promise) = judged_promise else { return Vec::new() };
-    let check = |(phase, step): (&Phase, &Step)| {
-        let (subject, tests) = promise_for(judged_promise, step)?;
-        let name = phase.step_name(step, 1);
-        let (outcome, observed) = match finished.get(&name).and_then(|f| f.claim.as_ref()) {
+    let source = judged_promise.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default();
+    let mut checks = Vec::new();
+    for (phase, step) in steps(suite) {
+        let Some((subject, tests)) = promise_for(judged_promise, step) else { continue };
+        let code = phase.step_name(step, 1);
+        let (outcome, observed) = match finished.get(&code).and_then(|f| f.claim.as_ref()) {
             None => (Outcome::Inconclusive, "not measured".to_string()),
             Some(Ok(claim)) => of_claim(claim, step),
             Some(Err(why)) => (Outcome::Inconclusive, why.clone()),
         };
-        Some(SuiteCheck {
-            code: name,
-            subject,
-            outcome,
-            observed,
-            tests,
-            source: judged_promise.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
-        })
-    };
-    steps(suite).filter_map(check).collect()
+        checks.push(SuiteCheck { code, subject, outcome, observed, tests, source: source.clone() });
+    }
+    checks
 }
 
 /// The steps that are held against nothing although a promise was named, in words; none where there are none.

@@ -5,11 +5,11 @@ use super::course_of::CourseOf;
 use super::finished::{VOID, is_void};
 use super::slo_course::{Bracket, CEILING, IOS_BEYOND, LONGEST_TRIAL, NARROW, named};
 use volproof_base::hist::bucket;
-use volproof_base::unit::{Nanos, grouped, significant};
-use volproof_plan::{SloSearch, Step};
+use volproof_base::unit::{Bytes, Nanos, grouped, significant};
+use volproof_plan::{Pattern, SloSearch, Step};
 use volproof_promise::catalogue::Promise;
 use volproof_record::promise_direction;
-use volproof_record::{JudgedPromise, SloAnswer, SloTrial, TrialOutcome};
+use volproof_record::{JudgedPromise, SloAnswer, TrialOutcome};
 
 /// Longer trials are not named by their length: nobody runs them.
 const DAY: Nanos = Nanos::seconds(24 * 3600);
@@ -22,20 +22,26 @@ pub(super) struct TypeBurst {
     pub(super) lasts: Option<Nanos>,
 }
 
-/// I/Os a second that are promised for the load of a search.
-pub(super) fn promised_rate(promise: &Promise, load: &Step) -> Option<f64> {
-    Some(promise.least(load.single_block()?, promise_direction(load.rw)?)?.iops)
+/// I/Os a second that are promised for a pattern at a block size.
+pub(super) fn promised_iops(promise: &Promise, rw: Pattern, block: Bytes) -> Option<f64> {
+    Some(promise.least(block, promise_direction(rw)?)?.iops)
 }
 
 impl TypeBurst {
     /// None for a type without a burst above its baseline.
     pub(super) fn in_promise(promise: &Promise, load: &Step) -> Option<TypeBurst> {
-        let bursts = || promise.volumes.iter().filter_map(|v| v.level.burst.as_ref());
-        bursts().next()?;
-        let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();
-        let lasts = seconds.map(|all| Nanos::seconds(all.into_iter().fold(0.0, f64::max).ceil() as u64));
-        let baseline = promised_rate(promise, load)?;
+        let bursts = promise.volumes.iter().filter_map(|v| v.level.burst.as_ref());
+        let seconds: Vec<Option<f64>> = bursts.map(|b| b.seconds).collect();
+        let longest = seconds.iter().copied().reduce(|a, b| Some(a?.max(b?)))?;
+        let lasts = longest.map(|seconds| Nanos::seconds(seconds.ceil() as u64));
+        let baseline = promised_iops(promise, load.rw, load.single_block()?)?;
         Some(TypeBurst { baseline, lasts })
+    }
+
+    /// The burst may have given a rate for the whole confirmation.
+    fn may_give(&self, rate: f64, confirmed: Option<Nanos>) -> bool {
+        let ended = confirmed.zip(self.lasts).is_some_and(|(time, lasts)| time > lasts);
+        rate > self.baseline && !ended
     }
 
     fn note(&self) -> String {
@@ -110,17 +116,13 @@ impl CourseOf<'_, SloSearch> {
             && fell_to.is_none();
         let depth = holds.and_then(|rate| self.depth(finished, rate));
         let burst = judged_promise.and_then(|c| TypeBurst::in_promise(&c.promise, &self.base));
-        let within = |b: &TypeBurst| {
-            bracket.holds > b.baseline
-                && confirmed_ns.is_none_or(|time| b.lasts.is_none_or(|lasts| time <= lasts))
-        };
-        let within_burst = holds.is_some() && burst.as_ref().is_some_and(within);
-        let promised =
-            judged_promise.map(|judged| (promised_rate(&judged.promise, &self.base), judged.tolerance));
-        let shown = |(rate, tolerance): &(Option<f64>, f64)| {
-            rate.zip(most).is_some_and(|(rate, most)| most.iops >= rate * (1.0 - tolerance))
-        };
-        let promise_open = promised.as_ref().is_some_and(|promised| !shown(promised));
+        let is_within = burst.as_ref().is_some_and(|b| b.may_give(bracket.holds, confirmed_ns));
+        let within_burst = holds.is_some() && is_within;
+        let block = self.base.single_block();
+        let promised = judged_promise.and_then(|judged| promised_iops(&judged.promise, self.base.rw, block?));
+        let tolerance = judged_promise.map_or(0.0, |judged| judged.tolerance);
+        let is_shown = promised.zip(most).is_some_and(|(rate, most)| most.iops >= rate * (1.0 - tolerance));
+        let promise_open = judged_promise.is_some() && !is_shown;
         let mut answer = SloAnswer {
             sentence: String::new(),
             rw: self.base.rw,
@@ -144,13 +146,16 @@ impl CourseOf<'_, SloSearch> {
         };
         let end = Searched::from_bracket(&bracket, most);
         answer.notes = self.notes(&answer, most, end, fell_to);
-        answer.notes.extend(promised.filter(|_| promise_open).map(|(rate, _)| {
-            let lacks = match rate {
-                Some(rate) => format!("a closed loop did less than the {} IOPS that are promised", grouped(rate.round() as u64)),
+        if promise_open {
+            let lacks = match promised {
+                Some(rate) => format!(
+                    "a closed loop did less than the {} IOPS that are promised",
+                    grouped(rate.round() as u64)
+                ),
                 None => "the promise says nothing of this load".into(),
             };
-            format!("{lacks}, and a search does not judge why: hold the volume against the promise with `volproof run`")
-        }));
+            answer.notes.push(format!("{lacks}, and a search does not judge why: hold the volume against the promise with `volproof run`"));
+        }
         answer.notes.extend(answer.simulated.then(|| VOID.into()));
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
         let seen = AgainstLimit {
@@ -272,9 +277,8 @@ impl CourseOf<'_, SloSearch> {
                 } else {
                     ", and the search was not finished: less load may keep it"
                 };
-                let fails =
-                    |t: &SloTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
-                let why = match answer.trials.iter().find(|t| fails(t)) {
+                let mut of_load = answer.trials.iter().filter(|t| t.offered_per_second == refused);
+                let why = match of_load.find(|t| t.outcome == TrialOutcome::Fails) {
                     None => "is not shown to keep it",
                     Some(t) if t.spoilt_by.is_empty() => "already exceeds it",
                     Some(_) => "exceeds it in a trial that does not show what the volume can do",
@@ -309,9 +313,8 @@ impl CourseOf<'_, SloSearch> {
                  longer --confirm to see which load holds for long"
             ));
         }
-        let withdrawn =
-            |i: &usize| answer.trials[*i].outcome.fails() && self.is_withdrawn(&answer.trials, *i);
-        if let Some(i) = (0..answer.trials.len()).rev().find(withdrawn) {
+        let mut failed = (0..answer.trials.len()).filter(|i| answer.trials[*i].outcome.fails());
+        if let Some(i) = failed.rfind(|i| self.is_withdrawn(&answer.trials, *i)) {
             notes.push(format!(
                 "the volume became faster during the search: {} IOPS failed at first and held later; what was refused before that counts no more",
                 significant(answer.trials[i].offered_per_second)

@@ -119,13 +119,27 @@ impl Course for SloSearch {
         let likely = Nanos(6 * short + 3 * short + 4 * long);
         // Every short trial decides, and the first long one refuses them all; then a load holds that was refused, and the search goes on above it.
         let worst = Nanos(11 * short + 7 * short + 23 * long);
-        let limit = |time: Nanos| self.budget.map_or(time, |b| b.min(time));
-        Forecast::of_steps((13, limit(likely)), (41, limit(worst)), self.base.rw.changes_data())
+        let [likely, worst] = [likely, worst].map(|time| self.budget.map_or(time, |b| b.min(time)));
+        Forecast::of_steps((13, likely), (41, worst), self.base.rw.changes_data())
     }
 }
 
 pub(super) fn named<'a>(finished: &'a [FinishedStep], name: &str) -> Option<&'a FinishedStep> {
     finished.iter().find(|f| f.step.name == name)
+}
+
+/// Of several directions the one that stands worst counts.
+fn weight(outcome: TrialOutcome) -> u8 {
+    match outcome {
+        TrialOutcome::Fails | TrialOutcome::Overload => 2,
+        TrialOutcome::Unsure => 1,
+        TrialOutcome::Holds => 0,
+    }
+}
+
+/// The highest offered rate below a bound; 0 where there is none.
+fn highest(trials: &[&SloTrial], below: f64) -> f64 {
+    trials.iter().map(|t| t.offered_per_second).filter(|rate| *rate < below).fold(0.0, f64::max)
 }
 
 /// The rate, rounded to a number that people can type.
@@ -209,13 +223,17 @@ impl CourseOf<'_, SloSearch> {
             Some(_) => TrialOutcome::Unsure,
             // A mean that drifts has no interval. Where every second is on one side of the limit, the trial shows the side all the same.
             None => {
-                let busy = || seconds.iter().filter(|s| s.count() > 0);
-                let sides =
-                    |above: bool| busy().all(|s| (s.sum.0 as f64 / s.count() as f64 > limit) == above);
-                match busy().count() >= FEWEST {
-                    true if sides(false) => TrialOutcome::Holds,
-                    true if sides(true) => TrialOutcome::Fails,
-                    _ => TrialOutcome::Unsure,
+                let busy = seconds.iter().filter(|s| s.count() > 0);
+                let (above, below): (Vec<_>, Vec<_>) =
+                    busy.partition(|s| s.sum.0 as f64 / s.count() as f64 > limit);
+                if above.len() + below.len() < FEWEST {
+                    TrialOutcome::Unsure
+                } else if above.is_empty() {
+                    TrialOutcome::Holds
+                } else if below.is_empty() {
+                    TrialOutcome::Fails
+                } else {
+                    TrialOutcome::Unsure
                 }
             }
         };
@@ -233,44 +251,41 @@ impl CourseOf<'_, SloSearch> {
 
     /// How a step stands to the limit: its worst direction.
     pub(super) fn held(&self, done: &FinishedStep) -> LimitSeen {
-        let weight = |held: &LimitSeen| match held.outcome {
-            TrialOutcome::Fails | TrialOutcome::Overload => 2,
-            TrialOutcome::Unsure => 1,
-            TrialOutcome::Holds => 0,
-        };
         let all = done.latencies.iter().map(|(direction, seconds)| {
             let held = self.held_by(seconds);
             LimitSeen { value_ns: self.told(done, *direction).or(held.value_ns), ..held }
         });
-        let worst = all.max_by_key(|held| (weight(held), held.value_ns.unwrap_or_default()));
+        let worst = all.max_by_key(|held| (weight(held.outcome), held.value_ns.unwrap_or_default()));
         worst.unwrap_or(LimitSeen::NOTHING)
     }
 
     pub(super) fn trials(&self, finished: &[FinishedStep]) -> Vec<SloTrial> {
-        let offered = finished.iter().filter_map(|f| Some((f, f.step.rate_iops?)));
-        let trial = |(f, rate): (&FinishedStep, f64)| {
-            let held = self.held(f);
-            let spoilt_by: Vec<String> =
-                f.spoilt_by.iter().filter(|code| **code != *DoubtCode::Overload.as_str()).cloned().collect();
-            let outcome = match held.outcome {
-                _ if !f.sustained => TrialOutcome::Overload,
-                TrialOutcome::Holds if !spoilt_by.is_empty() => TrialOutcome::Unsure,
-                outcome => outcome,
-            };
-            SloTrial {
-                step: f.step.name.clone(),
-                offered_per_second: rate,
-                achieved_per_second: f.iops,
-                runtime_ns: f.step.runtime,
-                value_ns: held.value_ns,
-                above: held.above.map(|above| above.share),
-                above_low: held.above.map(|above| above.low),
-                above_high: held.above.map(|above| above.high),
-                outcome,
-                spoilt_by,
-            }
+        finished.iter().filter_map(|f| self.trial_of(f)).collect()
+    }
+
+    /// A finished step as a trial; none where no rate was offered.
+    fn trial_of(&self, f: &FinishedStep) -> Option<SloTrial> {
+        let offered_per_second = f.step.rate_iops?;
+        let held = self.held(f);
+        let mut spoilt_by = f.spoilt_by.clone();
+        spoilt_by.retain(|code| *code != *DoubtCode::Overload.as_str());
+        let outcome = match held.outcome {
+            _ if !f.sustained => TrialOutcome::Overload,
+            TrialOutcome::Holds if !spoilt_by.is_empty() => TrialOutcome::Unsure,
+            outcome => outcome,
         };
-        offered.map(trial).collect()
+        Some(SloTrial {
+            step: f.step.name.clone(),
+            offered_per_second,
+            achieved_per_second: f.iops,
+            runtime_ns: f.step.runtime,
+            value_ns: held.value_ns,
+            above: held.above.map(|above| above.share),
+            above_low: held.above.map(|above| above.low),
+            above_high: held.above.map(|above| above.high),
+            outcome,
+            spoilt_by,
+        })
     }
 
     /// A trial that is as long as a confirmation.
@@ -285,53 +300,52 @@ impl CourseOf<'_, SloSearch> {
 
     /// Whether a trial refused a load that a later, long trial kept.
     pub(super) fn is_withdrawn(&self, trials: &[SloTrial], i: usize) -> bool {
-        let keeps = |t: &SloTrial| {
-            t.outcome == TrialOutcome::Holds
-                && t.offered_per_second == trials[i].offered_per_second
-                && self.is_long(t)
-        };
-        self.refuses(&trials[i]) && trials[i + 1..].iter().any(keeps)
+        let rate = trials[i].offered_per_second;
+        let mut later = trials[i + 1..].iter().filter(|t| t.offered_per_second == rate);
+        self.refuses(&trials[i]) && later.any(|t| t.outcome == TrialOutcome::Holds && self.is_long(t))
     }
 
     /// The trials that count: all but refusals that were withdrawn, and where a load had plainly failed before, all that was refused until then.
     pub(super) fn counted<'a>(&self, trials: &'a [SloTrial]) -> Vec<&'a SloTrial> {
-        let withdrawn = |i: &usize| self.is_withdrawn(trials, *i);
-        let last = (0..trials.len()).rev().filter(withdrawn).find(|i| trials[*i].outcome.fails());
-        let faster = last.and_then(|i| {
+        let mut failed = (0..trials.len()).filter(|i| trials[*i].outcome.fails());
+        let faster = failed.rfind(|i| self.is_withdrawn(trials, *i)).and_then(|i| {
             let rate = trials[i].offered_per_second;
             trials.iter().rposition(|t| t.offered_per_second == rate && t.outcome == TrialOutcome::Holds)
         });
-        let counts = |i: usize, t: &SloTrial| {
-            t.outcome == TrialOutcome::Holds || (faster.is_none_or(|f| i > f) && !withdrawn(&i))
-        };
-        trials.iter().enumerate().filter(|(i, t)| counts(*i, t)).map(|(_, t)| t).collect()
+        let mut counted = Vec::new();
+        for (i, trial) in trials.iter().enumerate() {
+            let is_standing = faster.is_none_or(|f| i > f) && !self.is_withdrawn(trials, i);
+            if trial.outcome == TrialOutcome::Holds || is_standing {
+                counted.push(trial);
+            }
+        }
+        counted
     }
 
     /// The least that a step completed which came after the last confirmation of `rate`, and which asked for as much: a trial of that load or a
     /// higher one, or the deepest closed loop. None where all of them completed as much as `rate`.
     pub(super) fn fell_since(&self, finished: &[FinishedStep], rate: f64) -> Option<f64> {
         let long = self.confirmation(rate);
-        let confirms = |f: &FinishedStep| {
+        let confirmed = finished.iter().rposition(|f| {
             f.step.rate_iops == Some(rate)
                 && f.step.runtime >= long
                 && self.held(f).outcome == TrialOutcome::Holds
-        };
-        let confirmed = finished.iter().rposition(confirms)?;
-        let asks_as_much = |f: &&FinishedStep| match f.step.rate_iops {
+        })?;
+        let as_much = finished[confirmed + 1..].iter().filter(|f| match f.step.rate_iops {
             Some(offered) => offered >= rate,
             None => f.step.iodepth >= self.base.iodepth,
-        };
-        let less = |f: &&FinishedStep| f.iops + 2.0 * f.error.unwrap_or_default() < GIVES * rate;
-        finished[confirmed + 1..].iter().filter(asks_as_much).filter(less).map(|f| f.iops).reduce(f64::min)
+        });
+        let less = as_much.filter(|f| f.iops + 2.0 * f.error.unwrap_or_default() < GIVES * rate);
+        less.map(|f| f.iops).reduce(f64::min)
     }
 
     /// The lowest load that is refused, where that is long ago and it was asked once.
     fn stale_refusal(&self, trials: &[SloTrial]) -> Option<f64> {
         let refused = self.bracket(trials).refused?;
-        let of_load = |(_, t): &(usize, &SloTrial)| t.offered_per_second == refused && self.refuses(t);
-        let mut refusals = trials.iter().enumerate().filter(of_load);
-        let (i, _) = refusals.next()?;
-        (refusals.next().is_none() && trials.len() - 1 - i >= STALE).then_some(refused)
+        let mut refusals = (0..trials.len())
+            .filter(|i| trials[*i].offered_per_second == refused && self.refuses(&trials[*i]));
+        let first = refusals.next()?;
+        (refusals.next().is_none() && trials.len() - 1 - first >= STALE).then_some(refused)
     }
 
     /// The bracket that the trials leave.
@@ -339,16 +353,15 @@ impl CourseOf<'_, SloSearch> {
         let counted = self.counted(trials);
         let (long, short): (Vec<&SloTrial>, Vec<&SloTrial>) =
             counted.into_iter().partition(|t| self.is_long(t));
-        let holds = |t: &&SloTrial| t.outcome == TrialOutcome::Holds;
-        let rate = |t: &SloTrial| t.offered_per_second;
-        let highest = |all: &[&SloTrial], below: f64| {
-            all.iter().copied().filter(holds).map(rate).filter(|r| *r < below).fold(0.0, f64::max)
-        };
-        let fails = short.iter().copied().filter(|t| t.outcome.fails());
-        let refused = long.iter().copied().filter(|t| !holds(t)).chain(fails).map(rate).reduce(f64::min);
+        let (held, open): (Vec<&SloTrial>, Vec<&SloTrial>) =
+            long.into_iter().partition(|t| t.outcome == TrialOutcome::Holds);
+        let refusals = open.iter().chain(short.iter().filter(|t| t.outcome.fails()));
+        let refused = refusals.map(|t| t.offered_per_second).reduce(f64::min);
+        let short: Vec<&SloTrial> = short.into_iter().filter(|t| t.outcome == TrialOutcome::Holds).collect();
         let below = refused.unwrap_or(f64::INFINITY);
-        let distrusted = long.iter().filter(|t| !holds(t)).any(|t| rate(t) <= highest(&short, f64::INFINITY));
-        let sure = highest(&long, below);
+        let shown = highest(&short, f64::INFINITY);
+        let distrusted = open.iter().any(|t| t.offered_per_second <= shown);
+        let sure = highest(&held, below);
         let likely = if distrusted { 0.0 } else { highest(&short, below) };
         Bracket { holds: sure.max(likely), confirmed: sure > 0.0 && sure >= likely, refused }
     }
@@ -357,8 +370,8 @@ impl CourseOf<'_, SloSearch> {
     pub(super) fn is_complete(&self, finished: &[FinishedStep], trials: &[SloTrial]) -> bool {
         let endless = SloSearch { budget: None, ..self.0.clone() };
         let Some(unloaded) = named(finished, "unloaded") else { return false };
-        let fails = |t: &SloTrial| t.outcome == TrialOutcome::Fails;
-        let alone = self.held(unloaded).outcome == TrialOutcome::Fails && trials.first().is_some_and(fails);
+        let first_fails = trials.first().is_some_and(|t| t.outcome == TrialOutcome::Fails);
+        let alone = first_fails && self.held(unloaded).outcome == TrialOutcome::Fails;
         let Bracket { holds, refused, .. } = self.bracket(trials);
         let floor = named(finished, "most").map_or(0.0, |most| most.iops * FLOOR);
         endless.next(finished).is_none() && (alone || holds > 0.0 || refused.is_some_and(|r| r < floor))
@@ -406,13 +419,16 @@ impl CourseOf<'_, SloSearch> {
     /// The lowest load, where long trials decide neither it nor one of about twice its rate for want of time: less load decides no more.
     pub(super) fn undecided<'a>(&self, trials: &'a [SloTrial]) -> Option<&'a SloTrial> {
         let counted = self.counted(trials);
-        let rate = |t: &SloTrial| t.offered_per_second;
-        let open =
-            |t: &SloTrial| t.outcome == TrialOutcome::Unsure && t.spoilt_by.is_empty() && self.is_long(t);
-        let lowest = counted.iter().map(|t| rate(t)).reduce(f64::min)?;
-        let of_lowest = counted.iter().filter(|t| rate(t) == lowest).max_by_key(|t| t.runtime_ns)?;
-        let above = counted.iter().any(|t| open(t) && rate(t) > HALVED * lowest);
-        (open(of_lowest) && above).then_some(*of_lowest)
+        let lowest = counted.iter().map(|t| t.offered_per_second).reduce(f64::min)?;
+        let of_lowest =
+            counted.iter().filter(|t| t.offered_per_second == lowest).max_by_key(|t| t.runtime_ns)?;
+        let mut above = counted.iter().filter(|t| t.offered_per_second > HALVED * lowest);
+        (self.lacks_time(of_lowest) && above.any(|t| self.lacks_time(t))).then_some(*of_lowest)
+    }
+
+    /// A long trial decides nothing, and nothing spoilt it.
+    fn lacks_time(&self, t: &SloTrial) -> bool {
+        t.outcome == TrialOutcome::Unsure && t.spoilt_by.is_empty() && self.is_long(t)
     }
 
     /// How long a trial must be that decides what this one does not: an interval narrows with the root of the time.
@@ -431,11 +447,12 @@ impl CourseOf<'_, SloSearch> {
 
     /// Depths that were tried: the largest that gives less than the load, and the smallest that gives it.
     fn depths<'a>(&self, finished: &'a [FinishedStep], rate: f64) -> (u32, Option<&'a FinishedStep>) {
-        let tried = || finished.iter().filter(|f| f.step.name.starts_with("depth-"));
-        let gives = |f: &&FinishedStep| f.iops >= GIVES * rate;
-        let enough = tried().filter(gives).min_by_key(|f| f.step.iodepth);
+        let tried = finished.iter().filter(|f| f.step.name.starts_with("depth-"));
+        let (enough, less): (Vec<&FinishedStep>, Vec<&FinishedStep>) =
+            tried.partition(|f| f.iops >= GIVES * rate);
+        let enough = enough.into_iter().min_by_key(|f| f.step.iodepth);
         let below = enough.map_or(u32::MAX, |f| f.step.iodepth);
-        let too_small = tried().filter(|f| !gives(f) && f.step.iodepth < below).map(|f| f.step.iodepth).max();
+        let too_small = less.iter().map(|f| f.step.iodepth).filter(|depth| *depth < below).max();
         (too_small.unwrap_or(0), enough)
     }
 

@@ -52,8 +52,8 @@ fn until_steady(name: &str, steps: Vec<Step>, step: &str, figure: TrackedFigure)
 
 /// Preconditioning that does not depend on the load: two sequential passes of 128 KiB.
 fn two_passes(base: &Step, part: Bytes, name: &str) -> Phase {
-    let pass = |name| sequential_pass(base, name, Bytes::kib(128), part);
-    Phase::once(name, vec![pass("pass1"), pass("pass2")])
+    let passes = ["pass1", "pass2"].map(|pass| sequential_pass(base, pass, Bytes::kib(128), part));
+    Phase::once(name, passes.to_vec())
 }
 
 /// A test over a range of `part` bytes whose smallest block is `smallest`. Steps have the length of `base`; `given` says

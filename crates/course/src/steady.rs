@@ -45,9 +45,9 @@ impl SteadyWindow {
         let range_pct = 100.0 * (high - low) / m;
         let drift_pct = 100.0 * 4.0 * slope / m;
         // Both limits are inclusive; rounding of the division must not decide.
-        let within = |value: f64, limit: f64| value.abs() <= limit * (1.0 + 1e-12);
+        let rounding = 1.0 + 1e-12;
         Some(SteadyWindow {
-            snia_pass: within(range_pct, RANGE_PCT) && within(drift_pct, DRIFT_PCT),
+            snia_pass: range_pct <= RANGE_PCT * rounding && drift_pct.abs() <= DRIFT_PCT * rounding,
             range_pct,
             drift_pct,
         })

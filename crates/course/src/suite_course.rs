@@ -46,16 +46,7 @@ impl CourseOf<'_, Phase> {
         let Some(tracked) = &self.until_steady else { return Vec::new() };
         let Some(step) = self.steps.iter().find(|s| s.name == tracked.step) else { return Vec::new() };
         let found = (1..=tracked.most).map_while(|round| self.round(finished, step, round));
-        let figure = |f: &FinishedStep| match tracked.figure {
-            TrackedFigure::Iops => f.iops,
-            TrackedFigure::BytesPerSecond => f.bytes_per_second,
-            TrackedFigure::MeanLatency => f.mean_ns(),
-            TrackedFigure::FirstMinute => {
-                let first = &f.bins[..f.bins.len().min(MINUTE)];
-                total(first.iter().copied()) as f64 * 10.0 / first.len().max(1) as f64
-            }
-        };
-        found.map(figure).collect()
+        found.map(|f| value_of(tracked.figure, f)).collect()
     }
 
     /// The next step of the phase that has not finished; none at its end.
@@ -64,8 +55,8 @@ impl CourseOf<'_, Phase> {
             if round > 1 && steady::reached(&self.tracked_before(finished, round)).is_some() {
                 return None;
             }
-            let open = |i: &usize| self.round(finished, &self.steps[*i], round).is_none();
-            if let Some(place) = (0..self.steps.len()).find(open) {
+            let open = self.steps.iter().position(|step| self.round(finished, step, round).is_none());
+            if let Some(place) = open {
                 return Some(self.step(place, round));
             }
         }
@@ -117,6 +108,19 @@ impl CourseOf<'_, Phase> {
     }
 }
 
+/// The tracked figure of a step.
+fn value_of(figure: TrackedFigure, f: &FinishedStep) -> f64 {
+    match figure {
+        TrackedFigure::Iops => f.iops,
+        TrackedFigure::BytesPerSecond => f.bytes_per_second,
+        TrackedFigure::MeanLatency => f.mean_ns(),
+        TrackedFigure::FirstMinute => {
+            let first = &f.bins[..f.bins.len().min(MINUTE)];
+            total(first.iter().copied()) as f64 * 10.0 / first.len().max(1) as f64
+        }
+    }
+}
+
 /// Time of a step, in nanoseconds.
 fn step_time(step: &Step) -> u64 {
     let amount =
@@ -132,12 +136,6 @@ fn is_long_pass(step: &Step) -> bool {
 }
 
 impl CourseOf<'_, Suite> {
-    /// The next step of the phases.
-    fn next_step(&self, finished: &[FinishedStep]) -> Option<Step> {
-        let finished = Finished::new(finished);
-        self.known_phases(&finished).iter().find_map(|phase| CourseOf(*phase).next(&finished))
-    }
-
     /// How long the suite takes.
     fn length(&self) -> Forecast {
         let mut forecast = Forecast::default();
@@ -147,13 +145,14 @@ impl CourseOf<'_, Suite> {
             let likely = if cold_blocks::is_within(phase, 1) { most.min(ROUNDS as u32) } else { 0 };
             forecast.worst_steps += phase.steps.len() * most as usize;
             forecast.likely_steps += phase.steps.len() * likely as usize;
-            let add = |to: &mut Nanos, time: u64, rounds: u32| {
-                *to = Nanos(to.0.saturating_add(time.saturating_mul(u64::from(rounds))));
-            };
-            add(&mut forecast.worst, time, most);
-            add(&mut forecast.likely, time, likely);
-            add(&mut forecast.worst_writing, writing, most);
-            add(&mut forecast.likely_writing, writing, likely);
+            for (sum, time, rounds) in [
+                (&mut forecast.worst, time, most),
+                (&mut forecast.likely, time, likely),
+                (&mut forecast.worst_writing, writing, most),
+                (&mut forecast.likely_writing, writing, likely),
+            ] {
+                *sum = Nanos(sum.0.saturating_add(time.saturating_mul(u64::from(rounds))));
+            }
         }
         forecast
     }
@@ -169,10 +168,12 @@ impl CourseOf<'_, Suite> {
             suites::SuiteFamily::Contract => contract_checks::checks(self, finished, judged_promise),
             suites::SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
             suites::SuiteFamily::Snia => {
-                let over = |phase: &Phase| CourseOf(phase).next(finished).is_none();
-                let judged =
-                    self.phases.iter().filter_map(|p| Some((CourseOf(p).rounds(finished)?, over(p))));
-                judged.map(|(rounds, over)| snia::steady_check(&rounds, over, &self.source)).collect()
+                let phases = self.phases.iter().map(CourseOf);
+                let judged = phases.filter_map(|phase| {
+                    let is_over = phase.next(finished).is_none();
+                    Some(snia::steady_check(&phase.rounds(finished)?, is_over, &self.source))
+                });
+                judged.collect()
             }
         }
     }
@@ -241,11 +242,12 @@ fn sentence(answer: &SuiteAnswer) -> String {
         };
         return format!("{word}: {}.", check.observed);
     }
-    let with = |outcome: Outcome| -> Vec<&str> {
-        answer.checks.iter().filter(|c| c.outcome == outcome).map(|c| c.code.as_str()).collect()
-    };
-    let (passed, failed) = (with(Outcome::Pass).len(), with(Outcome::Fail));
-    let open = [with(Outcome::Inconclusive), with(Outcome::Invalid)].concat();
+    let [passed, failed, open, invalid] =
+        [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid].map(|outcome| {
+            let of_outcome = answer.checks.iter().filter(|c| c.outcome == outcome);
+            of_outcome.map(|c| c.code.as_str()).collect::<Vec<_>>()
+        });
+    let (passed, open) = (passed.len(), [open, invalid].concat());
     if answer.checks.is_empty() {
         let best = answer.points.iter().max_by(|a, b| a.point.iops.total_cmp(&b.point.iops));
         let most = best.map_or(String::new(), |p| {
@@ -271,12 +273,13 @@ fn sentence(answer: &SuiteAnswer) -> String {
 
 impl Course for Suite {
     fn possible(&self) -> Vec<Step> {
-        let first = |phase: &Phase| (0..phase.steps.len()).map(|i| phase.step(i, 1)).collect::<Vec<_>>();
-        self.phases.iter().flat_map(first).collect()
+        let phases = self.phases.iter();
+        phases.flat_map(|phase| (0..phase.steps.len()).map(move |i| phase.step(i, 1))).collect()
     }
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
-        CourseOf(self).next_step(finished)
+        let finished = Finished::new(finished);
+        CourseOf(self).known_phases(&finished).iter().find_map(|phase| CourseOf(*phase).next(&finished))
     }
 
     fn answer(
@@ -299,9 +302,8 @@ impl Course for Suite {
 /// The shortest form of the suite does not end in time; the text says how long it takes.
 pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
     let mut short = suite.clone();
-    let over = |s: &Suite| s.forecast().worst > limit;
     let mut halvings = 0;
-    while over(&short) && halvings < 8 {
+    while short.forecast().worst > limit && halvings < 8 {
         halvings += 1;
         for step in short.phases.iter_mut().flat_map(|p| &mut p.steps).filter(|s| !s.ends_by_amount()) {
             step.runtime = Nanos(step.runtime.0 / 2).max(SHORTEST_STEP.min(step.runtime));
@@ -311,7 +313,7 @@ pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
         short.left_out.push(format!("timed steps run for 1/{} of their time, 10 s at least", 1 << halvings));
     }
     let mut most = short.phases.iter().filter_map(|p| p.until_steady.as_ref()).map(|t| t.most).max();
-    while let Some(rounds) = most.filter(|rounds| over(&short) && *rounds > ROUNDS as u32) {
+    while let Some(rounds) = most.filter(|rounds| short.forecast().worst > limit && *rounds > ROUNDS as u32) {
         most = Some(rounds - 1);
         for tracked in short.phases.iter_mut().filter_map(|p| p.until_steady.as_mut()) {
             tracked.most = tracked.most.min(rounds - 1);
@@ -322,7 +324,7 @@ pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
     {
         short.left_out.push(format!("rounds after the {now}th"));
     }
-    if over(&short) {
+    if short.forecast().worst > limit {
         limit_passes(&mut short, limit)?;
     }
     Ok(short)

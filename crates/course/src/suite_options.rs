@@ -37,9 +37,12 @@ pub fn as_suite(mut words: Vec<OsString>) -> Vec<OsString> {
         _ => return words,
     };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let given =
-        |word: &OsString| word == "--suite" || word.to_str().is_some_and(|w| w.starts_with("--suite="));
-    let Some(place) = words[..end].iter().position(given) else { return words };
+    let Some(place) = words[..end]
+        .iter()
+        .position(|word| word == "--suite" || word.to_str().is_some_and(|w| w.starts_with("--suite=")))
+    else {
+        return words;
+    };
     let name = match words[place].to_str().and_then(|word| word.strip_prefix("--suite=")) {
         Some(name) => OsString::from(name),
         None if place + 1 < end => words.remove(place + 1),

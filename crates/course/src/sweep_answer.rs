@@ -2,7 +2,7 @@
 
 use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
 use super::course_of::CourseOf;
-use super::slo_conclusion::TypeBurst;
+use super::slo_conclusion::{TypeBurst, promised_iops};
 use super::suites::SHORTEST_STEP;
 use super::sweep_course::{GROWTH, Values};
 use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
@@ -36,8 +36,10 @@ fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint
 /// The point with the highest rate.
 fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
     // Of equal rates the one with more bytes, and of those the first, which has the least depth.
-    let rates = |point: &SweepPoint| (point.iops, point.bytes_per_second);
-    sound(points).into_iter().reduce(|most, p| if rates(&p.1) > rates(&most.1) { p } else { most })
+    sound(points).into_iter().reduce(|most, p| {
+        let is_more = (p.1.iops, p.1.bytes_per_second) > (most.1.iops, most.1.bytes_per_second);
+        if is_more { p } else { most }
+    })
 }
 
 /// A point and its runs over all repeats.
@@ -64,12 +66,12 @@ fn is_changed(point: &SweepPoint) -> bool {
 
 /// A load that was measured before the volume changed, and after; none for a volume that stayed as it is.
 fn twice<'a>(measured: &[MeasuredPoint<'a>]) -> Option<(&'a FinishedStep, &'a FinishedStep)> {
-    let fell = |p: &MeasuredPoint<'a>| {
-        let last = *p.all.last()?;
-        let high = p.all.iter().copied().filter(|f| is_outdated(f, last));
-        Some((high.max_by(|a, b| a.iops.total_cmp(&b.iops))?, last))
-    };
-    measured.iter().filter_map(fell).max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))
+    let mut found = Vec::new();
+    for p in measured {
+        let Some(last) = p.all.last() else { continue };
+        found.extend(p.all.iter().filter(|f| is_outdated(f, last)).map(|high| (*high, *last)));
+    }
+    found.into_iter().max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))
 }
 
 fn total_depth(point: &SweepPoint) -> u64 {
@@ -188,46 +190,41 @@ impl CourseOf<'_, Sweep> {
     /// limit too.
     fn depth_curves<'a>(&self, points: &'a [(Values, SweepPoint)]) -> Vec<DepthCurve<'a>> {
         let groups = self.groups(points, &[AxisOption::Iodepth]);
-        let curve = |(at, group): (String, Vec<&'a (Values, SweepPoint)>)| {
-            Some(DepthCurve { most: highest(&group)?, answer: depth_answer(at, &group)? })
-        };
-        let mut curves: Vec<DepthCurve<'a>> = groups.into_iter().filter_map(curve).collect();
-        let free = [self.place(AxisOption::Bs), self.depth_axis()];
-        let beside = |a: &Values, b: &Values| {
-            (0..a.len()).all(|place| free.contains(&Some(place)) || a[place] == b[place])
-        };
+        let mut curves: Vec<DepthCurve<'a>> = Vec::new();
+        for (at, group) in groups {
+            if let (Some(most), Some(answer)) = (highest(&group), depth_answer(at, &group)) {
+                curves.push(DepthCurve { most, answer });
+            }
+        }
         let met: Vec<_> = curves.iter().filter(|c| !c.answer.at_edge).map(|c| c.most).collect();
-        let same = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME_CAP;
         for curve in curves.iter_mut().filter(|c| c.answer.at_edge) {
             let (values, most) = curve.most;
-            let at_limit = |(other, p): &&(Values, SweepPoint)| {
-                beside(values, other)
-                    && (same(most.bytes_per_second, p.bytes_per_second) || same(most.iops, p.iops))
-            };
-            curve.answer.at_edge = !met.iter().any(at_limit);
+            let mut beside = met.iter().filter(|(other, _)| self.differ_by_size_and_depth(values, other));
+            curve.answer.at_edge = !beside.any(|(_, p)| have_met_one_limit(most, p));
         }
         curves
+    }
+
+    /// Two points have the same values of all options but block size and depth.
+    fn differ_by_size_and_depth(&self, a: &Values, b: &Values) -> bool {
+        let free = [self.place(AxisOption::Bs), self.depth_axis()];
+        (0..a.len()).all(|place| free.contains(&Some(place)) || a[place] == b[place])
     }
 
     fn caps(&self, points: &[(Values, SweepPoint)], promise: Option<&Promise>) -> Vec<CapFit> {
         if self.place(AxisOption::Bs).is_none() {
             return Vec::new();
         }
-        let direction = promise_direction(self.base.rw);
-        let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
         let groups = self.groups(points, &[AxisOption::Bs, AxisOption::Iodepth]);
         let curves = self.depth_curves(points);
         let fits = groups.into_iter().filter_map(|(at, group)| {
-            let mut sizes: Vec<Bytes> = group.iter().map(|(_, p)| p.block_bytes).collect();
-            sizes.dedup();
-            let of_size = |size: &Bytes| -> Vec<_> {
-                group.iter().copied().filter(|(_, p)| p.block_bytes == *size).collect()
-            };
+            let sizes = group.chunk_by(|(_, a), (_, b)| a.block_bytes == b.block_bytes);
             let most: Vec<(Bytes, f64)> =
-                sizes.iter().filter_map(|size| Some((*size, highest(&of_size(size))?.1.iops))).collect();
+                sizes.filter_map(highest).map(|(_, p)| (p.block_bytes, p.iops)).collect();
             let edges = curves.iter().filter(|c| c.answer.at_edge && group.contains(&c.most));
             let only_at_depth = edges.map(|c| c.answer.most_at).max();
-            Some(CapFit { only_at_depth, ..caps::fit(at, &most, promised)? })
+            let fit = caps::fit(at, &most, |size| promised_iops(promise?, self.base.rw, size))?;
+            Some(CapFit { only_at_depth, ..fit })
         });
         fits.collect()
     }
@@ -277,8 +274,7 @@ impl CourseOf<'_, Sweep> {
         let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
         match top {
             Some(d) if d.at_edge => {
-                let deeper = |(_, p): &(Values, SweepPoint)| is_changed(p) && total_depth(p) > d.most_at;
-                let has_changed = points.iter().any(deeper);
+                let has_changed = points.iter().any(|(_, p)| is_changed(p) && total_depth(p) > d.most_at);
                 let seen = if has_changed { "since the volume changed" } else { "at the edge of the range" };
                 text += &format!(
                     " that was seen, {seen}: more than {} may give more",
@@ -288,8 +284,7 @@ impl CourseOf<'_, Sweep> {
             Some(d) => {
                 let enough = in_flight_words(points, d.enough);
                 // A smaller one may reach it too, where none of the present volume was measured.
-                let less = |(_, p): &&(Values, SweepPoint)| total_depth(p) < d.enough;
-                let open = points.iter().filter(less).any(|(_, p)| is_changed(p));
+                let open = points.iter().any(|(_, p)| total_depth(p) < d.enough && is_changed(p));
                 let smallest = if open { "" } else { "is the smallest that " };
                 text += &format!("; {enough} {smallest}reaches 95 % of it");
             }
@@ -338,11 +333,10 @@ impl CourseOf<'_, Sweep> {
         (high, low): (&FinishedStep, &FinishedStep),
         points: &[(Values, SweepPoint)],
     ) -> String {
-        let iops = |f: &FinishedStep| grouped(f.iops.round() as u64);
+        let [before, since] = [high, low].map(|f| grouped(f.iops.round() as u64));
         let axes: Vec<AxisOption> = self.axes.iter().map(|axis| axis.option).collect();
-        let place = |p: &SweepPoint| p.place(&axes);
-        let marked: Vec<String> =
-            points.iter().map(|(_, p)| p).filter(|p| is_changed(p)).map(place).collect();
+        let marked = points.iter().filter(|(_, p)| is_changed(p));
+        let marked: Vec<String> = marked.map(|(_, p)| p.place(&axes)).collect();
         let left = match marked.as_slice() {
             [] => "what was measured before the change is in no figure".to_string(),
             all => format!(
@@ -353,10 +347,8 @@ impl CourseOf<'_, Sweep> {
             ),
         };
         format!(
-            "the volume changed during the sweep: {} gave {} IOPS at first and {} IOPS when it was measured again, as where burst credits run out; {left}",
-            place(&point::of_runs(&[high])),
-            iops(high),
-            iops(low)
+            "the volume changed during the sweep: {} gave {before} IOPS at first and {since} IOPS when it was measured again, as where burst credits run out; {left}",
+            point::of_runs(&[high]).place(&axes)
         )
     }
 
@@ -442,6 +434,12 @@ fn drift(measured: &[MeasuredPoint<'_>]) -> Option<String> {
     ))
 }
 
+/// Rates in I/Os or in bytes are the same.
+fn have_met_one_limit(a: &SweepPoint, b: &SweepPoint) -> bool {
+    let ratios = [a.bytes_per_second / b.bytes_per_second, a.iops / b.iops];
+    ratios.iter().any(|ratio| (ratio - 1.0).abs() <= SAME_CAP)
+}
+
 /// The effect of depth in a group of points, with the point of the highest rate.
 struct DepthCurve<'a> {
     most: &'a (Values, SweepPoint),
@@ -491,14 +489,18 @@ fn unloaded(curve: &[&SweepPoint], most: &SweepPoint) -> Option<f64> {
     (first.spoilt_by.is_empty() && first.dead_time.is_none() && !waits).then_some(first.mean_ns)
 }
 
+/// Half the interval of a rate, as a share of it.
+fn half_share(p: &SweepPoint) -> Option<f64> {
+    Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops))
+}
+
 /// The knee of rates over depth, ascending, that have levelled off. By Little's law the latency at the smallest depth is that depth
 /// over its rate, so that the knee is the smallest depth times the growth of the rate, and its error that of the two rates. None where
 /// the rate did not grow for certain, or where requests already queued at the smallest depth.
 fn knee(curve: &[&SweepPoint], most: &SweepPoint) -> Option<DepthKnee> {
     let first = curve.first()?;
-    let share = |p: &SweepPoint| Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops));
     let depth = most.iops * unloaded(curve, most)? / 1e9;
-    let half = depth * share(first)?.hypot(share(most)?);
+    let half = depth * half_share(first)?.hypot(half_share(most)?);
     let knee = DepthKnee { depth, low: depth - half, high: depth + half };
     (knee.low > total_depth(first) as f64 * (1.0 + GROWTH)).then_some(knee)
 }

@@ -56,25 +56,28 @@ fn again(step: &Step) -> Step {
 /// proportion to the depth.
 fn levelled(measured: &[&FinishedStep]) -> bool {
     let Some((last, before)) = measured.split_last() else { return false };
-    let depth = |f: &FinishedStep| f.step.depth_per_target();
-    let Some(from) = before.iter().rposition(|f| depth(f) * 4 <= depth(last)) else { return false };
-    let first = before[from];
-    let grew = |f: &&FinishedStep| {
-        f.iops > first.iops * (1.0 + GROWTH)
-            || f.iops - f.half_interval() > (first.iops + first.half_interval()) * (1.0 + GROWTH / 5.0)
+    let deepest = last.step.depth_per_target();
+    let Some(from) = before.iter().rposition(|f| f.step.depth_per_target() * 4 <= deepest) else {
+        return false;
     };
-    let waits = last.mean_ns() / first.mean_ns().max(1.0) >= 0.9 * depth(last) as f64 / depth(first) as f64;
-    !before[from + 1..].iter().chain([last]).any(grew) && waits
+    let first = before[from];
+    let times = deepest as f64 / first.step.depth_per_target() as f64;
+    let waits = last.mean_ns() / first.mean_ns().max(1.0) >= 0.9 * times;
+    waits && !measured[from + 1..].iter().any(|f| grew(first, f))
+}
+
+/// The rate is above another one by more than their errors, or plainly.
+fn grew(first: &FinishedStep, f: &FinishedStep) -> bool {
+    f.iops > first.iops * (1.0 + GROWTH)
+        || f.iops - f.half_interval() > (first.iops + first.half_interval()) * (1.0 + GROWTH / 5.0)
 }
 
 /// The step with the highest rate, where one of more depth gave less by more than the errors.
 fn fallen_from<'a>(measured: &[&'a FinishedStep]) -> Option<&'a FinishedStep> {
     let (top, most) = measured.iter().enumerate().reduce(|a, b| if b.1.iops > a.1.iops { b } else { a })?;
-    let fell = |f: &&FinishedStep| {
-        f.iops < ENOUGH_OF_THE_MOST * most.iops
-            && f.iops + f.half_interval() < most.iops - most.half_interval()
-    };
-    measured[top + 1..].iter().any(fell).then_some(*most)
+    let mut deeper = measured[top + 1..].iter().filter(|f| f.iops < ENOUGH_OF_THE_MOST * most.iops);
+    let fell = deeper.any(|f| f.iops + f.half_interval() < most.iops - most.half_interval());
+    fell.then_some(*most)
 }
 
 /// The first runs of the points of a climb, as far as they are measured.
@@ -101,12 +104,13 @@ impl<'a> Climb<'a> {
 
     /// The first runs that are of the present state, with what was measured once more in place of what it outdates.
     fn standing(&self) -> Vec<&'a FinishedStep> {
-        let depth = |f: &FinishedStep| f.step.iodepth;
-        let present = |f: &&'a FinishedStep| match self.again {
-            Some((_, again)) if self.is_outdated(f) => (depth(again) == depth(f)).then_some(again),
+        let present = self.measured.iter().filter_map(|f| match self.again {
+            Some((_, again)) if self.is_outdated(f) => {
+                Some(again).filter(|again| again.step.iodepth == f.step.iodepth)
+            }
             _ => Some(*f),
-        };
-        self.measured.iter().filter_map(present).collect()
+        });
+        present.collect()
     }
 }
 
@@ -144,12 +148,10 @@ impl CourseOf<'_, Sweep> {
         let all = self.points();
         let depth = self.depth_axis();
         // Two doublings beyond the sufficient depth show that more depth does not raise the rate.
-        let likely =
-            |p: &&Values| depth.is_none_or(|d| p[d] * u64::from(self.base.numjobs) <= 4 * LIKELY_DEPTH);
-        let time = |steps: usize| Nanos(steps as u64 * self.step_time().0);
-        let worst_steps = self.worst_steps();
-        let likely_steps = all.iter().filter(likely).count() * self.repeats as usize;
-        let (likely, worst) = ((likely_steps, time(likely_steps)), (worst_steps, time(worst_steps)));
+        let deepest = 4 * LIKELY_DEPTH / u64::from(self.base.numjobs.max(1));
+        let likely = all.iter().filter(|p| depth.is_none_or(|d| p[d] <= deepest)).count();
+        let [likely, worst] = [likely * self.repeats as usize, self.worst_steps()]
+            .map(|steps| (steps, Nanos(steps as u64 * self.step_time().0)));
         Forecast::of_steps(likely, worst, self.base.rw.changes_data())
     }
 
@@ -203,19 +205,19 @@ impl CourseOf<'_, Sweep> {
     pub(super) fn present_runs<'a>(&self, finished: &'a [FinishedStep]) -> Vec<MeasuredPoint<'a>> {
         let done = Finished::new(finished);
         let climbs: Vec<Climb> = self.climbs().iter().map(|points| self.climb(points, &done)).collect();
-        let runs_of = |values: Values| {
+        let mut measured = Vec::new();
+        for values in self.points() {
             let first = self.step(&values, 0);
-            let names = [first.name.clone(), again(&first).name].into_iter();
-            let names = names.chain((1..self.repeats).map(|run| self.step(&values, run).name));
-            let all: Vec<&FinishedStep> = names.filter_map(|name| done.get(&name)).collect();
-            let outdated = |f: &FinishedStep| climbs.iter().any(|climb| climb.is_outdated(f));
-            (!all.is_empty()).then(|| MeasuredPoint {
-                present: PresentRuns::among(all.clone(), outdated),
-                values,
-                all,
-            })
-        };
-        self.points().into_iter().filter_map(runs_of).collect()
+            let mut names = vec![first.name.clone(), again(&first).name];
+            names.extend((1..self.repeats).map(|run| self.step(&values, run).name));
+            let all: Vec<&FinishedStep> = names.iter().filter_map(|name| done.get(name)).collect();
+            if !all.is_empty() {
+                let present =
+                    PresentRuns::among(all.clone(), |f| climbs.iter().any(|climb| climb.is_outdated(f)));
+                measured.push(MeasuredPoint { values, all, present });
+            }
+        }
+        measured
     }
 
     /// The points that were asked for and have no finished step, each with its reason.
@@ -233,13 +235,13 @@ impl CourseOf<'_, Sweep> {
             let open = points.into_iter().skip(climb.measured.len());
             reasons.extend(open.map(|p| (p, reason.clone())));
         }
-        let left_out =
-            |p: &Values| self.axes.iter().zip(p).any(|(axis, value)| axis.left_out.contains(value));
-        let mut reason = |p: &Values| {
-            if left_out(p) { Some("no time for it".to_string()) } else { reasons.remove(p) }
-        };
-        let all = self.asked_points().into_iter();
-        all.filter_map(|values| Some(UnmeasuredPoint { reason: reason(&values)?, values })).collect()
+        let mut all = Vec::new();
+        for values in self.asked_points() {
+            let left_out = self.axes.iter().zip(&values).any(|(axis, value)| axis.left_out.contains(value));
+            let reason = if left_out { Some("no time for it".to_string()) } else { reasons.remove(&values) };
+            all.extend(reason.map(|reason| UnmeasuredPoint { values, reason }));
+        }
+        all
     }
 
     /// The first runs. The combinations of the other options come in random order, and within each the depths ascend. In a sweep without

@@ -342,7 +342,9 @@ impl InstanceExcess {
         };
         let bytes = |d| least_bytes(&alone, d).map(|(cap, _)| cap.value);
         InstanceExcess {
-            iops: most(DIRECTIONS.map(|d| above(alone.iops_cap(d).map(|c| c.value), cap.iops.in_direction(d)))),
+            iops: most(
+                DIRECTIONS.map(|d| above(alone.iops_cap(d).map(|c| c.value), cap.iops.in_direction(d))),
+            ),
             bytes: most(DIRECTIONS.map(|d| above(bytes(d), cap.bytes.in_direction(d)))),
         }
     }

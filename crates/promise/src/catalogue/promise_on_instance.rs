@@ -134,8 +134,9 @@ impl Promise {
 
     /// The cap on bytes per second of a direction, whatever the block size.
     pub fn bytes_cap(&self, direction: PromiseDirection, reading: Reading) -> Option<Cap> {
-        let bytes =
-            |v: &VolumePromise| Some(v.level.throughput.in_direction(direction)? * v.unit.bytes_in(reading) as f64);
+        let bytes = |v: &VolumePromise| {
+            Some(v.level.throughput.in_direction(direction)? * v.unit.bytes_in(reading) as f64)
+        };
         let sum: Option<f64> = self.volumes.iter().map(bytes).sum();
         let limit = self.instance.as_ref().and_then(|i| i.bytes.in_direction(direction));
         lesser(sum, Binding::VolumeThroughput, limit, Binding::InstanceThroughput)

@@ -237,7 +237,8 @@ impl VolumePromise {
     /// large ones.
     pub fn random_iops(&self, direction: PromiseDirection) -> Option<f64> {
         let cap = self.level.iops.in_direction(direction);
-        let Some((charged, throughput)) = self.charged_block().zip(self.level.throughput.in_direction(direction))
+        let Some((charged, throughput)) =
+            self.charged_block().zip(self.level.throughput.in_direction(direction))
         else {
             return cap;
         };
