@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
-use super::instance_entry::Cell;
+use super::instance_entry::{Cell, InstanceFamily};
 
 /// The meanings a cell of an instance row can have.
 const INSTANCE_COLUMNS: &[&str] = &[
@@ -64,16 +64,10 @@ impl Catalogue {
             if let Some(c) = f.columns.iter().find(|c| !INSTANCE_COLUMNS.contains(&c.as_str())) {
                 faults.push(format!("{name}: column '{c}' is not known"));
             }
-            faults.extend(
-                row_faults(&f.columns, &f.rows, &["size", "disk_type"]).map(|r| format!("{name}: {r}")),
-            );
+            faults.extend(row_faults(f).map(|r| format!("{name}: {r}")));
             if !is_date(&f.as_of) {
                 faults.push(format!("{name}: as_of '{}' is not a date", f.as_of));
             }
-        }
-        for s in &self.local_storage {
-            let rows = row_faults(&s.columns, &s.rows, &["name"]);
-            faults.extend(rows.map(|r| format!("local disks of {}:{}: {r}", s.provider, s.family)));
         }
         faults
     }
@@ -132,12 +126,9 @@ fn volume_faults(v: &Volume) -> Vec<String> {
 }
 
 /// Rows of the wrong length, and cells that are text where a number stands or the other way round.
-fn row_faults<'a>(
-    columns: &'a [String],
-    rows: &'a [Vec<Cell>],
-    texts: &'a [&str],
-) -> impl Iterator<Item = String> + 'a {
-    rows.iter().filter_map(move |row| {
+fn row_faults(family: &InstanceFamily) -> impl Iterator<Item = String> {
+    let (columns, texts) = (&family.columns, ["size", "disk_type"]);
+    family.rows.iter().filter_map(move |row| {
         if row.len() != columns.len() {
             return Some(format!("{} cells for {} columns: {row:?}", row.len(), columns.len()));
         }
@@ -152,14 +143,12 @@ fn row_faults<'a>(
 /// Whether a text is a year, a month or a day.
 pub fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let number = |i: usize, len: usize, low: u32, high: u32| {
-        parts.get(i).is_none_or(|p| {
-            p.len() == len
-                && p.bytes().all(|b| b.is_ascii_digit())
-                && p.parse().is_ok_and(|n| (low..=high).contains(&n))
+    let ranges = [(4, 1990..=2100), (2, 1..=12), (2, 1..=31)];
+    parts.len() <= ranges.len()
+        && parts.iter().zip(ranges).all(|(part, (digits, range))| {
+            let is_number = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
+            is_number && part.parse::<u32>().is_ok_and(|n| range.contains(&n))
         })
-    };
-    parts.len() <= 3 && number(0, 4, 1990, 2100) && number(1, 2, 1, 12) && number(2, 2, 1, 31)
 }
 
 #[cfg(test)]

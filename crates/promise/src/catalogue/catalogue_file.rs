@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::entry::{BlockTable, Procedure, Provider, Volume};
-use super::instance_entry::{InstanceExample, InstanceFamily, LocalStorage};
+use super::instance_entry::{InstanceExample, InstanceFamily};
 
 /// Everything known about volumes.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,9 +34,6 @@ pub struct Catalogue {
     /// Published examples of instance limits.
     #[serde(rename = "instance_example")]
     pub instance_examples: Vec<InstanceExample>,
-    /// Disks inside instances.
-    #[serde(rename = "local_storage")]
-    pub local_storage: Vec<LocalStorage>,
     /// The providers' measuring procedures.
     #[serde(rename = "procedure")]
     pub procedures: Vec<Procedure>,
@@ -99,12 +96,14 @@ impl Catalogue {
     /// # Errors
     /// The text is no TOML of this form, or of a later version.
     pub fn parse(text: &str, origin: &str) -> Result<Catalogue, CatalogueError> {
-        let malformed = |message: String| CatalogueError::Malformed { origin: origin.to_string(), message };
-        let catalogue: Catalogue = toml::from_str(text).map_err(|e| malformed(e.to_string()))?;
-        match catalogue.schema_version {
-            None | Some(1) => Ok(catalogue),
-            Some(n) => Err(malformed(format!("schema_version is {n}: this program reads version 1"))),
-        }
+        let message = match toml::from_str::<Catalogue>(text) {
+            Ok(Catalogue { schema_version: Some(n), .. }) if n != 1 => {
+                format!("schema_version is {n}: this program reads version 1")
+            }
+            Ok(catalogue) => return Ok(catalogue),
+            Err(e) => e.to_string(),
+        };
+        Err(CatalogueError::Malformed { origin: origin.to_string(), message })
     }
 
     /// This catalogue with the entries of `over` replacing those of the same name, and added where there is none.
@@ -115,7 +114,6 @@ impl Catalogue {
         replace(&mut self.instance_families, over.instance_families, |f| {
             format!("{}:{}", f.provider, f.family)
         });
-        replace(&mut self.local_storage, over.local_storage, |s| format!("{}:{}", s.provider, s.family));
         self.instance_examples.extend(over.instance_examples);
         self.procedures.extend(over.procedures);
         self

@@ -50,17 +50,8 @@ pub struct Provider {
     pub metadata_token: Option<String>,
     /// A header every metadata request needs: `Name: value`.
     pub metadata_header: Option<String>,
-    /// Paths below the base that are worth reading.
-    #[serde(default)]
-    pub metadata_paths: Vec<String>,
     /// Path below the base that holds the instance type; `#/a/b` is a JSON pointer into the document at the base.
     pub metadata_instance: Option<String>,
-    /// Fields of a disk in the metadata.
-    #[serde(default)]
-    pub metadata_disk_fields: Vec<String>,
-    /// Values of a disk's type in the metadata.
-    #[serde(default)]
-    pub metadata_disk_types: Vec<String>,
     /// Model strings of NVMe controllers; `<N>` stands for a number.
     #[serde(default)]
     pub nvme_model: Vec<String>,
@@ -69,25 +60,14 @@ pub struct Provider {
     pub local_model: Vec<String>,
     /// Content of the NVMe serial number.
     pub nvme_serial: Option<String>,
-    /// PCI vendor of the NVMe controller.
-    pub nvme_vendor_id: Option<String>,
-    /// Content of the vendor's NVMe log page.
-    pub nvme_statistics: Option<String>,
     /// Content of the virtio-blk serial number.
     pub virtio_serial: Option<String>,
     /// Model strings of SCSI disks.
     #[serde(default)]
     pub scsi_model: Vec<String>,
-    /// Vendor string of SCSI disks.
-    pub scsi_vendor: Option<String>,
     /// Names under `/dev/disk/by-id`.
     #[serde(default)]
     pub by_id: Vec<String>,
-    /// Remarks on serial numbers.
-    pub serial_note: Option<String>,
-    /// Facts that can be read inside the guest.
-    #[serde(default)]
-    pub guest_facts: Vec<String>,
     /// Facts that only the provider's API tells.
     #[serde(default)]
     pub api_facts: Vec<String>,
@@ -132,8 +112,6 @@ pub struct Volume {
     pub since: Option<String>,
     /// Smallest and largest capacity in GiB.
     pub capacity_gib: [f64; 2],
-    /// Largest sum of capacities of shared volumes, in TiB.
-    pub capacity_total_tib: Option<f64>,
     /// IOPS when nothing is chosen.
     pub iops: Option<Formula>,
     /// The same for reads alone.
@@ -215,8 +193,6 @@ pub struct Volume {
     /// Only reads are served at the figures.
     #[serde(default)]
     pub read_only: bool,
-    /// `region` where the volume is replicated over zones.
-    pub scope: Option<String>,
     /// Where the figures are from.
     pub source: String,
     /// When the source said so: year, month or day.
@@ -305,8 +281,6 @@ pub struct BurstTerms {
     pub billed: Option<String>,
     /// I/Os in a full bucket.
     pub bucket_io_credits: Option<f64>,
-    /// I/Os in the bucket of a new volume.
-    pub initial_io_credits: Option<f64>,
     /// I/Os earned per GiB and second.
     pub earn_io_credits_per_gib_s: Option<f64>,
     /// Least I/Os earned per second.
@@ -319,8 +293,6 @@ pub struct BurstTerms {
     pub refill: Option<String>,
     /// Seconds that a full bucket lasts.
     pub credit_seconds: Option<f64>,
-    /// Sizes that burst from credits; all, where neither list is given.
-    pub credit_tiers: Vec<String>,
     /// Sizes that burst on demand.
     pub on_demand_tiers: Vec<String>,
     /// Anything else.
@@ -339,10 +311,6 @@ pub struct IoTerms {
     pub split_kib: Option<u64>,
     /// Small sequential I/Os are merged before they are counted.
     pub merges: bool,
-    /// Block size at which bought IOPS bring throughput.
-    pub extra_kib: Option<u64>,
-    /// Block size that is billed as one I/O.
-    pub billing_kib: Option<u64>,
 }
 
 /// IOPS and throughput as published for given block sizes.

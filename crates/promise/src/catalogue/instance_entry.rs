@@ -1,4 +1,4 @@
-//! The entries of the catalogue about instances: the limits that they put on attached volumes, and the disks that are part of them.
+//! The entries of the catalogue about instances: the limits that they put on attached volumes.
 //!
 //! As in [`super::entry`], keys are those of the data file, and an unknown key is an error.
 
@@ -16,8 +16,6 @@ pub struct InstanceFamily {
     pub family: String,
     /// The volume types that the rows are about; all, where absent.
     pub disk_sku: Option<String>,
-    /// The controller that the rows are about.
-    pub controller: Option<String>,
     /// The meaning of each cell of a row.
     pub columns: Vec<String>,
     /// One row per size.
@@ -56,30 +54,4 @@ pub struct InstanceExample {
     pub expected_iops: f64,
     /// Where the example is from.
     pub source: String,
-}
-
-/// Disks that are part of an instance.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LocalStorage {
-    /// The provider's id.
-    pub provider: String,
-    /// The instance family.
-    pub family: String,
-    /// The scope of each row: `disk`, `instance`, or both (`mixed`).
-    pub scope: String,
-    /// The unit of the throughput columns.
-    pub throughput_unit: String,
-    /// The meaning of each cell of a row.
-    pub columns: Vec<String>,
-    /// One row per size.
-    pub rows: Vec<Vec<Cell>>,
-    /// Where the rows are from.
-    pub source: String,
-    /// When the source said so.
-    pub as_of: String,
-    /// How far the rows can be trusted.
-    pub confidence: SourceQuality,
-    /// Anything else.
-    pub notes: Option<String>,
 }
