@@ -106,10 +106,15 @@ impl Formula {
 
     /// The piece whose bounds are not exceeded, for a formula made of pieces.
     fn piece(&self, at: &Inputs) -> Option<&Formula> {
-        let exceeds = |p: &Formula| {
-            p.0.upto_gib.is_some_and(|b| at.gib > b) || p.0.upto_iops.is_some_and(|b| at.iops > b)
-        };
-        self.0.pieces.iter().find(|p| !exceeds(p))
+        let pieces = self.0.pieces.iter();
+        pieces
+            .filter(|p| p.0.upto_gib.is_none_or(|b| at.gib <= b))
+            .find(|p| p.0.upto_iops.is_none_or(|b| at.iops <= b))
+    }
+
+    /// It holds for any capacity and any IOPS.
+    fn is_unbounded(&self) -> bool {
+        self.0.upto_gib.is_none() && self.0.upto_iops.is_none()
     }
 
     /// The fault of the formula itself, if it has one.
@@ -125,8 +130,7 @@ impl Formula {
             return Some(format!("floor {min} is above cap {max}"));
         }
         let (last, before) = t.pieces.split_last()?;
-        let open = |p: &Formula| p.0.upto_gib.is_none() && p.0.upto_iops.is_none();
-        if !open(last) || before.iter().any(open) {
+        if !last.is_unbounded() || before.iter().any(Formula::is_unbounded) {
             return Some("of the pieces, the last alone must be without bound".into());
         }
         t.pieces.iter().find_map(Formula::fault)

@@ -79,20 +79,15 @@ impl Catalogue {
                 command: self.provider(provider).and_then(|p| p.instance_limit_command.clone()),
             });
         }
-        let holds_for = |f: &InstanceFamily, row: &FamilyRow| {
-            let listed = f.disk_sku.as_deref().or_else(|| row.text("disk_type"));
-            listed.is_none_or(|l| l.split(", ").any(|sku| sku == volume.stem()))
-        };
-        if !rows.iter().any(|(f, row)| holds_for(f, row)) {
-            let mut recorded: Vec<&str> = rows
-                .iter()
-                .filter_map(|(f, row)| f.disk_sku.as_deref().or_else(|| row.text("disk_type")))
-                .collect();
+        let mut recorded: Vec<&str> = rows.iter().filter_map(|(f, row)| row.volume_types(f)).collect();
+        rows.retain(|(f, row)| {
+            row.volume_types(f).is_none_or(|types| types.split(", ").any(|sku| sku == volume.stem()))
+        });
+        if rows.is_empty() {
             recorded.dedup();
             let recorded = recorded.join(", ");
             return Err(PromiseError::NoLimit { instance: name.into(), id: volume.id(), recorded });
         }
-        rows.retain(|(f, row)| holds_for(f, row));
         rows.sort_by_key(|(f, _)| &f.as_of);
         let at_date = rows.iter().rev().find(|(f, _)| at.is_none_or(|date| not_after(&f.as_of, date)));
         let (family, row) = at_date.unwrap_or(&rows[0]);
@@ -100,24 +95,19 @@ impl Catalogue {
     }
 
     fn cap(&self, name: &str, family: &InstanceFamily, row: &FamilyRow) -> InstanceCap {
-        let both = |n: f64| EachDirection { read: Some(n), write: Some(n) };
         let provider = self.provider(&family.provider);
         let iops = match row.first(&["iops", "iops_base"]) {
-            Some(n) => both(n),
+            Some(n) => EachDirection::both(n),
             None => EachDirection { read: row.number("iops_read"), write: row.number("iops_write") },
         };
-        let mib = |n: f64| n * Bytes::MIB.0 as f64;
         let bytes = match row.bytes(&BASE) {
-            Some(n) => both(n),
-            None => EachDirection {
-                read: row.number("mibps_read").map(mib),
-                write: row.number("mibps_write").map(mib),
-            },
+            Some(n) => EachDirection::both(n),
+            None => EachDirection { read: row.number("mibps_read"), write: row.number("mibps_write") }
+                .map(|n| n * Bytes::MIB.0 as f64),
         };
-        let above =
-            |burst: Option<f64>, base: Option<f64>| burst.filter(|b| base.is_some_and(|base| *b > base));
-        let iops_burst = above(row.first(&["iops_burst", "iops_max"]), iops.read);
-        let bytes_burst = above(row.bytes(&BURST), bytes.read);
+        let iops_burst =
+            row.first(&["iops_burst", "iops_max"]).filter(|n| iops.read.is_some_and(|base| *n > base));
+        let bytes_burst = row.bytes(&BURST).filter(|n| bytes.read.is_some_and(|base| *n > base));
         let bursts = iops_burst.is_some() || bytes_burst.is_some();
         InstanceCap {
             name: name.into(),
@@ -160,6 +150,11 @@ impl<'a> FamilyRow<'a> {
         self.cells.get(self.columns.iter().position(|c| c == name)?)
     }
 
+    /// The volume types that the row is about; all, where it names none.
+    fn volume_types(&self, family: &'a InstanceFamily) -> Option<&'a str> {
+        family.disk_sku.as_deref().or_else(|| self.text("disk_type"))
+    }
+
     fn text(&self, name: &str) -> Option<&'a str> {
         match self.cell(name)? {
             Cell::Text(t) => Some(t),
@@ -200,14 +195,12 @@ impl<'a> FamilyRow<'a> {
         if (variant == "metal") != (size_variant == "metal") {
             return false;
         }
-        let number = |t: &str| t.trim().parse::<u32>().ok();
         if let Some(least) = size.strip_suffix("or more") {
-            return number(least).is_some_and(|n| vcpus >= n);
+            return least.trim().parse::<u32>().is_ok_and(|n| vcpus >= n);
         }
-        match size.split_once('-') {
-            Some((low, high)) => number(low).zip(number(high)).is_some_and(|(l, h)| (l..=h).contains(&vcpus)),
-            None => number(size) == Some(vcpus),
-        }
+        let (low, high) = size.split_once('-').unwrap_or((size, size));
+        let bounds = [low, high].map(|text| text.trim().parse::<u32>());
+        matches!(bounds, [Ok(low), Ok(high)] if (low..=high).contains(&vcpus))
     }
 }
 

@@ -41,8 +41,10 @@ impl EachDirection {
 
     /// Combines two pairs. A direction that one of them lacks is absent from the result.
     pub fn zip(self, other: EachDirection, f: impl Fn(f64, f64) -> f64) -> EachDirection {
-        let both = |a: Option<f64>, b: Option<f64>| Some(f(a?, b?));
-        EachDirection { read: both(self.read, other.read), write: both(self.write, other.write) }
+        EachDirection {
+            read: self.read.zip(other.read).map(|(a, b)| f(a, b)),
+            write: self.write.zip(other.write).map(|(a, b)| f(a, b)),
+        }
     }
 
     /// The figure of the given direction.
@@ -316,21 +318,21 @@ impl Maker<'_> {
             self.working(name, how, value);
             return Ok(EachDirection::both(value));
         }
-        let mut value = |formula: &Option<Formula>, of: &str| {
-            formula.as_ref().map(|f| {
-                let value = f.value(&self.at);
-                self.working(of, f.text(&self.at), value);
-                value
-            })
-        };
-        if both.is_some() {
-            let figure = value(both, name);
-            return Ok(EachDirection { read: figure, write: figure });
+        if let Some(figure) = self.evaluated(both, name) {
+            return Ok(EachDirection::both(figure));
         }
         Ok(EachDirection {
-            read: value(read, &format!("read {name}")),
-            write: value(write, &format!("write {name}")),
+            read: self.evaluated(read, &format!("read {name}")),
+            write: self.evaluated(write, &format!("write {name}")),
         })
+    }
+
+    /// The figure of a formula, whose arithmetic is kept.
+    fn evaluated(&mut self, formula: &Option<Formula>, of: &str) -> Option<f64> {
+        let formula = formula.as_ref()?;
+        let value = formula.value(&self.at);
+        self.working(of, formula.text(&self.at), value);
+        Some(value)
     }
 
     /// Performance that is sold in units on top of what the capacity gives.
@@ -409,15 +411,16 @@ fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
         return Err(PromiseError::SizeOutOfRange { id: v.id(), gib, lo, hi });
     };
     let text = format!("size {name}, up to {} GiB", plain(*size));
-    let working =
-        |of: Dimension, value: &f64| Working { of: of.name().into(), text: text.clone(), value: *value };
+    let figures = [(Dimension::Iops, iops), (Dimension::Throughput, throughput)];
+    let workings =
+        figures.map(|(of, value)| Working { of: of.name().into(), text: text.clone(), value: *value });
     Ok(Level {
         iops: EachDirection::both(*iops),
         throughput: EachDirection::both(*throughput),
         tier: Some(name.clone()),
         plus: (*plus_iops > 0.0).then_some((*plus_iops, *plus_throughput)),
         burst: (*burst_iops > 0.0).then(|| tier_burst(v, tier, *burst_iops, *burst_throughput)),
-        workings: vec![working(Dimension::Iops, iops), working(Dimension::Throughput, throughput)],
+        workings: workings.into(),
         ..Level::default()
     })
 }

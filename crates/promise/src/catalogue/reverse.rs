@@ -7,7 +7,7 @@ use super::catalogue_file::Catalogue;
 use super::entry::Volume;
 use super::promise_error::PromiseError;
 use super::promise_on_instance::Promise;
-use super::promised_level::{Bought, Choice, PromiseDirection};
+use super::promised_level::{Bought, Choice, Level, PromiseDirection};
 use super::volume_promise::{Reading, VolumePromise};
 use volproof_base::unit::Bytes;
 
@@ -28,6 +28,17 @@ pub struct WantedRates {
     pub least_gib: Option<f64>,
     /// A hard disk does not do, whatever it promises.
     pub no_hard_disk: bool,
+}
+
+impl WantedRates {
+    /// A type of this kind can be bought today.
+    fn is_sold_as(&self, v: &Volume) -> bool {
+        ["current", "previous generation"].contains(&v.status.as_str())
+            && !v.kind.contains('@')
+            && !v.local
+            && !v.read_only
+            && (!self.no_hard_disk || v.media != "hdd")
+    }
 }
 
 /// Where throughput is bought apart from IOPS and no block size was named, it must carry the IOPS at this one.
@@ -55,16 +66,9 @@ impl Catalogue {
         need: &WantedRates,
         provider: Option<&str>,
     ) -> Result<Vec<SmallestVolume>, PromiseError> {
-        let sold = |v: &&Volume| {
-            (v.status == "current" || v.status == "previous generation")
-                && !v.kind.contains('@')
-                && !v.local
-                && !v.read_only
-                && (!need.no_hard_disk || v.media != "hdd")
-                && provider.is_none_or(|p| p == v.provider)
-        };
         let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);
-        for v in self.volumes.iter().filter(sold) {
+        let of_provider = self.volumes.iter().filter(|v| provider.is_none_or(|p| p == v.provider));
+        for v in of_provider.filter(|v| need.is_sold_as(v)) {
             let instance = match &need.instance {
                 None => None,
                 Some(name) => match self.instance_cap(name, v, need.at.as_deref()) {
@@ -86,10 +90,7 @@ impl Catalogue {
         {
             return Err(e);
         }
-        fits.sort_by(|a, b| {
-            let first = |f: &SmallestVolume| f.promise.volumes[0].gib;
-            first(a).total_cmp(&first(b))
-        });
+        fits.sort_by(|a, b| a.promise.volumes[0].gib.total_cmp(&b.promise.volumes[0].gib));
         Ok(fits)
     }
 }
@@ -117,25 +118,25 @@ impl Offer<'_> {
             return None;
         }
         let gib = least(lo, hi, |gib| self.meets(gib, most))?;
-        let range = |bought: Bought| {
-            let level = self.promise(gib, bought)?.volumes.into_iter().next()?.level;
-            Some((level.iops_range, level.throughput_range))
-        };
         let mut bought = most;
         let (mut iops, mut throughput) = (None, None);
-        if sells_iops && let Some((Some(r), _)) = range(bought) {
-            let with = |n: f64| Bought { iops: Some(Choice::Value(n)), ..most };
-            iops = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+        if sells_iops && let Some(r) = self.level(gib, bought)?.iops_range {
+            iops = least(r.lo, r.hi, |n| self.meets(gib, Bought { iops: Some(Choice::Value(n)), ..most }));
             bought.iops = iops.map(Choice::Value);
         }
-        if sells_throughput && let Some((_, Some(r))) = range(bought) {
-            let with = |n: f64| Bought { throughput: Some(Choice::Value(n)), ..bought };
-            throughput = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+        if sells_throughput && let Some(r) = self.level(gib, bought)?.throughput_range {
+            throughput = least(r.lo, r.hi, |n| {
+                self.meets(gib, Bought { throughput: Some(Choice::Value(n)), ..bought })
+            });
             bought.throughput = throughput.map(Choice::Value);
         }
-        let to_buy = |least: Option<f64>| least.filter(|n| *n > 0.0);
-        let (iops, throughput) = (to_buy(iops), to_buy(throughput));
+        // Nothing is to buy where the capacity brings enough.
+        let [iops, throughput] = [iops, throughput].map(|least| least.filter(|n| *n > 0.0));
         Some(SmallestVolume { promise: self.promise(gib, bought)?, iops, throughput })
+    }
+
+    fn level(&self, gib: f64, bought: Bought) -> Option<Level> {
+        Some(self.promise(gib, bought)?.volumes.into_iter().next()?.level)
     }
 
     fn sells_throughput(&self) -> bool {

@@ -42,11 +42,8 @@ impl Catalogue {
     /// No provider has this name.
     pub fn provider_id(&self, given: &str) -> Result<&str, PromiseError> {
         let wanted = given.to_ascii_lowercase();
-        let named = |name: &str| {
-            name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
-        };
-        let found = self.providers.iter().find(|p| p.id == wanted);
-        if let Some(p) = found.or_else(|| self.providers.iter().find(|p| named(&p.name))) {
+        let found = self.provider(&wanted);
+        if let Some(p) = found.or_else(|| self.providers.iter().find(|p| words(&p.name).contains(&wanted))) {
             return Ok(&p.id);
         }
         let known = self.providers.iter().map(|p| p.id.clone()).collect();
@@ -54,32 +51,19 @@ impl Catalogue {
     }
 
     fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, PromiseError> {
-        let alias = |v: &Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
         let wanted = words(kind);
-        let partly = |v: &Volume| {
-            let has = |name: &String| wanted.is_subset(&words(name));
-            !wanted.is_empty() && !v.kind.contains('@') && (has(&v.kind) || v.aliases.iter().any(has))
-        };
-        // The better a name fits, the lower.
-        let fit = |v: &Volume| match v {
-            v if v.kind.eq_ignore_ascii_case(kind) => Some(0),
-            v if alias(v) => Some(1),
-            v if partly(v) => Some(2),
-            _ => None,
-        };
-        let mut found: Vec<(u8, &Volume)> = self
-            .volumes
-            .iter()
-            .filter(|v| provider.is_none_or(|p| v.provider == p))
-            .filter_map(|v| Some((fit(v)?, v)))
-            .collect();
+        let of_provider = self.volumes.iter().filter(|v| provider.is_none_or(|p| v.provider == p));
+        let mut found: Vec<(u8, &Volume)> =
+            of_provider.filter_map(|v| Some((fit(v, kind, &wanted)?, v))).collect();
         found.sort_by_key(|(fit, _)| *fit);
-        let best = found.first().map(|(fit, _)| *fit);
-        // One word (`ESSD`) is the whole name at one provider and a part of names at another: nobody is preferred in silence.
-        let elsewhere =
-            |v: &Volume| wanted.len() == 1 && Some(&v.provider) != found.first().map(|(_, v)| &v.provider);
-        let meant: Vec<&Volume> =
-            found.iter().filter(|(fit, v)| Some(*fit) == best || elsewhere(v)).map(|(_, v)| *v).collect();
+        let mut meant: Vec<&Volume> = Vec::new();
+        for (fit, v) in &found {
+            let (best, first) = found[0];
+            // One word (`ESSD`) is the whole name at one provider and a part of names at another: nobody is preferred in silence.
+            if *fit == best || (wanted.len() == 1 && v.provider != first.provider) {
+                meant.push(v);
+            }
+        }
         match meant[..] {
             [one] => return Ok(one),
             [] => {}
@@ -87,8 +71,8 @@ impl Catalogue {
                 return Err(PromiseError::Ambiguous { given: given.into(), candidates: candidates(&meant) });
             }
         }
-        let sold = |v: &&Volume| v.provider.eq_ignore_ascii_case(given) && v.status == "current" && !v.local;
-        if let Some(example) = self.volumes.iter().find(sold) {
+        let mut sold = self.volumes.iter().filter(|v| v.status == "current" && !v.local);
+        if let Some(example) = sold.find(|v| v.provider.eq_ignore_ascii_case(given)) {
             return Err(PromiseError::ProviderAlone {
                 provider: example.provider.clone(),
                 example: example.id(),
@@ -140,16 +124,31 @@ impl Catalogue {
     /// The types in which every word of `text` occurs: in the full name, the prose name, an alias or the interface.
     pub fn search(&self, text: &str) -> Vec<&Volume> {
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let holds = |v: &Volume| {
-            let provider = self.provider(&v.provider).map_or("", |p| p.name.as_str());
-            let mut all =
-                vec![v.id(), v.name.clone(), v.media.clone(), v.status.clone(), provider.to_string()];
-            all.extend(v.aliases.iter().chain(v.api.values()).cloned());
-            let all = all.join(" ").to_lowercase();
-            words.iter().all(|w| all.contains(w.as_str()))
-        };
-        self.volumes.iter().filter(|v| holds(v)).collect()
+        let mut found: Vec<&Volume> = self.volumes.iter().collect();
+        found.retain(|v| words.iter().all(|word| self.text_of(v).contains(word.as_str())));
+        found
     }
+
+    /// The words in which a search looks for a type, in lower case.
+    fn text_of(&self, v: &Volume) -> String {
+        let provider = self.provider(&v.provider).map_or("", |p| p.name.as_str());
+        let mut all = vec![v.id(), v.name.clone(), v.media.clone(), v.status.clone(), provider.to_string()];
+        all.extend(v.aliases.iter().chain(v.api.values()).cloned());
+        all.join(" ").to_lowercase()
+    }
+}
+
+/// How well a name fits a type, the better the lower; none where it does not. `wanted` are the words of the name.
+fn fit(v: &Volume, kind: &str, wanted: &HashSet<String>) -> Option<u8> {
+    if v.kind.eq_ignore_ascii_case(kind) {
+        return Some(0);
+    }
+    if v.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(kind)) {
+        return Some(1);
+    }
+    let mut names = std::iter::once(&v.kind).chain(&v.aliases);
+    let is_part = !wanted.is_empty() && names.any(|name| wanted.is_subset(&words(name)));
+    (is_part && !v.kind.contains('@')).then_some(2)
 }
 
 /// The words of a type's name, in lower case: `cloud_essd.PL1` has cloud, essd and pl1.

@@ -177,11 +177,11 @@ impl VolumePromise {
         // A pool may be larger than its largest volume; what it earns is capped by the formulas.
         let level = Level::at_capacity(v, if v.pool { gib.min(v.capacity_gib[1]) } else { gib }, bought)?;
         let table = catalogue.block_table(v);
-        let has = |words: &str| v.notes.as_ref().is_some_and(|n| n.contains(words));
+        let says_half_duplex = v.notes.as_ref().is_some_and(|n| n.contains("share both limits"));
         let mut notes: Vec<String> = doubt.into_iter().chain(level.notes.iter().cloned()).collect();
         for (flag, note) in [
             (v.pool, "shared by all volumes of this type on the instance; name the others with --with"),
-            (v.half_duplex && !has("share both limits"), "reads and writes share both limits"),
+            (v.half_duplex && !says_half_duplex, "reads and writes share both limits"),
             (v.read_only, "for reads: many instances attach the volume read-only"),
             (v.ephemeral, "the data is lost when the instance is released"),
         ] {
@@ -301,11 +301,11 @@ impl VolumePromise {
 }
 
 fn published(table: &BlockTable) -> Vec<Published> {
-    let row = |&(kib, iops, throughput): &(u64, f64, f64)| Published {
+    let rows = table.rows.iter().map(|&(kib, iops, throughput)| Published {
         block: Bytes::kib(kib),
         iops,
-        throughput: (throughput > 0.0).then_some(throughput),
+        throughput: Some(throughput).filter(|throughput| *throughput > 0.0),
         remark: table.remarks.get(&kib.to_string()).cloned(),
-    };
-    table.rows.iter().map(row).collect()
+    });
+    rows.collect()
 }

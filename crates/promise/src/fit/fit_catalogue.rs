@@ -98,12 +98,14 @@ impl FitCatalogue {
 
     /// Reads the text of a file.
     fn parse(text: &str, origin: &str) -> Result<FitCatalogue, FitDataError> {
-        let form = |message: String| FitDataError::Form { origin: origin.to_string(), message };
-        let read: FitCatalogue = toml::from_str(text).map_err(|e| form(e.to_string()))?;
-        match read.schema_version {
-            None | Some(1) => Ok(read),
-            Some(n) => Err(form(format!("schema-version is {n}: this program reads version 1"))),
-        }
+        let message = match toml::from_str::<FitCatalogue>(text) {
+            Ok(FitCatalogue { schema_version: Some(n), .. }) if n != 1 => {
+                format!("schema-version is {n}: this program reads version 1")
+            }
+            Ok(read) => return Ok(read),
+            Err(e) => e.to_string(),
+        };
+        Err(FitDataError::Form { origin: origin.to_string(), message })
     }
 
     /// Whatever contradicts itself, a line each.
@@ -136,8 +138,8 @@ impl FitCatalogue {
     /// # Errors
     /// There is none; the text names those that may be meant.
     pub fn application(&self, id: &str) -> Result<&Application, SelectionError> {
-        let named = |a: &&Application| a.id == id || a.also.iter().any(|name| name == id);
-        self.applications.iter().find(named).ok_or_else(|| selection::unknown(self, id))
+        let found = self.applications.iter().find(|a| a.id == id || a.also.iter().any(|name| name == id));
+        found.ok_or_else(|| selection::unknown(self, id))
     }
 
     /// The steps of an application, at these values of its parameters.

@@ -207,8 +207,8 @@ impl FromStr for FitRequest {
 
 impl fmt::Display for FitRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |a: &RequestedApplication| requested(&a.id, &a.scale, a.grade);
-        f.pad(&self.0.iter().map(one).collect::<Vec<_>>().join(","))
+        let each = self.0.iter().map(|a| requested(&a.id, &a.scale, a.grade));
+        f.pad(&each.collect::<Vec<_>>().join(","))
     }
 }
 
