@@ -34,8 +34,9 @@ impl Distribution {
         if zones.iter().any(|z| z.1 == 0) {
             return Err(WordError("a zone has no share of the range: leave it out".into()));
         }
-        let sum = |pick: fn(&(u32, u32)) -> u32| zones.iter().map(pick).fold(0u32, u32::saturating_add);
-        for (what, total) in [("accesses", sum(|z| z.0)), ("the range", sum(|z| z.1))] {
+        let (accesses, range): (Vec<u32>, Vec<u32>) = zones.iter().copied().unzip();
+        for (what, shares) in [("accesses", accesses), ("the range", range)] {
+            let total = shares.into_iter().fold(0, u32::saturating_add);
             if total != 100 {
                 return Err(WordError(format!("the zones' shares of {what} add up to {total} %, not 100 %")));
             }

@@ -25,6 +25,11 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter()
 }
 
+/// The keys of the command line but those of these fields.
+fn typed_keys(but: &[&str]) -> impl Iterator<Item = &'static Key> {
+    keys().filter(move |key| key.place == KeyPlace::Both && !but.contains(&key.field))
+}
+
 /// A user's word for the engine, such as `fio:libaio`, sets two fields of the step.
 fn who_does_the_io(engine: Key) -> Key {
     Key {
@@ -61,10 +66,9 @@ impl Step {
     pub fn options(&self, always: &[&str]) -> Vec<String> {
         let default = Step::default();
         // A simulated device brings its engine along, and --buffered says the opposite of direct.
-        let implied = |field: &str| field == "direct" || (field == "engine" && self.simulate.is_some());
-        let typed = keys().filter(|key| key.place == KeyPlace::Both && !implied(key.field));
+        let implied: &[&str] = if self.simulate.is_some() { &["direct", "engine"] } else { &["direct"] };
         let mut words = Vec::new();
-        for key in typed {
+        for key in typed_keys(implied) {
             let (own, usual) = ((key.show)(self), (key.show)(&default));
             let Some(value) = own.filter(|v| always.contains(&key.field) || Some(v) != usual.as_ref()) else {
                 continue;
@@ -182,15 +186,18 @@ impl StepOptions {
         filled: bool,
     ) -> Option<(&'static str, String)> {
         let default = Step::default();
-        let asks = |(key, value): &&(&'static Key, Value)| {
+        let mut asked = Vec::new();
+        for (key, value) in &self.given {
             let mut step = Step::default();
             (key.read)(&mut step, value).expect("a checked value");
-            dashes == "--" || (key.show)(&step) != (key.show)(&default)
-        };
-        let asked = || self.given.iter().filter(asks);
-        let idle =
-            |need: &&Need| asked().any(|(key, _)| key.field == need.field) && !steps.iter().any(need.is_met);
-        let need = NEEDS.iter().filter(|need| !(filled && need.field == "compressible")).find(idle)?;
+            if dashes == "--" || (key.show)(&step) != (key.show)(&default) {
+                asked.push(key.field);
+            }
+        }
+        let unmet = NEEDS.iter().filter(|need| !steps.iter().any(need.is_met));
+        let need = unmet
+            .filter(|need| asked.contains(&need.field))
+            .find(|need| !(filled && need.field == "compressible"))?;
         let what = need.what.replace("--", dashes);
         Some((
             need.field,
@@ -222,13 +229,12 @@ impl<'de> Deserialize<'de> for StepOptions {
 impl StepOptions {
     /// Adds the arguments of all options but those whose fields are named: a subcommand that declares those itself.
     pub fn arguments_but(command: Command, fields: &[&str]) -> Command {
-        let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
-        typed.fold(command, |command, key| command.arg(argument(key, key.default_text())))
+        typed_keys(fields).fold(command, |command, key| command.arg(argument(key, key.default_text())))
     }
 
     /// Reads the arguments of [`StepOptions::arguments_but`].
     pub fn of_matches_but(matches: &ArgMatches, fields: &[&str]) -> StepOptions {
-        let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
+        let typed = typed_keys(fields);
         let given = typed.filter_map(|key| Some((key, matches.get_one::<Value>(key.field)?.clone())));
         StepOptions { given: given.collect() }
     }
@@ -238,20 +244,18 @@ impl clap::Args for StepOptions {
     /// Without `--rw` the steps are those of a preset or a plan file, which have values of their own.
     fn augment_args(command: Command) -> Command {
         let usual = PRESETS[0].plan();
-        let default = |key: &Key| {
-            let of_option = key.default_text()?;
-            let differs = usual.steps.iter().any(|step| key.text(step).as_ref() != Some(&of_option));
-            if !differs {
-                Some(of_option)
-            } else if key.field == "rw" {
-                Some(format!("the steps of --preset {}", usual.name))
-            } else {
-                Some(format!("{of_option} with --rw, else that of each step"))
-            }
-        };
-        keys()
-            .filter(|key| key.place == KeyPlace::Both)
-            .fold(command, |command, key| command.arg(argument(key, default(key))))
+        typed_keys(&[]).fold(command, |command, key| {
+            let default = key.default_text().map(|of_option| {
+                if usual.steps.iter().all(|step| key.text(step).as_ref() == Some(&of_option)) {
+                    of_option
+                } else if key.field == "rw" {
+                    format!("the steps of --preset {}", usual.name)
+                } else {
+                    format!("{of_option} with --rw, else that of each step")
+                }
+            });
+            command.arg(argument(key, default))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -283,7 +287,7 @@ fn argument(key: &'static Key, default: Option<String>) -> Arg {
         Some(default) if default == "true" => format!("{about} [default: {default}]"),
         _ => about.to_string(),
     };
-    let arg = Arg::new(key.field)
+    let mut arg = Arg::new(key.field)
         .long(key.name())
         .visible_aliases(key.aliases.iter().copied())
         .aliases(key.aliases.iter().map(|alias| alias.replace('-', "_")))
@@ -292,13 +296,9 @@ fn argument(key: &'static Key, default: Option<String>) -> Arg {
         .hide_possible_values(true)
         .value_parser(ValueOf(key));
     if key.name() != key.field {
-        return switch_or_value(key, arg.alias(key.field));
+        arg = arg.alias(key.field);
     }
-    switch_or_value(key, arg)
-}
-
-/// A switch stands alone, or with `=true` or `=false`.
-fn switch_or_value(key: &Key, arg: Arg) -> Arg {
+    // A switch stands alone, or with `=true` or `=false`.
     if key.is_switch() {
         arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
     } else {

@@ -58,12 +58,13 @@ impl PlanFileError {
 impl PlanFileError {
     /// A key of the table of this name, by its number among those of one name; the line of the table where the key stands in another form.
     fn of_key(text: &str, table: &str, number: usize, key: &str, message: String) -> PlanFileError {
-        let lines = || text.lines().map(str::trim).enumerate();
-        let head = lines().filter(|(_, line)| line.starts_with(table)).nth(number).map_or(0, |(at, _)| at);
-        let own = lines().skip(head + 1).take_while(|(_, line)| !line.starts_with('['));
-        let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key);
-        let at = own.filter(|(_, line)| is_key(line)).map(|(at, _)| at).next().unwrap_or(head);
-        let line = text.lines().nth(at).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        let mut heads = (0..lines.len()).filter(|at| lines[*at].trim().starts_with(table));
+        let head = heads.nth(number).unwrap_or(0);
+        let mut own = (head + 1..lines.len()).take_while(|at| !lines[*at].trim().starts_with('['));
+        let at = own.find(|at| lines[*at].split_once('=').is_some_and(|(name, _)| name.trim() == key));
+        let at = at.unwrap_or(head);
+        let line = lines.get(at).copied().unwrap_or_default();
         let column = line.chars().take_while(|c| c.is_whitespace()).count() + 1;
         PlanFileError { line: at + 1, column, message, text: line.to_string() }
     }
@@ -88,38 +89,27 @@ pub fn parse_beneath(
     filled: bool,
 ) -> Result<Plan, PlanFileError> {
     let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::new(&e, text))?;
-    let steps: Vec<Step> = file
-        .step
-        .iter()
-        .enumerate()
-        .map(|(i, options)| {
-            let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
-            file.defaults.apply(&mut step);
-            if file.defaults.has("name") {
-                step.name = format!("{}-{}", step.name, i + 1);
-            }
-            options.apply(&mut step);
-            step
-        })
-        .collect();
+    let mut steps = Vec::new();
+    for (i, options) in file.step.iter().enumerate() {
+        let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
+        file.defaults.apply(&mut step);
+        if file.defaults.has("name") {
+            step.name = format!("{}-{}", step.name, i + 1);
+        }
+        options.apply(&mut step);
+        steps.push(step);
+    }
     let mut seen = steps.clone();
     seen.iter_mut().for_each(|step| over.apply(step));
-    let mut idle = file.step.iter().zip(&seen).enumerate().filter_map(|(i, (options, step))| {
-        let (key, why) = options.without_effect(std::slice::from_ref(step), "", filled)?;
-        Some(PlanFileError::of_key(
-            text,
-            "[[step]]",
-            i,
-            key,
-            format!("step '{}': {why}", in_one_line(&step.name)),
-        ))
-    });
-    let of_defaults = || {
-        let (key, why) = file.defaults.without_effect(&seen, "", filled).filter(|_| !seen.is_empty())?;
-        Some(PlanFileError::of_key(text, "[defaults]", 0, key, format!("defaults: {why}")))
-    };
-    if let Some(mistake) = idle.next().or_else(of_defaults) {
-        return Err(mistake);
+    for (i, (options, step)) in file.step.iter().zip(&seen).enumerate() {
+        if let Some((key, why)) = options.without_effect(std::slice::from_ref(step), "", filled) {
+            let message = format!("step '{}': {why}", in_one_line(&step.name));
+            return Err(PlanFileError::of_key(text, "[[step]]", i, key, message));
+        }
+    }
+    let idle = file.defaults.without_effect(&seen, "", filled).filter(|_| !seen.is_empty());
+    if let Some((key, why)) = idle {
+        return Err(PlanFileError::of_key(text, "[defaults]", 0, key, format!("defaults: {why}")));
     }
     Ok(Plan {
         file_size: file.file_size,

@@ -250,7 +250,7 @@ impl Sweep {
     /// The problem with this sweep, whatever its target is; the text gives the way out.
     pub fn problem(&self) -> Option<String> {
         let points: usize = self.axes.iter().map(|a| a.values.len()).product();
-        let over = |option| self.axes.iter().any(|a| a.option == option);
+        let over_mixes = self.axes.iter().any(|a| a.option == AxisOption::Rwmix);
         if self.axes.is_empty() || points < 2 {
             Some("a sweep needs a range: give one to three of --iodepth 1..256, --bs 4k..1M, --rwmix 0..100:25, --numjobs 1..8".into())
         } else if self.axes.len() > 3 {
@@ -260,7 +260,7 @@ impl Sweep {
                 "a sweep of {points} points is above {}: use larger steps",
                 MOST_VALUES * MOST_VALUES
             ))
-        } else if over(AxisOption::Rwmix) && !matches!(self.base.rw, Pattern::RandRw | Pattern::ReadWrite) {
+        } else if over_mixes && !matches!(self.base.rw, Pattern::RandRw | Pattern::ReadWrite) {
             Some(format!("--rwmix has no meaning with --rw {}: use --rw randrw", self.base.rw))
         } else if self.base.arrivals_per_second().is_some() {
             Some("a sweep drives the volume as hard as its depth allows: leave the rate out, or use `volproof run`".into())
@@ -277,8 +277,7 @@ impl Sweep {
 /// Every combination of one value of each axis, the last axis changing fastest.
 fn product(axes: impl Iterator<Item = Vec<u64>>) -> Vec<Vec<u64>> {
     axes.fold(vec![Vec::new()], |points, values| {
-        let with = |point: &Vec<u64>, value: &u64| point.iter().copied().chain([*value]).collect();
-        points.iter().flat_map(|p| values.iter().map(move |v| with(p, v))).collect()
+        points.iter().flat_map(|p| values.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
     })
 }
 

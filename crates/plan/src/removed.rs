@@ -92,20 +92,24 @@ const SILENT: [(Holder, &str); 5] = [
 pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<usize, String> {
     let before = object.len();
     object.retain(|key, _| !SILENT.contains(&(holder, key)));
-    let is_removed = |key: &str| find(holder, key).is_some();
-    let idle = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Bool(true) => false,
+    let mut removed = object.iter().filter(|(key, _)| find(holder, key).is_some());
+    if let Some((key, _)) = removed.find(|(_, value)| !is_empty(value)) {
+        return Err(key.clone());
+    }
+    object.retain(|key, _| find(holder, key).is_none());
+    Ok(before - object.len())
+}
+
+/// A stored value asks for nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(set) => !set,
         Value::Number(n) => n.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(all) => all.is_empty(),
         Value::Object(all) => all.is_empty(),
-    };
-    if let Some((key, _)) = object.iter().find(|(key, value)| is_removed(key) && !idle(value)) {
-        return Err(key.clone());
     }
-    object.retain(|key, _| !is_removed(key));
-    Ok(before - object.len())
 }
 
 #[cfg(test)]

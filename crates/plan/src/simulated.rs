@@ -228,11 +228,10 @@ impl Simulated {
 
     /// Whether the I/Os of others alone use the device up.
     fn others_fill_it(&self) -> bool {
-        let at_most = |cap: Option<f64>| cap.is_some_and(|cap| self.others_iops >= cap);
-        let served = f64::from(self.servers) / self.latency.as_seconds();
-        at_most(self.iops_cap)
-            || at_most(self.bytes_cap.map(|cap| cap.0 as f64 / OTHERS_BLOCK.0 as f64))
-            || (self.servers > 0 && self.others_iops >= served)
+        let by_bytes = self.bytes_cap.map(|cap| cap.0 as f64 / OTHERS_BLOCK.0 as f64);
+        let by_servers = (self.servers > 0).then(|| f64::from(self.servers) / self.latency.as_seconds());
+        let caps = [self.iops_cap, by_bytes, by_servers];
+        caps.into_iter().flatten().any(|cap| self.others_iops >= cap)
     }
 }
 
@@ -264,19 +263,23 @@ impl FromStr for Simulated {
 impl Display for Simulated {
     /// The text that `--simulate` takes: every key that differs from its default.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let keys = |device: &Simulated| match serde_json::to_value(device) {
-            Ok(Value::Object(table)) => table,
-            _ => Map::new(),
-        };
-        let default = keys(&Simulated::default());
-        let mut given: Vec<_> =
-            keys(self).into_iter().filter(|(key, value)| default.get(key) != Some(value)).collect();
+        let default = self::table(&Simulated::default());
+        let mut given: Vec<_> = self::table(self).into_iter().collect();
+        given.retain(|(key, value)| default.get(key) != Some(value));
         given.sort_by_key(|(key, _)| key != "latency");
         let words = given.into_iter().map(|(key, value)| match value {
             Value::String(text) => format!("{key}={text}"),
             number => format!("{key}={}", number.to_string().trim_end_matches(".0")),
         });
         f.write_str(&words.collect::<Vec<_>>().join(","))
+    }
+}
+
+/// All keys of a device that a Record holds, with their values.
+fn table(device: &Simulated) -> Map<String, Value> {
+    match serde_json::to_value(device) {
+        Ok(Value::Object(table)) => table,
+        _ => Map::new(),
     }
 }
 
