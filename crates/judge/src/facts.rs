@@ -10,8 +10,7 @@ use volproof_base::stats::load_grid::LoadGrid;
 use volproof_base::stats::moments::{mean, median, variance};
 use volproof_base::stats::rate::{Estimate, per_second, period, unit};
 use volproof_base::stats::spread::{Spread, quantile};
-use volproof_plan::Purpose;
-use volproof_record::{Record, StepRecord};
+use volproof_record::StepRecord;
 
 /// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
 /// (AWS: "at least 90 percent of provisioned IOPS performance").
@@ -98,14 +97,19 @@ pub struct StepFacts {
     pub dead_time: f64,
     /// The load was as much as any promise asks for, to the end of the step.
     pub is_saturating: bool,
+    /// What went wrong in it.
+    pub mishaps: StepMishaps,
+}
+
+/// What may go wrong in a step, whatever its rate is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepMishaps {
     /// Requests never came back.
     pub hangs: bool,
     /// I/Os that the medium failed.
     pub medium_errors: u64,
     /// The user ended it before its time.
     pub was_ended_early: bool,
-    /// It is a step of the plan, and none that the run added.
-    pub is_planned: bool,
 }
 
 /// What a step counted, on the grid of 100 ms.
@@ -122,14 +126,7 @@ pub struct BinSamples {
 
 impl StepFacts {
     /// The facts of a step for a promised rate less its tolerance. `counts` are those of 100 ms, in the unit of the promise.
-    pub fn measured(
-        record: &Record,
-        step: &StepRecord,
-        counts: Vec<u64>,
-        limit: f64,
-        saturating: u64,
-    ) -> StepFacts {
-        let plan = record.plan_step(&step.name);
+    pub fn measured(step: &StepRecord, counts: Vec<u64>, limit: f64, saturating: u64) -> StepFacts {
         let load = TriedLoad {
             depth: step.in_flight_asked.get().unwrap_or(step.in_flight_mean).round() as u64,
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
@@ -144,10 +141,11 @@ impl StepFacts {
         let found = StepFacts::of_samples(&step.name, load, &samples, limit, saturating);
         StepFacts {
             is_saturating: found.is_saturating && !step.was_ended_early(),
-            hangs: step.lost_ios > 0 || step.stuck_workers > 0,
-            medium_errors: if is_of_medium { step.errors.count } else { 0 },
-            was_ended_early: step.was_ended_early(),
-            is_planned: plan.is_none_or(|p| p.follows.as_ref().is_none_or(|f| f.purpose == Purpose::Repeat)),
+            mishaps: StepMishaps {
+                hangs: step.lost_ios > 0 || step.stuck_workers > 0,
+                medium_errors: if is_of_medium { step.errors.count } else { 0 },
+                was_ended_early: step.was_ended_early(),
+            },
             ..found
         }
     }
@@ -177,10 +175,7 @@ impl StepFacts {
             dead: dead_seconds(&samples.idle),
             dead_time: dead_time(&samples.idle),
             is_saturating: load.offered.is_none() && samples.in_flight >= REFILLED * saturating as f64,
-            hangs: false,
-            medium_errors: 0,
-            was_ended_early: false,
-            is_planned: true,
+            mishaps: StepMishaps::default(),
         }
     }
 
@@ -206,9 +201,10 @@ fn is_of_medium(error: &str) -> bool {
         (libc::ETIMEDOUT, "ETIMEDOUT"),
         (libc::ENOLINK, "ENOLINK"),
     ];
-    let is =
-        |(code, name): &(i32, &str)| error.contains(&format!("os error {code})")) || error.contains(name);
-    OF_MEDIUM.iter().any(is) || error.contains("Input/output error")
+    error.contains("Input/output error")
+        || OF_MEDIUM
+            .iter()
+            .any(|(code, name)| error.contains(&format!("os error {code})")) || error.contains(name))
 }
 
 /// Mean service latency of reads and writes, in nanoseconds.
@@ -255,13 +251,12 @@ fn last_part(bins: &[u64]) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
     let fifth = last_fifth(seconds);
     let minute = LEAST_QUOTABLE.as_seconds() as usize;
-    let of_last = |n: usize| interval_of(&bins[bins.len() - n * PER_SECOND as usize..]);
-    let of_fifth = of_last(fifth)?;
+    let of_fifth = interval_of(&bins[bins.len() - fifth * PER_SECOND as usize..])?;
     // A window that is hardly longer than a minute has no minute at its end that says more.
     if seconds < minute + fifth {
         return Some(of_fifth);
     }
-    let of_minute = of_last(minute)?;
+    let of_minute = interval_of(&bins[bins.len() - minute * PER_SECOND as usize..])?;
     Some(if of_minute.high < of_fifth.high { of_minute } else { of_fifth })
 }
 
@@ -272,13 +267,16 @@ fn last_part(bins: &[u64]) -> Option<RateInterval> {
 fn delivered_seconds(bins: &[u64], per_second: f64) -> Vec<bool> {
     let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
     let wanted = per_second * length as f64 / PER_SECOND as f64;
-    let units_from = |edge: usize| reached_from(bins, edge, length, wanted);
-    let by_edge: Vec<Vec<bool>> = (0..length.min(bins.len())).map(units_from).collect();
-    let slow = |units: &Vec<bool>| units.iter().filter(|reached| !**reached).count();
-    let mut counts: Vec<usize> = by_edge.iter().map(slow).collect();
-    counts.sort_unstable();
-    let Some(median) = counts.get(counts.len() / 2).copied() else { return Vec::new() };
-    by_edge.into_iter().find(|units| slow(units) == median).unwrap_or_default()
+    let edges = 0..length.min(bins.len());
+    let mut by_edge: Vec<Vec<bool>> = edges.map(|edge| reached_from(bins, edge, length, wanted)).collect();
+    // A stable sort: of edges with as many slow units the first counts.
+    by_edge.sort_by_key(|units| slow_units(units));
+    let median = by_edge.get(by_edge.len() / 2).map(|units| slow_units(units));
+    by_edge.into_iter().find(|units| Some(slow_units(units)) == median).unwrap_or_default()
+}
+
+fn slow_units(units: &[bool]) -> usize {
+    units.iter().filter(|reached| !**reached).count()
 }
 
 /// Whether each unit from an edge on reached a count, by itself or with the one quota that came just outside of it.
@@ -286,15 +284,17 @@ fn reached_from(bins: &[u64], edge: usize, length: usize, wanted: f64) -> Vec<bo
     let units: Vec<&[u64]> = bins[edge..].chunks_exact(length).collect();
     let sums: Vec<f64> = units.iter().map(|unit| sum(unit)).collect();
     let usual = median(&sums).unwrap_or(0.0);
-    let reached = |i: usize| {
+    let mut reached = Vec::new();
+    for (i, sum) in sums.iter().enumerate() {
         let quota = missing_quota(units[i]);
         // Two units together reach the count too, and lack no more than a quota that came outside both of them.
         let both = f64::max(2.0 * wanted, 2.0 * usual - quota);
-        let is_whole_with = |n: usize| sums.get(n).is_some_and(|sum| sum + sums[i] >= both);
         let neighbours = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
-        sums[i] >= wanted || (sums[i] + quota >= wanted && neighbours.into_iter().any(is_whole_with))
-    };
-    (0..sums.len()).map(reached).collect()
+        let mut sums_beside = neighbours.filter_map(|n| sums.get(n));
+        let is_whole = sums_beside.any(|beside| beside + sum >= both);
+        reached.push(*sum >= wanted || (sum + quota >= wanted && is_whole));
+    }
+    reached
 }
 
 /// A quota that came just outside a unit leaves a hole in it, as large as the usual count of its bins.

@@ -7,9 +7,8 @@ use std::path::Path;
 use super::{cache_may_answer, words};
 use volproof_base::doubt::{Doubt, DoubtCode};
 use volproof_base::unit::Bytes;
-use volproof_promise::catalogue::volume_promise::VolumePromise;
 use volproof_record::StepFigures;
-use volproof_record::{BasisCode, Claim, JudgedPromise, OpenLoopRecord, Outcome, Record, StepRecord};
+use volproof_record::{BasisCode, Claim, JudgedPromise, Outcome, Record, StepRecord};
 
 /// A range larger than this multiple of the named size cannot lie on the named volume: a GiB is only 7 % more than a GB.
 const NAMED_SIZE: f64 = 1.08;
@@ -67,13 +66,12 @@ pub fn fault(
     step: &StepRecord,
     keeps: bool,
 ) -> Option<Fault> {
-    let counts = |fault: &Fault| !(keeps && fault.only_slows());
-    let all = simulated(record).into_iter().chain(of_doubts(record, step)).chain(other_volume(
+    let mut all = simulated(record).into_iter().chain(of_doubts(record, step)).chain(other_volume(
         record,
         judged_promise,
         step,
     ));
-    all.into_iter().find(counts)
+    all.find(|fault| !(keeps && fault.only_slows()))
 }
 
 /// Nothing was measured of any volume.
@@ -89,8 +87,8 @@ pub fn simulated(record: &Record) -> Option<Fault> {
 
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.
 pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
-    let voids = |doubt: &&Doubt| doubt.spoils(&step.name);
-    let mut all: Vec<Fault> = record.doubts.iter().filter(voids).map(Fault::from).collect();
+    let spoiling = record.doubts.iter().filter(|doubt| doubt.spoils(&step.name));
+    let mut all: Vec<Fault> = spoiling.map(Fault::from).collect();
     all.sort_by_key(Fault::only_slows);
     all
 }
@@ -142,8 +140,8 @@ fn larger_than_named(record: &Record, judged_promise: &JudgedPromise, step: &Ste
 
 fn too_few_instances(record: &Record, judged_promise: &JudgedPromise) -> Option<Fault> {
     let instances = record.fleet.as_ref().map_or(1, |fleet| fleet.instances());
-    let needs_more = |v: &&VolumePromise| v.least_instances.is_some_and(|least| least > instances);
-    let volume = judged_promise.promise.volumes.iter().find(needs_more)?;
+    let mut volumes = judged_promise.promise.volumes.iter();
+    let volume = volumes.find(|v| v.least_instances.is_some_and(|least| least > instances))?;
     Some(Fault::new(
         DoubtCode::TooFewInstances,
         format!(
@@ -187,8 +185,10 @@ pub fn if_cache_may_answer(record: &Record, steps: &[Cow<'_, StepRecord>], claim
 pub fn alone(step: &StepRecord, path: &Path) -> Option<StepRecord> {
     let target = step.targets.iter().find(|t| t.path == path)?;
     let part = 1.0 / step.targets.len() as f64;
-    let offered =
-        |o: &OpenLoopRecord| OpenLoopRecord { offered_per_second: part * o.offered_per_second, ..o.clone() };
+    let mut open_loop = step.open_loop.clone();
+    if let Some(open) = &mut open_loop {
+        open.offered_per_second *= part;
+    }
     Some(StepRecord {
         read: target.read.clone(),
         write: target.write.clone(),
@@ -197,7 +197,7 @@ pub fn alone(step: &StepRecord, path: &Path) -> Option<StepRecord> {
         total: None,
         in_flight_mean: target.in_flight_mean,
         in_flight_asked: step.in_flight_asked.get().map(|n| part * n).into(),
-        open_loop: step.open_loop.as_ref().map(offered),
+        open_loop,
         targets: vec![target.clone()],
         ..step.clone()
     })

@@ -62,11 +62,13 @@ fn next_for_latency(
 
 /// The time of all added steps stays within the budget, and their number within what a promise needs.
 fn fits(record: &Record, follow_up: &FollowUp, step: &Step) -> bool {
-    let of = step.follows.as_ref().map(|follows| &follows.step);
-    let added = || record.plan.steps.iter().filter(|s| s.follows.is_some());
-    let tests_it = |f: &Follows| Some(&f.step) == of && f.purpose.tests_promise();
-    let for_it = added().filter(|s| s.follows.as_deref().is_some_and(tests_it)).count();
-    let taken = total(added().map(|s| s.whole_time().0)).saturating_add(step.whole_time().0);
+    let place = step.follows.as_ref().map(|follows| &follows.step);
+    let (mut for_it, mut taken) = (0, step.whole_time().0);
+    for added in &record.plan.steps {
+        let Some(follows) = &added.follows else { continue };
+        taken = taken.saturating_add(added.whole_time().0);
+        for_it += usize::from(Some(&follows.step) == place && follows.purpose.tests_promise());
+    }
     for_it < MOST_STEPS && follow_up.budget.is_none_or(|budget| taken <= budget.0)
 }
 
@@ -115,13 +117,16 @@ fn longest_unasked(first: &Step) -> Nanos {
 
 /// The step whose load is repeated: the first one of that depth that was offered its I/Os, or was not, as that load.
 fn step_of_load<'a>(record: &'a Record, first: &Step, load: TriedLoad) -> Option<&'a Step> {
-    let like = |step: &&Step| step.rw == first.rw && step.bs == first.bs && step.targets == first.targets;
-    let asked = |step: &Step| {
-        let done = record.steps.iter().find(|s| s.name == step.name)?;
-        Some((done.in_flight_asked.get()?.round() as u64, done.open_loop.is_some()))
-    };
-    let wanted = Some((load.depth, load.offered.is_some()));
-    record.plan.steps.iter().filter(like).find(|step| asked(step) == wanted)
+    let plan = record.plan.steps.iter();
+    let mut like =
+        plan.filter(|step| step.rw == first.rw && step.bs == first.bs && step.targets == first.targets);
+    like.find(|step| {
+        let done = record.steps.iter().find(|done| done.name == step.name);
+        done.is_some_and(|done| {
+            let depth = done.in_flight_asked.get().map(|depth| depth.round() as u64);
+            depth == Some(load.depth) && done.open_loop.is_some() == load.offered.is_some()
+        })
+    })
 }
 
 /// One request at a time, offered: at half of what the volume completed, where it completed fewer than were offered.
@@ -139,10 +144,12 @@ fn offered(record: &Record, judged_promise: &JudgedPromise, tested: &TestedLaten
 
 /// A step with its name and its place in the run.
 pub(super) fn added(record: &Record, first: &Step, step: Step, purpose: Purpose, word: &str) -> Step {
-    let is_taken = |name: &String| record.plan.steps.iter().any(|s| s.name == *name);
     let plain = format!("{}-{word}", first.name);
-    let numbered = (2..).map(|n| format!("{plain}-{n}"));
-    let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(plain);
+    let (mut name, mut number) = (plain.clone(), 1);
+    while record.plan.steps.iter().any(|s| s.name == name) {
+        number += 1;
+        name = format!("{plain}-{number}");
+    }
     let follows = Some(Box::new(Follows { step: first.name.clone(), purpose }));
     Step { name, follows, ..step }
 }

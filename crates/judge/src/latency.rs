@@ -30,19 +30,21 @@ pub fn latency_promised(judged_promise: &JudgedPromise) -> Option<Nanos> {
     Some(Nanos((high * 1e6) as u64)).filter(|promised| promised.0 > 0)
 }
 
+/// The provider measured the latency with a load of these words.
+fn is_promised_for(judged_promise: &JudgedPromise, words: &str) -> bool {
+    let mut basis = judged_promise.promise.volumes.iter().filter_map(|v| v.latency_basis.as_ref());
+    basis.any(|basis| basis.contains(words))
+}
+
 /// Whether a promised latency covers a step: one request in flight, small blocks; writes at random where the provider says so. The latency of a
 /// request to the page cache is that of memory, also where a flush follows it.
 pub fn fits_latency(judged_promise: &JudgedPromise, c: &Conditions, depth_per_target: Option<u64>) -> bool {
-    let basis = |words: &str| {
-        let of = |basis: &String| basis.contains(words);
-        judged_promise.promise.volumes.iter().any(|v| v.latency_basis.as_ref().is_some_and(of))
-    };
-    let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
+    let block = if is_promised_for(judged_promise, "4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
     let Some(pattern) = c.pattern() else { return false };
     c.direct.get() != Some(false)
         && depth_per_target == Some(1)
         && c.single_block().is_some_and(|b| b <= block)
-        && (!basis("random write") || pattern == Pattern::RandWrite)
+        && (!is_promised_for(judged_promise, "random write") || pattern == Pattern::RandWrite)
         && pattern.directions().len() == 1
 }
 
@@ -69,8 +71,7 @@ pub fn latency_step(judged_promise: &JudgedPromise, base: &Step) -> Step {
         Some(PromiseDirection::Read) => Pattern::RandRead,
         _ => Pattern::RandWrite,
     };
-    let with = |rw: Pattern| Step {
-        rw,
+    let mut step = Step {
         iodepth: 1,
         numjobs: 1,
         direct: true,
@@ -79,9 +80,12 @@ pub fn latency_step(judged_promise: &JudgedPromise, base: &Step) -> Step {
         runtime: base.runtime.max(Nanos::seconds(60)),
         ..base.clone()
     };
-    let fits = |rw: &Pattern| fits_latency(judged_promise, &Conditions::of_step(&with(*rw), 1), Some(1));
-    let pattern = [base.rw, at_random].into_iter().find(fits).unwrap_or(Pattern::RandWrite);
-    let step = with(pattern);
+    for rw in [base.rw, at_random, Pattern::RandWrite] {
+        step.rw = rw;
+        if fits_latency(judged_promise, &Conditions::of_step(&step, 1), Some(1)) {
+            break;
+        }
+    }
     Step { rate_iops: offered_rate(judged_promise, &step, 1), ..step }
 }
 
@@ -140,9 +144,9 @@ impl TestedLatency<'_> {
     }
 
     fn offered_steps(&self) -> usize {
-        let follows = |step: &StepRecord| self.record.plan_step_of(step)?.follows.as_deref();
-        let is_offered = |step: &StepRecord| follows(step).is_some_and(|f| f.purpose == Purpose::Offered);
-        self.steps.iter().filter(|step| is_offered(step)).count()
+        let plans = self.steps.iter().filter_map(|step| self.record.plan_step_of(step));
+        let added = plans.filter_map(|plan| plan.follows.as_ref());
+        added.filter(|follows| follows.purpose == Purpose::Offered).count()
     }
 
     /// I/Os a second of the last step, where the volume completed fewer than were offered.

@@ -102,19 +102,13 @@ pub fn judge_steps(record: &mut Record, first: usize) {
     set_verdict(record, verdict);
 }
 
-/// The verdict on the steps of a Record.
-fn verdict_of(record: &Record) -> Verdict {
-    verdict_on(record, claims_of(record))
-}
-
 /// The claims of all steps.
 fn claims_of(record: &Record) -> Vec<Claim> {
     let mut claims = Vec::new();
     if let Some(promise) = promise_to_judge(record) {
         claims.extend(promised::tested(record, promise).iter().filter_map(TestedPromise::claim));
         claims.extend(latency::tested(record, promise).iter().filter_map(TestedLatency::claim));
-        let place = |claim: &Claim| record.steps.iter().position(|step| step.name == claim.step);
-        claims.sort_by_key(place);
+        claims.sort_by_key(|claim| record.steps.iter().position(|step| step.name == claim.step));
     }
     if let Some(asked) = &record.asked {
         let tests = record.tests().filter(|step| !record.plan.is_precondition(&step.name));
@@ -137,11 +131,11 @@ pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim,
     Some(claim.ok_or_else(|| unjudged::reason(judged_promise, &record.conditions(step), step)))
 }
 
-/// The verdict that claims come to.
-fn verdict_on(record: &Record, claims: Vec<Claim>) -> Verdict {
+/// The verdict on the steps of a Record.
+fn verdict_of(record: &Record) -> Verdict {
     let judged_promise = promise_to_judge(record);
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
-        claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
+        claims_of(record).into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
     let unanswered =
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     let outcome = outcome_of(record, &claims, &unanswered);
@@ -185,23 +179,27 @@ fn gravest_promise(v: &Verdict) -> Option<&Claim> {
 
 fn gravest_of(v: &Verdict, counts: impl Fn(&Claim) -> bool) -> Option<&Claim> {
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome && counts(c));
-    let first = |a: &&Claim, b: &&Claim| {
-        let missed = |c: &Claim| if c.misses_limit() { c.room() } else { 1.0 };
+    of_outcome.min_by(|a, b| {
+        let [missed, other] = [a, b].map(|c| if c.misses_limit() { c.room() } else { 1.0 });
         let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
-        missed(a).total_cmp(&missed(b)).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
-    };
-    of_outcome.min_by(first)
+        missed.total_cmp(&other).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
+    })
+}
+
+/// A claim is about a promise of that metric.
+fn tests(claims: &[Claim], metric: Metric) -> bool {
+    claims.iter().any(|c| is_of_promise(c) && c.metric == metric)
 }
 
 /// What is promised and no claim is about.
 fn untested_metrics(record: &Record, claims: &[Claim]) -> Vec<Untested> {
     let Some(judged_promise) = promise_to_judge(record) else { return Vec::new() };
-    let is_tested = |m: Metric| claims.iter().any(|c| is_of_promise(c) && c.metric == m);
-    let mut untested: Vec<Untested> = Metric::PROMISED
-        .into_iter()
-        .filter(|m| !is_tested(*m))
-        .filter_map(|m| test_command::untested(record, judged_promise, m))
-        .collect();
+    let mut untested = Vec::new();
+    for metric in Metric::PROMISED {
+        if !tests(claims, metric) {
+            untested.extend(test_command::untested(record, judged_promise, metric));
+        }
+    }
     if claims.is_empty() && untested.is_empty() {
         untested.push(unjudged::first(record, judged_promise));
     }
@@ -212,8 +210,7 @@ fn untested_metrics(record: &Record, claims: &[Claim]) -> Vec<Untested> {
 fn notes(record: &Record, claims: &[Claim]) -> Vec<String> {
     let judged_promise = promise_to_judge(record);
     let mut notes = judged_promise.map(|c| c.notes.clone()).unwrap_or_default();
-    let by_bytes = |c: &Claim| is_of_promise(c) && c.metric == Metric::Throughput;
-    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
+    if judged_promise.is_some_and(|c| !c.promise.unit_certain()) && tests(claims, Metric::Throughput) {
         notes.push("the provider's unit is in doubt (MB or MiB): FAIL only below both readings, PASS only above both".into());
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));

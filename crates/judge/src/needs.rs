@@ -63,24 +63,27 @@ pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -
 }
 
 fn unanswered_by(record: &Record, a: &AskedApplication, claims: &[Claim]) -> Option<Untested> {
-    let answered = |need: &FitNeed| {
-        let same = |n: &JudgedNeed| n.application == a.scaled() && n.figure == need.figure.words();
-        claims.iter().any(|c| c.need.as_ref().is_some_and(same) && c.step == need.step)
-    };
-    let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
-    let missing = needs().find(|need| !answered(need))?;
-    let some = needs().any(answered);
+    let needs = a.needs.iter().filter(|need| need.grade <= a.grade);
+    let (answered, missing): (Vec<&FitNeed>, Vec<&FitNeed>) =
+        needs.partition(|need| is_answered(a, need, claims));
+    let missing = missing.first()?;
     let reason = if record.steps.iter().any(|s| s.name == missing.step) {
         format!("{} has no {}", missing.step, missing.figure.words())
     } else {
         format!("its load {} was not measured", missing.step)
     };
     Some(Untested {
-        application: Some(if some { format!("a part of {}", a.title()) } else { a.title() }),
+        application: Some(if answered.is_empty() { a.title() } else { format!("a part of {}", a.title()) }),
         metric: metric_of(missing.figure.kind),
         reason,
         command: Some(fit_command(record, a)),
     })
+}
+
+/// A claim is about the need of an application.
+fn is_answered(a: &AskedApplication, need: &FitNeed, claims: &[Claim]) -> bool {
+    let mut of_step = claims.iter().filter(|c| c.step == need.step).filter_map(|c| c.need.as_ref());
+    of_step.any(|n| n.application == a.scaled() && n.figure == need.figure.words())
 }
 
 fn metric_of(kind: FigureKind) -> Metric {
@@ -157,22 +160,24 @@ impl NeedCase<'_> {
 
     /// The latency over the whole window; that of its end alone, where this misses the need: faster I/Os of a burst hide those after it.
     fn latency(&self, figure: ResponseFigure, limit: f64) -> Option<Figure> {
-        let of = |seconds: &[StoredHistogram]| match figure.share() {
-            None => self.mean(seconds, limit),
-            Some(share) => self.percentile(seconds, &figure.to_string(), share, Nanos(limit as u64)),
-        };
         let seconds = self.seconds();
-        let whole = of(&seconds);
-        let last = last_fifth(seconds.len());
-        let fails = |found: &Figure| found.1.answer == LimitAnswer::Fail;
-        if whole.as_ref().is_some_and(fails) {
+        let whole = self.latency_of(&seconds, figure, limit);
+        if matches!(&whole, Some((_, found, _)) if found.answer == LimitAnswer::Fail) {
             return whole;
         }
-        match of(&seconds[seconds.len() - last..]).filter(fails) {
-            Some((metric, end, _)) => {
+        let last = last_fifth(seconds.len());
+        match self.latency_of(&seconds[seconds.len() - last..], figure, limit) {
+            Some((metric, end, _)) if end.answer == LimitAnswer::Fail => {
                 Some((metric, end, format!("this is the figure of the last {last} s: it was lower before")))
             }
-            None => whole,
+            _ => whole,
+        }
+    }
+
+    fn latency_of(&self, seconds: &[StoredHistogram], figure: ResponseFigure, limit: f64) -> Option<Figure> {
+        match figure.share() {
+            None => self.mean(seconds, limit),
+            Some(share) => self.percentile(seconds, &figure.to_string(), share, Nanos(limit as u64)),
         }
     }
 
@@ -210,9 +215,8 @@ impl NeedCase<'_> {
         // A log is written to a few blocks by the application itself, and each flush reaches the volume.
         let of_data = self.need.figure.direction != Some(Direction::Sync);
         let conditions = self.record.conditions(self.step);
-        let of_part = || volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data);
         let why = volume_class::why_disk_is_hidden(self.record, self.step)
-            .or_else(of_part)
+            .or_else(|| volume_class::why_range_is_small(self.record, self.step).filter(|_| of_data))
             .or_else(|| self.only_together())
             .or_else(|| cache_may_answer::by_data(&conditions))
             .or_else(|| cache_may_answer::by_places(&conditions).filter(|_| of_data));
@@ -226,13 +230,13 @@ impl NeedCase<'_> {
     /// the volume, wherever the writes before it went.
     fn fault(&self, keeps: bool) -> Option<Fault> {
         let of_flushes = self.need.figure.direction == Some(Direction::Sync);
-        let counts = |fault: &Fault| {
+        let mut all =
+            faults::simulated(self.record).into_iter().chain(faults::of_doubts(self.record, self.step));
+        all.find(|fault| {
             fault.code != DoubtCode::SharedDisk
                 && !(keeps && fault.only_slows())
                 && !(of_flushes && fault.code == DoubtCode::Buffered)
-        };
-        let all = faults::simulated(self.record).into_iter().chain(faults::of_doubts(self.record, self.step));
-        all.into_iter().find(counts)
+        })
     }
 
     /// Why a kept figure of latencies does not show that the volume keeps it: seconds in which nothing completed take more of the time than the
@@ -299,7 +303,7 @@ impl NeedCase<'_> {
         if bins.is_empty() {
             return None;
         }
-        let facts = StepFacts::measured(self.record, self.step, bins, limit, 0);
+        let facts = StepFacts::measured(self.step, bins, limit, 0);
         let (answer, more_seconds, reason) = match read(&facts, &ClaimTerms::at_least(limit)) {
             StepAnswer::Keeps => (LimitAnswer::Pass, None, String::new()),
             StepAnswer::Misses => (LimitAnswer::Fail, None, String::new()),
@@ -403,10 +407,10 @@ fn undecided(finding: &ClaimAnswer) -> String {
 /// open answer whose whole interval lies there is one that no time decides.
 fn is_at_limit(finding: &ClaimAnswer, limit: Nanos) -> bool {
     let Some((low, high)) = finding.bounds else { return false };
-    let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
+    let [low, high] = [low, high].map(|value| bucket(value as u64) == bucket(limit.0));
     match finding.answer {
-        LimitAnswer::Fail => at_limit(low),
-        LimitAnswer::Inconclusive => at_limit(low) && at_limit(high),
+        LimitAnswer::Fail => low,
+        LimitAnswer::Inconclusive => low && high,
         LimitAnswer::Pass => false,
     }
 }

@@ -126,10 +126,10 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// The answer of the steps; there is at least one.
     pub fn answer(&self) -> Answer {
-        if let Some(by) = self.steps.iter().position(|s| s.hangs) {
+        if let Some(by) = self.steps.iter().position(|s| s.mishaps.hangs) {
             return self.ends(Outcome::Fail, Basis::Hangs, by);
         }
-        if let Some(by) = self.steps.iter().position(|s| s.medium_errors > 0) {
+        if let Some(by) = self.steps.iter().position(|s| s.mishaps.medium_errors > 0) {
             return self.ends(Outcome::Fail, Basis::MediumErrors, by);
         }
         let by_rate = self.of_all_windows(self.by_rate());
@@ -150,8 +150,8 @@ impl Case<'_> {
     /// All windows of the load that keeps the promise are one measurement: together they keep it too, or the volume changed between them.
     fn of_all_windows(&self, answer: Answer) -> Answer {
         let load = self.steps[answer.by].load;
-        let is_window = |i: &usize| self.steps[*i].load == load && self.steps[*i].rate.is_some();
-        let windows: Vec<usize> = (0..self.steps.len()).filter(is_window).collect();
+        let mut windows: Vec<usize> = (0..self.steps.len()).collect();
+        windows.retain(|i| self.steps[*i].load == load && self.steps[*i].rate.is_some());
         let completed: f64 = windows.iter().map(|i| self.steps[*i].mean * self.steps[*i].seconds).sum();
         let mean = completed / windows.iter().map(|i| self.steps[*i].seconds).sum::<f64>().max(1.0);
         let slowest = windows.into_iter().min_by(|a, b| self.steps[*a].mean.total_cmp(&self.steps[*b].mean));
@@ -252,8 +252,8 @@ impl Case<'_> {
 
     /// Share of dead time over all steps.
     pub fn dead_share(&self) -> f64 {
-        let sum = |of: fn(&StepFacts) -> f64| self.steps.iter().map(of).sum::<f64>();
-        sum(|s| s.dead_time) / sum(|s| s.seconds).max(1.0)
+        let dead: f64 = self.steps.iter().map(|s| s.dead_time).sum();
+        dead / self.steps.iter().map(|s| s.seconds).sum::<f64>().max(1.0)
     }
 
     /// The answer by the rates alone.
@@ -266,18 +266,17 @@ impl Case<'_> {
     }
 
     fn without_a_kept_step(&self, readings: &[StepAnswer]) -> Answer {
-        let misses = |i: &usize| readings[*i] == StepAnswer::Misses;
-        let all = || 0..readings.len();
-        if let Some(deep) = all().rev().filter(misses).find(|i| self.steps[*i].is_saturating) {
-            return self.ends(Outcome::Fail, Basis::Missed, deep);
+        let mut missed: Vec<usize> = (0..readings.len()).rev().collect();
+        missed.retain(|i| readings[*i] == StepAnswer::Misses);
+        if let Some(deep) = missed.iter().find(|i| self.steps[**i].is_saturating) {
+            return self.ends(Outcome::Fail, Basis::Missed, *deep);
         }
         let last = readings.len() - 1;
-        let tried = all().rev().find(|i| self.steps[*i].is_saturating);
-        if let Some(deep) = tried {
+        if let Some(deep) = self.last_saturating() {
             return self.is_open(readings, deep);
         }
         // Of steps of one depth the first.
-        if let Some(missed) = all().rev().filter(misses).max_by_key(|i| self.steps[*i].load.depth) {
+        if let Some(missed) = missed.into_iter().max_by_key(|i| self.steps[*i].load.depth) {
             return self.without_saturation(readings, missed);
         }
         // Without a firm miss the first step decides, and a short one is repeated.

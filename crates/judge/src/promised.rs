@@ -46,9 +46,8 @@ impl PromisedRates {
             [UnitReading::Likely, UnitReading::Other].map(|r| judged_promise.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
         // A promise of 0 is none: no figure is a share of 0.
-        let promises = |rate: f64| rate.is_finite() && rate > 0.0;
-        (promises(least.iops) && promises(least.bytes) && promises(most.bytes))
-            .then_some(PromisedRates { least, most })
+        let rates = [least.iops, least.bytes, most.bytes];
+        rates.iter().all(|rate| rate.is_finite() && *rate > 0.0).then_some(PromisedRates { least, most })
     }
 
     /// The rates of a step, where its load has a promise.
@@ -91,9 +90,8 @@ pub struct TestedPromise<'a> {
 
 /// Two planned loads test one promise.
 fn test_the_same(plan: &Plan, a: &Step, b: &Step) -> bool {
-    let is_mix = |step: &Step| step.rw.directions().len() > 1;
     direction(a.rw) == direction(b.rw)
-        && is_mix(a) == is_mix(b)
+        && a.rw.directions().len() == b.rw.directions().len()
         && a.rw.is_random() == b.rw.is_random()
         && (a.direct, a.fsync, a.sync) == (b.direct, b.fsync, b.sync)
         && a.single_block() == b.single_block()
@@ -132,16 +130,21 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<
     all.into_iter().map(without_side_steps).collect()
 }
 
+/// The load of a step tests a rate: it waits for completions alone, and has more than one request in flight.
+fn keeps_busy(record: &Record, step: &StepRecord) -> bool {
+    step.open_loop.is_none() && record.depth_per_target(step).is_some_and(|depth| depth > 1)
+}
+
 /// The promise without the steps that test something else: one request at a time, and rates that were offered, where another step of the plan
 /// keeps the volume busy. Steps that the run added follow from the first load, which is compared with them.
 fn without_side_steps(mut promise: TestedPromise<'_>) -> TestedPromise<'_> {
     let record = promise.record;
-    let tests_rate = |step: &StepRecord| {
-        step.open_loop.is_none() && record.depth_per_target(step).is_some_and(|depth| depth > 1)
-    };
-    let is_planned = |step: &StepRecord| record.plan_step_of(step).is_some_and(|s| s.follows.is_none());
-    if promise.steps.iter().any(|step| tests_rate(step) && is_planned(step)) {
-        promise.steps.retain(|step| tests_rate(step));
+    let mut planned = promise
+        .steps
+        .iter()
+        .filter(|step| record.plan_step_of(step).is_some_and(|plan| plan.follows.is_none()));
+    if planned.any(|step| keeps_busy(record, step)) {
+        promise.steps.retain(|step| keeps_busy(record, step));
     }
     if let Some(first) = promise.steps.first().and_then(|step| record.plan_step_of(step)) {
         promise.first = first;
@@ -233,7 +236,7 @@ impl<'a> RateCase<'a> {
             if counts.is_empty() {
                 continue;
             }
-            let found = StepFacts::measured(record, step, counts, terms.limits().0, saturating);
+            let found = StepFacts::measured(step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == StepAnswer::Keeps;
             let fault = faults::fault(record, judged_promise, step, keeps);
             match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {

@@ -48,7 +48,7 @@ pub enum Open {
 /// What a step says of the promise by itself.
 pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
     let (least, most) = terms.limits();
-    if s.was_ended_early {
+    if s.mishaps.was_ended_early {
         return StepAnswer::Open(Open::EndedEarly);
     }
     let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {

@@ -12,14 +12,14 @@ use volproof_device::device::{Facts, SECTOR};
 use volproof_plan::{BlockSizes, EngineKind, Step};
 use volproof_promise::catalogue::volume_promise::Reading;
 use volproof_record::promise_direction as direction;
-use volproof_record::{JudgedPromise, Metric, Record, TargetRecord, Untested};
+use volproof_record::{JudgedPromise, Metric, Record, Untested};
 
 /// The target of a command. A file that was only read keeps what it holds: a step that writes has a new file beside it, since it would be
 /// refused without consent to overwrite.
 fn kept<'a>(record: &Record, step: &Step, target: &'a Path) -> &'a Path {
-    let itself = |t: &TargetRecord| t.named == target && t.path.file_name() == target.file_name();
-    let file = |t: &TargetRecord| itself(t) && matches!(t.facts, Facts::File(_));
-    if !step.rw.changes_data() || record.plan.overwrite || !record.targets.iter().any(file) {
+    let mut files = record.targets.iter().filter(|t| matches!(t.facts, Facts::File(_)));
+    let is_file = files.any(|t| t.named == target && t.path.file_name() == target.file_name());
+    if !step.rw.changes_data() || record.plan.overwrite || !is_file {
         return target;
     }
     match target.parent() {

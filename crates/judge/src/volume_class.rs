@@ -23,8 +23,10 @@ pub(super) fn why_not_ssd(record: &Record, application: &AskedApplication) -> Op
 
 /// A Record of a version that did not store the medium names a type that is shipped.
 fn is_hard_disk(volume: &VolumePromise) -> bool {
-    let shipped = || Some(Catalogue::shipped().find(&volume.id, None).ok()?.volume.media.clone());
-    volume.media.clone().or_else(shipped).is_some_and(|media| media == "hdd")
+    match &volume.media {
+        Some(media) => media == "hdd",
+        None => Catalogue::shipped().find(&volume.id, None).is_ok_and(|found| found.volume.media == "hdd"),
+    }
 }
 
 /// A remark where nothing shows for sure which class the volume has.
@@ -43,8 +45,8 @@ pub(super) fn note(record: &Record, application: &AskedApplication) -> Option<St
 fn rotating(record: &Record) -> Option<&Block> {
     let disks = record.targets.iter().flat_map(|t| t.facts.devices());
     // Stacked devices and files seen as devices pass on what lies below, or nothing.
-    let is_own = |driver: &Driver| matches!(driver, Driver::Scsi | Driver::VirtioBlk | Driver::Xen);
-    disks.filter(|_| !record.is_simulated()).find(|d| d.rotational && is_own(&d.driver))
+    let mut own = disks.filter(|d| matches!(d.driver, Driver::Scsi | Driver::VirtioBlk | Driver::Xen));
+    own.find(|d| d.rotational && !record.is_simulated())
 }
 
 /// Why figures that meet a need do not show that the disk meets it.
@@ -62,9 +64,8 @@ pub(super) fn why_disk_is_hidden(record: &Record, step: &StepRecord) -> Option<S
     }
     // A log has a file of its own, of the size that the application gives it.
     let own = record.plan_step(&step.name)?.size.is_some();
-    let small =
-        |t: &&&volproof_record::TargetRecord| !matches!(t.facts, Facts::Block(_)) && t.size_bytes < CACHED;
-    let target = targets.iter().find(small).filter(|_| !own)?;
+    let mut files = targets.iter().filter(|t| !own && !matches!(t.facts, Facts::Block(_)));
+    let target = files.find(|t| t.size_bytes < CACHED)?;
     let way = if target.is_test_file() {
         "give --file-size 4G, on a filesystem with room for it"
     } else {

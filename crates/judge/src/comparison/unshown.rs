@@ -4,7 +4,7 @@ use super::{ComparedStep, seconds};
 use crate::cache_may_answer;
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Nanos, grouped};
-use volproof_record::{Conditions, JudgedPromise, Known, ReportProgram};
+use volproof_record::{Conditions, JudgedPromise, ReportProgram};
 
 impl ComparedStep<'_> {
     /// Of a rate. `below`: it is less than `promised` I/Os a second, so that more load may have given more.
@@ -120,8 +120,8 @@ impl ComparedStep<'_> {
 
 /// Data that a volume may take without storing all of it.
 fn is_compressible(c: &Conditions) -> bool {
-    let some = |percent: &Known<u32>| percent.get().is_some_and(|percent| percent > 0);
-    c.zeros.get() == Some(true) || some(&c.repeated_percent) || some(&c.pattern_percent)
+    let alike = [c.repeated_percent.get(), c.pattern_percent.get()];
+    c.zeros.get() == Some(true) || alike.iter().flatten().any(|percent| *percent > 0)
 }
 
 /// A promise of a share of the time needs the seconds of a run, and a type with credits the time after they are used up.

@@ -12,6 +12,15 @@ const SLOW: f64 = 0.5;
 /// More slow seconds than this share are no exception: the rate varies, or has another level.
 const EXCEPTIONS: f64 = 0.25;
 
+/// Requests waited for the whole of a second. One with an empty half belongs to a stall.
+fn is_of_the_volume(samples: &StepSamples, second: usize) -> bool {
+    let bins = second * PER_SECOND as usize..(second + 1) * PER_SECOND as usize;
+    let waited = samples.load.waiting_ns.get(bins.clone()).is_some_and(|ns| ns.iter().all(|ns| *ns > 0));
+    let completed = samples.bins.get(bins).unwrap_or_default();
+    let empty = completed.iter().filter(|n| **n == 0).count();
+    waited && 2 * empty < completed.len()
+}
+
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     // Before a fall there is another level.
     let from = samples.burst.map_or(0, |burst| burst.seconds);
@@ -20,22 +29,8 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
         return None;
     }
     let usual = median(&seconds.iter().map(|&n| n as f64).collect::<Vec<_>>())?;
-    let waited = |second: usize| {
-        let bins = second * PER_SECOND as usize..(second + 1) * PER_SECOND as usize;
-        samples.load.waiting_ns.get(bins).is_some_and(|bins| bins.iter().all(|ns| *ns > 0))
-    };
-    // A second with an empty half belongs to a stall.
-    let stalled = |second: usize| {
-        let bins = second * PER_SECOND as usize..(second + 1) * PER_SECOND as usize;
-        let empty = |bins: &[u64]| 2 * bins.iter().filter(|n| **n == 0).count() >= bins.len();
-        samples.bins.get(bins).is_some_and(empty)
-    };
-    let slow: Vec<(usize, u64)> = seconds
-        .iter()
-        .enumerate()
-        .map(|(i, n)| (from + i, *n))
-        .filter(|(i, n)| (*n as f64) < SLOW * usual && waited(*i) && !stalled(*i))
-        .collect();
+    let mut slow: Vec<(usize, u64)> = seconds.iter().enumerate().map(|(i, n)| (from + i, *n)).collect();
+    slow.retain(|(second, n)| (*n as f64) < SLOW * usual && is_of_the_volume(samples, *second));
     let worst = slow.iter().min_by_key(|(_, n)| *n)?;
     let share = slow.len() as f64 / seconds.len() as f64;
     (share <= EXCEPTIONS).then(|| {

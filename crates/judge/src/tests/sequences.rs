@@ -1,7 +1,7 @@
 //! What the table answers to sequences of steps, and which step it asks for next.
 
 use super::{PROMISED, SATURATING, closed, plain};
-use crate::facts::{BinSamples, StepFacts, TriedLoad};
+use crate::facts::{BinSamples, StepFacts, StepMishaps, TriedLoad};
 use crate::outcome::{Answer, Basis, Case, Missing};
 use crate::sold_beyond::SoldBurst;
 use crate::step_answer::Open;
@@ -290,17 +290,21 @@ fn where_the_saturating_depth_is_not_possible_a_flat_rate_decides() {
 
 #[test]
 fn what_the_volume_does_wrong_counts_against_it() {
-    let hangs = StepFacts { hangs: true, ..at(16, KEEPS) };
+    let hangs = StepFacts { mishaps: StepMishaps { hangs: true, ..StepMishaps::default() }, ..at(16, KEEPS) };
     let found = answer(&[hangs]);
     assert_eq!((found.outcome, found.basis), (Outcome::Fail, Basis::Hangs));
-    let errors = StepFacts { medium_errors: 1, ..at(16, KEEPS) };
+    let errors =
+        StepFacts { mishaps: StepMishaps { medium_errors: 1, ..StepMishaps::default() }, ..at(16, KEEPS) };
     let found = answer(&[errors]);
     assert_eq!((found.outcome, found.basis), (Outcome::Fail, Basis::MediumErrors));
 }
 
 #[test]
 fn a_step_that_the_user_ended_decides_nothing() {
-    let ended = StepFacts { was_ended_early: true, ..at(16, MISSES) };
+    let ended = StepFacts {
+        mishaps: StepMishaps { was_ended_early: true, ..StepMishaps::default() },
+        ..at(16, MISSES)
+    };
     let found = answer(&[ended]);
     assert_eq!((found.outcome, found.basis), (Outcome::Inconclusive, Basis::Open(Open::EndedEarly)));
 }
