@@ -1,13 +1,10 @@
-//! Steady state: SNIA's rule over five rounds, and the same question asked of a single run.
+//! Steady state: SNIA's rule over five rounds.
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
-//! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run its fifths are taken as rounds.
+//! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
 //! limit is per check interval) and is not used here.
-
-use serde::{Deserialize, Serialize};
 
 use volproof_base::stats::moments::mean;
 
@@ -20,8 +17,7 @@ pub const RANGE_PCT: f64 = 20.0;
 /// Largest excursion of the fitted line over the window, in percent of the mean.
 pub const DRIFT_PCT: f64 = 10.0;
 /// SNIA's two figures for five rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyWindow {
     /// Whether both rules hold.
     pub snia_pass: bool,
@@ -60,19 +56,6 @@ pub fn reached(rounds: &[f64]) -> Option<(usize, SteadyWindow)> {
         let window = SteadyWindow::judged(w.try_into().ok()?)?;
         window.snia_pass.then_some((i + ROUNDS, window))
     })
-}
-
-/// The rule over the fifths of one run, of its one-second counts. `None` below five seconds and when
-/// nothing was counted.
-pub fn of_fifths(seconds: &[u64]) -> Option<SteadyWindow> {
-    let seconds: Vec<f64> = seconds.iter().map(|&n| n as f64).collect();
-    let round = seconds.len() / ROUNDS;
-    if round == 0 {
-        return None;
-    }
-    let last = &seconds[seconds.len() - round * ROUNDS..];
-    let rounds: Vec<f64> = last.chunks_exact(round).map(mean).collect();
-    SteadyWindow::judged(rounds.as_slice().try_into().ok()?)
 }
 
 #[cfg(test)]
@@ -122,12 +105,6 @@ mod tests {
         let never: Vec<f64> =
             (0..40).map(|i| if i < 25 { 1000.0 / f64::from(i + 1) } else { 40.0 }).collect();
         assert_eq!(reached(&never), None, "rounds after the 25th do not count");
-    }
-
-    #[test]
-    fn constant_and_empty_runs_are_answered() {
-        assert!(of_fifths(&[500; 60]).is_some_and(|window| window.snia_pass && window.range_pct == 0.0));
-        assert_eq!((of_fifths(&[]), of_fifths(&[0; 60]), of_fifths(&[5; 4])), (None, None, None));
     }
 
     #[test]
