@@ -96,6 +96,19 @@ fn metric_of(kind: FigureKind) -> Metric {
     }
 }
 
+/// A need as a claim tells it.
+pub(super) fn judged_need(application: &AskedApplication, need: &FitNeed) -> JudgedNeed {
+    JudgedNeed {
+        application: application.scaled(),
+        figure: need.figure.words(),
+        direction: need.figure.direction,
+        grade: need.grade,
+        source: need.source.clone(),
+        as_of: need.as_of.clone(),
+        confidence: need.confidence,
+    }
+}
+
 /// The command that tests the needs of an application.
 pub(super) fn plain_fit_command(a: &AskedApplication) -> String {
     format!("volproof fit TARGET --for {}", shell(&a.request()))
@@ -136,15 +149,7 @@ impl NeedCase<'_> {
         let outcome = Outcome::from(finding.answer);
         let mut claim = Claim::new(&self.step.name, metric, outcome, limit, finding, reason);
         claim.binding = self.application.title();
-        claim.need = Some(JudgedNeed {
-            application: self.application.scaled(),
-            figure: self.need.figure.words(),
-            direction: self.need.figure.direction,
-            grade: self.need.grade,
-            source: self.need.source.clone(),
-            as_of: self.need.as_of.clone(),
-            confidence: self.need.confidence,
-        });
+        claim.need = Some(judged_need(self.application, self.need));
         Some(self.unless_void(claim))
     }
 

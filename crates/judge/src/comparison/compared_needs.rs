@@ -1,13 +1,11 @@
 //! The published criteria of applications beside the published figures of a report: rates, and percentiles with their binomial interval.
 
 use super::{ComparedStep, DEPENDENT, FigureInterval};
-use crate::needs::plain_fit_command as fit_command;
+use crate::needs::{judged_need, plain_fit_command as fit_command};
 use volproof_base::sample::Direction;
 use volproof_base::stats::limit_answer::share_bounds;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitCatalogue, FitNeed, NeedBound};
-use volproof_record::{
-    Compared, ComparedWord, IntervalBasis, JudgedNeed, Metric, ReportedLatency, ReportedSync,
-};
+use volproof_record::{Compared, ComparedWord, IntervalBasis, Metric, ReportedLatency, ReportedSync};
 
 impl ComparedStep<'_> {
     /// The needs whose figure the step has.
@@ -29,15 +27,7 @@ impl ComparedStep<'_> {
             if metric == Metric::Percentile { self.unshown() } else { self.unshown_of_rate(below, limit) };
         not_shown.extend(self.another_load(need));
         Some(Compared {
-            need: Some(JudgedNeed {
-                application: application.scaled(),
-                figure: need.figure.words(),
-                direction: need.figure.direction,
-                grade: need.grade,
-                source: need.source.clone(),
-                as_of: need.as_of.clone(),
-                confidence: need.confidence,
-            }),
+            need: Some(judged_need(application, need)),
             binding: application.title(),
             word: ComparedWord::of((figure.low, figure.high), limit, limit, less_is_better),
             command: Some(fit_command(application)),

@@ -4,13 +4,14 @@
 //! own file has the same form; its entries replace those of the same name or are added. Nothing here computes a promise, and no figure of a
 //! provider stands in code.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::entry::{BlockTable, Procedure, Provider, Volume};
 use super::instance_entry::{InstanceExample, InstanceFamily};
+use crate::data_file::{DataFileError, parse, text_of, without_faults};
 
 /// Everything known about volumes.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -39,35 +40,6 @@ pub struct Catalogue {
     pub procedures: Vec<Procedure>,
 }
 
-/// Why a user's catalogue cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogueError {
-    /// The file cannot be read.
-    #[error("cannot read the catalogue {path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The file is not in the form of a catalogue.
-    #[error("{origin} is not a catalogue of volumes:\n{message}")]
-    Malformed {
-        /// The file.
-        origin: String,
-        /// Line, column and what is wrong there.
-        message: String,
-    },
-    /// An entry contradicts itself or the others.
-    #[error("{origin}: {}", faults.join("\n"))]
-    Faulty {
-        /// The file.
-        origin: String,
-        /// One line for each fault.
-        faults: Vec<String>,
-    },
-}
-
 impl Catalogue {
     /// The catalogue inside the binary, parsed once.
     pub fn shipped() -> &'static Catalogue {
@@ -82,28 +54,20 @@ impl Catalogue {
     ///
     /// # Errors
     /// The file cannot be read, is no catalogue, or has faults.
-    pub fn with_file(path: &Path) -> Result<Catalogue, CatalogueError> {
-        let text = volproof_base::input::read_text(path)
-            .map_err(|source| CatalogueError::Unreadable { path: path.into(), source })?;
+    pub fn with_file(path: &Path) -> Result<Catalogue, DataFileError> {
         let origin = path.display().to_string();
-        let merged = Catalogue::shipped().clone().merged(Catalogue::parse(&text, &origin)?);
+        let over = Catalogue::parse(&text_of(path, "the catalogue")?, &origin)?;
+        let merged = Catalogue::shipped().clone().merged(over);
         let faults = merged.faults();
-        if faults.is_empty() { Ok(merged) } else { Err(CatalogueError::Faulty { origin, faults }) }
+        without_faults(merged, origin, faults)
     }
 
     /// Reads the text of a catalogue.
     ///
     /// # Errors
     /// The text is no TOML of this form, or of a later version.
-    pub fn parse(text: &str, origin: &str) -> Result<Catalogue, CatalogueError> {
-        let message = match toml::from_str::<Catalogue>(text) {
-            Ok(Catalogue { schema_version: Some(n), .. }) if n != 1 => {
-                format!("schema_version is {n}: this program reads version 1")
-            }
-            Ok(catalogue) => return Ok(catalogue),
-            Err(e) => e.to_string(),
-        };
-        Err(CatalogueError::Malformed { origin: origin.to_string(), message })
+    pub fn parse(text: &str, origin: &str) -> Result<Catalogue, DataFileError> {
+        parse(text, origin, "not a catalogue of volumes", |catalogue: &Catalogue| catalogue.schema_version)
     }
 
     /// This catalogue with the entries of `over` replacing those of the same name, and added where there is none.

@@ -39,14 +39,6 @@ impl EachDirection {
         EachDirection { read: self.read.map(&f), write: self.write.map(&f) }
     }
 
-    /// Combines two pairs. A direction that one of them lacks is absent from the result.
-    pub fn zip(self, other: EachDirection, f: impl Fn(f64, f64) -> f64) -> EachDirection {
-        EachDirection {
-            read: self.read.zip(other.read).map(|(a, b)| f(a, b)),
-            write: self.write.zip(other.write).map(|(a, b)| f(a, b)),
-        }
-    }
-
     /// The figure of the given direction.
     pub fn in_direction(self, direction: PromiseDirection) -> Option<f64> {
         match direction {

@@ -1,12 +1,13 @@
 //! The data file of applications: the shipped one is part of the binary, and a user's own replaces entries or adds to them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::{Application, SelectionError, selection};
+use crate::data_file::{DataFileError, parse, text_of, without_faults};
 use volproof_plan::{Plan, Step, StepOptions};
 
 /// All applications, and the loads that they share.
@@ -33,35 +34,6 @@ struct PublishedLoad {
     options: StepOptions,
 }
 
-/// Why a file of applications cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FitDataError {
-    /// The file cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The file is not in the form.
-    #[error("{origin} is no file of applications (docs/fits.md has the form):\n{message}")]
-    Form {
-        /// The file.
-        origin: String,
-        /// Line, column and what is wrong there.
-        message: String,
-    },
-    /// An entry contradicts itself or the others.
-    #[error("{origin}: {}", faults.join("\n"))]
-    Faults {
-        /// The file.
-        origin: String,
-        /// One line for each fault.
-        faults: Vec<String>,
-    },
-}
-
 impl FitCatalogue {
     /// The file inside the binary, parsed once.
     pub fn shipped() -> &'static FitCatalogue {
@@ -76,12 +48,10 @@ impl FitCatalogue {
     ///
     /// # Errors
     /// The file cannot be read, or is wrong.
-    pub fn with_file(path: &Path) -> Result<FitCatalogue, FitDataError> {
-        let text = volproof_base::input::read_text(path)
-            .map_err(|source| FitDataError::Read { path: path.into(), source })?;
+    pub fn with_file(path: &Path) -> Result<FitCatalogue, DataFileError> {
         let origin = path.display().to_string();
         let mut merged = FitCatalogue::shipped().clone();
-        let over = FitCatalogue::parse(&text, &origin)?;
+        let over = FitCatalogue::parse(&text_of(path, "the applications")?, &origin)?;
         for load in over.loads {
             merged.loads.retain(|old| old.name != load.name);
             merged.loads.push(load);
@@ -90,22 +60,14 @@ impl FitCatalogue {
             merged.applications.retain(|old| old.id != application.id);
             merged.applications.push(application);
         }
-        match merged.faults() {
-            faults if faults.is_empty() => Ok(merged),
-            faults => Err(FitDataError::Faults { origin, faults }),
-        }
+        let faults = merged.faults();
+        without_faults(merged, origin, faults)
     }
 
     /// Reads the text of a file.
-    fn parse(text: &str, origin: &str) -> Result<FitCatalogue, FitDataError> {
-        let message = match toml::from_str::<FitCatalogue>(text) {
-            Ok(FitCatalogue { schema_version: Some(n), .. }) if n != 1 => {
-                format!("schema-version is {n}: this program reads version 1")
-            }
-            Ok(read) => return Ok(read),
-            Err(e) => e.to_string(),
-        };
-        Err(FitDataError::Form { origin: origin.to_string(), message })
+    fn parse(text: &str, origin: &str) -> Result<FitCatalogue, DataFileError> {
+        let form = "no file of applications (docs/fits.md has the form)";
+        parse(text, origin, form, |read: &FitCatalogue| read.schema_version)
     }
 
     /// Whatever contradicts itself, a line each.

@@ -10,6 +10,6 @@ mod fit_figure;
 mod selection;
 
 pub use application::{Application, FitNeed, Grade, NeedBound, SsdDemand};
-pub use fit_catalogue::{FitCatalogue, FitDataError};
+pub use fit_catalogue::FitCatalogue;
 pub use fit_figure::{FigureKind, FitFigure};
 pub use selection::{AskedApplication, AskedFits, Disturbance, FitRequest, SelectionError};
