@@ -11,6 +11,7 @@ mod changed_volume;
 mod cold_blocks;
 mod contract_checks;
 mod course_of;
+mod depth_effect;
 mod essd_contract;
 pub mod finished;
 mod forecast;

@@ -2,22 +2,19 @@
 
 use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
 use super::course_of::CourseOf;
+use super::depth_effect::depth_answer;
 use super::slo_conclusion::{TypeBurst, promised_iops};
 use super::suites::SHORTEST_STEP;
-use super::sweep_course::{GROWTH, Values};
-use super::{ENOUGH_OF_THE_MOST, FinishedStep, POINT_TIME, caps, point};
+use super::sweep_course::Values;
+use super::{FinishedStep, POINT_TIME, caps, point};
 use volproof_base::stats::moments::mean;
 use volproof_base::unit::{Bytes, grouped, significant, throughput};
 use volproof_judge::{PromisedRates, question_of_excess};
 use volproof_plan::{AxisOption, Sweep};
 use volproof_promise::catalogue::Promise;
 use volproof_record::promise_direction;
-use volproof_record::{
-    AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, JudgedPromise, SweepAnswer, SweepPoint,
-};
+use volproof_record::{AxisBest, CapFit, DeadTime, DepthAnswer, JudgedPromise, SweepAnswer, SweepPoint};
 
-/// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
-const PROPORTIONAL: f64 = 0.9;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
 /// Rates of two block sizes that differ by less have met one limit.
@@ -28,13 +25,13 @@ const DEAD_TIME_SHARE: f64 = 0.05;
 const DRIFT: f64 = 0.03;
 
 /// The points that show what the volume can do; all points where none does.
-fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
+pub(super) fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
     let sound: Vec<_> = points.iter().copied().filter(|(_, p)| p.spoilt_by.is_empty()).collect();
     if sound.is_empty() { points.to_vec() } else { sound }
 }
 
 /// The point with the highest rate.
-fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
+pub(super) fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
     // Of equal rates the one with more bytes, and of those the first, which has the least depth.
     sound(points).into_iter().reduce(|most, p| {
         let is_more = (p.1.iops, p.1.bytes_per_second) > (most.1.iops, most.1.bytes_per_second);
@@ -74,7 +71,7 @@ fn twice<'a>(measured: &[MeasuredPoint<'a>]) -> Option<(&'a FinishedStep, &'a Fi
     found.into_iter().max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))
 }
 
-fn total_depth(point: &SweepPoint) -> u64 {
+pub(super) fn total_depth(point: &SweepPoint) -> u64 {
     u64::from(point.iodepth) * u64::from(point.numjobs)
 }
 
@@ -450,59 +447,6 @@ struct DepthCurve<'a> {
 fn most_dead(points: &[(Values, SweepPoint)]) -> Option<(&SweepPoint, &DeadTime)> {
     let dead = points.iter().filter_map(|(_, p)| Some((p, p.dead_time.as_ref()?)));
     dead.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
-}
-
-/// The effect of depth in a group of points, ascending.
-fn depth_answer(at: String, group: &[&(Values, SweepPoint)]) -> Option<DepthAnswer> {
-    let (_, most) = highest(group)?;
-    let sound = sound(group);
-    let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH_OF_THE_MOST * most.iops)?;
-    let (_, last) = sound.last()?;
-    let grew = match sound.len() {
-        0 | 1 => true,
-        n => last.iops > sound[n - 2].1.iops * (1.0 + GROWTH),
-    };
-    let apart = last.iops_high.zip(most.iops_low).is_none_or(|(high, low)| high < low);
-    let curve: Vec<&SweepPoint> = group.iter().map(|(_, point)| point).collect();
-    Some(DepthAnswer {
-        at,
-        most_iops: most.iops,
-        most_at: total_depth(most),
-        enough: total_depth(&enough.1),
-        unloaded_ns: unloaded(&curve, most),
-        knee: if grew { None } else { knee(&curve, most) },
-        at_edge: grew,
-        // A volume that changed meanwhile looks alike, where the most was measured once.
-        falls_after: (last.iops < ENOUGH_OF_THE_MOST * most.iops && apart && most.runs > 1)
-            .then(|| total_depth(most)),
-    })
-}
-
-/// The latency at the smallest depth of a curve over depth, ascending; none where requests wait there: then it is none of the volume's.
-fn unloaded(curve: &[&SweepPoint], most: &SweepPoint) -> Option<f64> {
-    let (first, second) = (curve.first()?, curve.get(1)?);
-    let queued =
-        second.iops / first.iops < PROPORTIONAL * total_depth(second) as f64 / total_depth(first) as f64;
-    let at_limit = first.iops >= ENOUGH_OF_THE_MOST * most.iops;
-    // One request waits for no other, but a limit of the rate may hold it back.
-    let waits = at_limit || (total_depth(first) > 1 && queued);
-    (first.spoilt_by.is_empty() && first.dead_time.is_none() && !waits).then_some(first.mean_ns)
-}
-
-/// Half the interval of a rate, as a share of it.
-fn half_share(p: &SweepPoint) -> Option<f64> {
-    Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops))
-}
-
-/// The knee of rates over depth, ascending, that have levelled off. By Little's law the latency at the smallest depth is that depth
-/// over its rate, so that the knee is the smallest depth times the growth of the rate, and its error that of the two rates. None where
-/// the rate did not grow for certain, or where requests already queued at the smallest depth.
-fn knee(curve: &[&SweepPoint], most: &SweepPoint) -> Option<DepthKnee> {
-    let first = curve.first()?;
-    let depth = most.iops * unloaded(curve, most)? / 1e9;
-    let half = depth * half_share(first)?.hypot(half_share(most)?);
-    let knee = DepthKnee { depth, low: depth - half, high: depth + half };
-    (knee.low > total_depth(first) as f64 * (1.0 + GROWTH)).then_some(knee)
 }
 
 /// The difference between the largest and the smallest rate, as a share of their mean.
