@@ -108,7 +108,7 @@ fn metric(metric: &ComparedMetric, runs: &[(&StepRecord, &StepRecord)]) -> Optio
         less_is_better: metric.less_is_better,
         volproof: mean(|v| v.0)?,
         fio: mean(|v| v.1)?,
-        comparison: Comparison::of(&pairs, MARGIN),
+        comparison: Comparison::from_pairs(&pairs, MARGIN),
     })
 }
 

@@ -39,8 +39,9 @@ impl<'a> FleetWork<'a> {
     /// # Errors
     /// Of input: an option that a course of many machines has not.
     pub fn of(args: &'a FleetRunArgs) -> Result<FleetWork<'a>, Failure> {
-        let named =
-            |option: &str, path: &PathBuf| (format!("{option} {}", path.display()), FileIdentity::of(path));
+        let named = |option: &str, path: &PathBuf| {
+            (format!("{option} {}", path.display()), FileIdentity::from_path(path))
+        };
         Ok(match &args.course {
             None => {
                 let FleetRunArgs { what, tune, promise, member, output, .. } = args;

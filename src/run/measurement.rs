@@ -104,11 +104,11 @@ impl Measurement<'_> {
         let targets = plan
             .targets
             .iter()
-            .map(|path| (format!("the target {}", path.display()), FileIdentity::of(path)));
+            .map(|path| (format!("the target {}", path.display()), FileIdentity::from_path(path)));
         let catalog = promise
             .catalog
             .iter()
-            .map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
+            .map(|path| (format!("--catalog {}", path.display()), FileIdentity::from_path(path)));
         let used = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
         let mut job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let judged_promise = promise_options::judged_promise(promise, Some(&root), &job.volumes())

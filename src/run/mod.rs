@@ -176,7 +176,7 @@ fn output(option: &str, path: &Path, kind: OutputKind, force: bool) -> Result<Ou
 
 /// An input that no output may be.
 fn input_of(path: &Path) -> (String, FileIdentity) {
-    (format!("the input {}", path.display()), FileIdentity::of(path))
+    (format!("the input {}", path.display()), FileIdentity::from_path(path))
 }
 
 /// The output of a command that reads one file. The output must not overwrite that file.

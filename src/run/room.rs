@@ -102,7 +102,7 @@ impl RoomTaken {
 /// The file behind the loop device on which a folder lies, where its filesystem has no room for all of its holes: the folder's own filesystem does
 /// not know of that.
 pub(super) fn behind(root: &Root, place: &FilePlace) -> Option<RoomBehind> {
-    let all = place.devices().filter_map(|device| RoomBehind::of(root, device));
+    let all = place.devices().filter_map(|device| RoomBehind::read(root, device));
     all.filter(RoomBehind::is_short).min_by_key(|behind| behind.free)
 }
 
@@ -137,7 +137,7 @@ fn holes_behind(root: &Root, target: &Surveyed, mut written: Bytes) -> Vec<(Room
         written = written.min(Bytes(target.size.0.saturating_sub(extents.written_bytes.0)));
     }
     let mut found = Vec::new();
-    for behind in target.facts.devices().into_iter().filter_map(|device| RoomBehind::of(root, device)) {
+    for behind in target.facts.devices().into_iter().filter_map(|device| RoomBehind::read(root, device)) {
         let takes = behind.holes.min(written);
         found.push((behind, takes));
     }

@@ -254,7 +254,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
                 path: "/sys/block/nvme0n1/queue/scheduler".into(),
                 before: "mq-deadline".into(),
                 after: "none".into(),
-                comparison: Comparison::of(
+                comparison: Comparison::from_pairs(
                     &[(1100.0, 1000.0), (1110.0, 1004.0), (1090.0, 998.0), (1105.0, 1001.0)],
                     0.0,
                 ),

@@ -34,7 +34,7 @@ proptest! {
 
     #[test]
     fn any_counts_have_a_judgement(bins in series()) {
-        let Some(estimate) = Estimate::of(&bins) else {
+        let Some(estimate) = Estimate::from_bins(&bins) else {
             prop_assert!(bins.is_empty());
             return Ok(());
         };
@@ -75,7 +75,7 @@ proptest! {
             }
         }
         let bins: Vec<(u64, Nanos)> = seconds.iter().flat_map(|s| vec![(s.count(), s.sum); 10]).collect();
-        if let Some(mean) = MeanLatency::of(&bins) {
+        if let Some(mean) = MeanLatency::from_bins(&bins) {
             stored(&limit_answer::mean_latency(&mean, Nanos::millis(1), 0.0));
         }
     }

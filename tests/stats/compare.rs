@@ -19,7 +19,7 @@ const RUNS: usize = 2000;
 fn share_told_apart(k: usize, by: f64) -> f64 {
     let mut noise = Noise::new(31);
     let told = (0..RUNS).filter(|_| {
-        let c = Comparison::of(&pairs(&mut noise, k, by), 0.0).unwrap();
+        let c = Comparison::from_pairs(&pairs(&mut noise, k, by), 0.0).unwrap();
         matches!(c.outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
     });
     told.count() as f64 / RUNS as f64

@@ -27,7 +27,7 @@ fn bins(noise: &mut Noise, rho: f64, within: f64, seconds: usize) -> Vec<u64> {
 fn coverage(rho: f64, within: f64, seconds: usize) -> (f64, f64) {
     let mut noise = Noise::new(42);
     let found: Vec<bool> = (0..RUNS)
-        .filter_map(|_| Estimate::of(&bins(&mut noise, rho, within, seconds)).unwrap().interval)
+        .filter_map(|_| Estimate::from_bins(&bins(&mut noise, rho, within, seconds)).unwrap().interval)
         .map(|b| (b.low_per_second..=b.high_per_second).contains(&LEVEL))
         .collect();
     let held = found.iter().filter(|held| **held).count() as f64 / found.len().max(1) as f64;
@@ -68,7 +68,7 @@ fn a_minute_with_slow_noise_asks_for_more() {
     // At 60 s and a correlation of 0.95 between seconds no method covers: most runs must say so.
     let mut noise = Noise::new(7);
     let said = (0..100).filter(|_| {
-        let e = Estimate::of(&bins(&mut noise, 0.95, 0.0, 60)).unwrap();
+        let e = Estimate::from_bins(&bins(&mut noise, 0.95, 0.0, 60)).unwrap();
         e.interval.is_none() && e.too_short == [TooShort::LongMemory] && e.extend_to_seconds.unwrap() >= 120
     });
     assert!(said.count() >= 50);

@@ -337,7 +337,7 @@ fn what_the_knobs_did() {
         path: "/sys/block/vdb/queue/rq_affinity".into(),
         before: "1".into(),
         after: "2".into(),
-        comparison: Comparison::of(
+        comparison: Comparison::from_pairs(
             &(0..pairs)
                 .map(|i| (1000.0 * gain * (1.0 + noise * f64::from(i % 3)), 1000.0))
                 .collect::<Vec<_>>(),

@@ -224,7 +224,7 @@ impl Histogram {
         if self.is_empty() {
             return StoredHistogram::default();
         }
-        StoredHistogram::of(Nanos(self.min), Nanos(self.max), Nanos(self.sum), self.nonzero())
+        StoredHistogram::from_buckets(Nanos(self.min), Nanos(self.max), Nanos(self.sum), self.nonzero())
     }
 }
 

@@ -320,7 +320,7 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<CheckOu
     }
     let length = step.step.runtime.clock();
     let has_burst = promise.map(|p| p.volumes.iter().any(|v| v.level.burst.is_some()));
-    let seen = BurstSeen::of(&step.bins);
+    let seen = BurstSeen::from_bins(&step.bins);
     let before = seen.map_or(Nanos(0), |burst| Nanos::seconds(burst.seconds as u64));
     let rest = Nanos(step.step.runtime.0.saturating_sub(before.0));
     Ok(match seen {
@@ -382,7 +382,7 @@ fn half_share(rate: &Estimate) -> f64 {
 /// The rate of the first fifth of a step against that of its last; none where it did not fall.
 fn fallen(bins: &[u64]) -> Option<CheckOutcome> {
     let fifth = bins.len() / 5;
-    let (first, last) = (Estimate::of(&bins[..fifth])?, Estimate::of(&bins[bins.len() - fifth..])?);
+    let (first, last) = (Estimate::from_bins(&bins[..fifth])?, Estimate::from_bins(&bins[bins.len() - fifth..])?);
     let left = last.mean_per_second / first.mean_per_second.max(1e-9);
     let error = left * half_share(&first).hypot(half_share(&last));
     let seen = format!(

@@ -137,7 +137,7 @@ impl FinishedStep {
             claim,
             iops: done.iops(),
             bytes_per_second: bytes / window,
-            error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
+            error: Estimate::from_bins(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
             bins,
             in_flight: done.in_flight_mean,
             latencies,

@@ -203,7 +203,7 @@ impl CourseOf<'_, SloSearch> {
     fn held_by(&self, seconds: &[StoredHistogram]) -> LimitSeen {
         let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
         let value_ns = pooled(seconds).quantile(share);
-        let Some(above) = ShareAbove::of(seconds, self.limit) else { return LimitSeen::NOTHING };
+        let Some(above) = ShareAbove::from_seconds(seconds, self.limit) else { return LimitSeen::NOTHING };
         let outcome = if above.high <= 1.0 - share {
             TrialOutcome::Holds
         } else if above.low > 1.0 - share {

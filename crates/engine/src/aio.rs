@@ -102,7 +102,7 @@ struct SharedRing {
 
 impl SharedRing {
     /// The ring of a context for `depth` requests; none when this kernel's ring has another layout.
-    fn of(context: u64, depth: u32) -> Option<SharedRing> {
+    fn at(context: u64, depth: u32) -> Option<SharedRing> {
         let header: *const Ring = std::ptr::with_exposed_provenance(context as usize);
         // SAFETY: the context is the address of the ring that the kernel mapped for this process; these fields never change.
         let (magic, incompatible, entries, length) =
@@ -217,7 +217,7 @@ impl Aio {
             queued: Vec::with_capacity(depth as usize),
             busy: 0,
             early: Vec::with_capacity(depth as usize),
-            ring: SharedRing::of(context, depth),
+            ring: SharedRing::at(context, depth),
             flush: FDSYNC,
             _target: Some(target),
         })
@@ -401,9 +401,9 @@ mod tests {
     #[test]
     fn the_ring_of_a_context_holds_its_depth() {
         let context = setup(64).unwrap();
-        let ring = SharedRing::of(context, 64).expect("this kernel shows the ring");
+        let ring = SharedRing::at(context, 64).expect("this kernel shows the ring");
         assert_eq!(ring.waiting(), (0, 0));
-        assert!(SharedRing::of(context, 1 << 20).is_none(), "a ring that is too small is not used");
+        assert!(SharedRing::at(context, 1 << 20).is_none(), "a ring that is too small is not used");
         // SAFETY: the context was made above and has no request.
         unsafe { libc::syscall(libc::SYS_io_destroy, context) };
     }
@@ -438,7 +438,7 @@ mod tests {
             queued: Vec::new(),
             busy: 0,
             early: Vec::new(),
-            ring: SharedRing::of(mapping.expose_provenance() as u64, depth),
+            ring: SharedRing::at(mapping.expose_provenance() as u64, depth),
             flush: FDSYNC,
             _target: None,
         });

@@ -39,7 +39,7 @@ pub struct Headrooms(Vec<(Step, usize, Option<Headroom>)>);
 impl Headrooms {
     /// The headroom for a step on so many targets; that of a simulated CPU where the step has one. None for a step that the null engine or the
     /// installed fio does, for one of less than a second, where io_uring cannot be used, and once `go_on` says no.
-    pub fn of(&mut self, step: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<Headroom> {
+    pub fn measure(&mut self, step: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<Headroom> {
         if let Some(device) = &step.simulate {
             return on_simulated_cpus(device, step.workers(targets.max(1)));
         }
@@ -191,24 +191,24 @@ mod tests {
     fn each_load_is_measured_once_and_only_where_it_is_real() {
         let step = Step { iodepth: 8, numjobs: 2, ..Step::default() };
         let mut all = Headrooms::default();
-        let Some(first) = all.of(&step, 1, &|| true) else {
+        let Some(first) = all.measure(&step, 1, &|| true) else {
             return println!("skipped: io_uring cannot be used here");
         };
         assert!(first.ios_per_second > 0.0 && first.threads == 2 && first.cpus > 0, "{first:?}");
         // A measurement of its own would hardly give the same figure to the last digit.
         let longer = Step { runtime: Nanos::seconds(300), rate_iops: Some(5.0), ..step.clone() };
-        assert_eq!(all.of(&longer, 1, &|| true), Some(first));
+        assert_eq!(all.measure(&longer, 1, &|| true), Some(first));
         assert_eq!(all.0.len(), 1);
-        all.of(&Step { iodepth: 16, ..step.clone() }, 1, &|| true);
+        all.measure(&Step { iodepth: 16, ..step.clone() }, 1, &|| true);
         assert_eq!(all.0.len(), 2);
         let null = Step { engine: EngineKind::Null, ..step.clone() };
         let played = Step { simulate: Some(Box::default()), ..null.clone() };
         let slow = Simulated { cpu_per_io: Nanos::micros(100), ..Simulated::default() };
         let slow = Step { simulate: Some(Box::new(slow)), numjobs: 3, ..null.clone() };
-        let drives = all.of(&slow, 2, &|| true).map(|h| (h.ios_per_second.round(), h.threads));
+        let drives = all.measure(&slow, 2, &|| true).map(|h| (h.ios_per_second.round(), h.threads));
         assert_eq!(drives, Some((60_000.0, 6)), "six threads, 10,000 I/Os a second each");
         let by_fio = Step { fio: true, ..step };
-        assert!([null, played, by_fio].iter().all(|s| all.of(s, 1, &|| true).is_none()));
+        assert!([null, played, by_fio].iter().all(|s| all.measure(s, 1, &|| true).is_none()));
         assert_eq!(all.0.len(), 2);
     }
 }

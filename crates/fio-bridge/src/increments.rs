@@ -192,7 +192,12 @@ pub fn sparse(latency: &Latency) -> StoredHistogram {
         }
     }
     let samples = latency.samples.unwrap_or(0) as f64;
-    StoredHistogram::of(latency.min, latency.max, Nanos((latency.mean * samples) as u64), buckets.into_iter())
+    StoredHistogram::from_buckets(
+        latency.min,
+        latency.max,
+        Nanos((latency.mean * samples) as u64),
+        buckets.into_iter(),
+    )
 }
 
 /// The difference of two totals. Smallest and largest are known exactly only where the report's own lie in the outermost bucket.
@@ -210,7 +215,12 @@ fn difference(now: &StoredHistogram, before: &StoredHistogram) -> StoredHistogra
         return StoredHistogram::default();
     };
     let (min, max) = (Nanos(bucket_low(first.0)).max(now.min), Nanos(bucket_high(last.0)).min(now.max));
-    StoredHistogram::of(min, max, Nanos(now.sum.0.saturating_sub(before.sum.0)), buckets.into_iter())
+    StoredHistogram::from_buckets(
+        min,
+        max,
+        Nanos(now.sum.0.saturating_sub(before.sum.0)),
+        buckets.into_iter(),
+    )
 }
 
 #[cfg(test)]

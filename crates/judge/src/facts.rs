@@ -235,12 +235,12 @@ fn seconds_of(bins: &[u64]) -> Vec<f64> {
 /// The rate of counts of 100 ms with its interval. Where the series varies too slowly for the usual interval, the one of its lowest
 /// frequencies, which is wide then. `None` below ten seconds.
 pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
-    let found = Estimate::of(bins)?;
+    let found = Estimate::from_bins(bins)?;
     if let Some(bounds) = &found.interval {
         let (low, high) = (bounds.low_per_second, bounds.high_per_second);
         return Some(RateInterval { mean: found.mean_per_second, low, high });
     }
-    let spread = Spread::of(&seconds_of(bins))?;
+    let spread = Spread::from_values(&seconds_of(bins))?;
     let half = quantile(0.975) * spread.standard_error;
     let mean = found.mean_per_second;
     Some(RateInterval { mean, low: (mean - half).max(0.0), high: mean + half })
@@ -313,7 +313,7 @@ fn sum(bins: &[u64]) -> f64 {
 
 /// Whether in each 100 ms requests waited and none completed, on all targets together.
 fn idle_bins<'a>(series: impl Iterator<Item = &'a Series>, bins: usize) -> Vec<bool> {
-    let mut idle: Vec<bool> = LoadGrid::of(series).idle().collect();
+    let mut idle: Vec<bool> = LoadGrid::from_series(series).idle().collect();
     idle.resize(bins, false);
     idle
 }

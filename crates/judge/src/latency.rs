@@ -156,7 +156,7 @@ impl TestedLatency<'_> {
 
     fn of_step(&self, step: &StepRecord) -> Option<Claim> {
         let columns = columns(step);
-        let found = MeanLatency::of(&columns)?;
+        let found = MeanLatency::from_bins(&columns)?;
         let answer = limit_answer::mean_latency(&found, self.promised, self.judged_promise.tolerance);
         let claim = self.answered(step, answer);
         let fault = faults::fault(self.record, self.judged_promise, step, claim.outcome == Outcome::Pass);

@@ -339,7 +339,7 @@ impl NeedCase<'_> {
         limit: Nanos,
     ) -> Option<Figure> {
         let found = percentile::measure(seconds, &[(name, share)]).into_iter().next()?;
-        let above = ShareAbove::of(seconds, limit)?;
+        let above = ShareAbove::from_seconds(seconds, limit)?;
         let length = self.step.window_ns.as_seconds();
         let finding = limit_answer::percentile(&found, (above.low, above.high), limit, length);
         if is_at_limit(&finding, limit) {
@@ -360,7 +360,7 @@ impl NeedCase<'_> {
                 (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
             }
             None => {
-                let ShareAbove { share, low, high } = ShareAbove::of(seconds, latency)?;
+                let ShareAbove { share, low, high } = ShareAbove::from_seconds(seconds, latency)?;
                 let open = "the interval holds the limit: run it longer".to_string();
                 let (answer, reason) = if low > limit {
                     (LimitAnswer::Fail, String::new())
@@ -397,7 +397,7 @@ fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
 
 fn by_hour(seconds: &[StoredHistogram], latency: Nanos) -> impl Iterator<Item = f64> {
     let hours = seconds.chunks_exact(HOUR);
-    hours.filter_map(move |hour| Some(ShareAbove::of(hour, latency)?.share))
+    hours.filter_map(move |hour| Some(ShareAbove::from_seconds(hour, latency)?.share))
 }
 
 /// Words on how to decide an answer that is open.

@@ -313,7 +313,7 @@ impl DirectionSummary {
             censored += tail.censored.get(&d).map_or(0, StoredHistogram::count);
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
-        let load = LoadGrid::of(series.iter().copied());
+        let load = LoadGrid::from_series(series.iter().copied());
         let stalled: f64 = load.stalls().iter().map(|stall| stall.length.as_seconds()).sum();
         service.mark_stalls(stalled / window);
         Some(DirectionSummary {
@@ -321,7 +321,7 @@ impl DirectionSummary {
             bytes: Bytes(bytes),
             iops: ios as f64 / window,
             bytes_per_second: bytes as f64 / window,
-            rate: Estimate::of(&bins),
+            rate: Estimate::from_bins(&bins),
             service_latency_ns: service,
             response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
         })

@@ -69,7 +69,7 @@ mod tests {
                 less_is_better,
                 volproof: pairs[0].0,
                 fio: pairs[0].1,
-                comparison: Comparison::of(&pairs.iter().map(turned).collect::<Vec<_>>(), 0.05),
+                comparison: Comparison::from_pairs(&pairs.iter().map(turned).collect::<Vec<_>>(), 0.05),
             }
         };
         let near: Vec<_> = (0..6).map(|i| (20_126.0 + f64::from(i), 20_100.0 - f64::from(i))).collect();

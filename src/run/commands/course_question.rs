@@ -32,7 +32,7 @@ pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
 pub fn inputs<'a>(read: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -> UsedFiles {
     let named = |(option, path): (&str, Option<&'a Path>)| {
         let path = path?;
-        Some((format!("{option} {}", path.display()), FileIdentity::of(path)))
+        Some((format!("{option} {}", path.display()), FileIdentity::from_path(path)))
     };
     read.into_iter().filter_map(named).collect()
 }

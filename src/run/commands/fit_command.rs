@@ -41,8 +41,10 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     let promise = PromiseOptions::default();
     let options = RunOptions { asked: Some(asked), ..plans::options(&args.using) };
     let plan = preconditioning::add(plan, args.using.file.precondition, &promise, &options)?;
-    let inputs =
-        args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
+    let inputs = args
+        .catalog
+        .iter()
+        .map(|path| (format!("--catalog {}", path.display()), FileIdentity::from_path(path)));
     let measurement = Measurement {
         plan,
         options,

@@ -58,7 +58,7 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let plan = plan(args, &words, jobs)?;
     let mut headrooms = Headrooms::default();
     // The forecast of a dry run has it as well.
-    let headroom = if args.dry_run { None } else { headrooms.of(&plan.steps[0], 1, &|| true) };
+    let headroom = if args.dry_run { None } else { headrooms.measure(&plan.steps[0], 1, &|| true) };
     let mut options =
         RunOptions { headrooms: Some(headrooms), ..RunOptions::asked(&args.consent, args.tune) };
     if let (false, Some(size), None) = (words.target.exists(), words.size, &args.simulate) {
@@ -73,7 +73,7 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
         }
     };
     // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
-    let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
+    let named = (format!("the target {}", words.target.display()), FileIdentity::from_path(&words.target));
     let promise = Cow::Borrowed(&args.promise);
     let measurement = Measurement {
         plan,

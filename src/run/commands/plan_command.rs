@@ -63,8 +63,11 @@ pub fn forecast(plan: &Plan, surveyed: &[Surveyed], judged_promise: Option<&Judg
     let written: f64 = writing.map(|s| Nanos(s.ramp.0 + s.runtime.0).as_seconds() * s.forecast_rate()).sum();
     let writes = Bytes(written as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
-    let headrooms =
-        plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
+    let headrooms = plan
+        .steps
+        .iter()
+        .map(|s| headrooms.measure(s, plan.targets_of(s).len(), &|| true))
+        .collect::<Vec<_>>();
     let fill = targets::to_fill(surveyed);
     let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
     plan_text::plan(plan, &named, judged_promise, writes, fill, &headrooms)

@@ -370,7 +370,7 @@ impl Running<'_> {
         let plan = &self.record.plan;
         let step = &plan.steps[number];
         let headrooms = self.options.headrooms.as_mut().filter(|_| go_on())?;
-        headrooms.of(step, plan.targets_of(step).len(), &go_on)
+        headrooms.measure(step, plan.targets_of(step).len(), &go_on)
     }
 
     fn measure(&mut self, range: Range<usize>) -> Result<stage::StageOutcome, Failure> {

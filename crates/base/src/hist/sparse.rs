@@ -49,7 +49,7 @@ pub struct StoredHistogram {
 
 impl StoredHistogram {
     /// From filled buckets in ascending order, as another program counted them.
-    pub fn of(
+    pub fn from_buckets(
         min: Nanos,
         max: Nanos,
         sum: Nanos,

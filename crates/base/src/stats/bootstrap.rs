@@ -23,7 +23,7 @@ pub fn intervals(seconds: &[StoredHistogram], shares: &[f64]) -> Option<Vec<(Nan
     if seconds.len() < BATCHES {
         return None;
     }
-    let table = Cumulated::of(seconds)?;
+    let table = Cumulated::from_seconds(seconds)?;
     let block = table.units() / BATCHES;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut found = vec![Vec::with_capacity(REPLICATES); shares.len()];
@@ -85,7 +85,7 @@ struct Cumulated {
 }
 
 impl Cumulated {
-    fn of(seconds: &[StoredHistogram]) -> Option<Cumulated> {
+    fn from_seconds(seconds: &[StoredHistogram]) -> Option<Cumulated> {
         let buckets: Vec<usize> = pooled(seconds).nonzero().map(|b| b.0).collect();
         let filled = || seconds.iter().filter(|s| !s.is_empty());
         let (min, max) = (filled().map(|s| s.min).min()?, filled().map(|s| s.max).max()?);

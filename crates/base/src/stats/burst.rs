@@ -29,7 +29,7 @@ pub struct BurstSeen {
 
 impl BurstSeen {
     /// The burst at the start of a run, when there is one.
-    pub fn of(bins: &[u64]) -> Option<BurstSeen> {
+    pub fn from_bins(bins: &[u64]) -> Option<BurstSeen> {
         let series: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
         let seconds = sharpest(&series, SHORTEST)?;
         let (before, after) = series.split_at(seconds);
@@ -72,7 +72,7 @@ mod tests {
     fn credits_that_run_out_give_two_levels() {
         let noise = |i: u64| i * 7919 % 13;
         let bins: Vec<u64> = (0..1200).map(|i| if i < 203 { 600 } else { 300 } + noise(i)).collect();
-        let b = BurstSeen::of(&bins).unwrap();
+        let b = BurstSeen::from_bins(&bins).unwrap();
         assert_eq!(b.seconds, 20, "{b:?}");
         assert!((b.level_per_second / 6060.0 - 1.0).abs() < 0.01, "{b:?}");
         assert!((b.baseline_per_second / 3060.0 - 1.0).abs() < 0.01, "{b:?}");
@@ -85,7 +85,7 @@ mod tests {
             let even: Vec<u64> = (0..3000).map(|i| if i < end { 185 } else { 49 } + i % 3).collect();
             let quota = |i: u64| if i.is_multiple_of(5) { if i < end { 925 } else { 245 } } else { 0 };
             for bins in [even, (0..3000).map(quota).collect()] {
-                let b = BurstSeen::of(&bins).unwrap_or_else(|| panic!("none until {end}"));
+                let b = BurstSeen::from_bins(&bins).unwrap_or_else(|| panic!("none until {end}"));
                 assert!((b.seconds as f64 - end as f64 / 10.0).abs() <= 1.0, "{end}: {b:?}");
             }
         }
@@ -99,7 +99,7 @@ mod tests {
         let beating: Vec<u64> = (0..600).map(|i| if i % 10 < 2 { 10_000 } else { 0 }).collect();
         let one_quota: Vec<u64> = (0..600).map(|i| if i == 0 { 20_000 } else { 1000 }).collect();
         for bins in [steady, rising, beating, one_quota, vec![0; 100], vec![], vec![5; 3]] {
-            assert_eq!(BurstSeen::of(&bins), None);
+            assert_eq!(BurstSeen::from_bins(&bins), None);
         }
     }
 
@@ -108,11 +108,11 @@ mod tests {
         let noise = |i: u64| i * 2_654_435_761 % 1009 % 61;
         for (from, to) in [(400, 300), (400, 350), (300, 100)] {
             let falling: Vec<u64> = (0..3000).map(|i| from - (from - to) * i / 3000 + noise(i)).collect();
-            assert_eq!(BurstSeen::of(&falling), None, "{from} to {to}");
+            assert_eq!(BurstSeen::from_bins(&falling), None, "{from} to {to}");
             for end in [300, 1500, 2700] {
                 let levels: Vec<u64> =
                     (0..3000).map(|i| if i < end { from } else { to } + noise(i)).collect();
-                let b = BurstSeen::of(&levels).unwrap_or_else(|| panic!("{from} to {to} at {end}"));
+                let b = BurstSeen::from_bins(&levels).unwrap_or_else(|| panic!("{from} to {to} at {end}"));
                 assert!((b.seconds as f64 - end as f64 / 10.0).abs() <= 1.5, "{end}: {b:?}");
             }
         }

@@ -69,7 +69,7 @@ pub struct Comparison {
 impl Comparison {
     /// Compares pairs `(A, B)`. Differences within `margin` (a share, at least [`NOISE`]) do not matter to the caller; when
     /// one is both certain and within it, it is [`ComparisonOutcome::Equivalent`]. `None` for fewer than two pairs or values not above 0.
-    pub fn of(pairs: &[(f64, f64)], margin: f64) -> Option<Comparison> {
+    pub fn from_pairs(pairs: &[(f64, f64)], margin: f64) -> Option<Comparison> {
         let usable = |v: f64| v.is_finite() && v > 0.0;
         if pairs.len() < 2 || !pairs.iter().all(|p| usable(p.0) && usable(p.1)) {
             return None;
@@ -170,37 +170,46 @@ mod tests {
     #[test]
     fn the_smallest_p_is_two_in_two_to_the_k() {
         for (k, p) in [(5, 0.0625), (6, 0.03125), (8, 0.0078125), (16, 2.0 / 65536.0)] {
-            assert_eq!(Comparison::of(&all_faster(k, 0.1), 0.0).unwrap().p_value, p, "{k} pairs");
+            assert_eq!(Comparison::from_pairs(&all_faster(k, 0.1), 0.0).unwrap().p_value, p, "{k} pairs");
         }
-        let many = Comparison::of(&all_faster(20, 0.1), 0.0).unwrap().p_value;
+        let many = Comparison::from_pairs(&all_faster(20, 0.1), 0.0).unwrap().p_value;
         assert!(many <= 2.0 / 65536.0 && many > 0.0);
     }
 
     #[test]
     fn five_pairs_never_decide_for_faster() {
-        let c = Comparison::of(&all_faster(5, 0.1), 0.0).unwrap();
+        let c = Comparison::from_pairs(&all_faster(5, 0.1), 0.0).unwrap();
         assert_eq!((c.outcome, c.pairs_needed), (ComparisonOutcome::Undecided, Some(6)));
-        assert_eq!(Comparison::of(&all_faster(6, 0.1), 0.0).unwrap().outcome, ComparisonOutcome::Faster);
-        assert_eq!(Comparison::of(&all_faster(6, -0.1), 0.0).unwrap().outcome, ComparisonOutcome::Slower);
+        assert_eq!(
+            Comparison::from_pairs(&all_faster(6, 0.1), 0.0).unwrap().outcome,
+            ComparisonOutcome::Faster
+        );
+        assert_eq!(
+            Comparison::from_pairs(&all_faster(6, -0.1), 0.0).unwrap().outcome,
+            ComparisonOutcome::Slower
+        );
     }
 
     #[test]
     fn small_differences_are_noise_or_within_the_margin() {
-        let c = Comparison::of(&all_faster(8, 0.004), 0.0).unwrap();
+        let c = Comparison::from_pairs(&all_faster(8, 0.004), 0.0).unwrap();
         assert_eq!(c.outcome, ComparisonOutcome::Equivalent, "certain, but below the noise of the method");
         assert!(c.p_value < 0.05);
         assert_eq!(
-            Comparison::of(&all_faster(8, 0.02), 0.05).unwrap().outcome,
+            Comparison::from_pairs(&all_faster(8, 0.02), 0.05).unwrap().outcome,
             ComparisonOutcome::Equivalent
         );
-        assert_eq!(Comparison::of(&all_faster(8, 0.02), 0.0).unwrap().outcome, ComparisonOutcome::Faster);
+        assert_eq!(
+            Comparison::from_pairs(&all_faster(8, 0.02), 0.0).unwrap().outcome,
+            ComparisonOutcome::Faster
+        );
     }
 
     #[test]
     fn figures_agree_with_a_worked_case() {
         // ln ratios 0.1, 0.2, 0.3: mean 0.2, deviation 0.1, t(2) = 4.3027 and 1.0607.
         let pairs = [0.1f64, 0.2, 0.3].map(|d| (d.exp(), 1.0));
-        let c = Comparison::of(&pairs, 0.0).unwrap();
+        let c = Comparison::from_pairs(&pairs, 0.0).unwrap();
         let root = 3f64.sqrt();
         assert!((c.ratio.ln() - 0.2).abs() < 1e-12 && (c.robust_ratio.ln() - 0.2).abs() < 1e-12);
         assert!((c.high_ratio.ln() - 0.2 - 0.43027 / root).abs() < 1e-4);
@@ -212,15 +221,15 @@ mod tests {
     fn one_wild_pair_moves_the_mean_but_not_the_robust_ratio() {
         let mut pairs = all_faster(9, 0.0);
         pairs[4].0 = 3000.0;
-        let c = Comparison::of(&pairs, 0.0).unwrap();
+        let c = Comparison::from_pairs(&pairs, 0.0).unwrap();
         assert_eq!(c.outcome, ComparisonOutcome::Undecided);
         assert!(c.ratio > 1.1 && c.robust_ratio < 1.01);
     }
 
     #[test]
     fn what_cannot_be_compared_is_not() {
-        assert_eq!(Comparison::of(&[(1.0, 2.0)], 0.0), None);
-        assert_eq!(Comparison::of(&[(1.0, 2.0), (0.0, 1.0)], 0.0), None);
-        assert_eq!(Comparison::of(&[(1.0, 1.0); 6], 0.0).unwrap().p_value, 1.0);
+        assert_eq!(Comparison::from_pairs(&[(1.0, 2.0)], 0.0), None);
+        assert_eq!(Comparison::from_pairs(&[(1.0, 2.0), (0.0, 1.0)], 0.0), None);
+        assert_eq!(Comparison::from_pairs(&[(1.0, 1.0); 6], 0.0).unwrap().p_value, 1.0);
     }
 }

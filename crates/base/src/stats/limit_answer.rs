@@ -332,10 +332,10 @@ mod tests {
     fn a_mean_latency_has_three_answers() {
         let bins: Vec<(u64, Nanos)> =
             (0..900).map(|i: u64| (500, Nanos::micros(500 * (195 + i * i * 31 % 11)))).collect();
-        let m = MeanLatency::of(&bins).unwrap();
+        let m = MeanLatency::from_bins(&bins).unwrap();
         assert_eq!(mean_latency(&m, Nanos::micros(210), 0.0).answer, LimitAnswer::Pass);
         assert_eq!(mean_latency(&m, Nanos::micros(190), 0.0).answer, LimitAnswer::Fail);
-        let short = MeanLatency::of(&bins[..400]).unwrap();
+        let short = MeanLatency::from_bins(&bins[..400]).unwrap();
         let found = mean_latency(&short, Nanos::micros(190), 0.0);
         assert_eq!((found.answer, found.more_seconds), (LimitAnswer::Inconclusive, Some(40)));
     }

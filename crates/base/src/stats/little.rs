@@ -40,7 +40,7 @@ pub struct Little {
 
 impl Little {
     /// Checks the law; `None` when nothing completed, nothing was in flight or no time passed.
-    pub fn of(m: MeasuredWindow) -> Option<Little> {
+    pub fn from_window(m: MeasuredWindow) -> Option<Little> {
         if m.ios == 0 || m.in_flight == 0 || m.window.0 == 0 {
             return None;
         }
@@ -78,29 +78,29 @@ mod tests {
     #[test]
     fn the_worked_case_of_a_capped_disk_holds() {
         // 20,126 per second at 6.358 ms are 127.97 in flight, at a depth of 128.
-        let law = Little::of(ten_seconds(201_260, 6_358, 127.97)).unwrap();
+        let law = Little::from_window(ten_seconds(201_260, 6_358, 127.97)).unwrap();
         assert!(law.holds && law.deviation_pct.abs() < 0.1);
     }
 
     #[test]
     fn the_law_breaks_beyond_two_percent_and_the_edges() {
-        assert!(Little::of(ten_seconds(1_000_000, 1_000, 98.1)).unwrap().holds);
-        assert!(!Little::of(ten_seconds(1_000_000, 1_000, 97.9)).unwrap().holds);
-        assert!(!Little::of(ten_seconds(1_000_000, 1_000, 103.0)).unwrap().holds);
+        assert!(Little::from_window(ten_seconds(1_000_000, 1_000, 98.1)).unwrap().holds);
+        assert!(!Little::from_window(ten_seconds(1_000_000, 1_000, 97.9)).unwrap().holds);
+        assert!(!Little::from_window(ten_seconds(1_000_000, 1_000, 103.0)).unwrap().holds);
         // Latencies of a second in a window of ten: requests at the edges are a tenth of all.
-        assert!(Little::of(ten_seconds(100, 1_000_000, 9.0)).unwrap().holds);
-        assert_eq!(Little::of(ten_seconds(0, 0, 1.0)), None);
+        assert!(Little::from_window(ten_seconds(100, 1_000_000, 9.0)).unwrap().holds);
+        assert_eq!(Little::from_window(ten_seconds(0, 0, 1.0)), None);
     }
 
     #[test]
     fn requests_at_the_edges_belong_to_the_law() {
         // A device that stops after 8 of 10 seconds with 32 in flight: 64 request-seconds have no latency.
         let stopped = ten_seconds(256_000, 1_000, 32.0);
-        assert!(!Little::of(stopped).unwrap().holds);
-        let law = Little::of(MeasuredWindow { outside: Some(64_000_000_000), ..stopped }).unwrap();
+        assert!(!Little::from_window(stopped).unwrap().holds);
+        let law = Little::from_window(MeasuredWindow { outside: Some(64_000_000_000), ..stopped }).unwrap();
         assert!(law.holds && law.deviation_pct.abs() < 1e-9, "{law:?}");
         // With the edges counted nothing else excuses a deviation.
         let slow = ten_seconds(100, 1_000_000, 9.0);
-        assert!(!Little::of(MeasuredWindow { outside: Some(0), ..slow }).unwrap().holds);
+        assert!(!Little::from_window(MeasuredWindow { outside: Some(0), ..slow }).unwrap().holds);
     }
 }

@@ -38,7 +38,7 @@ pub struct LoadGrid {
 
 impl LoadGrid {
     /// The load of series that ran together. A last bin that is cut short is left out.
-    pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
+    pub fn from_series<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
         let all: Vec<&Series> = series.into_iter().collect();
         // Where one of several volumes answers, all of them together are not silent.
         let silent_after = all.iter().map(|s| s.silent_after_ns).min().unwrap_or_default();

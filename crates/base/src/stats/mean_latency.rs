@@ -24,7 +24,7 @@ pub struct MeanLatency {
 
 impl MeanLatency {
     /// Mean of `(completed I/Os, sum of their latencies)` per 100 ms bin; `None` when nothing completed.
-    pub fn of(bins: &[(u64, Nanos)]) -> Option<MeanLatency> {
+    pub fn from_bins(bins: &[(u64, Nanos)]) -> Option<MeanLatency> {
         let ios: f64 = bins.iter().map(|b| b.0 as f64).sum();
         if ios == 0.0 {
             return None;
@@ -42,7 +42,7 @@ impl MeanLatency {
             .chunks_exact(second)
             .map(|c| c.iter().map(|b| b.1.0 as f64 - mean_ns * b.0 as f64).sum())
             .collect();
-        if let Some(spread) = Spread::of(&residuals).filter(|s| s.holds) {
+        if let Some(spread) = Spread::from_values(&residuals).filter(|s| s.holds) {
             found.standard_error_ns = Some(spread.standard_error / (used_ios / residuals.len() as f64));
         }
         Some(found)
@@ -55,7 +55,7 @@ impl MeanLatency {
         for (bin, second) in bins.iter_mut().step_by(PER_SECOND as usize).zip(seconds) {
             *bin = (second.count(), second.sum);
         }
-        MeanLatency::of(&bins)
+        MeanLatency::from_bins(&bins)
     }
 
     /// The 95 % interval in nanoseconds.
@@ -80,7 +80,7 @@ mod tests {
         let bins: Vec<(u64, Nanos)> = (0..600)
             .map(|i| if i % 50 == 9 { (1, Nanos::millis(100)) } else { (1000, Nanos::millis(100)) })
             .collect();
-        let m = MeanLatency::of(&bins).unwrap();
+        let m = MeanLatency::from_bins(&bins).unwrap();
         let ios = 588.0 * 1000.0 + 12.0;
         assert!((m.mean_ns - 600.0 * 1e8 / ios).abs() < 1e-6);
         let (lowest, highest) = m.interval().unwrap();
@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn short_and_empty_runs_have_no_interval() {
-        assert_eq!(MeanLatency::of(&[(0, Nanos(0)); 600]), None);
-        assert_eq!(MeanLatency::of(&[(10, Nanos(1000)); 99]).unwrap().interval(), None);
+        assert_eq!(MeanLatency::from_bins(&[(0, Nanos(0)); 600]), None);
+        assert_eq!(MeanLatency::from_bins(&[(10, Nanos(1000)); 99]).unwrap().interval(), None);
         let mut stalled = vec![(0, Nanos(0)); 105];
         stalled[0] = (50, Nanos(50_000));
-        let m = MeanLatency::of(&stalled).unwrap();
+        let m = MeanLatency::from_bins(&stalled).unwrap();
         assert_eq!((m.mean_ns, m.interval()), (1000.0, None));
     }
 }

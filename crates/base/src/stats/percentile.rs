@@ -88,7 +88,7 @@ pub struct ShareAbove {
 
 impl ShareAbove {
     /// The share above a limit; `None` without samples.
-    pub fn of(seconds: &[StoredHistogram], limit: Nanos) -> Option<ShareAbove> {
+    pub fn from_seconds(seconds: &[StoredHistogram], limit: Nanos) -> Option<ShareAbove> {
         let all = pooled(seconds);
         let samples = Some(all.count() as f64).filter(|n| *n > 0.0)?;
         let edge = bucket(limit.0);

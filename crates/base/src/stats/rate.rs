@@ -104,7 +104,7 @@ impl TooShort {
 
 impl Estimate {
     /// Rate from counts on the 100 ms grid; `None` without any bin.
-    pub fn of(bins: &[u64]) -> Option<Estimate> {
+    pub fn from_bins(bins: &[u64]) -> Option<Estimate> {
         if bins.is_empty() {
             return None;
         }
@@ -175,7 +175,7 @@ impl Estimate {
             .chunks_exact(unit)
             .map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / unit_seconds)
             .collect();
-        let Some(spread) = Spread::of(&per_unit) else {
+        let Some(spread) = Spread::from_values(&per_unit) else {
             self.ask(TooShort::NoInterval, (FEWEST as f64 * unit_seconds).max(2.0 * self.seconds));
             return;
         };
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_constant_rate_has_a_width_of_zero() {
-        let e = Estimate::of(&[2000; 3000]).unwrap();
+        let e = Estimate::from_bins(&[2000; 3000]).unwrap();
         let b = e.interval.unwrap();
         assert_eq!((b.low_per_second, e.mean_per_second, b.high_per_second), (20_000.0, 20_000.0, 20_000.0));
         assert_eq!((e.effective_seconds, e.cv_of_seconds), (Some(300.0), Some(0.0)));
@@ -248,18 +248,18 @@ mod tests {
     #[test]
     fn below_ten_seconds_there_is_no_interval() {
         let bins: Vec<u64> = (0..30).map(|i| 100 + i % 7).collect();
-        let e = Estimate::of(&bins).unwrap();
+        let e = Estimate::from_bins(&bins).unwrap();
         assert_eq!((e.interval, e.effective_seconds), (None, None));
         assert_eq!((e.too_short, e.extend_to_seconds), (vec![TooShort::NoInterval], Some(60)));
         assert_eq!(e.mean_per_second, bins.iter().sum::<u64>() as f64 / 3.0);
-        assert_eq!(Estimate::of(&[]), None);
-        let one = Estimate::of(&[7]).unwrap();
+        assert_eq!(Estimate::from_bins(&[]), None);
+        let one = Estimate::from_bins(&[7]).unwrap();
         assert_eq!((one.mean_per_second, one.worst_second, one.cv_of_seconds), (70.0, None, None));
     }
 
     #[test]
     fn nothing_counted_is_a_rate_of_zero() {
-        let e = Estimate::of(&[0; 600]).unwrap();
+        let e = Estimate::from_bins(&[0; 600]).unwrap();
         assert_eq!((e.mean_per_second, e.cv_of_seconds), (0.0, None));
         assert_eq!(e.interval.as_ref().map(|b| b.high_per_second), Some(0.0));
         let text = serde_json::to_string(&e).unwrap();
@@ -271,7 +271,7 @@ mod tests {
     fn a_token_bucket_shows_its_period_and_its_edges() {
         // 1.5 s quotas, each used up within 300 ms.
         let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 10_000 } else { 0 }).collect();
-        let e = Estimate::of(&bins).unwrap();
+        let e = Estimate::from_bins(&bins).unwrap();
         assert_eq!(e.period_ms, Some(1500));
         let b = e.interval.unwrap();
         // The periods agree exactly; one bin more or less at the edge is what remains.
@@ -284,7 +284,7 @@ mod tests {
         let wave =
             |i: usize| (1000.0 + 300.0 * (i as f64 / 3000.0 * 2.0 * std::f64::consts::PI).sin()) as u64;
         let bins: Vec<u64> = (0..3000).map(wave).collect();
-        let e = Estimate::of(&bins).unwrap();
+        let e = Estimate::from_bins(&bins).unwrap();
         assert_eq!((&e.interval, &e.too_short[..]), (&None, &[TooShort::LongMemory][..]));
         assert!(e.extend_to_seconds.unwrap() >= 600);
         assert!(e.effective_seconds.unwrap() < 20.0);
@@ -294,7 +294,7 @@ mod tests {
     fn the_share_of_a_last_second_counts_in_the_mean_alone() {
         let mut bins = vec![10; 105];
         bins[104] = 0;
-        let e = Estimate::of(&bins).unwrap();
+        let e = Estimate::from_bins(&bins).unwrap();
         assert_eq!(e.mean_per_second, 1040.0 / 10.5);
         assert_eq!(e.worst_second, Some(100));
         assert!(e.interval.is_some());

@@ -35,7 +35,7 @@ pub struct Spread {
 
 impl Spread {
     /// Spread of the mean of a series; `None` below [`FEWEST`] values.
-    pub fn of(x: &[f64]) -> Option<Spread> {
+    pub fn from_values(x: &[f64]) -> Option<Spread> {
         if x.len() < FEWEST {
             return None;
         }
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn equal_values_have_no_error_and_few_have_no_answer() {
-        assert_eq!(Spread::of(&[7.0; 9]), None);
-        let s = Spread::of(&[7.0; 10]).unwrap();
+        assert_eq!(Spread::from_values(&[7.0; 9]), None);
+        let s = Spread::from_values(&[7.0; 10]).unwrap();
         assert_eq!((s.standard_error, s.memory, s.holds), (0.0, 1.0, true));
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn a_step_outlasts_its_own_series() {
         let step: Vec<f64> =
             (0..300).map(|i| if i < 120 { 50.0 } else { 100.0 } + f64::from(i * 7 % 5)).collect();
-        assert!(!Spread::of(&step).unwrap().holds);
+        assert!(!Spread::from_values(&step).unwrap().holds);
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
                 (x >> 40) as f64 / (1u64 << 24) as f64
             })
             .collect();
-        let s = Spread::of(&noise).unwrap();
+        let s = Spread::from_values(&noise).unwrap();
         let usual = (1.0f64 / 12.0 / 4096.0).sqrt();
         // Eight degrees of freedom: within a factor of two of the truth.
         assert!(s.holds && s.memory < 1.2 && (0.5..2.0).contains(&(s.standard_error / usual)), "{s:?}");

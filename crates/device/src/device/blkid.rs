@@ -88,7 +88,7 @@ mod tests {
     fn xfs() -> Scan {
         let mut bytes = vec![0; 4096];
         bytes[..4].copy_from_slice(b"XFSB");
-        Windows::of(&bytes).scan()
+        Windows::from_bytes(&bytes).scan()
     }
 
     #[test]
@@ -122,6 +122,6 @@ mod tests {
         let mut bytes = vec![0; 1 << 20];
         let end = bytes.len() - 512;
         bytes[end..end + 8].copy_from_slice(b"EFI PART");
-        assert_eq!(Opinion::Nothing.disagrees(&Windows::of(&bytes).scan()), None);
+        assert_eq!(Opinion::Nothing.disagrees(&Windows::from_bytes(&bytes).scan()), None);
     }
 }

@@ -52,7 +52,7 @@ pub enum Driver {
 
 impl Driver {
     /// By the kernel's naming of disks, which each driver owns (kernel: Documentation/admin-guide/devices.txt).
-    fn of(name: &str) -> Driver {
+    fn from_name(name: &str) -> Driver {
         const PREFIXES: &[(&str, Driver)] = &[
             ("nvme", Driver::Nvme),
             ("nullb", Driver::NullBlk),
@@ -217,7 +217,7 @@ impl Block {
             read_only: root.flag(dir.join("ro")),
             removable: root.flag(disk_dir.join("removable")),
             rotational: root.flag(disk_dir.join("queue/rotational")),
-            driver: Driver::of(&disk.name),
+            driver: Driver::from_name(&disk.name),
             model: identity.model,
             serial: identity.serial,
             wwid: identity.wwid,
@@ -354,7 +354,7 @@ mod tests {
             ("nullb0", Driver::NullBlk),
             ("cciss!c0d0", Driver::Other),
         ] {
-            assert_eq!(Driver::of(name), driver, "{name}");
+            assert_eq!(Driver::from_name(name), driver, "{name}");
         }
         assert_eq!(dev_path("cciss!c0d0"), Path::new("/dev/cciss/c0d0"));
     }

@@ -84,7 +84,7 @@ pub fn provider<'a>(root: &Root, catalogue: &'a Catalogue) -> Option<(&'a Provid
 /// With `offline` no network request is sent.
 pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<CloudMachine> {
     let (provider, evidence) = provider(root, catalogue)?;
-    let (instance, instance_from) = match (offline, Metadata::of(provider)) {
+    let (instance, instance_from) = match (offline, Metadata::from_provider(provider)) {
         (true, _) => (None, "not asked: --offline".to_string()),
         (false, None) => (None, "no metadata service of this provider is known".to_string()),
         (false, Some(service)) => match service.instance() {
@@ -211,7 +211,7 @@ pub enum MetadataError {
 
 impl Metadata {
     /// The service of a provider, where it has one.
-    pub fn of(provider: &Provider) -> Option<Metadata> {
+    pub fn from_provider(provider: &Provider) -> Option<Metadata> {
         let token = provider.metadata_token.as_deref().and_then(|text| {
             let (url, rest) = text.strip_prefix("PUT ")?.split_once(", header ")?;
             let (ttl_header, header) = rest.split_once("; then header ")?;

@@ -217,7 +217,7 @@ fn extents(path: &Path, bytes: Range<u64>, expected: Option<StackNode>) -> Optio
     // Somebody's lease on the file would keep an ordinary open waiting.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let about = file.metadata().ok()?;
-    if expected.is_some() && StackNode::of(&about) != expected {
+    if expected.is_some() && StackNode::from_metadata(&about) != expected {
         return None;
     }
     let bytes = bytes.start..bytes.end.min(about.len());
@@ -268,7 +268,7 @@ impl FilePlace {
 
 impl RoomBehind {
     /// Of a loop device, or a partition of one. None for other devices, and where the file or its holes cannot be seen.
-    pub fn of(root: &Root, device: &Block) -> Option<RoomBehind> {
+    pub fn read(root: &Root, device: &Block) -> Option<RoomBehind> {
         RoomBehind::below(root, device, MOST_LOOPS)
     }
 

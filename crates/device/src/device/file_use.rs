@@ -146,7 +146,8 @@ fn layer_openers(root: &Root, file: FileId, path: &Path) -> Vec<Unseen> {
 /// Whether nobody has the file at this path open; none where it is another one, or the kernel does not say.
 fn alone(root: &Root, path: &Path, file: StackNode) -> Option<bool> {
     let opened = quietly(root, path).ok()?;
-    (StackNode::of(&opened.metadata().ok()?)? == file).then(|| ioctl::opened_alone(opened.as_fd()).ok())?
+    (StackNode::from_metadata(&opened.metadata().ok()?)? == file)
+        .then(|| ioctl::opened_alone(opened.as_fd()).ok())?
 }
 
 /// Opens a file to ask it something. An open that breaks somebody's lease waits for it, unless it has `O_NONBLOCK`.

@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn found(parts: &[(i64, &[u8])]) -> Vec<String> {
-        let scan = Windows::of(&device(parts)).scan();
+        let scan = Windows::from_bytes(&device(parts)).scan();
         assert!(!scan.blank);
         scan.signatures.into_iter().map(|s| s.name).collect()
     }
@@ -187,7 +187,7 @@ mod tests {
             }
             sb[56..58].copy_from_slice(b"\x53\xef");
             sb[120..124].copy_from_slice(b"data");
-            let scan = Windows::of(&device(&[(1024, &sb)])).scan();
+            let scan = Windows::from_bytes(&device(&[(1024, &sb)])).scan();
             scan.signatures.iter().map(|s| format!("{} {:?}", s.name, s.label.as_deref())).collect::<String>()
         };
         assert_eq!(ext(0, 2, 1), r#"ext2 Some("data")"#);
@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn blank_means_zeros_at_both_ends() {
-        assert!(Windows::of(&vec![0; SIZE]).scan().blank);
-        assert!(!Windows::of(&device(&[(-1, b"x")])).scan().blank);
-        assert!(Windows::of(&device(&[(4 << 20, b"x")])).scan().blank, "the middle is not read");
-        assert!(Windows::of(&[]).scan().blank);
+        assert!(Windows::from_bytes(&vec![0; SIZE]).scan().blank);
+        assert!(!Windows::from_bytes(&device(&[(-1, b"x")])).scan().blank);
+        assert!(Windows::from_bytes(&device(&[(4 << 20, b"x")])).scan().blank, "the middle is not read");
+        assert!(Windows::from_bytes(&[]).scan().blank);
     }
 
     proptest! {
@@ -227,7 +227,7 @@ mod tests {
                     to.copy_from_slice(mark);
                 }
             }
-            let scan = Windows::of(&bytes).scan();
+            let scan = Windows::from_bytes(&bytes).scan();
             prop_assert!(scan.signatures.iter().all(|s| s.offset_bytes.0 < size as u64));
             prop_assert!(!scan.blank || scan.signatures.is_empty());
         }

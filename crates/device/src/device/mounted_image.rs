@@ -226,7 +226,7 @@ mod tests {
             fs::write(path, bytes).unwrap();
         }
         let root = Root::tree(dir.path());
-        let target = StackNode::of(&fs::metadata(root.path("/target")).unwrap()).unwrap();
+        let target = StackNode::from_metadata(&fs::metadata(root.path("/target")).unwrap()).unwrap();
         let found = root.stack().hidden_images(&root, target, Path::new("/target"), used_by);
         found.into_iter().map(|u| u.what).collect()
     }

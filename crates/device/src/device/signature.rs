@@ -65,7 +65,7 @@ impl Windows {
     }
 
     /// From bytes in memory: a whole small device.
-    pub fn of(device: &[u8]) -> Windows {
+    pub fn from_bytes(device: &[u8]) -> Windows {
         let window = WINDOW.0 as usize;
         let head = &device[..device.len().min(window)];
         let tail = &device[device.len().saturating_sub(window).max(head.len())..];
@@ -135,7 +135,7 @@ mod tests {
         #[test]
         fn both_windows_answer_for_their_own_bytes(size in 1usize..2_300_000, at in 0usize..2_300_000) {
             let bytes: Vec<u8> = (0..size).map(|n| n as u8).collect();
-            let w = Windows::of(&bytes);
+            let w = Windows::from_bytes(&bytes);
             if let Some(b) = w.bytes(at as u64, 1) {
                 prop_assert_eq!(b[0], at as u8);
             } else {

@@ -67,7 +67,7 @@ struct Span {
 impl Span {
     const ALL: Span = Span { from: 0, to: u64::MAX };
 
-    fn of(from: u64, length: u64) -> Span {
+    fn new(from: u64, length: u64) -> Span {
         Span { from, to: from.saturating_add(length) }
     }
 
@@ -94,7 +94,7 @@ impl Piece {
     const ALL: Piece = Piece { upper: Span::ALL, lower: Span::ALL, linear: false };
 
     fn linear(upper: u64, lower: u64, length: u64) -> Piece {
-        Piece { upper: Span::of(upper, length), lower: Span::of(lower, length), linear: true }
+        Piece { upper: Span::new(upper, length), lower: Span::new(lower, length), linear: true }
     }
 
     fn map(&self, (from, to): (Span, Span), part: Span) -> Option<Span> {
@@ -250,7 +250,7 @@ impl Stack {
     /// The path of a file in use, where it leads to the file.
     pub(super) fn place(&self, file: StackNode) -> Option<&Path> {
         let place = self.places.get(&file)?;
-        let there = StackNode::of(&std::fs::metadata(place).ok()?)?;
+        let there = StackNode::from_metadata(&std::fs::metadata(place).ok()?)?;
         (self.held(there, || Some(place.clone())) == file).then_some(place)
     }
 
@@ -293,7 +293,8 @@ impl Stack {
         path: &Path,
         used_by: UsedBy,
     ) -> Vec<Unseen> {
-        let there = std::fs::metadata(root.path(path)).ok().and_then(|about| StackNode::of(&about));
+        let there =
+            std::fs::metadata(root.path(path)).ok().and_then(|about| StackNode::from_metadata(&about));
         let there = there.map(|thing| self.held(thing, || Some(path.to_path_buf())));
         let suspect = Suspect { file, path: (there == Some(file)).then_some(path), used_by };
         let unlisted = self.unlisted_images.then(|| may_be_unlisted(root, suspect)).flatten();
@@ -463,7 +464,7 @@ mod tests {
         let mixed = halves(&[Piece::ALL]);
         assert!(!shares(&mixed, 4, 5) && !shares(&mixed, 5, 4));
         assert!(shares(&mixed, 4, 3) && shares(&mixed, 4, 1) && shares(&mixed, 1, 5));
-        let part = |upper| Piece { upper: Span::of(upper, 1000), lower: Span::of(0, 500), linear: false };
+        let part = |upper| Piece { upper: Span::new(upper, 1000), lower: Span::new(0, 500), linear: false };
         assert!(shares(&halves(&[part(0), part(1000)]), 4, 5), "both halves lie on the same bytes");
         // Another view of a member may hold any byte of either half.
         let mut seen = halves(&[Piece::ALL]);

@@ -81,7 +81,7 @@ fn at(proc: &File, mounts: &[Mount], path: &Path) -> AtPath {
         }
     }
     let about: Vec<Metadata> = all.iter().filter_map(|file| file.metadata().ok()).collect();
-    at.found = about.iter().filter_map(StackNode::of).collect();
+    at.found = about.iter().filter_map(StackNode::from_metadata).collect();
     at.unused = about.iter().all(Metadata::is_file) && all.iter().all(|file| is_unused(proc, file));
     at
 }

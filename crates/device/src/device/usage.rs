@@ -183,7 +183,7 @@ pub(super) fn number_at(root: &Root, path: &Path) -> Option<DevNumber> {
         return None;
     }
     if root.is_system() {
-        return match StackNode::of(&std::fs::metadata(path).ok()?)? {
+        return match StackNode::from_metadata(&std::fs::metadata(path).ok()?)? {
             StackNode::Device(number) => Some(number),
             StackNode::File(_) => None,
         };

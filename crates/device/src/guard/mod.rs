@@ -342,7 +342,7 @@ fn check_block(
     let output_disk = output.is_some_and(|o| device::shares_disk(root, device, o));
     let mut findings = rules::block(&seen, consent, output_disk);
     findings.extend(
-        device::RoomBehind::of(root, device)
+        device::RoomBehind::read(root, device)
             .and_then(|behind| file_rules::no_room(behind.holes, behind.free)),
     );
     let wanted = match *consent {

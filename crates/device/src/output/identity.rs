@@ -21,7 +21,7 @@ pub struct FileIdentity {
 
 impl FileIdentity {
     /// Of a path, all links followed. `-` is standard input.
-    pub fn of(path: &Path) -> FileIdentity {
+    pub fn from_path(path: &Path) -> FileIdentity {
         if path == Path::new("-") {
             return FileIdentity::of_open(io::stdin());
         }

@@ -263,7 +263,7 @@ fn one_file_is_not_two_outputs_nor_an_input() {
     let same = |a: &str, b: &str| apart(&[&open(a), &open(b)], &[]).is_err();
     for (a, b) in [("a", "a"), ("a", "hard"), ("hard", "soft"), ("new", "new"), ("new", "towards")] {
         assert!(same(a, b), "{a} and {b}");
-        let input = [("the input".to_string(), FileIdentity::of(&path(b)))];
+        let input = [("the input".to_string(), FileIdentity::from_path(&path(b)))];
         let e = apart(&[&open(a)], &input).unwrap_err().to_string();
         assert!(e.contains(&format!("/{a} is the same file as the input")), "{e}");
     }

@@ -84,7 +84,7 @@ pub fn compare<E>(
     let measured = all();
     let reset = set(Side::After);
     let ended = measured.and_then(|ended| reset.map(|()| ended))?;
-    Ok(ended.map_continue(|()| Comparison::of(&rates, NOISE)))
+    Ok(ended.map_continue(|()| Comparison::from_pairs(&rates, NOISE)))
 }
 
 /// Compares each knob that was written, one after the other, with the rest as wanted. Where `measure` gives none, the user ended it: the knobs that

@@ -29,7 +29,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
             }
         }
     }
-    let little = Little::of(measured)?;
+    let little = Little::from_window(measured)?;
     // Where I/Os at the edges were not counted: a window that ends with the amount of I/O, or with an error, ends at a moment of its own on
     // each worker.
     let uneven = plan.ends_by_amount() || step.errors.count > 0 || step.lost_ios > 0;

@@ -35,8 +35,8 @@ impl StepSamples {
         let bins = bins(step, false);
         StepSamples {
             seconds: per_second(&bins),
-            load: LoadGrid::of(step.targets.iter().map(|t| &t.series)),
-            burst: BurstSeen::of(&bins),
+            load: LoadGrid::from_series(step.targets.iter().map(|t| &t.series)),
+            burst: BurstSeen::from_bins(&bins),
             paced: step.open_loop.is_some(),
             one_at_a_time: record.depth_per_target(step) == Some(1),
             bins,
@@ -84,7 +84,7 @@ mod tests {
         };
         StepSamples {
             seconds: per_second(&bins),
-            burst: BurstSeen::of(&bins),
+            burst: BurstSeen::from_bins(&bins),
             load,
             paced: false,
             one_at_a_time: false,

@@ -175,7 +175,7 @@ fn bands(series: &[&Series]) -> Vec<TimeBand> {
         let to = from + stall.length_within(window).as_seconds();
         TimeBand { from: bins::rounded(from), to: bins::rounded(to) }
     };
-    LoadGrid::of(series.iter().copied()).stalls().into_iter().map(band).take(MOST_BANDS).collect()
+    LoadGrid::from_series(series.iter().copied()).stalls().into_iter().map(band).take(MOST_BANDS).collect()
 }
 
 fn tail(all: &Histogram) -> TailCurve {

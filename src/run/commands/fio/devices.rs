@@ -165,10 +165,10 @@ pub fn spare_job_files(
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
 ) -> Result<(), Failure> {
     let own: Vec<FileIdentity> =
-        job_files.iter().map(|(name, _)| FileIdentity::of(Path::new(name))).collect();
+        job_files.iter().map(|(name, _)| FileIdentity::from_path(Path::new(name))).collect();
     let targets = command.jobs.iter().flat_map(|job| files(job).into_iter().map(|path| (&job.name, path)));
     for (job, path) in targets.filter(|(_, path)| path.is_file()) {
-        if own.iter().any(|file| file.is(&FileIdentity::of(&path))) {
+        if own.iter().any(|file| file.is(&FileIdentity::from_path(&path))) {
             let told = format!(
                 "refused to write to {}:\n  it is the job file itself, and the target of job {job}: name another file (filename)",
                 path.display()

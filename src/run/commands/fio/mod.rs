@@ -341,7 +341,8 @@ fn files_of(
     targets: impl Iterator<Item = PathBuf>,
     job_files: &[(String, String)],
 ) -> Vec<(String, FileIdentity)> {
-    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::of(path));
+    let named =
+        |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::from_path(path));
     let job_files = job_files.iter().map(|(file, _)| named("job file", Path::new(file)));
     targets.map(|path| named("target", &path)).chain(job_files).collect()
 }

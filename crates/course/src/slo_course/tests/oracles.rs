@@ -22,7 +22,7 @@ fn stored(all: &[(f64, u64)]) -> StoredHistogram {
     let some = || all.iter().filter(|(_, n)| *n > 0).map(|(latency, n)| (ns(*latency), *n));
     let (least, most) = (some().next().map_or(0, |(v, _)| v), some().next_back().map_or(0, |(v, _)| v));
     let sum = total(some().map(|(v, n)| v * n));
-    StoredHistogram::of(Nanos(least), Nanos(most), Nanos(sum), some().map(|(v, n)| (bucket(v), n)))
+    StoredHistogram::from_buckets(Nanos(least), Nanos(most), Nanos(sum), some().map(|(v, n)| (bucket(v), n)))
 }
 
 /// What a device does in a second.

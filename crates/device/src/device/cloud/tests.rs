@@ -58,7 +58,7 @@ fn status(status: &str, body: &str) -> String {
 }
 
 fn service(provider: &str, server: &Server) -> Metadata {
-    Metadata::of(Catalogue::shipped().provider(provider).unwrap()).unwrap().at(&server.host)
+    Metadata::from_provider(Catalogue::shipped().provider(provider).unwrap()).unwrap().at(&server.host)
 }
 
 fn has(headers: &[String], header: &str) -> bool {
@@ -143,7 +143,8 @@ fn a_service_that_keeps_silent_is_left() {
     // The connection is taken by the kernel and never answered.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = format!("http://{}", listener.local_addr().unwrap());
-    let service = Metadata::of(Catalogue::shipped().provider("alibaba").unwrap()).unwrap().at(&host);
+    let service =
+        Metadata::from_provider(Catalogue::shipped().provider("alibaba").unwrap()).unwrap().at(&host);
     assert!(matches!(service.instance(), Err(MetadataError::Silent(_))));
     drop(listener);
     assert!(matches!(service.instance(), Err(MetadataError::Silent(_))));
@@ -274,7 +275,7 @@ fn a_serial_is_not_put_into_a_command_unchecked() {
 #[test]
 fn every_token_in_the_catalogue_is_understood() {
     for p in &Catalogue::shipped().providers {
-        let service = Metadata::of(p);
+        let service = Metadata::from_provider(p);
         assert_eq!(
             p.metadata_token.is_some(),
             service.as_ref().is_some_and(|s| s.token.is_some()),

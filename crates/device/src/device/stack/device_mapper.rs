@@ -34,7 +34,7 @@ fn of_target(target: &DmTarget, member: &str) -> Vec<Piece> {
         ("striped", [stripes, _, ..]) => {
             let each = stripes.parse().ok().and_then(|stripes| length.checked_div(stripes));
             let stripe = |word: &usize| {
-                let (upper, lower) = (Span::of(start, length), Span::of(begins(*word)?, each?));
+                let (upper, lower) = (Span::new(start, length), Span::new(begins(*word)?, each?));
                 Some(Piece { upper, lower, linear: false })
             };
             of_member.iter().map(stripe).collect()

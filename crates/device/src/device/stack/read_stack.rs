@@ -22,7 +22,7 @@ use crate::device::{DevNumber, FilePlace, Mount, Root, Unseen, ioctl, number_at,
 
 impl StackNode {
     /// The file or block device that is open here, or at this path; none for anything else.
-    pub(in crate::device) fn of(about: &std::fs::Metadata) -> Option<StackNode> {
+    pub(in crate::device) fn from_metadata(about: &std::fs::Metadata) -> Option<StackNode> {
         let kind = about.file_type();
         if kind.is_block_device() {
             return Some(StackNode::Device(DevNumber::from_raw(about.rdev())));
@@ -124,7 +124,9 @@ impl Stack {
         let by_path = || {
             let lower = match number_at(root, &path) {
                 Some(number) => Some(StackNode::Device(number)),
-                None => std::fs::metadata(root.path(&path)).ok().and_then(|about| StackNode::of(&about)),
+                None => std::fs::metadata(root.path(&path))
+                    .ok()
+                    .and_then(|about| StackNode::from_metadata(&about)),
             };
             Some((lower?, root.number(dir(name).join("loop/offset")).unwrap_or(0)))
         };
@@ -207,7 +209,9 @@ impl Stack {
         for swap in swaps(root) {
             let thing = match number_at(root, &swap.path) {
                 Some(number) => Some(StackNode::Device(number)),
-                None => std::fs::metadata(root.path(&swap.path)).ok().and_then(|about| StackNode::of(&about)),
+                None => std::fs::metadata(root.path(&swap.path))
+                    .ok()
+                    .and_then(|about| StackNode::from_metadata(&about)),
             };
             match thing {
                 Some(thing) => {
@@ -261,8 +265,10 @@ impl Stack {
             (None, Ok(_)) => Some(source.to_path_buf()),
         };
         let about = path.as_deref().and_then(|path| std::fs::metadata(root.path(path)).ok());
-        let thing =
-            about.as_ref().and_then(StackNode::of).filter(|thing| matches!(thing, StackNode::File(_)));
+        let thing = about
+            .as_ref()
+            .and_then(StackNode::from_metadata)
+            .filter(|thing| matches!(thing, StackNode::File(_)));
         let file = path.as_deref().zip(thing);
         let file = file.map(|(path, thing)| (path, self.file_in_use(root, thing, path, source)));
         if let Some((_, thing)) = file {
@@ -281,7 +287,7 @@ impl Stack {
 pub(in crate::device) fn open_device(name: &str, thing: StackNode, flags: i32) -> std::io::Result<File> {
     let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(dev_path(name))?;
-    match StackNode::of(&file.metadata()?) == Some(thing) {
+    match StackNode::from_metadata(&file.metadata()?) == Some(thing) {
         true => Ok(file),
         false => Err(std::io::Error::other("the node is of another device")),
     }
