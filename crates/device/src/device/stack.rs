@@ -262,10 +262,11 @@ impl Stack {
     /// Whether a loop device over this file shows what it would of a file of this length, be it all of it or a part with a limit of its own.
     fn shows_as_many(&self, file: StackNode, length: Bytes) -> bool {
         let loops = self.steps.iter().filter(|s| s.lower == file && s.layer == Layer::Loop);
-        loops.flat_map(|s| &s.pieces).any(|piece| match self.limited.contains(&file) {
-            true => piece.lower.to <= length.0,
-            false => piece.lower.to == length.0 / SECTOR * SECTOR,
-        })
+        let mut ends = loops.flat_map(|s| &s.pieces).map(|piece| piece.lower.to);
+        if self.limited.contains(&file) {
+            return ends.any(|end| end <= length.0);
+        }
+        ends.any(|end| end == length.0 / SECTOR * SECTOR)
     }
 
     /// The file of the layer that holds the bytes of this file of an overlay, as the path of that file; none for all other files.

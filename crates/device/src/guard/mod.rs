@@ -348,13 +348,12 @@ fn check_block(
     let wanted = match *consent {
         Consent::NotAsked { wanted } | Consent::Missing { wanted } | Consent::Given { wanted, .. } => wanted,
     };
-    let (snapshot, advice) = match rules::is_test_device(device.driver) {
-        true => (None, Vec::new()),
-        false => {
-            let snapshot = advice::snapshot_command(root, device);
-            let advice = advice::before_writing(device, snapshot.as_deref());
-            (snapshot, advice)
-        }
+    let (snapshot, advice) = if rules::is_test_device(device.driver) {
+        (None, Vec::new())
+    } else {
+        let snapshot = advice::snapshot_command(root, device);
+        let advice = advice::before_writing(device, snapshot.as_deref());
+        (snapshot, advice)
     };
     let overwrites =
         Overwrites { path: seen.facts.path.clone(), from_bytes: Bytes(0), to_bytes: device.size_bytes };

@@ -91,11 +91,10 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             Code::Mounted,
             format!("{} is mounted", called(usage, &m.device)),
             format!("{} on {place}{by}", m.mount.filesystem),
-            match m.mount.mount_point == Path::new("/") {
-                true => SEPARATE.into(),
-                false => {
-                    format!("Unmount it (umount {}), or test a file on it.", shell_path(&m.mount.mount_point))
-                }
+            if m.mount.mount_point == Path::new("/") {
+                SEPARATE.into()
+            } else {
+                format!("Unmount it (umount {}), or test a file on it.", shell_path(&m.mount.mount_point))
             },
         ));
     }
@@ -139,9 +138,10 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
 
 /// Someone holds it open: a raw database does so without claiming the device.
 fn opener(usage: &Usage, o: &Opener) -> GuardFinding {
-    let (severity, code, how) = match o.writes {
-        true => (GuardSeverity::Refused, Code::OpenForWriting, "writing"),
-        false => (GuardSeverity::Note, Code::OpenForReading, "reading"),
+    let (severity, code, how) = if o.writes {
+        (GuardSeverity::Refused, Code::OpenForWriting, "writing")
+    } else {
+        (GuardSeverity::Note, Code::OpenForReading, "reading")
     };
     GuardFinding::new(
         severity,
@@ -178,9 +178,10 @@ fn claim(errno: i32, unexplained: bool, built_on: &[String]) -> Option<GuardFind
             Code::NoPermission,
             "the device cannot be opened by this user",
             evidence,
-            match rustix::process::geteuid().is_root() {
-                true => "A container or a security policy forbids it, even to root.",
-                false => "Run as root.",
+            if rustix::process::geteuid().is_root() {
+                "A container or a security policy forbids it, even to root."
+            } else {
+                "Run as root."
             },
         )),
         libc::ENOMEDIUM => {

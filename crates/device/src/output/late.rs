@@ -43,9 +43,11 @@ fn told<T>(patience: Duration, late: impl FnOnce() + Send, work: impl FnOnce(&He
 
 /// Ends a save before its next call of the system where a signal has come that will kill the program.
 pub fn until_killed(held: &HeldSignals) -> impl FnMut(Call) -> io::Result<()> {
-    |_| match held.came() {
-        true => Err(io::Error::other("a signal ended the program meanwhile")),
-        false => Ok(()),
+    |_| {
+        if held.came() {
+            return Err(io::Error::other("a signal ended the program meanwhile"));
+        }
+        Ok(())
     }
 }
 

@@ -72,9 +72,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match is_obeyed(c) {
-            true => shown += &format!("\\u{:04x}", u32::from(c)),
-            false => shown.push(c),
+        if is_obeyed(c) {
+            shown += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
         }
     }
     Cow::Owned(shown)

@@ -287,10 +287,10 @@ impl Stack {
 pub(in crate::device) fn open_device(name: &str, thing: StackNode, flags: i32) -> std::io::Result<File> {
     let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(dev_path(name))?;
-    match StackNode::from_metadata(&file.metadata()?) == Some(thing) {
-        true => Ok(file),
-        false => Err(std::io::Error::other("the node is of another device")),
+    if StackNode::from_metadata(&file.metadata()?) != Some(thing) {
+        return Err(std::io::Error::other("the node is of another device"));
     }
+    Ok(file)
 }
 
 /// The file or device behind a loop device, and where in it the device begins; none when nothing is attached.
