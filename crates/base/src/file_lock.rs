@@ -1,7 +1,6 @@
 //! Locks on open files: our own (`flock`), which another process may hold for a moment longer, and those of others. The kernel drops them with the
 //! process.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
@@ -65,19 +64,21 @@ pub fn is_locked(file: &File) -> bool {
 /// `lock: 1: FLOCK ADVISORY WRITE PID ...`.
 fn is_inherited(file: &File) -> bool {
     let Ok(own) = file.metadata() else { return false };
-    let of_this = |number: &OsStr| {
-        let about = std::fs::metadata(Path::new("/proc/self/fd").join(number));
-        about.is_ok_and(|about| (about.dev(), about.ino()) == (own.dev(), own.ino()))
-    };
+    for entry in std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
+        let Ok(about) = std::fs::metadata(entry.path()) else { continue };
+        let info = std::fs::read_to_string(Path::new("/proc/self/fdinfo").join(entry.file_name()));
+        let is_this = (about.dev(), about.ino()) == (own.dev(), own.ino());
+        if is_this && info.is_ok_and(|info| info.lines().any(is_lock_of_another)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a line of fdinfo names a lock that another process took.
+fn is_lock_of_another(line: &str) -> bool {
     let us = std::process::id().to_string();
-    let is_of_another =
-        |line: &str| line.starts_with("lock:") && line.split_whitespace().nth(5).is_some_and(|pid| pid != us);
-    let holds = |number: &OsStr| {
-        let info = std::fs::read_to_string(Path::new("/proc/self/fdinfo").join(number));
-        info.is_ok_and(|info| info.lines().any(is_of_another))
-    };
-    let descriptors = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    descriptors.map(|entry| entry.file_name()).any(|number| of_this(&number) && holds(&number))
+    line.starts_with("lock:") && line.split_whitespace().nth(5).is_some_and(|pid| pid != us)
 }
 
 #[cfg(test)]

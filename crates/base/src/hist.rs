@@ -191,8 +191,11 @@ impl Histogram {
         }
         // No sample lies outside the exact ends, so neither may the middle that stands for it.
         let (low, high) = (self.min as f64, self.max as f64);
-        let middle = |i| (bucket_middle(i) as f64).clamp(low, high);
-        let squares: f64 = self.nonzero().map(|(i, c)| c as f64 * (middle(i) - mean).powi(2)).sum();
+        let mut squares = 0.0;
+        for (index, count) in self.nonzero() {
+            let middle = (bucket_middle(index) as f64).clamp(low, high);
+            squares += count as f64 * (middle - mean).powi(2);
+        }
         Some((squares / (n - 1) as f64).sqrt())
     }
 

@@ -68,22 +68,21 @@ fn ranked<T>(typed: &str, known: impl Iterator<Item = (impl AsRef<str>, T)>) -> 
 /// How much a word looks like a known name, from 0 to 1.
 fn likeness(known: &str, typed: &str) -> f64 {
     let measure = strsim::jaro_winkler(known, typed);
-    let long = |word: &str| word.chars().count() >= LETTERS;
-    match strsim::osa_distance(known, typed) == 1 {
-        true if transposed(known, typed) => 1.0,
-        true if long(known) && long(typed) => measure.max(f64::midpoint(LIKENESS, 1.0)),
-        _ => measure,
+    if strsim::osa_distance(known, typed) != 1 {
+        return measure;
     }
+    if sorted_letters(known) == sorted_letters(typed) {
+        // Two neighbours of one word stand the other way round in the other, as in `rnu` for `run`.
+        return 1.0;
+    }
+    let shorter = known.chars().count().min(typed.chars().count());
+    if shorter >= LETTERS { measure.max(f64::midpoint(LIKENESS, 1.0)) } else { measure }
 }
 
-/// Of two words that differ in one place: two neighbours of one stand the other way round in the other, as in `rnu` for `run`.
-fn transposed(known: &str, typed: &str) -> bool {
-    let sorted = |word: &str| {
-        let mut letters: Vec<char> = word.chars().collect();
-        letters.sort_unstable();
-        letters
-    };
-    sorted(known) == sorted(typed)
+fn sorted_letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 #[cfg(test)]

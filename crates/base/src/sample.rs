@@ -241,8 +241,16 @@ impl Track {
 
     /// Sums over the whole window. A sum beyond 2^64 - 1 stays there: a stored Record may hold any numbers.
     pub fn total(&self) -> Counts {
-        let sum = |column: &[u64]| total(column.iter().copied());
-        Counts { ios: sum(&self.ios), bytes: Bytes(sum(&self.bytes)), latency: Nanos(sum(&self.latency_ns)) }
+        Counts {
+            ios: total(self.ios.iter().copied()),
+            bytes: Bytes(total(self.bytes.iter().copied())),
+            latency: Nanos(total(self.latency_ns.iter().copied())),
+        }
+    }
+
+    /// The columns.
+    pub fn columns_mut(&mut self) -> [&mut Vec<u64>; 3] {
+        [&mut self.ios, &mut self.bytes, &mut self.latency_ns]
     }
 }
 
@@ -309,6 +317,16 @@ impl Series {
         }
     }
 
+    /// The streams of all directions in which anything happened, in the order of [`Direction::ALL`].
+    pub fn streams(&self) -> impl Iterator<Item = &Stream> {
+        [&self.read, &self.write, &self.trim, &self.sync].into_iter().flatten()
+    }
+
+    /// The same streams, to be changed.
+    pub fn streams_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        [&mut self.read, &mut self.write, &mut self.trim, &mut self.sync].into_iter().flatten()
+    }
+
     /// The stream of a direction, made when missing.
     pub fn stream_mut(&mut self, d: Direction) -> &mut Stream {
         let slot = match d {
@@ -357,9 +375,8 @@ impl Series {
         self.window_ns = window;
         let n = window.0.div_ceil(GRID.0) as usize;
         let seconds = window.0.div_ceil(GRID.0 * PER_SECOND) as usize;
-        for d in Direction::ALL.into_iter().filter(|d| self.stream(*d).is_some()).collect::<Vec<_>>() {
-            let stream = self.stream_mut(d);
-            for column in [&mut stream.track.ios, &mut stream.track.bytes, &mut stream.track.latency_ns] {
+        for stream in self.streams_mut() {
+            for column in stream.track.columns_mut() {
                 column.resize(n, 0);
             }
             stream.service.resize(seconds, StoredHistogram::default());
@@ -388,24 +405,23 @@ impl Series {
             interval_ns: self.interval_ns,
             ..Series::default()
         };
+        let kept = seconds.start..if to_the_end { usize::MAX } else { seconds.end };
         for d in Direction::ALL {
             let Some(all) = self.stream(d) else { continue };
-            let of_seconds = |all: &[StoredHistogram]| {
-                let end = if to_the_end { all.len() } else { seconds.end.min(all.len()) };
-                all[seconds.start.min(end)..end].to_vec()
-            };
             *part.stream_mut(d) = Stream {
                 track: Track {
                     ios: bins_of(&all.track.ios, start..end),
                     bytes: bins_of(&all.track.bytes, start..end),
                     latency_ns: bins_of(&all.track.latency_ns, start..end),
                 },
-                service: of_seconds(&all.service),
-                response: of_seconds(&all.response),
+                service: seconds_of(&all.service, &kept),
+                response: seconds_of(&all.response, &kept),
             };
         }
-        let of_worker = |w: &WorkerTrack| WorkerTrack { worker: w.worker, ios: bins_of(&w.ios, start..end) };
-        part.workers = self.workers.iter().map(of_worker).collect();
+        for track in &self.workers {
+            let ios = bins_of(&track.ios, start..end);
+            part.workers.push(WorkerTrack { worker: track.worker, ios });
+        }
         part
     }
 
@@ -420,8 +436,14 @@ impl Series {
 
 /// The bins of a column that begin within a time of the window, in nanoseconds.
 fn bins_of(column: &[u64], time: Range<u64>) -> Vec<u64> {
-    let at = |ns: u64| (ns.div_ceil(GRID.0) as usize).min(column.len());
-    column[at(time.start)..at(time.end).max(at(time.start))].to_vec()
+    let [from, to] = [time.start, time.end].map(|ns| (ns.div_ceil(GRID.0) as usize).min(column.len()));
+    column[from..to.max(from)].to_vec()
+}
+
+/// The histograms of some seconds, as far as there are any.
+fn seconds_of(all: &[StoredHistogram], seconds: &Range<usize>) -> Vec<StoredHistogram> {
+    let end = seconds.end.min(all.len());
+    all[seconds.start.min(end)..end].to_vec()
 }
 
 fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {

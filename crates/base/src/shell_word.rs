@@ -5,8 +5,7 @@ use std::path::Path;
 
 /// One word for a POSIX shell: itself where it is plain, else in quotes.
 pub fn shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)) {
         word.to_string()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

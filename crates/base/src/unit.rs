@@ -270,8 +270,7 @@ impl FromStr for Nanos {
                     return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
                 }
             };
-            let too_large = || UnitError::TooLarge { text: text.to_string() };
-            total = total.checked_add(scale(number, factor, text)?).ok_or_else(too_large)?;
+            total = total.checked_add(scale(number, factor, text)?).ok_or_else(|| too_large(text))?;
             if more.is_empty() {
                 return Ok(Nanos(total));
             }
@@ -294,14 +293,17 @@ fn split_number<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, &'
     Ok((number, unit.trim()))
 }
 
+fn too_large(text: &str) -> UnitError {
+    UnitError::TooLarge { text: text.to_string() }
+}
+
 /// Multiplies, exactly for whole numbers and rounded to the nearest whole for fractions.
 fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
-    let too_large = || UnitError::TooLarge { text: text.to_string() };
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor).ok_or_else(too_large);
+        return whole.checked_mul(factor).ok_or_else(|| too_large(text));
     }
-    let value = number.parse::<f64>().map_err(|_| too_large())? * factor as f64;
-    if value >= u64::MAX as f64 { Err(too_large()) } else { Ok(value.round() as u64) }
+    let value = number.parse::<f64>().map_err(|_| too_large(text))? * factor as f64;
+    if value >= u64::MAX as f64 { Err(too_large(text)) } else { Ok(value.round() as u64) }
 }
 
 /// I/Os a second as a user writes them: `3000`, `16,000`, `20k`, `1.5M`. Letters are decimal, since I/Os are counted and have no binary unit.

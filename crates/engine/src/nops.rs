@@ -17,7 +17,6 @@ use super::clock::{Clock, Monotonic};
 use super::drive::drive;
 use super::uring::{RingOptions, open};
 use super::{Load, Target};
-use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, Simulated, Step};
 use volproof_record::Headroom;
@@ -111,7 +110,7 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
     let factory = |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic));
     // A load that cannot start here says so at its own start, with more words.
     let outcome = drive(&load, None, &mut |_| go_on(), start, factory).ok()?;
-    let streams = outcome.series.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
+    let streams = outcome.series.iter().flat_map(|s| s.streams());
     let ios: u64 = streams.map(|stream| stream.track.total().ios).sum();
     let busy: u64 = outcome.ends.iter().map(|e| e.cpu.user.0 + e.cpu.system.0).sum();
     let threads = outcome.ends.len();

@@ -37,13 +37,12 @@ pub mod threads {
     /// All ranks of a fleet.
     pub fn fleet(ranks: u32) -> Vec<ThreadExchange> {
         let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-        let rank = |(rank, from)| ThreadExchange {
-            place: RankOf { rank, ranks },
-            to: to.clone(),
-            from,
-            hangs: Arc::default(),
-        };
-        (0..ranks).zip(from).map(rank).collect()
+        let mut all = Vec::new();
+        for (rank, from) in (0..ranks).zip(from) {
+            let place = RankOf { rank, ranks };
+            all.push(ThreadExchange { place, to: to.clone(), from, hangs: Arc::default() });
+        }
+        all
     }
 
     impl Exchange for ThreadExchange {

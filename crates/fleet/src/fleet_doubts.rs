@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::merging::volume;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{Nanos, grouped};
-use volproof_record::{Fleet, FleetMachine, FleetStep, Record, Remark, State, form, remarks};
+use volproof_record::{Fleet, FleetMachine, FleetStep, Record, State, form, remarks};
 
 /// Share of a window by which clocks may be wrong, so that what is added up is of the same time.
 const CLOCK_SHARE: f64 = 0.01;
@@ -85,8 +85,6 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
             again,
         ));
     }
-    let with =
-        |rule: &dyn Fn(&FleetMachine) -> bool| fleet.machines.iter().filter(|m| rule(m)).collect::<Vec<_>>();
     let lost = lost(fleet);
     if let Some(first) = lost.first() {
         let who = names(&lost, fleet.machines.len());
@@ -96,7 +94,11 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
         };
         doubts.push(Doubt::new(Severity::Blocker, DoubtCode::RankLost, text, again));
     }
-    let unkept = with(&|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()));
+    let machines = fleet.machines.iter();
+    let unkept: Vec<_> = machines
+        .clone()
+        .filter(|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()))
+        .collect();
     if !unkept.is_empty() && fleet.ranks > 1 {
         doubts.push(Doubt::new(
             Severity::Blocker,
@@ -108,7 +110,8 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
             "let chrony, systemd-timesyncd or ntpd keep it; where PTP does, say how exact it is with --clock-error",
         ));
     }
-    let nameless = with(&|m| !m.record.targets.is_empty() && volume(&m.record).is_none());
+    let nameless: Vec<_> =
+        machines.filter(|m| !m.record.targets.is_empty() && volume(&m.record).is_none()).collect();
     if fleet.volumes.is_shared() && !nameless.is_empty() {
         doubts.push(Doubt::new(
             Severity::Blocker,
@@ -127,9 +130,8 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let window = step.window_ns.0 as f64;
     if window < planned.0 as f64 * FleetStep::LEAST_WINDOW {
-        let out = |s: &&volproof_record::MachineShare| s.late_ns.unsigned_abs();
-        let latest =
-            step.shares.iter().max_by_key(out).and_then(|s| Some((fleet.machine(s.rank)?, s.late_ns)));
+        let latest = step.shares.iter().max_by_key(|s| s.late_ns.unsigned_abs());
+        let latest = latest.and_then(|s| Some((fleet.machine(s.rank)?, s.late_ns)));
         let who = latest.map_or(String::new(), |(m, late)| {
             let by = Nanos(late.unsigned_abs());
             format!("; {} began {by} {}", m.label(), if late < 0 { "early" } else { "late" })
@@ -153,12 +155,7 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
         ));
     }
     // What such a machine answered within its own window, but after the common one, cannot be told from later arrivals.
-    let ended_later = |m: &&FleetMachine| {
-        let share = step.shares.iter().find(|s| s.rank == m.rank);
-        let own = m.record.steps.iter().find(|s| s.name == step.step);
-        share.is_some_and(|s| s.left_out_ns.1.0 > 0) && own.is_some_and(|s| s.open_loop.is_some())
-    };
-    let late = fleet.machines.iter().filter(ended_later).collect::<Vec<_>>();
+    let late: Vec<_> = fleet.machines.iter().filter(|m| answered_later(m, step)).collect();
     if !late.is_empty() {
         doubts.push(Doubt::new(
             Severity::Warning,
@@ -177,6 +174,18 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     doubts
 }
 
+/// Whether a machine answered arrivals of a schedule after the common window.
+fn answered_later(machine: &FleetMachine, step: &FleetStep) -> bool {
+    let share = step.shares.iter().find(|s| s.rank == machine.rank);
+    let own = machine.record.steps.iter().find(|s| s.name == step.step);
+    share.is_some_and(|s| s.left_out_ns.1.0 > 0) && own.is_some_and(|s| s.open_loop.is_some())
+}
+
+/// What doubts of one kind have in common, and their order.
+fn kind(doubt: &Doubt) -> (Reverse<Severity>, DoubtCode, Option<String>) {
+    (Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone())
+}
+
 /// The doubts of the machines, the gravest first. Those of one code, step and advice are one, which names only the machines that have its figures.
 fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
     struct Told<'a> {
@@ -184,7 +193,6 @@ fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
         machine: &'a FleetMachine,
         doubt: &'a Doubt,
     }
-    let kind = |d: &Doubt| (Reverse(d.severity), d.code.clone(), d.step.clone());
     let mut all = Vec::new();
     for machine in &fleet.machines {
         let mut seen = BTreeSet::new();
@@ -204,11 +212,12 @@ fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
         |t| &t.doubt.message,
         |t| &t.label,
     );
-    let told = |remark: &Remark<'_, Told<'_>>| {
+    let mut doubts = Vec::new();
+    for remark in &kinds {
         let machines: Vec<&FleetMachine> = remark.named.iter().map(|label| by_label[label]).collect();
         let doubt = remark.of.doubt;
         let message = format!("{}: {}", names(&machines, fleet.machines.len()), doubt.message);
-        Doubt { message: message + &remark.elsewhere("machine"), ..doubt.clone() }
-    };
-    kinds.iter().map(told).collect()
+        doubts.push(Doubt { message: message + &remark.elsewhere("machine"), ..doubt.clone() });
+    }
+    doubts
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::step_sums::{CommonWindow, MachineWindow};
 use volproof_base::sample::{Depth, Direction, Series, WorkerTrack};
-use volproof_base::unit::Nanos;
+use volproof_base::unit::{Nanos, total};
 use volproof_plan::Step;
 use volproof_record::{
     CpuRecord, DirectionSummary, ErrorRecord, FleetMachine, FleetStep, FleetVolumes, LateResponses,
@@ -21,13 +21,14 @@ fn step_of<'a>(machines: &'a BTreeMap<u32, FleetMachine>, rank: u32, name: &str)
 /// Counts of a step within a range of the grid, over all targets: I/Os of each interval but flushes, and bytes.
 fn within(step: &StepRecord, range: &Range<usize>) -> (Vec<u64>, u64) {
     let (mut ios, mut bytes) = (vec![0u64; range.len()], 0u64);
-    let data = [Direction::Read, Direction::Write, Direction::Trim];
-    for stream in step.targets.iter().flat_map(|t| data.iter().filter_map(|d| t.series.stream(*d))) {
-        let part = |column: &[u64]| {
-            column.get(range.start..range.end.min(column.len())).unwrap_or_default().to_vec()
-        };
-        ios.iter_mut().zip(part(&stream.track.ios)).for_each(|(a, b)| *a = a.saturating_add(b));
-        bytes = part(&stream.track.bytes).into_iter().fold(bytes, u64::saturating_add);
+    for series in step.targets.iter().map(|t| &t.series) {
+        for stream in [&series.read, &series.write, &series.trim].into_iter().flatten() {
+            let bins = range.start..range.end.min(stream.track.ios.len());
+            let part = stream.track.ios.get(bins.clone()).unwrap_or_default();
+            ios.iter_mut().zip(part).for_each(|(a, b)| *a = a.saturating_add(*b));
+            let part = stream.track.bytes.get(bins).unwrap_or_default();
+            bytes = part.iter().copied().fold(bytes, u64::saturating_add);
+        }
     }
     (ios, bytes)
 }
@@ -41,10 +42,11 @@ pub(super) fn fleet_step(
     machines: &BTreeMap<u32, FleetMachine>,
 ) -> FleetStep {
     let seconds = common.length.as_seconds();
-    let share = |m: &MachineWindow| {
+    let mut shares = Vec::new();
+    for m in present {
         let (ios, bytes) = within(step_of(machines, m.rank, &planned.name), &common.of_machine(m));
         let ios = ios.into_iter().fold(0, u64::saturating_add);
-        MachineShare {
+        shares.push(MachineShare {
             rank: m.rank,
             ios,
             iops: ios as f64 / seconds,
@@ -52,13 +54,12 @@ pub(super) fn fleet_step(
             share: 0.0,
             late_ns: m.late_ns,
             left_out_ns: common.left_out(m),
-        }
-    };
-    let mut shares: Vec<MachineShare> = present.iter().map(share).collect();
+        });
+    }
     let all: f64 = shares.iter().map(|s| s.ios as f64).sum();
     shares.iter_mut().for_each(|s| s.share = if all > 0.0 { s.ios as f64 / all } else { 0.0 });
-    let clock = |m: &MachineWindow| machines[&m.rank].record.rank.as_ref().and_then(|r| r.clock.error_ns);
-    let errors: Option<Vec<Nanos>> = present.iter().map(clock).collect();
+    let errors: Option<Vec<Nanos>> =
+        present.iter().map(|m| machines[&m.rank].record.rank.as_ref()?.clock.error_ns).collect();
     FleetStep {
         step: planned.name.clone(),
         window_begins_unix_ns: due.saturating_add(common.second.saturating_mul(1_000_000_000)),
@@ -83,12 +84,10 @@ pub(super) fn summed(
         let (ios, _) = within(step, &common.of_machine(m));
         series.workers.push(WorkerTrack { worker: m.rank, ios });
     }
-    let sum = |f: fn(&StepRecord) -> u64| parts.iter().map(|s| f(s)).fold(0, u64::saturating_add);
     let open_loop = open_loop(present, &parts, common);
     let late: Vec<&LateResponses> = open_loop.iter().map(|o| &o.late).collect();
-    let of = |d| DirectionSummary::of(d, &[&series], &late);
-    let (read, write) = (of(Direction::Read), of(Direction::Write));
-    let (trim, sync) = (of(Direction::Trim), of(Direction::Sync));
+    let [read, write, trim, sync] =
+        Direction::ALL.map(|direction| DirectionSummary::of(direction, &[&series], &late));
     let total = DirectionSummary::total(&[&series], &late);
     let mut depth = Depth::default();
     parts.iter().filter_map(|s| s.depth.as_ref()).for_each(|d| depth.add(d));
@@ -104,20 +103,20 @@ pub(super) fn summed(
         started: first.started.clone(),
         set_up_ns: parts.iter().map(|s| s.set_up_ns).max().unwrap_or_default(),
         window_ns: common.length,
-        workers_window_ns: Nanos(sum(|s| s.workers_window_ns.0)),
+        workers_window_ns: Nanos(sum(&parts, |s| s.workers_window_ns.0)),
         in_flight_mean: series.in_flight_mean(),
         in_flight_asked: asked.map(|all| all.into_iter().sum::<f64>()).into(),
         depth: Some(depth),
         cpu: cpu(&parts),
         errors: ErrorRecord {
-            count: sum(|s| s.errors.count),
+            count: sum(&parts, |s| s.errors.count),
             first: parts.iter().flat_map(|s| s.errors.first.clone()).take(10).collect(),
         },
-        drained_ios: sum(|s| s.drained_ios),
+        drained_ios: sum(&parts, |s| s.drained_ios),
         drained_max_ns: parts.iter().map(|s| s.drained_max_ns).max().unwrap_or_default(),
-        end_flushes: sum(|s| s.end_flushes),
+        end_flushes: sum(&parts, |s| s.end_flushes),
         end_flush_max_ns: parts.iter().map(|s| s.end_flush_max_ns).max().unwrap_or_default(),
-        lost_ios: sum(|s| s.lost_ios),
+        lost_ios: sum(&parts, |s| s.lost_ios),
         stuck_workers: parts.iter().map(|s| s.stuck_workers).fold(0, u32::saturating_add),
         open_loop,
         targets: vec![StepTarget {
@@ -139,21 +138,29 @@ pub(super) fn summed(
     }
 }
 
+/// A count of all machines together.
+fn sum(parts: &[&StepRecord], count: fn(&StepRecord) -> u64) -> u64 {
+    total(parts.iter().map(|step| count(step)))
+}
+
+fn per_io(ns: u64, ios: f64) -> f64 {
+    if ios > 0.0 { ns as f64 / ios } else { 0.0 }
+}
+
 /// CPU time of the whole windows of all machines; per I/O of them.
 fn cpu(parts: &[&StepRecord]) -> CpuRecord {
-    let sum = |f: fn(&CpuRecord) -> u64| parts.iter().map(|s| f(&s.cpu)).fold(0, u64::saturating_add);
     let ios: f64 = parts.iter().flat_map(|s| s.directions().map(|(_, d)| d.ios as f64)).sum();
-    let per_io = |ns: u64| if ios > 0.0 { ns as f64 / ios } else { 0.0 };
-    let (user, system, io_wq) = (sum(|c| c.user_ns.0), sum(|c| c.system_ns.0), sum(|c| c.io_wq_ns.0));
+    let user = sum(parts, |s| s.cpu.user_ns.0);
+    let (system, io_wq) = (sum(parts, |s| s.cpu.system_ns.0), sum(parts, |s| s.cpu.io_wq_ns.0));
     CpuRecord {
-        user_ns_per_io: per_io(user),
-        system_ns_per_io: per_io(system.saturating_add(io_wq)),
+        user_ns_per_io: per_io(user, ios),
+        system_ns_per_io: per_io(system.saturating_add(io_wq), ios),
         user_ns: Nanos(user),
         system_ns: Nanos(system),
         io_wq_ns: Nanos(io_wq),
-        context_switches: sum(|c| c.context_switches),
-        page_faults_major: sum(|c| c.page_faults_major),
-        page_faults_minor: sum(|c| c.page_faults_minor),
+        context_switches: sum(parts, |s| s.cpu.context_switches),
+        page_faults_major: sum(parts, |s| s.cpu.page_faults_major),
+        page_faults_minor: sum(parts, |s| s.cpu.page_faults_minor),
         busiest_worker: parts.iter().map(|s| s.cpu.busiest_worker).fold(0.0, f64::max),
     }
 }
@@ -167,9 +174,11 @@ fn open_loop(
     let all: Vec<&OpenLoopRecord> = parts.iter().map(|s| s.open_loop.as_ref()).collect::<Option<_>>()?;
     let mut late = LateResponses::default();
     // A machine that went on after the common window answered later arrivals late.
-    let ended_together = |m: &&MachineWindow| common.left_out(m).1.0 == 0;
-    let last = present.iter().zip(&all).filter(|(m, _)| ended_together(m));
-    last.for_each(|(_, o)| late.merge(&o.late));
+    for (machine, schedule) in present.iter().zip(&all) {
+        if common.left_out(machine).1.0 == 0 {
+            late.merge(&schedule.late);
+        }
+    }
     Some(OpenLoopRecord {
         offered_per_second: all.iter().map(|o| o.offered_per_second).sum(),
         arrivals: all.iter().map(|o| o.arrivals).sum(),

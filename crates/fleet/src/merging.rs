@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use super::merged_step::{fleet_step, summed};
 use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
-use volproof_base::sample::Direction;
 use volproof_base::stats::percentile::pooled;
-use volproof_base::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_course::seal::seal;
 use volproof_plan::{Plan, Step};
 use volproof_record::{Fleet, FleetMachine, FleetRank, FleetVolumes, JudgedPromise, Record, machine_label};
@@ -176,62 +175,19 @@ impl FleetMerge {
             return Err(FleetError::SameRank { first: twin.label(), second: label });
         }
         let theirs = first.record.rank.as_ref().expect("a machine of a fleet has a rank");
-        let start = |r: &FleetRank| planned_times::utc(r.start_unix_ns);
-        let volume_name = |r: &Record| volume(r).unwrap_or_else(|| "a volume without serial number".into());
-        let promise = |r: &Record| {
-            let ids = r.judged_promise.iter().flat_map(|c| c.promise.volumes.iter().map(|v| v.id.clone()));
-            Some(ids.collect::<Vec<_>>().join(" + "))
-                .filter(|t| !t.is_empty())
-                .unwrap_or_else(|| "none".into())
-        };
         let kept = self.plan.as_ref().expect("the first Record left its plan");
-        let mut rules: Vec<(String, String, &'static str)> = vec![
-            (
-                format!("volproof {}", record.volproof_version),
-                format!("volproof {}", first.record.volproof_version),
-                "use one version on all machines",
-            ),
-            (
-                rank.ranks.to_string() + " ranks",
-                theirs.ranks.to_string() + " ranks",
-                "give every machine the same N in --rank I/N",
-            ),
-            (
-                "the start ".to_string() + &start(rank),
-                "the start ".to_string() + &start(theirs),
-                "merge the Records of one run, whose machines had the same --start-at",
-            ),
-            (
-                volumes(rank).into(),
-                volumes(theirs).into(),
-                "give --shared and --overlap to all machines or to none",
-            ),
-            (
-                format!("the plan {}", plan_words(common, kept)),
-                format!("the plan {}", plan_words(kept, common)),
-                "give every machine the same plan, options and seed",
-            ),
-            (
-                format!("the promise {}", promise(record)),
-                format!("the promise {}", promise(&first.record)),
-                "name the same promise on all machines",
-            ),
-            (asked(record), asked(&first.record), "give --fit to all machines, with the same applications"),
-        ];
-        if rank.volumes.is_shared() {
-            rules.push((
-                format!("the volume {}", volume_name(record)),
-                format!("the volume {}", volume_name(&first.record)),
-                "with --shared all machines name one volume, which has one serial number",
-            ));
-            rules.push((
-                preconditioned(&record.plan),
-                preconditioned(&first.record.plan),
-                "each machine writes its part of a shared volume: give --precondition to all of them or to none",
-            ));
-        }
-        if let Some((its, others, advice)) = rules.into_iter().find(|(its, others, _)| its != others) {
-            return Err(FleetError::Differs { machine: label, its, other: first.label(), others, advice });
+        let rules = common_facts(record, rank, &plan_words(common, kept));
+        let of_first = common_facts(&first.record, theirs, &plan_words(kept, common));
+        for ((its, advice), (others, _)) in rules.into_iter().zip(of_first) {
+            if its != others {
+                return Err(FleetError::Differs {
+                    machine: label,
+                    its,
+                    other: first.label(),
+                    others,
+                    advice,
+                });
+            }
         }
         if let Some(error) = self.apart(record, rank) {
             return Err(error);
@@ -247,20 +203,17 @@ impl FleetMerge {
 
     /// Why a rank's part of a shared volume does not lie beside those of its neighbours.
     fn apart(&self, record: &Record, rank: &FleetRank) -> Option<FleetError> {
-        let neighbour = |rank: Option<u32>| rank.and_then(|rank| self.machines.get(&rank));
-        let (lower, upper) = (neighbour(rank.rank.checked_sub(1)), neighbour(rank.rank.checked_add(1)));
+        let lower = rank.rank.checked_sub(1).and_then(|lower| self.machines.get(&lower));
+        let upper = rank.rank.checked_add(1).and_then(|upper| self.machines.get(&upper));
         let below = lower.and_then(|m| Some((m, part::gap(&m.record.plan, &record.plan, rank.volumes)?)));
         let above = upper.and_then(|m| Some((m, part::gap(&record.plan, &m.record.plan, rank.volumes)?)));
         let above = above.map(|(m, (own, theirs))| (m, (theirs, own)));
         let (other, (theirs, own)) = below.or(above)?;
-        let part = |step: &Step| {
-            format!("{} from {} in step '{}'", step.size.unwrap_or_default(), step.offset, step.name)
-        };
         Some(FleetError::Differs {
             machine: machine_label(rank.rank, record),
-            its: part(own),
+            its: part_words(own),
             other: other.label(),
-            others: part(theirs),
+            others: part_words(theirs),
             advice: "parts of neighbours lie side by side: give every machine the same --offset and --size",
         })
     }
@@ -275,14 +228,13 @@ impl FleetMerge {
             return Err(FleetError::Empty);
         };
         let rank = first.record.rank.clone().expect("a machine of a fleet has a rank");
-        let label = |rank: u32| machines[&rank].label();
         let (mut steps, mut windows) = (Vec::new(), Vec::new());
         for (i, planned) in plan.steps.iter().enumerate() {
             let Some(mut sum) = sums.remove(&planned.name) else { continue };
             sum.machines.sort_by_key(|m| m.rank);
             let Some(common) = sum.common() else {
                 let (ended, began) = sum.furthest().ok_or(FleetError::Empty)?;
-                let (first, last) = (label(ended.rank), label(began.rank));
+                let (first, last) = (machines[&ended.rank].label(), machines[&began.rank].label());
                 return Err(FleetError::Apart { step: planned.name.clone(), first, last });
             };
             let due = planned_times::first_io(&plan, rank.start_unix_ns, i)
@@ -316,6 +268,44 @@ impl FleetMerge {
         seal(&mut record);
         Ok(record)
     }
+}
+
+/// A rank's part of a shared volume in a step, in words.
+fn part_words(step: &Step) -> String {
+    format!("{} from {} in step '{}'", step.size.unwrap_or_default(), step.offset, step.name)
+}
+
+/// What all machines of a fleet have in common, in words, each with the advice where one differs.
+fn common_facts(record: &Record, rank: &FleetRank, plan: &str) -> Vec<(String, &'static str)> {
+    let ids = record.judged_promise.iter().flat_map(|c| c.promise.volumes.iter().map(|v| v.id.as_str()));
+    let promise = Some(ids.collect::<Vec<_>>().join(" + ")).filter(|ids| !ids.is_empty());
+    let mut facts = vec![
+        (format!("volproof {}", record.volproof_version), "use one version on all machines"),
+        (format!("{} ranks", rank.ranks), "give every machine the same N in --rank I/N"),
+        (
+            format!("the start {}", planned_times::utc(rank.start_unix_ns)),
+            "merge the Records of one run, whose machines had the same --start-at",
+        ),
+        (volumes(rank).into(), "give --shared and --overlap to all machines or to none"),
+        (format!("the plan {plan}"), "give every machine the same plan, options and seed"),
+        (
+            format!("the promise {}", promise.unwrap_or_else(|| "none".into())),
+            "name the same promise on all machines",
+        ),
+        (asked(record), "give --fit to all machines, with the same applications"),
+    ];
+    if rank.volumes.is_shared() {
+        let name = volume(record).unwrap_or_else(|| "a volume without serial number".into());
+        facts.push((
+            format!("the volume {name}"),
+            "with --shared all machines name one volume, which has one serial number",
+        ));
+        facts.push((
+            preconditioned(&record.plan),
+            "each machine writes its part of a shared volume: give --precondition to all of them or to none",
+        ));
+    }
+    facts
 }
 
 fn volumes(rank: &FleetRank) -> &'static str {
@@ -360,8 +350,7 @@ fn plan_words(plan: &Plan, other: &Plan) -> String {
 /// Each target's latencies as one histogram: their sums have those of each second.
 fn thin(record: &mut Record) {
     for series in record.steps.iter_mut().flat_map(|s| &mut s.targets).map(|t| &mut t.series) {
-        for d in Direction::ALL.into_iter().filter(|d| series.stream(*d).is_some()).collect::<Vec<_>>() {
-            let stream = series.stream_mut(d);
+        for stream in series.streams_mut() {
             for seconds in [&mut stream.service, &mut stream.response] {
                 if !seconds.is_empty() {
                     *seconds = vec![pooled(seconds.iter()).to_sparse()];
@@ -376,17 +365,19 @@ fn thin(record: &mut Record) {
 
 /// The plan of the whole fleet: the targets of the first rank, and of a shared volume the range that all parts make up.
 fn whole_plan(machines: &BTreeMap<u32, FleetMachine>, plan: Plan, rank: &FleetRank) -> Plan {
-    let plans = || machines.values().map(|m| &m.record.plan);
-    let mut plan = Plan { targets: plans().next().map(|p| p.targets.clone()).unwrap_or_default(), ..plan };
+    let plans = machines.values().map(|m| &m.record.plan);
+    let first = plans.clone().next();
+    let mut plan = Plan { targets: first.map(|p| p.targets.clone()).unwrap_or_default(), ..plan };
     for (i, step) in plan.steps.iter_mut().enumerate() {
-        let parts = || plans().filter_map(|p| p.steps.get(p.precondition_steps() + i));
-        if let Some(first) = parts().next() {
+        let parts: Vec<&Step> =
+            plans.clone().filter_map(|p| p.steps.get(p.precondition_steps() + i)).collect();
+        if let Some(first) = parts.first() {
             step.targets.clone_from(&first.targets);
         }
-        if rank.volumes == FleetVolumes::Parts && parts().all(|s| s.size.is_some()) {
-            step.offset = parts().map(|s| s.offset).min().unwrap_or_default();
-            let sizes = parts().filter_map(|s| s.size).map(|s| s.0);
-            step.size = Some(Bytes(sizes.fold(0, u64::saturating_add)));
+        let sizes: Option<Vec<u64>> = parts.iter().map(|s| Some(s.size?.0)).collect();
+        if let Some(sizes) = sizes.filter(|_| rank.volumes == FleetVolumes::Parts) {
+            step.offset = parts.iter().map(|s| s.offset).min().unwrap_or_default();
+            step.size = Some(Bytes(total(sizes)));
         }
     }
     plan

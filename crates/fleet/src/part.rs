@@ -61,8 +61,9 @@ fn range(step: &Step, rank: &FleetRank, size: Bytes) -> Result<(Bytes, Bytes), S
             rank.ranks
         ));
     }
-    let first = |rank: u32, ranks: u32| (u128::from(blocks) * u128::from(rank) / u128::from(ranks)) as u64;
-    let (from, to) = (first(rank.rank, rank.ranks), first(rank.rank + 1, rank.ranks));
+    // The block at which the part of this rank begins, and that of the next one.
+    let [from, to] = [rank.rank, rank.rank + 1]
+        .map(|rank_of_part| (u128::from(blocks) * u128::from(rank_of_part) / u128::from(rank.ranks)) as u64);
     Ok((Bytes(step.offset.0 + from * block), Bytes((to - from) * block)))
 }
 

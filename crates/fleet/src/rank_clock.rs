@@ -28,14 +28,18 @@ impl ClockStamp {
 /// The offset of a clock from one exchange: asked at `sent`, answered with `there`, heard at `back`. The answer was given at some moment of
 /// the round trip, so that the offset is wrong by no more than half of it.
 pub(super) fn clock_of(sent: ClockStamp, there: ClockStamp, back: ClockStamp) -> RankClock {
-    let half = |sent: i64, back: i64| (back - sent).max(0) / 2;
-    let of = |sent: i64, there: i64, back: i64| there - sent - half(sent, back);
+    let half = half_trip(sent.unix_ns, back.unix_ns);
+    let monotonic_half = half_trip(sent.monotonic_ns, back.monotonic_ns);
     RankClock {
         basis: ClockBasis::Exchange,
-        offset_ns: of(sent.unix_ns, there.unix_ns, back.unix_ns),
-        monotonic_offset_ns: Some(of(sent.monotonic_ns, there.monotonic_ns, back.monotonic_ns)),
-        error_ns: Some(Nanos(half(sent.unix_ns, back.unix_ns).unsigned_abs() + 1)),
+        offset_ns: there.unix_ns - sent.unix_ns - half,
+        monotonic_offset_ns: Some(there.monotonic_ns - sent.monotonic_ns - monotonic_half),
+        error_ns: Some(Nanos(half.unsigned_abs() + 1)),
     }
+}
+
+fn half_trip(sent: i64, back: i64) -> i64 {
+    (back - sent).max(0) / 2
 }
 
 /// A clock from its exchanges before and after a run: the offset is that of before, the error also holds by how much it has changed since.

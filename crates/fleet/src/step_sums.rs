@@ -87,17 +87,17 @@ impl StepSums {
         }
         let at = (second - self.base) as usize;
         for series in step.targets.iter().map(|t| &t.series) {
+            let at_grid = at * PER_SECOND as usize;
             for d in Direction::ALL {
                 let Some(stream) = series.stream(d) else { continue };
                 let sum = self.sum.stream_mut(d);
-                let at_grid = at * PER_SECOND as usize;
                 add_column(&mut sum.track.ios, at_grid, &stream.track.ios);
                 add_column(&mut sum.track.bytes, at_grid, &stream.track.bytes);
                 add_column(&mut sum.track.latency_ns, at_grid, &stream.track.latency_ns);
                 add_seconds(&mut sum.service, at, &stream.service);
                 add_seconds(&mut sum.response, at, &stream.response);
             }
-            add_column(&mut self.sum.in_flight_ns, at * PER_SECOND as usize, &series.in_flight_ns);
+            add_column(&mut self.sum.in_flight_ns, at_grid, &series.in_flight_ns);
         }
         let silent_after = step.targets.iter().map(|t| t.series.silent_after_ns).min().unwrap_or_default();
         // A stored Record may name any window: it has no more than its samples.
@@ -109,18 +109,17 @@ impl StepSums {
     /// Moves what was added so far behind so many seconds of nothing.
     fn begin_earlier(&mut self, seconds: usize) {
         let grid = seconds * PER_SECOND as usize;
-        let earlier = |column: &mut Vec<u64>| drop(column.splice(0..0, std::iter::repeat_n(0, grid)));
-        for d in Direction::ALL.into_iter().filter(|d| self.sum.stream(*d).is_some()).collect::<Vec<_>>() {
-            let stream = self.sum.stream_mut(d);
-            [&mut stream.track.ios, &mut stream.track.bytes, &mut stream.track.latency_ns]
-                .into_iter()
-                .for_each(earlier);
-            let histograms =
-                [&mut stream.service, &mut stream.response].into_iter().filter(|h| !h.is_empty());
-            histograms
-                .for_each(|h| drop(h.splice(0..0, std::iter::repeat_n(StoredHistogram::default(), seconds))));
+        for stream in self.sum.streams_mut() {
+            for column in stream.track.columns_mut() {
+                column.splice(0..0, std::iter::repeat_n(0, grid));
+            }
+            for histograms in [&mut stream.service, &mut stream.response] {
+                if !histograms.is_empty() {
+                    histograms.splice(0..0, std::iter::repeat_n(StoredHistogram::default(), seconds));
+                }
+            }
         }
-        earlier(&mut self.sum.in_flight_ns);
+        self.sum.in_flight_ns.splice(0..0, std::iter::repeat_n(0, grid));
     }
 
     /// The time in which every machine measured; none where some pair of them never did.
@@ -131,8 +130,8 @@ impl StepSums {
         // A second that only some machines ended belongs to none of them.
         let whole = self.machines.iter().all(|m| m.ends() == end);
         let length = if whole { length } else { length / SECOND as u64 * SECOND as u64 };
-        let rests = || self.machines.iter().map(MachineWindow::rest);
-        let skew = (rests().max()? - rests().min()?).unsigned_abs();
+        let rests = self.machines.iter().map(MachineWindow::rest);
+        let skew = (rests.clone().max()? - rests.min()?).unsigned_abs();
         (length >= GRID.0).then_some(CommonWindow { second, length: Nanos(length), skew: Nanos(skew) })
     }
 
@@ -147,16 +146,19 @@ impl StepSums {
     fn silence_after(&self, common: &CommonWindow) -> Nanos {
         let starts = (common.second - self.base).max(0) as usize * PER_SECOND as usize;
         let ends = starts + (common.length.0 / GRID.0) as usize;
-        let columns = || Direction::ALL.into_iter().filter_map(|d| Some(&self.sum.stream(d)?.track.ios));
-        let answered = |i: &usize| columns().any(|ios| ios.get(*i).is_some_and(|n| *n > 0));
-        let longest = columns().map(Vec::len).max().unwrap_or(0);
-        let quiet = (ends..longest).take_while(|i| !answered(i)).count() as u64 * GRID.0;
-        let silent = |m: &MachineWindow| match common.left_out(m).1.0 {
+        // The first interval in which a machine was answered, or the end of all samples.
+        let mut quiet_until = self.sum.streams().map(|s| s.track.ios.len()).max().unwrap_or(0).max(ends);
+        for ios in self.sum.streams().map(|s| &s.track.ios) {
+            let answered = ios.iter().skip(ends).position(|n| *n > 0);
+            quiet_until = quiet_until.min(answered.map_or(usize::MAX, |after| ends + after));
+        }
+        let quiet = (quiet_until - ends) as u64 * GRID.0;
+        let silent = self.machines.iter().map(|machine| match common.left_out(machine).1.0 {
             // Its last interval may be cut short.
-            rest if rest < quiet + GRID.0 => rest.saturating_add(m.silent_after.0),
+            rest if rest < quiet + GRID.0 => rest.saturating_add(machine.silent_after.0),
             _ => quiet,
-        };
-        Nanos(self.machines.iter().map(silent).min().unwrap_or(0))
+        });
+        Nanos(silent.min().unwrap_or(0))
     }
 
     /// The sums within the common window.
@@ -164,17 +166,16 @@ impl StepSums {
         self.sum.silent_after_ns = self.silence_after(common);
         let skip = (common.second - self.base).max(0) as usize;
         let grid = skip * PER_SECOND as usize;
-        let cut = |column: &mut Vec<u64>| drop(column.drain(..grid.min(column.len())));
-        for d in Direction::ALL.into_iter().filter(|d| self.sum.stream(*d).is_some()).collect::<Vec<_>>() {
-            let stream = self.sum.stream_mut(d);
-            [&mut stream.track.ios, &mut stream.track.bytes, &mut stream.track.latency_ns]
-                .into_iter()
-                .for_each(cut);
+        for stream in self.sum.streams_mut() {
+            for column in stream.track.columns_mut() {
+                column.drain(..grid.min(column.len()));
+            }
             for histograms in [&mut stream.service, &mut stream.response] {
                 histograms.drain(..skip.min(histograms.len()));
             }
         }
-        cut(&mut self.sum.in_flight_ns);
+        let in_flight = &mut self.sum.in_flight_ns;
+        in_flight.drain(..grid.min(in_flight.len()));
         self.sum.close(common.length);
         self.sum
     }

@@ -43,16 +43,7 @@ pub fn intervals(seconds: &[StoredHistogram], shares: &[f64]) -> Option<Vec<(Nan
         }
     }
     let tail = tail();
-    let ends = |columns: &mut Vec<usize>| {
-        columns.sort_unstable();
-        let skip = (tail * columns.len() as f64) as usize;
-        let (low, high) = (columns.get(skip)?, columns.get(columns.len().checked_sub(1 + skip)?)?);
-        // Buckets are taken whole: the low end at its lower, the high end at its upper bound.
-        let low = bucket_low(table.buckets[*low]).max(table.min.0);
-        let high = bucket_high(table.buckets[*high]).min(table.max.0);
-        Some((Nanos(low), Nanos(high)))
-    };
-    found.iter_mut().map(ends).collect()
+    found.iter_mut().map(|columns| table.interval(columns, tail)).collect()
 }
 
 /// Share of resampled runs beyond each end of the interval: 0.0086 instead of 0.025.
@@ -86,9 +77,9 @@ struct Cumulated {
 
 impl Cumulated {
     fn from_seconds(seconds: &[StoredHistogram]) -> Option<Cumulated> {
-        let buckets: Vec<usize> = pooled(seconds).nonzero().map(|b| b.0).collect();
-        let filled = || seconds.iter().filter(|s| !s.is_empty());
-        let (min, max) = (filled().map(|s| s.min).min()?, filled().map(|s| s.max).max()?);
+        let all = pooled(seconds);
+        let (min, max) = (all.min()?, all.max()?);
+        let buckets: Vec<usize> = all.nonzero().map(|b| b.0).collect();
         let mut row = vec![0u64; buckets.len()];
         let mut rows = vec![row.clone()];
         for unit in seconds.chunks(seconds.len().div_ceil(UNITS)) {
@@ -100,6 +91,17 @@ impl Cumulated {
             rows.push(row.clone());
         }
         Some(Cumulated { buckets, rows, min, max })
+    }
+
+    /// The interval that leaves a share `tail` of the columns beyond each end.
+    fn interval(&self, columns: &mut [usize], tail: f64) -> Option<(Nanos, Nanos)> {
+        columns.sort_unstable();
+        let skip = (tail * columns.len() as f64) as usize;
+        let (low, high) = (columns.get(skip)?, columns.get(columns.len().checked_sub(1 + skip)?)?);
+        // Buckets are taken whole: the low end at its lower, the high end at its upper bound.
+        let low = bucket_low(self.buckets[*low]).max(self.min.0);
+        let high = bucket_high(self.buckets[*high]).min(self.max.0);
+        Some((Nanos(low), Nanos(high)))
     }
 
     fn units(&self) -> usize {

@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::UNITS;
 use super::limit_answer::TOLERANCE;
 use super::moments::mean;
-use super::spread::FEWEST;
+use super::spread::{FEWEST, correlation_time};
 
 /// Largest p at which a difference counts as a change (Hunter's default).
 const P_VALUE: f64 = 0.001;
@@ -145,7 +145,7 @@ pub(super) fn significance(left: &[f64], right: &[f64], correlated: bool) -> f64
     let neighbours: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / squares;
     // Two means were fitted, so the correlation is biased downwards twice as much as around one (Marriott and Pope 1954).
     let r = (neighbours + 2.0 * (1.0 + 3.0 * neighbours) / n).clamp(0.0, 0.999);
-    let time = if correlated { (1.0 + r) / (1.0 - r) } else { 1.0 };
+    let time = if correlated { correlation_time(r) } else { 1.0 };
     let freedom = n / time - 2.0;
     if freedom < 1.0 {
         return 1.0;

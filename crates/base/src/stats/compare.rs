@@ -70,8 +70,7 @@ impl Comparison {
     /// Compares pairs `(A, B)`. Differences within `margin` (a share, at least [`NOISE`]) do not matter to the caller; when
     /// one is both certain and within it, it is [`ComparisonOutcome::Equivalent`]. `None` for fewer than two pairs or values not above 0.
     pub fn from_pairs(pairs: &[(f64, f64)], margin: f64) -> Option<Comparison> {
-        let usable = |v: f64| v.is_finite() && v > 0.0;
-        if pairs.len() < 2 || !pairs.iter().all(|p| usable(p.0) && usable(p.1)) {
+        if pairs.len() < 2 || !pairs.iter().flat_map(|p| [p.0, p.1]).all(|v| v.is_finite() && v > 0.0) {
             return None;
         }
         let d: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();

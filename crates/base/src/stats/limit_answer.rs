@@ -157,14 +157,17 @@ impl TimeShare {
         // Without a good second, each is evidence by itself.
         let event_units = if good == 0 { 1.0 } else { (units - good) as f64 / events.max(1) as f64 };
         let event_units = event_units.max(1.0);
-        let lower = |k: u64| lower(k as f64 / event_units, units as f64 / event_units);
         TimeShare {
             good,
             units,
             event_units,
-            low: lower(good),
+            low: lower_of_units(good, units, event_units),
             // How often a single event comes, and how long it usually lasts, nobody knows; one that fills most of the run is its usual state.
-            high: if events == 1 && 2 * good >= units { 1.0 } else { 1.0 - lower(units - good) },
+            high: if events == 1 && 2 * good >= units {
+                1.0
+            } else {
+                1.0 - lower_of_units(units - good, units, event_units)
+            },
         }
     }
 
@@ -186,10 +189,8 @@ impl TimeShare {
 
     /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million.
     pub fn more_seconds(&self, promised: f64) -> Option<u64> {
-        let in_events = |units: u64| units as f64 / self.event_units;
-        let enough = |more: u64| lower(in_events(self.good + more), in_events(self.units + more)) >= promised;
         let (mut low, mut high) = (0, 1);
-        while !enough(high) {
+        while self.low_after(high) < promised {
             low = high;
             high *= 2;
             if high > 10_000_000 {
@@ -198,10 +199,20 @@ impl TimeShare {
         }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if enough(middle) { high = middle } else { low = middle }
+            if self.low_after(middle) >= promised { high = middle } else { low = middle }
         }
         Some(high)
     }
+
+    /// The lower bound after so many further seconds, all good.
+    fn low_after(&self, more: u64) -> f64 {
+        lower_of_units(self.good + more, self.units + more, self.event_units)
+    }
+}
+
+/// The lower bound of `good` out of `units` seconds, of which `event_units` count as one.
+fn lower_of_units(good: u64, units: u64, event_units: f64) -> f64 {
+    lower(good as f64 / event_units, units as f64 / event_units)
 }
 
 /// Lower Clopper-Pearson bound of `k` out of `n`, which need not be whole.

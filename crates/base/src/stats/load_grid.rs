@@ -3,7 +3,7 @@
 //! A stall lasts a second at least: throttles that hand out a quota leave shorter gaps, and no second empty. A stall that is under way when
 //! the window ends lasts until the requests in flight come back.
 
-use crate::sample::{Direction, GRID, PER_SECOND, Series};
+use crate::sample::{GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
 /// Silence that no sample shows is laid out in at most so many bins, ten minutes: a forged length exhausts neither memory nor time.
@@ -48,13 +48,13 @@ impl LoadGrid {
     }
 
     fn add(&mut self, series: &Series) {
-        let streams: Vec<_> = Direction::ALL.into_iter().filter_map(|d| series.stream(d)).collect();
-        let sampled = streams.iter().map(|stream| stream.track.ios.len()).chain([series.in_flight_ns.len()]);
+        let sampled =
+            series.streams().map(|stream| stream.track.ios.len()).chain([series.in_flight_ns.len()]);
         let sampled = sampled.max().unwrap_or(0);
         let whole = ((series.window_ns.0 / GRID.0) as usize).min(sampled + UNSAMPLED);
         self.ios.resize(self.ios.len().max(whole), 0);
         self.waiting_ns.resize(self.ios.len(), 0);
-        streams.iter().for_each(|stream| add_column(&mut self.ios, &stream.track.ios));
+        series.streams().for_each(|stream| add_column(&mut self.ios, &stream.track.ios));
         add_column(&mut self.waiting_ns, &series.in_flight_ns);
     }
 

@@ -28,20 +28,22 @@ pub fn median(x: &[f64]) -> Option<f64> {
 pub fn autocorrelation(x: &[f64], longest: usize) -> Option<Vec<f64>> {
     let m = mean(x);
     let d: Vec<f64> = x.iter().map(|v| v - m).collect();
-    let product = |lag: usize| {
-        let (mut sum, mut i, end) = (0.0, lag, d.len());
-        while i < end {
-            sum += d[i] * d[i - lag];
-            i += 1;
-        }
-        sum
-    };
-    let square = product(0);
+    let square = lagged_product(&d, 0);
     // Equal values leave rounding errors of the mean behind; they are no variation.
     if x.len() < 2 || square <= f64::EPSILON * m * m * x.len() as f64 {
         return None;
     }
-    Some((0..=longest.min(x.len() - 1)).map(|lag| product(lag) / square).collect())
+    Some((0..=longest.min(x.len() - 1)).map(|lag| lagged_product(&d, lag) / square).collect())
+}
+
+/// The sum of the products of values so many places apart.
+fn lagged_product(d: &[f64], lag: usize) -> f64 {
+    let (mut sum, mut i, end) = (0.0, lag, d.len());
+    while i < end {
+        sum += d[i] * d[i - lag];
+        i += 1;
+    }
+    sum
 }
 
 /// What a straight line leaves of a series.

@@ -69,10 +69,9 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a StoredHistogram>) -> His
 /// judged, and the drift of fast I/Os says nothing about slow ones. All samples count where none is above the limit.
 pub fn effective_samples_above(seconds: &[StoredHistogram], limit: Nanos) -> f64 {
     let edge = bucket(limit.0);
-    let above = |h: &StoredHistogram| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1)) as f64;
     let samples = total(seconds.iter().map(StoredHistogram::count)) as f64;
-    let share = seconds.iter().map(above).sum::<f64>() / samples.max(1.0);
-    samples / between_groups(seconds, share, above).max(1.0)
+    let share = seconds.iter().map(|h| count_above(h, edge) as f64).sum::<f64>() / samples.max(1.0);
+    samples / between_groups(seconds, share, |h| count_above(h, edge) as f64).max(1.0)
 }
 
 /// The share of samples above a limit.
@@ -138,12 +137,20 @@ pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Perce
 fn design_effect(seconds: &[StoredHistogram], all: &Histogram, share: f64, value: Nanos) -> f64 {
     // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
     let edge = bucket(value.0);
-    let counts_above = |h: &StoredHistogram| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1));
-    let counts_at = |h: &StoredHistogram| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
-    let at = total(seconds.iter().map(counts_at));
-    let above = total(seconds.iter().map(counts_above));
+    let at = total(seconds.iter().map(|h| count_at(h, edge)));
+    let above = total(seconds.iter().map(|h| count_above(h, edge)));
     let part = ((1.0 - share) * all.count() as f64 - above as f64) / (at as f64).max(1.0);
-    between_groups(seconds, 1.0 - share, |h| counts_above(h) as f64 + part * counts_at(h) as f64)
+    between_groups(seconds, 1.0 - share, |h| count_above(h, edge) as f64 + part * count_at(h, edge) as f64)
+}
+
+/// Samples in the buckets above one.
+fn count_above(h: &StoredHistogram, edge: usize) -> u64 {
+    total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1))
+}
+
+/// Samples in one bucket.
+fn count_at(h: &StoredHistogram, index: usize) -> u64 {
+    h.buckets().find(|b| b.0 == index).map_or(0, |b| b.1)
 }
 
 /// Variance between groups of seconds of the samples that `slow` counts, over that of independent samples with `share` of them slow; 1

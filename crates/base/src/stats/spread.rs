@@ -55,10 +55,14 @@ impl Spread {
             // Power of a first-order process at this frequency over that at frequency 0.
             share += (1.0 - cautious).powi(2) / (1.0 - 2.0 * cautious * w.cos() + cautious * cautious);
         }
-        let memory = |r: f64| (1.0 + r) / (1.0 - r);
-        let holds = memory(cautious) * MEMORIES <= n;
-        Some(Spread { standard_error: (power / share / n).sqrt(), memory: memory(r), holds })
+        let holds = correlation_time(cautious) * MEMORIES <= n;
+        Some(Spread { standard_error: (power / share / n).sqrt(), memory: correlation_time(r), holds })
     }
+}
+
+/// The number of neighbouring values that count as one, from their correlation.
+pub(super) fn correlation_time(r: f64) -> f64 {
+    (1.0 + r) / (1.0 - r)
 }
 
 /// Student's quantile for a standard error of this module.

@@ -18,8 +18,11 @@ pub fn without_zone(at: Timestamp) -> String {
 
 /// A stored time of either form.
 pub fn moment(text: &str) -> Option<Timestamp> {
-    let by_clock = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::system()).ok();
-    text.parse().ok().or_else(|| Some(by_clock()?.timestamp()))
+    if let Ok(at) = text.parse() {
+        return Some(at);
+    }
+    let by_clock = text.parse::<DateTime>().ok()?.to_zoned(TimeZone::system()).ok()?;
+    Some(by_clock.timestamp())
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ fn backlog_grew(arrivals: u64, ios: u64, slots: u64, series: &[Series]) -> bool 
 /// backlog are.
 fn responses_grow(series: &[Series]) -> bool {
     let mut seconds: Vec<(u64, f64)> = Vec::new();
-    let streams = series.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
+    let streams = series.iter().flat_map(|s| s.streams());
     for response in streams.map(|stream| &stream.response) {
         seconds.resize(seconds.len().max(response.len()), (0, 0.0));
         for (sum, h) in seconds.iter_mut().zip(response) {
