@@ -127,7 +127,7 @@ fn whole_blocks(
         watch(share, elapsed, written as f64 / elapsed.as_seconds().max(1e-3))
     })
     .map_err(|e: EngineError| anyhow::anyhow!("filling {}: {e}", clearance.path().display()))?;
-    if let Some(failure) = outcome.ends.iter().flat_map(|e| &e.failures).next() {
+    if let Some(failure) = outcome.ends.iter().flat_map(|e| &e.errors.first).next() {
         anyhow::bail!(
             "filling {} failed at offset {}: {}",
             clearance.path().display(),

@@ -371,7 +371,7 @@ impl<'a> Stage<'a> {
             }
         };
         let StepState::Running { started, first_io } = before else { unreachable!("only what runs can end") };
-        let failed = outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error;
+        let failed = outcome.ends.iter().any(|e| e.errors.count > 0) && !self.setting.plan.continue_on_error;
         let stuck = outcome.stuck > 0;
         let first_io = first_io.unwrap_or_else(Instant::now);
         self.outcomes.push((i, Started { wall: started, first_io }, outcome));

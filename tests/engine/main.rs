@@ -96,7 +96,12 @@ fn every_backend_reads_each_block_once() {
             };
             let o = run(&step, engine, &targets, false);
             let total = o.series[0].read.as_ref().unwrap().track.total();
-            assert_eq!((total.ios, o.ends[0].errors), (256, 0), "{engine} direct={direct}: {:?}", o.ends);
+            assert_eq!(
+                (total.ios, o.ends[0].errors.count),
+                (256, 0),
+                "{engine} direct={direct}: {:?}",
+                o.ends
+            );
             assert_eq!(all(&o, false).count(), 256, "{engine}");
             assert!(all(&o, false).min().unwrap() > Nanos(0));
             let depth = &o.ends[0].depth;
@@ -354,7 +359,7 @@ fn a_file_that_shrinks_gives_a_short_read_with_its_place() {
         let step =
             Step { rw: Pattern::Read, engine, direct: false, runtime: Nanos::seconds(5), ..Step::default() };
         let o = run(&step, engine, &targets, false);
-        let failure = &o.ends[0].failures[0];
+        let failure = &o.ends[0].errors.first[0];
         assert_eq!((failure.offset, failure.result), (40_960, 100), "{engine}");
     }
 }

@@ -17,7 +17,7 @@ fn a_constant_device_gives_its_latency_and_rate() {
     let h = all(&o, false);
     assert_eq!((h.min(), h.max()), (Some(Nanos::millis(1)), Some(Nanos::millis(1))));
     assert!((series.in_flight_mean() - 8.0).abs() < 0.01, "{}", series.in_flight_mean());
-    assert_eq!((o.ends[0].errors, o.ends[0].lost, o.stuck), (0, 0, 0));
+    assert_eq!((o.ends[0].errors.count, o.ends[0].lost, o.stuck), (0, 0, 0));
     assert_eq!(read.service.len(), 5);
     // All eight come back together and go out together.
     let depth = &o.ends[0].depth;
@@ -262,9 +262,9 @@ fn an_error_ends_the_load_and_is_named() {
     let failing = Simulated { error_every: 1000, ..device(Nanos::millis(1)) };
     let o = simulated(step.clone(), failing.clone());
     let end = &o.ends[0];
-    assert_eq!(end.errors, 1);
-    assert_eq!(end.failures[0].result, -i64::from(libc::EIO));
-    assert_eq!(end.failures[0].length, 4096);
+    assert_eq!(end.errors.count, 1);
+    assert_eq!(end.errors.first[0].result, -i64::from(libc::EIO));
+    assert_eq!(end.errors.first[0].length, 4096);
     assert!(end.window < Nanos::seconds(1), "ended early: {}", end.window);
     assert_eq!(o.series[0].read.as_ref().unwrap().track.total().ios, 999, "what came before is kept");
 
@@ -272,8 +272,8 @@ fn an_error_ends_the_load_and_is_named() {
     let targets = [Target::new(None, Bytes::gib(1))];
     let o = run(&step, EngineKind::Null, &targets, true);
     assert_eq!(o.ends[0].window, Nanos::seconds(5));
-    assert_eq!(o.ends[0].errors, 20);
-    assert_eq!(o.ends[0].failures.len(), 10);
+    assert_eq!(o.ends[0].errors.count, 20);
+    assert_eq!(o.ends[0].errors.first.len(), 10);
 }
 
 #[test]

@@ -205,11 +205,20 @@ impl Aio {
     pub fn new(target: Arc<Clearance>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
         let context = setup(depth)?;
         let fd = target.as_fd().as_raw_fd() as u32;
-        let request = |slot| Iocb { data: u64::from(slot), fd, ..Iocb::default() };
-        let moves = (0..depth).map(|slot| Iocb { buffer: buffers.address(slot) as u64, ..request(slot) });
+        let mut iocbs = Vec::new();
+        for slot in 0..depth {
+            iocbs.push(Iocb {
+                data: u64::from(slot),
+                fd,
+                buffer: buffers.address(slot) as u64,
+                ..Iocb::default()
+            });
+        }
         // A flush must not name a buffer (EINVAL).
-        let flushes = (0..depth).map(|slot| Iocb { opcode: FDSYNC, ..request(slot) });
-        let iocbs: Box<[Iocb]> = moves.chain(flushes).collect();
+        for slot in 0..depth {
+            iocbs.push(Iocb { data: u64::from(slot), fd, opcode: FDSYNC, ..Iocb::default() });
+        }
+        let iocbs = iocbs.into_boxed_slice();
         Ok(Aio {
             context,
             iocbs: Box::into_raw(iocbs),

@@ -144,13 +144,16 @@ impl Anchor {
 
     /// Takes the tightest of several readings.
     pub fn take() -> Anchor {
-        let read = || {
-            let before = rdtsc();
-            let ns = monotonic().0;
-            let after = rdtsc();
-            (after.wrapping_sub(before), Anchor { ticks: before + after.wrapping_sub(before) / 2, ns })
-        };
-        (0..16).map(|_| read()).min_by_key(|r| r.0).expect("16 readings").1
+        let readings = (0..16).map(|_| Anchor::read());
+        readings.min_by_key(|(width, _)| *width).expect("16 readings").1
+    }
+
+    /// One reading, and the ticks that it took.
+    fn read() -> (u64, Anchor) {
+        let before = rdtsc();
+        let ns = monotonic().0;
+        let width = rdtsc().wrapping_sub(before);
+        (width, Anchor { ticks: before + width / 2, ns })
     }
 }
 

@@ -44,6 +44,23 @@ impl Drop for NoStart<'_> {
     }
 }
 
+/// Asks the watching function while workers are set up.
+struct Question<'a> {
+    asked: Instant,
+    go_on: &'a mut dyn FnMut() -> bool,
+}
+
+impl Question<'_> {
+    /// Whether the load is to end; asks once a [`TICK`] at most.
+    fn ends_load(&mut self) -> bool {
+        if self.asked.elapsed() < TICK {
+            return false;
+        }
+        self.asked = Instant::now();
+        !(self.go_on)()
+    }
+}
+
 /// Starts the workers, watches them to their end, and gathers their reports. For each worker, `factory` returns the function that makes the
 /// worker's backend and clock on its own thread. `start_at` returns the time, in ticks, at which all workers begin.
 pub(super) fn drive<B, C, F>(
@@ -64,8 +81,7 @@ where
     let (messages, inbox) = channel();
     let jobs = jobs(load, &control, &messages)?;
     drop(messages);
-    let mut go_on = || watch(Watch { elapsed: None, fresh: &[] });
-    let threads = set_up(load, jobs, &control, factory, &mut go_on);
+    let threads = set_up(load, jobs, &control, factory, &mut || watch(Watch { elapsed: None, fresh: &[] }));
     let mut outcome =
         StepOutcome { series: vec![Series::default(); load.targets.len()], ..StepOutcome::default() };
     let threads = match threads {
@@ -106,19 +122,13 @@ where
     let crews: Vec<Vec<WorkerJob>> =
         if C::VIRTUAL { vec![jobs] } else { jobs.into_iter().map(|job| vec![job]).collect() };
     let (ready, said) = channel();
-    let mut asked = Instant::now();
-    let mut ended = || {
-        let due = asked.elapsed() >= TICK;
-        if due {
-            asked = Instant::now();
-        }
-        due && !go_on()
-    };
+    let mut question = Question { asked: Instant::now(), go_on };
     for crew in crews {
-        if ended() {
+        if question.ends_load() {
             return Ok(None);
         }
-        let member = |job: WorkerJob| {
+        let mut members = Vec::new();
+        for job in crew {
             let cpus = match load.cpus {
                 [] => Vec::new(),
                 all if step.cpus_shared => all.to_vec(),
@@ -126,9 +136,8 @@ where
             };
             let fill = has_data(step).then(|| (load.seed ^ u64::from(job.id), step.compressible));
             let make = factory(job.id);
-            move || set_up_worker(job, &cpus, fill, make)
-        };
-        let members: Vec<_> = crew.into_iter().map(member).collect();
+            members.push(move || set_up_worker(job, &cpus, fill, make));
+        }
         let (ready, shared) = (ready.clone(), control.clone());
         let body = move || {
             if shared.stop.load(Ordering::Relaxed) {
@@ -157,6 +166,9 @@ where
     drop(ready);
     let mut threads = Vec::new();
     loop {
+        if question.ends_load() {
+            return Ok(None);
+        }
         match said.recv_timeout(TICK) {
             Ok(SetUp::Ready { thread }) => threads.push(thread),
             Ok(SetUp::Failed(e)) => return Err(EngineError::SetUp(e)),
@@ -165,9 +177,6 @@ where
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(EngineError::SetUp("a worker ended before it began".into()));
             }
-        }
-        if ended() {
-            return Ok(None);
         }
     }
 }

@@ -53,7 +53,7 @@ pub use gate::Gate;
 pub use generator::Region;
 pub use load_watch::STOOD_STILL;
 pub use nops::Headrooms;
-pub use outcome::{FailedIo, OpenEnd, WorkerEnd};
+pub use outcome::{FailedIo, FailedIos, OpenEnd, WorkerEnd};
 pub use passes::begin_file;
 use simulated_device::SimulatedDevice;
 pub use simulated_run::{SharedVolume, SimulatedRun};
@@ -180,6 +180,11 @@ impl<'a> Load<'a> {
     /// The target that one worker drives.
     fn target_of(&self, worker: u32) -> &'a Target {
         &self.targets[self.step.target_of(worker)]
+    }
+
+    /// The Clearance of that target, which [`run`] has checked.
+    fn clearance_of(&self, worker: u32) -> Arc<Clearance> {
+        self.target_of(worker).clearance.clone().expect("checked by run")
     }
 }
 
@@ -333,19 +338,18 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
         clock.now() + clock.ticks(ahead.unwrap_or(Nanos::millis(1)))
     };
     let depth = load.step.iodepth;
-    let cleared = |worker: u32| load.target_of(worker).clearance.clone().expect("checked by run");
     match load.engine {
         EngineKind::IoUring => drive(load, gate, watch, start, |worker| {
-            let target = cleared(worker);
+            let target = load.clearance_of(worker);
             let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll };
             move |buffers: &Buffers| Ok((uring::Uring::new(target, buffers, depth, options)?, clock))
         }),
         EngineKind::Libaio => drive(load, gate, watch, start, |worker| {
-            let target = cleared(worker);
+            let target = load.clearance_of(worker);
             move |buffers: &Buffers| Ok((aio::Aio::new(target, buffers, depth)?, clock))
         }),
         EngineKind::Psync => drive(load, gate, watch, start, |worker| {
-            let target = cleared(worker);
+            let target = load.clearance_of(worker);
             move |buffers: &Buffers| Ok((psync::Psync::new(target, buffers), clock))
         }),
         EngineKind::Null => {

@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::drive::TICK;
-use super::outcome::WorkerEnd;
 use super::worker::{END_FLUSH, patience};
 use super::worker_job::{Control, Message};
 use super::{EngineError, Load, StepOutcome, Watch, signal, thread};
@@ -34,9 +33,12 @@ impl KernelThreads {
         if passed < KernelThreads::PAUSE || control.kernel_threads.load(Ordering::Relaxed) {
             return false;
         }
-        let ours = |owner: u32| threads.iter().any(|t| *t as u32 == owner);
-        let times = io_wq(&Root::system()).into_iter().filter(|(_, owner, _)| ours(*owner));
-        let time: u64 = times.map(|(.., time)| time.0).sum();
+        let mut time = 0;
+        for (_, owner, of_thread) in io_wq(&Root::system()) {
+            if threads.contains(&(owner as libc::pid_t)) {
+                time += of_thread.0;
+            }
+        }
         let busy = Duration::from_nanos(time.saturating_sub(self.time.0));
         (self.at, self.time) = (now, Nanos(time));
         let found = busy.as_secs_f64() > KernelThreads::SHARE * passed.as_secs_f64();
@@ -159,8 +161,8 @@ pub(super) fn attend(
         outcome.ends.iter_mut().for_each(|e| e.features.push(told.into()));
     }
     for (t, series) in outcome.series.iter_mut().enumerate() {
-        let of_target = |e: &&WorkerEnd| step.target_of(e.worker) == t;
-        let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
+        let ends = outcome.ends.iter().filter(|e| step.target_of(e.worker) == t);
+        let window = ends.map(|e| e.window).max();
         series.close(window.unwrap_or_default());
     }
     Ok(())

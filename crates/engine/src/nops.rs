@@ -106,10 +106,15 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
         gate: None,
     };
     let depth = probe.iodepth;
-    let start = |_| Monotonic.now() + Nanos::millis(1).0;
-    let factory = |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic));
     // A load that cannot start here says so at its own start, with more words.
-    let outcome = drive(&load, None, &mut |_| go_on(), start, factory).ok()?;
+    let outcome = drive(
+        &load,
+        None,
+        &mut |_| go_on(),
+        |_| Monotonic.now() + Nanos::millis(1).0,
+        |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic)),
+    )
+    .ok()?;
     let streams = outcome.series.iter().flat_map(|s| s.streams());
     let ios: u64 = streams.map(|stream| stream.track.total().ios).sum();
     let busy: u64 = outcome.ends.iter().map(|e| e.cpu.user.0 + e.cpu.system.0).sum();

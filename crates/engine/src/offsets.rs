@@ -128,17 +128,18 @@ impl Offsets {
 
 /// Parts by their shares of accesses and range in percent. In a region of few blocks a part that would be empty is one block.
 fn zones(shares: &[(u32, u32)], covering: bool, n: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Zone> {
-    let (mut accesses, mut range) = (0u64, 0u64);
-    let bound = |percent: u64| (u128::from(n) * u128::from(percent) / 100) as u64;
-    let part = |share: &(u32, u32)| {
-        let first = bound(range).min(n - 1);
+    let (mut accesses, mut range, mut bound) = (0u64, 0u64, 0u64);
+    let mut zones = Vec::new();
+    for share in shares {
+        let first = bound.min(n - 1);
         accesses += u64::from(share.0);
         range += u64::from(share.1);
-        let length = bound(range).saturating_sub(first).max(1);
+        bound = (u128::from(n) * u128::from(range) / 100) as u64;
+        let length = bound.saturating_sub(first).max(1);
         let blocks = Box::new(Offsets::random(&Distribution::Uniform, covering, length, rng));
-        Zone { below: (accesses << 32) / 100, first, blocks }
-    };
-    shares.iter().map(part).collect()
+        zones.push(Zone { below: (accesses << 32) / 100, first, blocks });
+    }
+    zones
 }
 
 #[inline(never)]

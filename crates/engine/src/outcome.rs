@@ -21,6 +21,15 @@ pub struct FailedIo {
     pub result: i64,
 }
 
+/// The failed I/Os of a worker.
+#[derive(Clone, Debug, Default)]
+pub struct FailedIos {
+    /// How many there were.
+    pub count: u64,
+    /// The first of them.
+    pub first: Vec<FailedIo>,
+}
+
 /// The report of a worker at its end, beyond its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerEnd {
@@ -29,9 +38,7 @@ pub struct WorkerEnd {
     /// Length of its window, up to the last moment that counts.
     pub window: Nanos,
     /// Failed I/Os.
-    pub errors: u64,
-    /// The first failed I/Os.
-    pub failures: Vec<FailedIo>,
+    pub errors: FailedIos,
     /// CPU time used within the window.
     pub cpu: CpuTime,
     /// Queue and batches of the window.
@@ -80,9 +87,9 @@ impl WorkerEnd {
         if failure.result == -i64::from(libc::EINTR) {
             return;
         }
-        self.errors += 1;
-        if self.failures.len() < ERRORS_KEPT {
-            self.failures.push(failure);
+        self.errors.count += 1;
+        if self.errors.first.len() < ERRORS_KEPT {
+            self.errors.first.push(failure);
         }
     }
 
@@ -115,10 +122,11 @@ pub fn cpu_time_of_thread() -> CpuTime {
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
         r
     };
-    let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
+    let [user, system] =
+        [r.ru_utime, r.ru_stime].map(|t| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000));
     CpuTime {
-        user: ns(r.ru_utime),
-        system: ns(r.ru_stime),
+        user,
+        system,
         switches: (r.ru_nvcsw + r.ru_nivcsw) as u64,
         major_faults: r.ru_majflt as u64,
         minor_faults: r.ru_minflt as u64,

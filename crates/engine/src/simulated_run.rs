@@ -67,17 +67,16 @@ impl Machine {
     }
 
     fn new(plan: &Simulated) -> Machine {
-        let bucket = |rate: f64| Bucket::new(rate, rate, 0, plan.period().0);
-        Machine {
-            ios: plan.instance_iops_cap.map(bucket),
-            bytes: plan.instance_bytes_cap.map(|cap| bucket(cap.0 as f64)),
-            plan: plan.clone(),
-        }
+        let bytes_cap = plan.instance_bytes_cap.map(|cap| cap.0 as f64);
+        let [ios, bytes] = [plan.instance_iops_cap, bytes_cap]
+            .map(|cap| cap.map(|rate| Bucket::new(rate, rate, 0, plan.period().0)));
+        Machine { ios, bytes, plan: plan.clone() }
     }
 
     fn is_of(&self, plan: &Simulated) -> bool {
-        let limits = |p: &Simulated| (p.instance_iops_cap, p.instance_bytes_cap, p.period());
-        limits(&self.plan) == limits(plan)
+        self.plan.instance_iops_cap == plan.instance_iops_cap
+            && self.plan.instance_bytes_cap == plan.instance_bytes_cap
+            && self.plan.period() == plan.period()
     }
 
     /// The time at which the machine lets through a request that comes now.
@@ -184,12 +183,12 @@ pub(super) fn end(targets: &[Target], before: u64, window_end: Nanos, patience: 
     for target in targets {
         target.volume.run.lock().before = last;
     }
-    let counters = |(number, target): (usize, &Target)| {
+    let mut disks: Vec<DiskTrack> = Vec::new();
+    for (number, target) in targets.iter().enumerate() {
         let mut state = target.volume.run.lock();
         let place = &mut state.places[target.volume.number];
-        place.volumes[place.present].end(last, &format!("simulated{number}"))
-    };
-    let disks: Vec<DiskTrack> = targets.iter().enumerate().map(counters).collect();
+        disks.push(place.volumes[place.present].end(last, &format!("simulated{number}")));
+    }
     let length = last - before;
     let seconds = length.div_ceil(1_000_000_000);
     let at_ns = (1..=seconds).map(|s| Nanos((s * 1_000_000_000).min(length))).collect();

@@ -33,8 +33,13 @@ impl Speed {
     }
 
     fn normal(&mut self) -> f64 {
-        let mut uniform = || ((self.rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        (-2.0 * uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform()).cos()
+        let (length, angle) = (self.uniform(), self.uniform());
+        (-2.0 * length.ln()).sqrt() * (2.0 * std::f64::consts::PI * angle).cos()
+    }
+
+    /// A random number between 0 and 1, both excluded.
+    fn uniform(&mut self) -> f64 {
+        ((self.rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
     /// The noise of a second, in standard deviations.

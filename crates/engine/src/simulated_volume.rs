@@ -241,20 +241,22 @@ impl VolumeCounters {
     fn track(mut self, until: u64, name: &str) -> DiskTrack {
         let seconds = (until - self.from).div_ceil(1_000_000_000).min(MOST_SECONDS as u64) as usize;
         self.seconds.resize(seconds, SecondCounts::default());
-        let column = |of: fn(&SecondCounts) -> u64| self.seconds.iter().map(of).collect::<Vec<u64>>();
-        let none = || vec![0; seconds];
+        let [reads, writes, discards, flushes] =
+            Direction::ALL.map(|d| self.seconds.iter().map(|s| s.ios[d as usize]).collect());
+        let [read_bytes, written_bytes] = [Direction::Read, Direction::Write]
+            .map(|d| self.seconds.iter().map(|s| s.bytes[d as usize]).collect());
         DiskTrack {
             name: name.into(),
-            reads: column(|s| s.ios[Direction::Read as usize]),
-            reads_merged: none(),
-            read_bytes: column(|s| s.bytes[Direction::Read as usize]),
-            writes: column(|s| s.ios[Direction::Write as usize]),
-            writes_merged: none(),
-            written_bytes: column(|s| s.bytes[Direction::Write as usize]),
-            discards: column(|s| s.ios[Direction::Trim as usize]),
-            flushes: column(|s| s.ios[Direction::Sync as usize]),
-            busy_ns: column(|s| s.busy),
-            in_flight: none(),
+            reads,
+            reads_merged: vec![0; seconds],
+            read_bytes,
+            writes,
+            writes_merged: vec![0; seconds],
+            written_bytes,
+            discards,
+            flushes,
+            busy_ns: self.seconds.iter().map(|s| s.busy).collect(),
+            in_flight: vec![0; seconds],
             ..DiskTrack::default()
         }
     }

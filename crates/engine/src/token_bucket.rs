@@ -70,11 +70,8 @@ impl Bucket {
             let between = period - self.period - 1;
             if between > 0 && self.taken == 0 && self.credits == self.most && speed.is_even() {
                 let tokens = between as f64 * self.length as f64 / 1e9;
-                let rest = |rate: f64, left: f64| {
-                    let sum = rate * tokens + left;
-                    sum - whole(sum)
-                };
-                self.left = (rest(self.rate, self.left.0), rest(self.burst, self.left.1));
+                let sums = (self.rate * tokens + self.left.0, self.burst * tokens + self.left.1);
+                self.left = (sums.0 - whole(sums.0), sums.1 - whole(sums.1));
                 self.period += between;
             }
             self.turn(speed);

@@ -39,7 +39,6 @@ pub use end::{DRAIN, END_FLUSH, patience};
 pub use in_turn::run_in_turn;
 use slot::{EMPTY, Tally, no_slot, rare};
 pub use slot::{Slot, between};
-use volproof_base::hist::Histogram;
 use volproof_base::sample::{CpuTime, Direction, GRID};
 use volproof_base::unit::Nanos;
 
@@ -106,7 +105,6 @@ pub struct Worker<B: Backend, C: Clock> {
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
     pub fn new(job: WorkerJob, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
-        let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
             outcome: WorkerEnd {
@@ -130,7 +128,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             slots: vec![EMPTY; job.depth as usize],
             free: (0..job.depth).collect(),
             idle: job.depth as usize,
-            tally: Tally { service: histograms(), response: histograms(), bytes: [0; 4] },
+            tally: Tally::default(),
             counted: [(0, 0); 4],
             ios: 0,
             bytes_left: job.window.amount.map_or(i64::MAX, |b| i64::try_from(b.0).unwrap_or(i64::MAX)),
@@ -324,7 +322,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[cold]
     #[inline(never)]
     fn failed(&mut self, now: u64) {
-        if self.outcome.errors > 0 && !self.continue_on_error {
+        if self.outcome.errors.count > 0 && !self.continue_on_error {
             self.control.stop.store(true, Ordering::Relaxed);
         }
         if self.control.stop.load(Ordering::Relaxed) {

@@ -22,7 +22,7 @@ use fio_formats::output::{Output, OutputRow};
 use volproof_base::sample::{CpuTime, Series};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
-use volproof_engine::{DRAIN, Load, StepOutcome, Watch, WorkerEnd};
+use volproof_engine::{DRAIN, FailedIos, Load, StepOutcome, Watch, WorkerEnd};
 use volproof_record::FioRun;
 
 /// The oldest version whose reports have all that is needed: sample counts and percentiles of total latency.
@@ -385,7 +385,7 @@ fn end(job: &OutputRow, worker: u32, jobs: u32, first: bool) -> WorkerEnd {
     WorkerEnd {
         worker,
         window: window(job),
-        errors: if first { errors } else { 0 },
+        errors: FailedIos { count: if first { errors } else { 0 }, first: Vec::new() },
         cpu: CpuTime {
             user: Nanos((cpu.user * runtime) as u64),
             system: Nanos((cpu.system * runtime) as u64),

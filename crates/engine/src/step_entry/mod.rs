@@ -47,25 +47,24 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
     let StepOutcome { mut series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
-    let of_target = |t: usize| ends.iter().filter(move |e| step.target_of(e.worker) == t);
+    let mut tails: Vec<LateResponses> = Vec::new();
     for (t, series) in series.iter_mut().enumerate() {
-        series.silent_after_ns = silent_after(of_target(t), window, step.depth_per_target());
+        let of_target: Vec<&WorkerEnd> = ends.iter().filter(|e| step.target_of(e.worker) == t).collect();
+        series.silent_after_ns = silent_after(&of_target, window, step.depth_per_target());
+        tails.push(tail(step, of_target));
     }
-    let tails: Vec<LateResponses> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&LateResponses> = tails.iter().collect();
-    let sum = |d| DirectionSummary::of(d, &all, &all_tails);
     let total = DirectionSummary::total(&all, &all_tails);
-    let (read, write) = (sum(Direction::Read), sum(Direction::Write));
-    let (trim, sync) = (sum(Direction::Trim), sum(Direction::Sync));
+    let [read, write, trim, sync] = Direction::ALL.map(|d| DirectionSummary::of(d, &all, &all_tails));
     let ios: u64 = [&read, &write, &trim, &sync].into_iter().flatten().map(|s| s.ios).sum();
     let mut depth = Depth::default();
     ends.iter().for_each(|e| depth.add(&e.depth));
     let errors = ErrorRecord {
-        count: ends.iter().map(|e| e.errors).sum(),
+        count: ends.iter().map(|e| e.errors.count).sum(),
         first: ends
             .iter()
-            .flat_map(|e| e.failures.iter().map(|f| (step.target_of(e.worker), f)))
+            .flat_map(|e| e.errors.first.iter().map(|f| (step.target_of(e.worker), f)))
             .take(10)
             .map(|(target, f)| IoError {
                 path: paths[target].clone(),
@@ -136,15 +135,15 @@ fn accounting(outcome: &StepOutcome) -> Accounting {
 ///
 /// Under a rate, few in flight are slow ones at any time. Only as many as a volume lets come together that answers nothing for a tenth of a
 /// second, or as the queue of `depth` holds, show that it had stopped.
-fn silent_after<'a>(ends: impl Iterator<Item = &'a WorkerEnd>, window: Nanos, depth: u64) -> Nanos {
-    let ends: Vec<&WorkerEnd> = ends.collect();
+fn silent_after(ends: &[&WorkerEnd], window: Nanos, depth: u64) -> Nanos {
     let arrivals: u64 = ends.iter().filter_map(|e| e.open.as_ref()).map(|open| open.arrivals).sum();
     let together = arrivals as f64 * GRID.0 as f64 / window.0.max(1) as f64;
     let least = if arrivals > 0 { (together.ceil() as u64).max(2).min(depth) } else { 0 };
-    let waited = |e: &&'a WorkerEnd| {
-        repeat_n(e.patience.0, e.lost as usize).chain(e.returned.iter().map(|after| after.0))
-    };
-    let mut returned: Vec<u64> = ends.iter().flat_map(waited).collect();
+    let mut returned: Vec<u64> = Vec::new();
+    for end in ends {
+        returned.extend(repeat_n(end.patience.0, end.lost as usize));
+        returned.extend(end.returned.iter().map(|after| after.0));
+    }
     if (returned.len() as u64) < least {
         return Nanos(0);
     }
@@ -154,10 +153,10 @@ fn silent_after<'a>(ends: impl Iterator<Item = &'a WorkerEnd>, window: Nanos, de
     Nanos(returned.iter().zip(begins).map(|(end, begin)| end - begin).max().unwrap_or(0))
 }
 
-fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a WorkerEnd>) -> LateResponses {
+fn tail<'a>(step: &Step, ends: impl IntoIterator<Item = &'a WorkerEnd>) -> LateResponses {
     let mut tail = LateResponses::default();
     let first = step.rw.directions()[0];
-    for open in ends.filter_map(|e| e.open.as_ref()) {
+    for open in ends.into_iter().filter_map(|e| e.open.as_ref()) {
         for d in Direction::ALL {
             tail.add_late(d, &open.late[d].to_sparse());
         }
@@ -173,10 +172,9 @@ fn cpu(ends: &[WorkerEnd], ios: u64, window: Nanos, step: &Step, evidence: &Kern
     let share = window.0 as f64 / (window.0 + step.ramp.0).max(1) as f64;
     let io_wq = evidence.io_wq_ns.0 as f64 * share;
     let busiest = ends.iter().map(|e| e.cpu.user.0 + e.cpu.system.0).max().unwrap_or(0);
-    let per_io = |ns: f64| if ios == 0 { 0.0 } else { ns / ios as f64 };
     CpuRecord {
-        user_ns_per_io: per_io(all.user.0 as f64),
-        system_ns_per_io: per_io(all.system.0 as f64 + io_wq),
+        user_ns_per_io: per_io(all.user.0 as f64, ios),
+        system_ns_per_io: per_io(all.system.0 as f64 + io_wq, ios),
         user_ns: all.user,
         system_ns: all.system,
         io_wq_ns: Nanos(io_wq as u64),
@@ -185,6 +183,11 @@ fn cpu(ends: &[WorkerEnd], ios: u64, window: Nanos, step: &Step, evidence: &Kern
         page_faults_minor: all.minor_faults,
         busiest_worker: busiest as f64 / window.0.max(1) as f64,
     }
+}
+
+/// CPU time per I/O; 0 without any.
+fn per_io(ns: f64, ios: u64) -> f64 {
+    if ios == 0 { 0.0 } else { ns / ios as f64 }
 }
 
 fn open_loop(
@@ -202,7 +205,7 @@ fn open_loop(
         lag.merge(&open.lag);
         arrivals += open.arrivals;
     }
-    let late = tail(step, ends.iter());
+    let late = tail(step, ends);
     let achieved = ios as f64 / seconds;
     let slots = step.depth_per_target() * series.len() as u64;
     Some(OpenLoopRecord {
@@ -229,9 +232,9 @@ const GROWN: f64 = 1.5;
 /// Fewer I/Os completed in the window than became due in it, by more than a queue that is steady varies: against the arrivals that came,
 /// which a Poisson schedule lets vary. A volume that stops at the end leaves a backlog too, and no responses that grew before.
 fn backlog_grew(arrivals: u64, ios: u64, slots: u64, series: &[Series]) -> bool {
-    let missed = |share: f64| (arrivals as f64 - ios as f64) > share * arrivals as f64;
     let backlog = arrivals.saturating_sub(ios);
-    let beyond_chance = backlog > slots || backlog > slots / 2 && missed(MISSED_IN_FLIGHT);
+    let missed_in_flight = backlog as f64 > MISSED_IN_FLIGHT * arrivals as f64;
+    let beyond_chance = backlog > slots || backlog > slots / 2 && missed_in_flight;
     arrivals.abs_diff(ios) as f64 > MISSED * arrivals as f64 || beyond_chance && responses_grow(series)
 }
 
@@ -246,13 +249,15 @@ fn responses_grow(series: &[Series]) -> bool {
             *sum = (sum.0 + h.count(), sum.1 + h.sum.0 as f64);
         }
     }
-    let mean = |part: &[(u64, f64)]| {
-        let (n, ns) = part.iter().fold((0, 0.0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
-        (n > 0).then(|| ns / n as f64)
-    };
     let quarter = seconds.len().div_ceil(4);
-    let ends = mean(&seconds[..quarter]).zip(mean(&seconds[seconds.len() - quarter..]));
-    ends.is_some_and(|(first, last)| last > GROWN * first)
+    let (first, last) = (mean(&seconds[..quarter]), mean(&seconds[seconds.len() - quarter..]));
+    first.zip(last).is_some_and(|(first, last)| last > GROWN * first)
+}
+
+/// The mean of values whose number and sum are given by the second; none without values.
+fn mean(seconds: &[(u64, f64)]) -> Option<f64> {
+    let (n, sum) = seconds.iter().fold((0, 0.0), |all, second| (all.0 + second.0, all.1 + second.1));
+    (n > 0).then(|| sum / n as f64)
 }
 
 #[cfg(test)]
@@ -280,7 +285,11 @@ mod tests {
                 returned: ms.iter().map(|ms| Nanos::millis(*ms)).collect(),
                 ..WorkerEnd::default()
             };
-            silent_after(workers.iter().map(end).collect::<Vec<_>>().iter(), Nanos::millis(60_000), 4)
+            silent_after(
+                &workers.iter().map(end).collect::<Vec<_>>().iter().collect::<Vec<_>>(),
+                Nanos::millis(60_000),
+                4,
+            )
         };
         assert_eq!(after(&[]), Nanos(0));
         assert_eq!(after(&[&[8500, 8500], &[8501, 8502]]), Nanos::millis(8500), "all waited");
@@ -293,12 +302,12 @@ mod tests {
             ..WorkerEnd::default()
         };
         assert_eq!(
-            silent_after(std::iter::once(&stuck(3)), Nanos::millis(60_000), 4),
+            silent_after(&[&stuck(3)], Nanos::millis(60_000), 4),
             Nanos::millis(9999),
             "most never came back"
         );
         assert_eq!(
-            silent_after(std::iter::once(&stuck(1)), Nanos::millis(60_000), 4),
+            silent_after(&[&stuck(1)], Nanos::millis(60_000), 4),
             Nanos::millis(1),
             "one never came back"
         );
@@ -313,7 +322,7 @@ mod tests {
             open: Some(OpenEnd { arrivals: 6000, ..OpenEnd::default() }),
             ..WorkerEnd::default()
         };
-        let after = |n, depth| silent_after(std::iter::once(&under_rate(n)), Nanos::millis(60_000), depth);
+        let after = |n, depth| silent_after(&[&under_rate(n)], Nanos::millis(60_000), depth);
         assert_eq!(after(9, 64), Nanos(0), "slow ones, as at any time");
         assert_eq!(after(10, 64), Nanos::millis(900), "all that came");
         assert_eq!(after(4, 4), Nanos::millis(900), "all that the queue holds");

@@ -94,7 +94,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     fn reap_end_flush(&mut self, now: u64) {
         let n = self.backend.ready();
         let Worker { backend, slots, free, idle, clock, outcome, outside, closed, .. } = self;
-        let errors = outcome.errors;
+        let errors = outcome.errors.count;
         for (id, result) in backend.completions().take(n as usize) {
             free[*idle] = id;
             *idle += 1;
@@ -110,7 +110,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             outcome.end_flushes.0 += 1;
             outcome.end_flushes.1 = outcome.end_flushes.1.max(Nanos(clock.ns(ticks)));
         }
-        if outcome.errors != errors && !self.continue_on_error && !self.closed {
+        if outcome.errors.count != errors && !self.continue_on_error && !self.closed {
             self.control.stop.store(true, Ordering::Relaxed);
             self.close(now);
         }
@@ -140,17 +140,18 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn censor(&mut self, mut schedule: Schedule, mut next: u64) {
         let now = self.clock.now();
         let Some(open) = &mut self.outcome.open else { return };
-        let in_window = |t: u64| (self.origin..self.closed_at).contains(&t);
+        let window = self.origin..self.closed_at;
         let mut in_flight = vec![true; self.slots.len()];
         for slot in &self.free[..self.idle] {
             in_flight[*slot as usize] = false;
         }
-        for (slot, _) in self.slots.iter().zip(&in_flight).filter(|(s, busy)| **busy && in_window(s.intended))
-        {
-            open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
+        for (slot, busy) in self.slots.iter().zip(in_flight) {
+            if busy && window.contains(&slot.intended) {
+                open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
+            }
         }
         while next < self.closed_at && self.bytes_left > 0 {
-            if in_window(next) {
+            if window.contains(&next) {
                 open.arrivals += 1;
                 open.censored.record(self.clock.ns(now.saturating_sub(next)));
             }

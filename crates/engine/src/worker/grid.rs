@@ -114,10 +114,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             counts[d] = Counts { ios: ios - before.0, bytes, latency: Nanos(sum - before.1) };
         }
         let second = (ends_second && self.index >= 0).then(|| {
-            let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
             Box::new(Second {
-                service: stored(&self.tally.service),
-                response: stored(&self.tally.response),
+                service: PerDirection(self.tally.service.each_ref().map(Histogram::to_sparse)),
+                response: PerDirection(self.tally.response.each_ref().map(Histogram::to_sparse)),
                 cpu: Self::cpu().since(&self.cpu_at_origin),
                 depth: self.depth(),
             })

@@ -29,6 +29,7 @@ impl Slot {
 }
 
 /// Samples of the running second.
+#[derive(Default)]
 pub(super) struct Tally {
     pub(super) service: [Histogram; 4],
     pub(super) response: [Histogram; 4],
