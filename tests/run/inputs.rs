@@ -237,13 +237,11 @@ const READERS: [&str; 12] = [
 ];
 
 #[test]
-fn inputs_that_never_end_or_never_begin_are_refused() {
+fn inputs_that_never_end_are_refused() {
     let bench = Bench::new();
-    let fifo = bench.path().join("fifo");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     std::thread::scope(|scope| {
         for line in READERS {
-            for (input, why) in [("/dev/zero", "longer than"), ("fifo", "no program writes to")] {
+            for (input, why) in [("/dev/zero", "longer than")] {
                 let bench = &bench;
                 scope.spawn(move || {
                     let words: Vec<&str> =
@@ -260,7 +258,7 @@ fn inputs_that_never_end_or_never_begin_are_refused() {
             }
         }
     });
-    assert_eq!(Bench::names(bench.path()), ["fifo"]);
+    assert_eq!(Bench::names(bench.path()), Vec::<String>::new());
 }
 
 #[test]

@@ -30,24 +30,6 @@ pub fn locked_until(file: impl AsFd, until: Instant) -> Result<bool> {
     }
 }
 
-/// Locks an open file for this process until it is closed, and looks once at least; `false` where somebody else still has it locked at that time. A
-/// lock that this program was started with serves as well, and so does none where the filesystem has no locks.
-pub fn is_ours_until(file: &File, until: Instant) -> bool {
-    loop {
-        if !is_locked(file) {
-            match flock(file, FlockOperation::NonBlockingLockExclusive) {
-                // Between the two looks another one took it.
-                Err(Errno::WOULDBLOCK) if !is_inherited(file) => {}
-                _ => return true,
-            }
-        }
-        if Instant::now() >= until {
-            return false;
-        }
-        sleep(PAUSE);
-    }
-}
-
 /// Whether somebody else holds a lock on an open file, of either kind (flock(2), fcntl(2)). A lock that this program was started with is its own:
 /// `flock FILE volproof ...`.
 pub fn is_locked(file: &File) -> bool {
@@ -93,11 +75,8 @@ mod tests {
         assert!(!is_locked(&file));
         assert!(locked_until(&other, Instant::now()).unwrap());
         assert!(is_locked(&file), "by another part of this program");
-        assert!(!is_ours_until(&file, Instant::now()));
         drop(other);
-        let ours = open();
-        assert!(is_ours_until(&ours, Instant::now()) && is_locked(&file));
-        drop(ours);
+        assert!(!is_locked(&file));
         let script = "exec flock \"$0\" sh -c 'echo locked; exec cat'";
         let mut locker = std::process::Command::new("sh");
         locker.args(["-c", script]).arg(path.path());

@@ -1,13 +1,10 @@
 //! Files that users name as input, read whole and with an end.
 //!
-//! A device or a pipe that never ends would fill the memory of the machine, so nothing is read beyond [`LONGEST_RESULT`]. A named pipe that nobody
-//! writes to is not waited for without end.
+//! A device or a pipe that never ends would fill the memory of the machine, so nothing is read beyond [`LONGEST_RESULT`].
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use crate::misspelling::nearest;
 use crate::standard_streams;
@@ -18,9 +15,6 @@ pub const LONGEST_RESULT: Bytes = Bytes::mib(128);
 
 /// The longest plan file, job file or catalogue. Ten thousand steps take half of it, and what is made of a byte may take two hundred.
 pub const LONGEST_SETTINGS: Bytes = Bytes::mib(2);
-
-/// The longest wait for a program that opens a named pipe to write to it.
-const WRITER_WAIT: Duration = Duration::from_secs(3);
 
 /// So many names of a folder are compared with one that is not there.
 const MOST_NAMES: usize = 10_000;
@@ -87,8 +81,6 @@ fn read_whole(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         standard_streams::input()?.take(most.0 + 1).read_to_end(&mut bytes)?;
-    } else if std::fs::metadata(path)?.file_type().is_fifo() {
-        from_pipe(path, &mut bytes)?.take(most.0).read_to_end(&mut bytes)?;
     } else {
         let file = File::open(path)?;
         // One byte more than it has, so that its end is seen without more memory.
@@ -99,31 +91,6 @@ fn read_whole(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("it is longer than {most}, the most that is read: {advice}")));
     }
     Ok(bytes)
-}
-
-/// Opens a named pipe and reads what comes first. Reading ends at once while no program has the pipe open to write; with a writer it waits.
-fn from_pipe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<File> {
-    let mut pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let began = Instant::now();
-    let mut first = [0; 4096];
-    loop {
-        match pipe.read(&mut first) {
-            Ok(0) if began.elapsed() > WRITER_WAIT => {
-                return Err(io::Error::other(
-                    "no program writes to this named pipe: start the one that does, or name a file",
-                ));
-            }
-            Ok(0) => std::thread::sleep(Duration::from_millis(20)),
-            Ok(n) => {
-                bytes.extend(&first[..n]);
-                break;
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-            Err(e) => return Err(e),
-        }
-    }
-    rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::empty())?;
-    Ok(pipe)
 }
 
 /// How messages name an input: `-` is standard input.

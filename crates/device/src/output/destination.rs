@@ -40,13 +40,6 @@ pub enum OutputPlace {
         /// The most that its mode may be: that of the file in whose place it is written.
         mode: u32,
     },
-    /// A regular file that no rename can replace: written where it is.
-    InPlace {
-        /// Stays open, so that a folder that is renamed meanwhile is still found.
-        folder: OwnedFd,
-        /// The last name of the path, all links followed.
-        name: OsString,
-    },
     /// Written as it is: standard output, a pipe, a terminal or a character device.
     Stream(File),
 }
@@ -160,9 +153,7 @@ impl OutputPlace {
     /// # Errors
     /// The file cannot be opened.
     pub fn replaced(&self) -> io::Result<Option<File>> {
-        let (OutputPlace::Named { folder, name } | OutputPlace::InPlace { folder, name }) = self else {
-            return Ok(None);
-        };
+        let OutputPlace::Named { folder, name } = self else { return Ok(None) };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name, flags, Mode::empty()) {
             Ok(file) => Ok(Some(file.into())),
@@ -234,24 +225,29 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
     })
 }
 
-/// A regular file: replaced where its folder allows that, else written as it is.
+/// A regular file: replaced in its folder, or written as it is where a shell has redirected standard output or error to it.
 fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
     let about = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
-    let mounted = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
     // In a folder like /tmp only the owner of a file may replace it.
     let around = rustix::fs::fstat(&folder)?;
     let me = rustix::process::geteuid();
     let shared = around.st_mode & libc::S_ISVTX != 0
         && !me.is_root()
         && ![about.stx_uid, around.st_uid].contains(&me.as_raw());
-    let fixed = mounted || shared || try_folder(&folder, &name).is_err();
-    if fixed && !is_emptied(&file)? {
-        // A shell has redirected standard output or error to it.
-        return Ok(OutputPlace::Stream(file));
+    let unfit = if about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+        Some(Unfit::Why("it is mounted by itself, so that no other file can take its name".into()))
+    } else if shared {
+        Some(Unfit::Why("another user owns it, and its folder lets nobody else replace it".into()))
+    } else {
+        try_folder(&folder, &name).err()
+    };
+    match unfit {
+        None => Ok(OutputPlace::Named { folder, name }),
+        Some(_) if !is_emptied(&file)? => Ok(OutputPlace::Stream(file)),
+        Some(unfit) => Err(unfit),
     }
-    Ok(if fixed { OutputPlace::InPlace { folder, name } } else { OutputPlace::Named { folder, name } })
 }
 
 /// The file behind an open descriptor, by its name in /proc; every other file there is a setting of the kernel. `/dev/stdout` is such a link:

@@ -1,27 +1,14 @@
 //! Whether a file begins as a report of fio does, in any of its forms: text, terse lines, JSON. Notes about fio begin otherwise.
 
-/// fio says these in place of a report; each begins a line.
-const MESSAGES: [&str; 5] = [
-    "fio: this platform does not support process shared mutexes",
-    "fio: terminating on signal",
-    "fio: io_u error on file ",
-    "fio: pid=",
-    "note: both iodepth >= 1",
-];
 /// Figures of a terse line behind the name and numbers of its job.
 const FIGURES: usize = 36;
 
-/// Whether the text begins as a report of fio. It says many things before one (`fio: ...`, `note: ...`), and only some in place of one.
+/// Whether the text begins as a report of fio, perhaps behind its messages (`fio: ...`, `note: ...`).
 pub fn begins(text: &str) -> bool {
-    let is_message = |line: &str| MESSAGES.iter().any(|message| line.starts_with(message));
-    let is_said_before = |line: &&str| line.starts_with("fio: ") || line.starts_with("note: ");
-    let (mut rest, mut all_known) = (text.trim_start(), true);
-    while let Some(line) = rest.lines().next().filter(is_said_before) {
-        all_known &= is_message(line);
-        rest = rest[line.len()..].trim_start();
-        if rest.is_empty() {
-            return all_known;
-        }
+    let mut rest = text.trim_start();
+    while rest.starts_with("fio: ") || rest.starts_with("note: ") {
+        let (_, behind) = rest.split_once('\n').unwrap_or_default();
+        rest = behind.trim_start();
     }
     is_json(rest) || is_text(rest) || is_terse(rest.lines().next().unwrap_or_default())
 }
@@ -35,17 +22,19 @@ fn is_json(text: &str) -> bool {
 fn is_text(text: &str) -> bool {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
-    let behind_number = |mark: &str| {
-        let (_, rest) = first.split_once(mark)?;
-        Some(rest.trim_start_matches(|c: char| c.is_ascii_digit())).filter(|left| left.len() < rest.len())
-    };
     let version = first.strip_prefix("fio-").is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(char::is_whitespace)
     });
-    behind_number(": (g=").is_some_and(|rest| rest.starts_with("): rw="))
-        || behind_number(": (groupid=")
+    behind_number(first, ": (g=").is_some_and(|rest| rest.starts_with("): rw="))
+        || behind_number(first, ": (groupid=")
             .is_some_and(|rest| rest.starts_with(", jobs=") || rest.starts_with("): err="))
         || version && lines.next().is_none_or(|next| next.starts_with("Starting "))
+}
+
+/// What follows a mark and a number behind it.
+fn behind_number<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(mark)?;
+    Some(rest.trim_start_matches(|c: char| c.is_ascii_digit())).filter(|left| left.len() < rest.len())
 }
 
 /// A line of figures behind the version of the form, that of fio from the third form on, and the name of the job.

@@ -8,7 +8,7 @@ use super::content::is_emptied;
 use super::destination::OutputPlace;
 use super::late::told_if_late;
 use super::part_name::PartName;
-use super::{OutputFile, first_name, in_place, numbered};
+use super::{OutputFile, first_name, numbered};
 
 impl OutputFile {
     /// Empties the output and opens it for a text that grows while a run goes on. The file is locked until it is closed.
@@ -31,11 +31,6 @@ impl OutputFile {
         self.spares_others()?;
         match &self.place {
             OutputPlace::Stream(file) => file.try_clone(),
-            OutputPlace::InPlace { folder, name } => {
-                let file = in_place::open(folder, name)?;
-                file.set_len(0)?;
-                Ok(file)
-            }
             OutputPlace::Named { folder, name } => {
                 let (file, part) = PartName::beside(folder, name)?;
                 part.put_over(name)?;

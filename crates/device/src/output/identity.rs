@@ -55,9 +55,7 @@ impl FileIdentity {
             OutputPlace::Stream(file) => return FileIdentity::of_open(file),
             // Nobody else has a name that is chosen when it is needed.
             OutputPlace::Fresh { .. } => return FileIdentity::default(),
-            OutputPlace::Named { folder, name, .. } | OutputPlace::InPlace { folder, name, .. } => {
-                (folder, name)
-            }
+            OutputPlace::Named { folder, name } => (folder, name),
         };
         let inode = |about: rustix::fs::Stat| FileId {
             filesystem: DevNumber::from_raw(about.st_dev),

@@ -174,7 +174,6 @@ mod tests {
         for (kind, text) in [
             (K::Record, "{\"schema\":\"volproof.record\","),
             (K::Record, "{\n  \"schema\": \"volproof.record\",\n"),
-            (K::FioReport, "fio: this platform does not support process shared mutexes\n"),
             (K::FioReport, "a: (g=0): rw=read, bs=(R) 4096B-4096B\n"),
             (K::FioReport, "\na: (groupid=0, jobs=1): err= 0: pid=7\n"),
             (K::FioReport, "a: (g=0): rw=read, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1\nfio-2.2.8\n"),

@@ -2,8 +2,7 @@
 //!
 //! An output is opened and checked before the first I/O of a run, and written whole when there is something to say. A regular file is
 //! replaced by a rename: a reader sees the old text or the new one, and a write that fails leaves the old one. The new text goes into a
-//! neighbour under a random name, made exclusively, so that nobody can plant a link there. A file whose folder takes no neighbour is written where
-//! it is, and gets the old text back where that fails. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
+//! neighbour under a random name, made exclusively, so that nobody can plant a link there. Terminals, pipes and character devices are written through. Block devices are never written: their bytes are somebody's data.
 //!
 //! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: the caller of [`apart`] says what must
 //! not be overwritten, and `run` asks the guard about a file that is there already.
@@ -15,7 +14,6 @@ mod fio_report;
 mod growing;
 mod held_signals;
 mod identity;
-mod in_place;
 mod kind;
 pub mod late;
 mod part_name;
@@ -223,12 +221,6 @@ impl OutputFile {
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
         match &self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
-            OutputPlace::InPlace { folder, name } => {
-                gate(Call::Create)?;
-                self.spares_others()?;
-                in_place::write(&in_place::open(folder, name)?, &self.path, content, gate)?;
-                self.is_where_it_was()
-            }
             OutputPlace::Named { folder, name } => {
                 gate(Call::Create)?;
                 let (file, part) = PartName::beside(folder, name)?;
@@ -262,9 +254,7 @@ impl OutputFile {
     /// Its folder was renamed or removed, or its filesystem taken away (`umount -l`).
     pub fn is_where_it_was(&self) -> io::Result<()> {
         match &self.place {
-            OutputPlace::Named { folder, name } | OutputPlace::InPlace { folder, name }
-                if !destination::leads_to(&self.path, folder, name) =>
-            {
+            OutputPlace::Named { folder, name } if !destination::leads_to(&self.path, folder, name) => {
                 Err(io::Error::other("its folder is no longer there"))
             }
             _ => Ok(()),

@@ -181,26 +181,29 @@ fn only_a_file_of_its_kind_is_replaced_also_where_it_came_later() {
     let (path, other) = (at.path().join("r.json"), at.path().join("other"));
     let open = || OutputFile::open("--json", &path).unwrap();
     let notes = b"notes of 3 March\n";
-    for place in [|output: OutputFile| output, in_place] {
+    std::fs::write(&path, notes).unwrap();
+    let told = apart(&[&open().of_kind(OutputKind::Record)], &[]).unwrap_err().to_string();
+    assert!(
+        told.ends_with(
+            "is there and is no Record of volproof: name another file with --json, or replace it with --force"
+        ),
+        "{told}"
+    );
+    for own in [
+        &b""[..],
+        b"{\"schema\":\"volproof.record\",",
+        b"{\n \"schema\": \"volproof.record\"}\nBob: keep PL1\n",
+    ] {
+        std::fs::write(&path, own).unwrap();
+        let mut output = open().of_kind(OutputKind::Record);
+        output.save(&|out| out.write_all(b"{\"schema\":\"volproof.record\"}")).unwrap();
         std::fs::write(&path, notes).unwrap();
-        let told = apart(&[&open().of_kind(OutputKind::Record)], &[]).unwrap_err().to_string();
-        assert!(told.ends_with("is there and is no Record of volproof: name another file with --json, or replace it with --force"), "{told}");
-        for own in [
-            &b""[..],
-            b"{\"schema\":\"volproof.record\",",
-            b"{\n \"schema\": \"volproof.record\"}\nBob: keep PL1\n",
-        ] {
-            std::fs::write(&path, own).unwrap();
-            let mut output = place(open().of_kind(OutputKind::Record));
-            output.save(&|out| out.write_all(b"{\"schema\":\"volproof.record\"}")).unwrap();
-            std::fs::write(&path, notes).unwrap();
-            let told = output.save(&long).unwrap_err().to_string();
-            assert_eq!(told, "another file, which is no Record of volproof, has its name now");
-            assert_eq!(std::fs::read(&path).unwrap(), notes);
-        }
-        place(open()).save(&long).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 3 << 16, "without a kind it replaces any file");
+        let told = output.save(&long).unwrap_err().to_string();
+        assert_eq!(told, "another file, which is no Record of volproof, has its name now");
+        assert_eq!(std::fs::read(&path).unwrap(), notes);
     }
+    open().save(&long).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 3 << 16, "without a kind it replaces any file");
     // A link that has the name is replaced, and what it leads to stays.
     std::fs::write(&other, OLD).unwrap();
     let mut output = open();
@@ -273,57 +276,6 @@ fn one_file_is_not_two_outputs_nor_an_input() {
     let out = || OutputFile::open("--csv", Path::new("-")).unwrap();
     assert!(apart(&[&out(), &out()], &[]).is_err());
     assert_eq!(names(at.path()), ["a", "hard", "soft", "towards"]);
-}
-
-/// The output of a file whose folder lets no other take its name.
-fn in_place(output: OutputFile) -> OutputFile {
-    let OutputPlace::Named { folder, name } = output.place else { panic!("{output:?}") };
-    OutputFile { place: OutputPlace::InPlace { folder, name }, ..output }
-}
-
-#[test]
-fn a_file_that_is_written_in_place_gets_back_what_it_held() {
-    let at = folder();
-    let path = at.path().join("held-in-place.json");
-    for old in [&b""[..], OLD, &[b'o'; 5 << 16]] {
-        for n in 0.. {
-            std::fs::write(&path, old).unwrap();
-            let mut output = in_place(OutputFile::open("--json", &path).unwrap());
-            let mut calls = 0;
-            let done = output.save_through(&long, &mut |_| {
-                calls += 1;
-                if calls > n { Err(io::Error::from_raw_os_error(libc::ENOSPC)) } else { Ok(()) }
-            });
-            let now = std::fs::read(&path).unwrap();
-            if done.is_ok() {
-                assert!(n > 4 && now == [b'x'; 3 << 16]);
-                break;
-            }
-            assert!(now == old, "{n}: {} bytes", now.len());
-            // A later content goes to the same place.
-            output.save(&|out| out.write_all(b"next")).unwrap();
-            assert_eq!(std::fs::read(&path).unwrap(), b"next");
-        }
-    }
-    let copies = names(&std::env::temp_dir());
-    assert!(!copies.iter().any(|name| name.ends_with("-held-in-place.json")), "{copies:?}");
-    assert_eq!(names(at.path()), ["held-in-place.json"]);
-}
-
-/// Our own descriptor would make the kernel say that the file is in use.
-#[test]
-fn an_output_in_place_does_not_use_its_file_between_two_saves() {
-    use crate::device::{Facts, FileUse, Root, facts};
-    let at = folder();
-    let path = at.path().join("r.json");
-    std::fs::write(&path, OLD).unwrap();
-    let mut output = in_place(OutputFile::open("--json", &path).unwrap());
-    for _ in 0..2 {
-        let Facts::File(facts) = facts(&Root::system(), &path).unwrap() else { panic!("a file") };
-        let used = FileUse::read(&Root::system(), &facts, None);
-        assert_eq!((used.alone, used.locked, used.openers), (Some(true), false, vec![]));
-        output.save(&|out| out.write_all(b"new")).unwrap();
-    }
 }
 
 #[test]
