@@ -27,6 +27,12 @@ pub enum Opinion {
 
 const PLACES: &[&str] = &["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid", "/bin/blkid"];
 
+/// The values of a key in the answer of blkid.
+fn values(text: &str, key: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|l| l.split_once('='));
+    lines.filter(|(k, _)| *k == key).map(|(_, v)| v.to_string()).collect()
+}
+
 impl Opinion {
     /// Asks about the device at this path.
     pub fn ask(device: &Path) -> Opinion {
@@ -44,14 +50,10 @@ impl Opinion {
 
     /// Exit codes are those of blkid(8): 0 found, 2 found nothing, 8 ambivalent.
     fn read(code: Option<i32>, text: &str) -> Opinion {
-        let values = |key: &str| {
-            let lines = text.lines().filter_map(|l| l.split_once('='));
-            lines.filter(|(k, _)| *k == key).map(|(_, v)| v.to_string()).collect::<Vec<_>>()
-        };
         match code {
             Some(2) => Opinion::Nothing,
             Some(8) => Opinion::Several,
-            Some(0) => match [values("PTTYPE"), values("TYPE")].concat() {
+            Some(0) => match [values(text, "PTTYPE"), values(text, "TYPE")].concat() {
                 // A partition without data still answers, with facts of its partition entry alone.
                 seen if seen.is_empty() => Opinion::Nothing,
                 seen => Opinion::Sees(seen),

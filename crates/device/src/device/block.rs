@@ -305,21 +305,24 @@ fn aligned(start: Bytes, physical: Bytes) -> bool {
 }
 
 fn partitions(root: &Root, disk: &str, physical: Bytes) -> Vec<Partition> {
-    let read = |name: String| {
-        let dir = dir(disk).join(&name);
-        let start = Bytes(root.number(dir.join("start"))?.saturating_mul(SECTOR));
-        Some(Partition {
-            number: root.text(dir.join("dev"))?.parse().ok()?,
-            index: u32::try_from(root.number(dir.join("partition"))?).ok()?,
-            start_bytes: start,
-            size_bytes: Bytes(root.number(dir.join("size"))?.saturating_mul(SECTOR)),
-            aligned: aligned(start, physical),
-            name,
-        })
-    };
-    let mut all: Vec<Partition> = partition_names(root, disk).into_iter().filter_map(read).collect();
+    let names = partition_names(root, disk).into_iter();
+    let mut all: Vec<Partition> =
+        names.filter_map(|name| partition(root, dir(disk).join(&name), name, physical)).collect();
     all.sort_by_key(|p| p.index);
     all
+}
+
+/// The partition of this folder; none while it comes or goes.
+fn partition(root: &Root, dir: PathBuf, name: String, physical: Bytes) -> Option<Partition> {
+    let start = Bytes(root.number(dir.join("start"))?.saturating_mul(SECTOR));
+    Some(Partition {
+        number: root.text(dir.join("dev"))?.parse().ok()?,
+        index: u32::try_from(root.number(dir.join("partition"))?).ok()?,
+        start_bytes: start,
+        size_bytes: Bytes(root.number(dir.join("size"))?.saturating_mul(SECTOR)),
+        aligned: aligned(start, physical),
+        name,
+    })
 }
 
 /// Everything below: `slaves/` and, for a partition among them, its disk.

@@ -109,11 +109,11 @@ pub fn is_local(catalogue: &Catalogue, model: &str) -> bool {
 /// The disk as a volume of this provider; `None` where neither model nor serial number shows that it is one.
 pub fn volume(provider: &Provider, disk: &Block) -> Option<CloudVolume> {
     let model = disk.model.as_deref();
-    let is = |patterns: &[String]| model.is_some_and(|m| patterns.iter().any(|p| matches_model(m, p)));
-    let local = is(&provider.local_model);
+    let local = is_any_of(model, &provider.local_model);
     let virtio =
         disk.driver == super::Driver::VirtioBlk && provider.virtio_serial.is_some() && disk.serial.is_some();
-    if !(local || virtio || is(&provider.nvme_model) || is(&provider.scsi_model)) {
+    if !(local || virtio || is_any_of(model, &provider.nvme_model) || is_any_of(model, &provider.scsi_model))
+    {
         return None;
     }
     let evidence = match (model, &disk.serial) {
@@ -121,17 +121,19 @@ pub fn volume(provider: &Provider, disk: &Block) -> Option<CloudVolume> {
         (_, serial) => format!("serial '{}'", serial.as_deref().unwrap_or_default()),
     };
     let id = disk.serial.as_deref().filter(|_| !local).and_then(|s| volume_id(provider, s));
-    let filled = |command: &String| match &id {
-        Some(id) => fill(command, id),
-        None => command.clone(),
-    };
+    let command = provider.api_command.as_ref().filter(|_| !local);
     Some(CloudVolume {
-        command: provider.api_command.as_ref().filter(|_| !local).map(filled),
+        command: command.map(|text| id.as_ref().map_or(text.clone(), |id| fill(text, id))),
         unknown: if local { Vec::new() } else { provider.api_facts.clone() },
         id,
         local,
         evidence,
     })
+}
+
+/// Whether a model is known and is one of these patterns.
+fn is_any_of(model: Option<&str>, patterns: &[String]) -> bool {
+    model.is_some_and(|model| patterns.iter().any(|pattern| matches_model(model, pattern)))
 }
 
 /// Whether a model is the pattern, in which `<N>` stands for a number; SCSI models carry the vendor in front.
@@ -158,8 +160,7 @@ fn volume_id(provider: &Provider, serial: &str) -> Option<String> {
     if provider.nvme_serial.is_none() && provider.virtio_serial.is_none() {
         return None;
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if serial.is_empty() || !serial.chars().all(plain) {
+    if serial.is_empty() || !serial.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
         return None;
     }
     let prefix = provider.api_command.as_deref().and_then(id_prefix).unwrap_or("");
@@ -228,13 +229,8 @@ impl Metadata {
 
     /// The same service at another host, such as `http://127.0.0.1:8080`.
     pub fn at(mut self, host: &str) -> Metadata {
-        let moved = |url: &str| {
-            let path = url.splitn(4, '/').nth(3).unwrap_or("");
-            format!("{host}/{path}")
-        };
-        self.base = moved(&self.base);
-        if let Some(token) = &mut self.token {
-            token.url = moved(&token.url);
+        for url in self.token.iter_mut().map(|token| &mut token.url).chain([&mut self.base]) {
+            *url = format!("{host}/{}", url.splitn(4, '/').nth(3).unwrap_or(""));
         }
         self
     }
@@ -256,8 +252,8 @@ impl Metadata {
         };
         // Google answers with the full path of the machine type.
         let name = answer.trim().rsplit('/').next().unwrap_or_default();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        if name.is_empty() || name.len() > 64 || !is_plain {
             return Err(MetadataError::Odd);
         }
         Ok(name.to_string())

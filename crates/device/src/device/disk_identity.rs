@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Root;
-use super::block::{Block, Partition, dev_path, dir};
+use super::block::{Block, dev_path, dir};
 use volproof_base::unit::Bytes;
 
 /// The names that tell a whole disk from others.
@@ -48,9 +48,10 @@ fn lasting(block: &Block) -> [(&'static str, Option<String>); 5] {
 
 /// Properties that stay the same as long as the device is attached.
 fn attached(block: &Block) -> [(&'static str, Option<String>); 4] {
-    let partition =
-        |p: &Partition| format!("{} of {} at {}", p.name, p.size_bytes.exact(), p.start_bytes.exact());
-    let partitions: Vec<String> = block.partitions.iter().map(partition).collect();
+    let mut partitions: Vec<String> = Vec::new();
+    for p in &block.partitions {
+        partitions.push(format!("{} of {} at {}", p.name, p.size_bytes.exact(), p.start_bytes.exact()));
+    }
     [
         ("device number", Some(block.number.to_string())),
         ("size", Some(block.size_bytes.exact())),
@@ -73,8 +74,11 @@ pub fn lasting_change(then: &Block, now: &Block) -> Option<String> {
 
 /// A property that differs, in words.
 pub fn change(what: &str, was: Option<String>, is: Option<String>) -> Option<String> {
-    let word = |value: Option<String>| value.unwrap_or_else(|| "none".into());
-    (was != is).then(|| format!("its {what} was {} and is {}", word(was), word(is)))
+    if was == is {
+        return None;
+    }
+    let [was, is] = [was, is].map(|value| value.unwrap_or_else(|| "none".into()));
+    Some(format!("its {what} was {was} and is {is}"))
 }
 
 fn serial(root: &Root, disk: &Path) -> Option<String> {
@@ -107,11 +111,8 @@ fn wwid(root: &Root, disk: &Path) -> Option<String> {
 
 pub(super) fn by_id(root: &Root, name: &str) -> Vec<String> {
     let folder = Path::new("/dev/disk/by-id");
-    let leads = |link: &String| {
-        let to = root.resolve(folder.join(link)).ok();
-        to.is_some_and(|to| to == dev_path(name))
-    };
-    root.names(folder).into_iter().filter(leads).collect()
+    let links = root.names(folder).into_iter();
+    links.filter(|link| root.resolve(folder.join(link)).is_ok_and(|to| to == dev_path(name))).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::kernel_files::holds_settings;
 use super::mounted_image::UsedBy;
 use super::processes::{Wanted, openers};
-use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
+use super::stack::{FileId, Layer, Relation, Stack, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
 use volproof_base::file_lock::is_locked;
 
@@ -158,6 +158,6 @@ fn quietly(root: &Root, path: &Path) -> io::Result<File> {
 
 /// Names of the loop devices that show a file.
 fn loops_over(stack: &Stack, file: StackNode) -> impl Iterator<Item = String> {
-    let above = |s: &Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
-    stack.sharing(file).into_iter().filter(above).map(|s| stack.shown(s.thing).name)
+    let above = stack.sharing(file).into_iter().filter(|s| s.relation == Relation::Above);
+    above.filter(|s| s.layer == Some(Layer::Loop)).map(|s| stack.shown(s.thing).name)
 }

@@ -25,8 +25,8 @@ pub fn hidden_parts(root: &Root) -> Vec<Unseen> {
         ("proc", "/proc", PROC_SUPER_MAGIC as u64, &["self/mountinfo", "swaps", "partitions", ""][..]),
         ("sysfs", "/sys", SYSFS, &["block", "class/block", "dev/block", ""][..]),
     ] {
-        let there = |path: &Path| statfs(path).is_ok_and(|fs| fs.f_type as u64 == magic);
-        if let Some(path) = paths.iter().map(|p| Path::new(top).join(p)).find(|p| !there(p)) {
+        let mut paths = paths.iter().map(|p| Path::new(top).join(p));
+        if let Some(path) = paths.find(|p| !statfs(p).is_ok_and(|fs| fs.f_type as u64 == magic)) {
             let path = path.display();
             found.push(Unseen::new(
                 format!("{path} is not what the kernel shows there"),
@@ -62,15 +62,19 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Devices that the kernel lists and sysfs does not show.
 fn not_in_sysfs(root: &Root) -> Vec<String> {
     let listed = root.text("/proc/partitions").unwrap_or_default();
-    let unshown = |line: &str| {
+    let mut unshown = Vec::new();
+    for line in listed.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [major, minor, _, name] = words.as_slice() else { return None };
-        major.parse::<u32>().ok()?;
-        let shown = root.has(format!("/sys/dev/block/{major}:{minor}"))
-            && root.has(format!("/sys/class/block/{}/dev", name.replace('/', "!")));
-        (!shown).then(|| name.to_string())
-    };
-    listed.lines().filter_map(unshown).collect()
+        let [major, minor, _, name] = words.as_slice() else { continue };
+        // Above the list stands a heading.
+        let shown = major.parse::<u32>().is_err()
+            || root.has(format!("/sys/dev/block/{major}:{minor}"))
+                && root.has(format!("/sys/class/block/{}/dev", name.replace('/', "!")));
+        if !shown {
+            unshown.push(name.to_string());
+        }
+    }
+    unshown
 }
 
 /// Why other processes cannot be looked at, where they cannot: their open files and mounts stay unknown.
@@ -95,14 +99,13 @@ pub fn hidden_processes(root: &Root) -> Option<Unseen> {
 /// Whether a mount at this place covers something that the graph is read from.
 fn covers(place: &Path) -> bool {
     let parts = ["block", "class", "dev", "devices", "fs/btrfs", "fs/bcache", "fs/erofs"];
-    let process =
-        |name: &std::ffi::OsStr| name == "self" || name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let of_proc = place.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next());
     let of_sys = place.strip_prefix("/sys").ok().filter(|rest| *rest != Path::new(""));
     of_sys.is_some_and(|rest| {
         parts.iter().any(|part| rest.starts_with(part) || Path::new(part).starts_with(rest))
     }) || of_proc.is_some_and(|name| {
-        process(name) || ["swaps", "partitions", "mounts", "locks"].iter().any(|n| name == *n)
+        ["self", "swaps", "partitions", "mounts", "locks"].iter().any(|n| name == *n)
+            || name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
     })
 }
 

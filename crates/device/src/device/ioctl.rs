@@ -230,26 +230,23 @@ pub(super) fn dm_table(fd: BorrowedFd<'_>, dev: u64) -> io::Result<Vec<DmTarget>
 
 /// `struct dm_target_spec` (start, length, status, next, 16 bytes of kind) and its words, for each target.
 fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
-    let text = |bytes: &[u8]| {
-        let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
-    };
     let (mut found, mut at) = (Vec::new(), 0usize);
     for _ in 0..count {
         let Some(spec) = data.get(at..).filter(|rest| rest.len() > 40) else { break };
-        let sectors = |from: usize| {
-            let bytes = spec[from..from + 8].try_into().expect("eight bytes");
-            Bytes(u64::from_ne_bytes(bytes).saturating_mul(super::block::SECTOR))
-        };
-        found.push(DmTarget {
-            start: sectors(0),
-            length: sectors(8),
-            kind: text(&spec[24..40]),
-            words: text(&spec[40..]),
+        let [start, length] = [&spec[..8], &spec[8..16]].map(|bytes| {
+            let sectors = u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+            Bytes(sectors.saturating_mul(super::block::SECTOR))
         });
+        found.push(DmTarget { start, length, kind: text_of(&spec[24..40]), words: text_of(&spec[40..]) });
         at = u32::from_ne_bytes(spec[20..24].try_into().expect("four bytes")) as usize;
     }
     found
+}
+
+/// The text up to the first zero.
+fn text_of(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// `F_SETSIG`, from asm-generic/fcntl.h.

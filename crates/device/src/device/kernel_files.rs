@@ -39,14 +39,10 @@ const LINKS: usize = 40;
 
 /// Whether a path leads to such a file, those of /proc among them, or would once the file or folder is made.
 pub(super) fn holds_settings(path: &Path) -> bool {
-    let of_settings = |path: &Path| {
-        let about = statfs(if path == Path::new("") { Path::new(".") } else { path }).ok()?;
-        Some(about.f_type == PROC_SUPER_MAGIC || is_of_the_kernel(about.f_type as _))
-    };
     let mut path = PathBuf::from(path);
     for _ in 0..LINKS {
-        if let Some(answer) = of_settings(&path) {
-            return answer;
+        if let Ok(about) = statfs(if path == Path::new("") { Path::new(".") } else { &path }) {
+            return about.f_type == PROC_SUPER_MAGIC || is_of_the_kernel(about.f_type as _);
         }
         // A link that leads nowhere yet; else the file is made in the folder, be it made itself.
         let missing = path.clone();

@@ -232,8 +232,9 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path, &source), source };
     let named = absolute(path).map_err(failed)?;
     if let Some(number) = number_at(root, &named) {
-        let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
-        let device = Block::with_number(root, number).ok_or_else(sysfs)?;
+        let Some(device) = Block::with_number(root, number) else {
+            return Err(DeviceError::Sysfs { path: path.to_path_buf() });
+        };
         let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
         let usage = Usage::read(root, &device);
         let extents = file_facts::extents_behind(root, &device);

@@ -70,11 +70,8 @@ impl Suspect<'_> {
 
 /// Whether the kernel reads more images without a device than these, which the visible mounts show.
 pub(super) fn more_than(root: &Root, shown: &[MountedImage]) -> bool {
-    let alive = || {
-        let names = root.names(SUPERBLOCKS).into_iter();
-        names.filter(|name| name == "erofs" || name.starts_with("erofs-")).count()
-    };
-    alive() > shown.len()
+    let names = root.names(SUPERBLOCKS).into_iter();
+    names.filter(|name| name == "erofs" || name.starts_with("erofs-")).count() > shown.len()
 }
 
 /// Whether that stays so over several looks, each with the images that the mounts show then.

@@ -77,11 +77,12 @@ pub(super) fn all_mounts(root: &Root) -> Vec<(Mount, String)> {
 
 /// Mounts of our own namespace, each with the folders of its layers from the top; none but for overlays.
 pub(super) fn mounts_with_layers(root: &Root) -> Vec<(Mount, Vec<PathBuf>)> {
-    let with_layers = |(mount, options): (Mount, String)| {
+    let mut mounts = Vec::new();
+    for (mount, options) in own_mounts_with_options(root) {
         let layers = if mount.filesystem == "overlay" { layers(&options) } else { Vec::new() };
-        (mount, layers)
-    };
-    own_mounts_with_options(root).into_iter().map(with_layers).collect()
+        mounts.push((mount, layers));
+    }
+    mounts
 }
 
 /// The value of a mount option, whose key ends with the sign.
@@ -128,12 +129,14 @@ fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<(Mount, String)> {
 }
 
 fn parse_swaps(text: &[u8]) -> Vec<Swap> {
-    let parse = |line: &[u8]| {
+    let mut swaps = Vec::new();
+    for line in text.split(|b| *b == b'\n').skip(1) {
         let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty());
-        let (path, kind) = (words.next()?, words.next()?);
-        Some(Swap { path: OsString::from_vec(unescape(path)).into(), file: kind == b"file" })
-    };
-    text.split(|b| *b == b'\n').skip(1).filter_map(parse).collect()
+        if let (Some(path), Some(kind)) = (words.next(), words.next()) {
+            swaps.push(Swap { path: OsString::from_vec(unescape(path)).into(), file: kind == b"file" });
+        }
+    }
+    swaps
 }
 
 /// A word of `mountinfo` or `swaps` as text, its octal escapes resolved.

@@ -8,8 +8,8 @@ use super::{Block, Root};
 /// The kernel names of the devices of each mounted btrfs filesystem.
 fn btrfs(root: &Root) -> Vec<Vec<String>> {
     let all = Path::new("/sys/fs/btrfs");
-    let members = |uuid: String| root.names(all.join(uuid).join("devices"));
-    root.names(all).into_iter().map(members).filter(|m| !m.is_empty()).collect()
+    let pools = root.names(all).into_iter().map(|uuid| root.names(all.join(uuid).join("devices")));
+    pools.filter(|members| !members.is_empty()).collect()
 }
 
 /// The other devices of the mounted btrfs filesystem that this device is one of.

@@ -47,17 +47,18 @@ pub(super) fn files(root: &Root, fdinfo: &Path) -> RingFiles {
 /// The lines below the heading: a slot, a colon, and the path with blanks and backslashes in octal, as in /proc/self/mountinfo.
 fn registered(fdinfo: &str) -> RingFiles {
     let lines = fdinfo.lines().skip_while(|line| !line.starts_with(HEADING)).skip(1);
-    let path = |line: &str| {
-        let (slot, path) = line.split_once(':')?;
-        slot.trim().parse::<u32>().ok()?;
-        Some(PathBuf::from(OsString::from_vec(unescape(path.trim_start_matches(' ').as_bytes()))))
-    };
-    let paths: Vec<PathBuf> = lines.map_while(path).filter(|path| path.is_absolute()).collect();
+    let paths: Vec<PathBuf> = lines.map_while(path_in_line).filter(|path| path.is_absolute()).collect();
     let deleted = paths.iter().find(|path| path.as_os_str().as_encoded_bytes().ends_with(DELETED.as_bytes()));
     let unseen = deleted.map(|path| {
         format!("one of them, {}, was deleted", path.display().to_string().trim_end_matches(DELETED))
     });
     RingFiles { paths, unseen }
+}
+
+fn path_in_line(line: &str) -> Option<PathBuf> {
+    let (slot, path) = line.split_once(':')?;
+    slot.trim().parse::<u32>().ok()?;
+    Some(PathBuf::from(OsString::from_vec(unescape(path.trim_start_matches(' ').as_bytes()))))
 }
 
 /// What the paths of registered files lead to, in the mount namespace of their owner, whose folder in /proc is given, each with its path; and why
@@ -68,23 +69,25 @@ pub(super) fn things<'p>(
     paths: &'p [PathBuf],
 ) -> (Vec<(StackNode, &'p PathBuf)>, Option<String>) {
     if !root.is_system() {
-        let device = |path: &'p PathBuf| Some((StackNode::Device(number_at(root, path)?), path));
-        return (paths.iter().filter_map(device).collect(), None);
+        let devices = paths.iter().filter_map(|path| Some((StackNode::Device(number_at(root, path)?), path)));
+        return (devices.collect(), None);
     }
     let places = match at_paths(proc, paths) {
         Ok(places) => places,
         Err(e) => return (Vec::new(), Some(format!("its mounts cannot be looked at ({e})"))),
     };
-    let lost = |(path, at): (&PathBuf, &AtPath)| {
-        let nothing = at.found.is_empty().then_some("leads to no file");
-        let why = nothing.or(at.unused.then_some("leads to a file that nobody has open"));
-        let why = why.map(|why| format!("the path of one of them, {}, {why}", readable(path)));
-        at.unseen.clone().or(why)
-    };
-    let lost = paths.iter().zip(&places).find_map(lost);
+    let lost = paths.iter().zip(&places).find_map(|(path, at)| why_lost(path, at));
     let found =
         places.iter().zip(paths).flat_map(|(at, path)| at.found.iter().map(move |thing| (*thing, path)));
     (found.collect(), lost)
+}
+
+/// Why the file at a path may not be the one that the ring has.
+fn why_lost(path: &Path, at: &AtPath) -> Option<String> {
+    let nothing = at.found.is_empty().then_some("leads to no file");
+    let why = nothing.or(at.unused.then_some("leads to a file that nobody has open"));
+    let why = why.map(|why| format!("the path of one of them, {}, {why}", readable(path)));
+    at.unseen.clone().or(why)
 }
 
 /// The numbers of the rings that a process maps into its memory, by the text of its maps: a ring stays although its descriptor was closed.

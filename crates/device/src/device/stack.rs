@@ -99,8 +99,10 @@ impl Piece {
 
     fn map(&self, (from, to): (Span, Span), part: Span) -> Option<Span> {
         let part = from.overlap(part)?;
-        let moved = |at: u64| to.from + (at - from.from);
-        Some(if self.linear { Span { from: moved(part.from), to: moved(part.to) } } else { to })
+        if !self.linear {
+            return Some(to);
+        }
+        Some(Span { from: to.from + (part.from - from.from), to: to.from + (part.to - from.from) })
     }
 
     fn down(&self, part: Span) -> Option<Span> {
@@ -209,6 +211,17 @@ struct Visit {
     from: Vec<(StackNode, u64)>,
 }
 
+impl Visit {
+    /// Whether this visit has found all that the other one would find.
+    fn covers(&self, other: &Visit) -> bool {
+        self.found.thing == other.found.thing
+            && self.span.holds(other.span)
+            && self.down >= other.down
+            && self.exclusive <= other.exclusive
+            && self.from.iter().all(|above| other.from.contains(above))
+    }
+}
+
 impl Stack {
     /// The names under which people know a thing.
     pub fn shown(&self, thing: StackNode) -> Shown {
@@ -237,11 +250,12 @@ impl Stack {
         let hidden = matches!(file, StackNode::File(file) if self.overlays.may_hide(path, file));
         self.shown.iter().filter_map(move |(thing, shown)| match (*thing, file) {
             (StackNode::File(other), StackNode::File(own)) if other != own => {
-                let numbered =
-                    || other.inode as u32 == own.inode as u32 || self.shows_as_many(*thing, length);
-                let likely =
-                    || self.place(*thing).and_then(|place| may_be_same(path, place)).unwrap_or_else(numbered);
-                ((hidden || self.overlaid.contains(thing)) && likely()).then_some(shown.name.as_str())
+                let seen_apart = !hidden && !self.overlaid.contains(thing);
+                let likely = !seen_apart
+                    && self.place(*thing).and_then(|place| may_be_same(path, place)).unwrap_or_else(|| {
+                        other.inode as u32 == own.inode as u32 || self.shows_as_many(*thing, length)
+                    });
+                likely.then_some(shown.name.as_str())
             }
             _ => None,
         })
@@ -320,14 +334,7 @@ impl Stack {
         }]);
         let mut done: Vec<Visit> = Vec::new();
         while let Some(visit) = todo.pop_front() {
-            let known = |d: &Visit| {
-                d.found.thing == visit.found.thing
-                    && d.span.holds(visit.span)
-                    && d.down >= visit.down
-                    && d.exclusive <= visit.exclusive
-                    && d.from.iter().all(|above| visit.from.contains(above))
-            };
-            if done.iter().any(known) {
+            if done.iter().any(|d| d.covers(&visit)) {
                 continue;
             }
             for step in &self.steps {
@@ -347,12 +354,11 @@ impl Stack {
     fn follow(&self, step: &StackEdge, visit: &Visit, todo: &mut VecDeque<Visit>) {
         let here = visit.found.thing;
         let found = |thing, relation| Sharing { thing, relation, layer: Some(step.layer), through: here };
-        let from = || visit.from.clone();
         if step.layer == Layer::SameVolume {
             for (one, other) in [(step.upper, step.lower), (step.lower, step.upper)] {
                 if one == here {
                     let found = found(other, Relation::Beside);
-                    todo.push_back(Visit { found, from: from(), ..*visit });
+                    todo.push_back(Visit { found, from: visit.from.clone(), ..*visit });
                 }
             }
             return;
@@ -362,12 +368,14 @@ impl Stack {
                 Relation::Itself | Relation::Above => Relation::Above,
                 Relation::Below | Relation::Beside => Relation::Beside,
             };
-            let back = |p: &&Piece| visit.down && visit.from.contains(&(step.upper, p.upper.from));
-            for span in step.pieces.iter().filter(|p| !back(p)).filter_map(|p| p.up(visit.span)) {
+            for piece in &step.pieces {
+                let goes_back = visit.down && visit.from.contains(&(step.upper, piece.upper.from));
+                let Some(span) = piece.up(visit.span).filter(|_| !goes_back) else { continue };
                 // The bytes stay those that the volume manager gave away, by whatever other view of its member.
                 let exclusive = visit.exclusive && step.layer != Layer::Built;
                 let found = found(step.upper, relation);
-                todo.push_back(Visit { found, span, down: false, exclusive, from: from() });
+                let from = visit.from.clone();
+                todo.push_back(Visit { found, span, down: false, exclusive, from });
             }
         }
         if step.upper == here && visit.down && step.layer != Layer::Filesystem {

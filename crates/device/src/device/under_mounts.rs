@@ -32,9 +32,8 @@ pub(super) struct AtPath {
 /// # Errors
 /// The namespace cannot be entered.
 pub(super) fn at_paths(process: &Path, paths: &[PathBuf]) -> io::Result<Vec<AtPath>> {
-    let namespace = |of: &Path| std::fs::read_link(of.join("ns/mnt"));
     let proc = File::open("/proc")?;
-    if namespace(Path::new("/proc/self"))? == namespace(process)? {
+    if std::fs::read_link("/proc/self/ns/mnt")? == std::fs::read_link(process.join("ns/mnt"))? {
         return look(&proc, paths);
     }
     let theirs = File::open(process.join("ns/mnt"))?;

@@ -92,12 +92,10 @@ impl Usage {
         unseen.extend(stack.unasked_loops.iter().map(|name| {
             Unseen::by_root(format!("what {name} shows cannot be seen: this user may not open /dev/{name}"))
         }));
-        let files = sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_)));
-        let hidden = |file| {
+        for file in sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_))) {
             let name = stack.shown(file).name;
-            stack.hidden_images(root, file, Path::new(&name), UsedBy::Loop)
-        };
-        unseen.extend(files.flat_map(hidden));
+            unseen.extend(stack.hidden_images(root, file, Path::new(&name), UsedBy::Loop));
+        }
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let openers = openers(root, &Wanted { things: &wanted, overlaid: None });
@@ -142,14 +140,14 @@ impl Usage {
 /// second list has those that could not be asked.
 pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<Unseen>) {
     let (mut claimed, mut unseen) = (Vec::new(), Vec::new());
-    // A disk with partitions answers for all of them: those that share bytes with the target are asked instead.
-    let asked = |r: &&Relative| {
-        root.is_system()
-            && partition_names(root, &r.node.name).is_empty()
-            && root.stack().built_on(StackNode::Device(r.node.number)).next().is_none()
-    };
-    for relative in usage.unclaimed().filter(asked) {
+    for relative in usage.unclaimed().filter(|_| root.is_system()) {
         let name = &relative.node.name;
+        // A disk with partitions answers for all of them: those that share bytes with the target are asked instead.
+        if !partition_names(root, name).is_empty()
+            || root.stack().built_on(StackNode::Device(relative.node.number)).next().is_some()
+        {
+            continue;
+        }
         match open_device(name, StackNode::Device(relative.node.number), libc::O_EXCL) {
             Ok(_) => {}
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) => claimed.push(name.clone()),
@@ -215,13 +213,12 @@ impl Namesakes {
             if own.wwid.is_some() && own.wwid == other.wwid {
                 continue;
             }
-            let same = |ours: &Option<String>, theirs: &Option<String>| {
-                ours.as_deref().is_some_and(|o| theirs.as_deref().is_some_and(|t| word(o) == word(t)))
-            };
             let file = own.backing_file.is_some() && own.backing_file == other.backing_file;
-            if same(&own.serial, &other.serial) {
+            if is_one_word(&own.serial, &other.serial) {
                 found.serial.push(name);
-            } else if same(&own.model, &other.model) || (file && own.backing_offset == other.backing_offset) {
+            } else if is_one_word(&own.model, &other.model)
+                || (file && own.backing_offset == other.backing_offset)
+            {
                 found.model.push(name);
             }
         }
@@ -229,12 +226,15 @@ impl Namesakes {
     }
 }
 
+/// Whether both are known and print as the same word.
+fn is_one_word(ours: &Option<String>, theirs: &Option<String>) -> bool {
+    ours.as_deref().is_some_and(|o| theirs.as_deref().is_some_and(|t| word(o) == word(t)))
+}
+
 /// Whether a path lives on the same disk as the device: output written there disturbs the measurement.
 pub fn shares_disk(root: &Root, block: &Block, path: &Path) -> bool {
     let existing = path.ancestors().find_map(|p| root.resolve(p).ok());
     let place = existing.and_then(|p| super::file_facts::place(root, &p).ok());
-    let disturbs = |device: &Block| {
-        root.stack().disturbs(StackNode::Device(block.number), StackNode::Device(device.number))
-    };
-    place.is_some_and(|p| p.devices().any(disturbs))
+    let own = StackNode::Device(block.number);
+    place.is_some_and(|p| p.devices().any(|d| root.stack().disturbs(own, StackNode::Device(d.number))))
 }

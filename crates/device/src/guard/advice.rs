@@ -100,8 +100,8 @@ pub fn snapshot_command(root: &Root, block: &Block) -> Option<String> {
     let by_model = PROVIDERS.iter().find(|p| p.model.iter().any(|m| model.contains(m)));
     let plain = matches!(block.driver, Driver::VirtioBlk | Driver::Xen | Driver::Nvme | Driver::Scsi);
     let by_machine =
-        || PROVIDERS.iter().find(|p| p.machine.iter().any(|m| machine.iter().any(|t| t.contains(m))));
-    let provider = by_model.or_else(|| by_machine().filter(|_| plain))?;
+        PROVIDERS.iter().find(|p| p.machine.iter().any(|m| machine.iter().any(|t| t.contains(m))));
+    let provider = by_model.or(by_machine.filter(|_| plain))?;
     let id = block.serial.as_deref().map_or(provider.unknown.to_string(), provider.volume);
     Some(provider.snapshot.replace("{}", &id))
 }

@@ -25,8 +25,8 @@ fn named(block: &Block, usage: &Usage, part: &str) -> String {
         return format!("{}{part}", word(serial));
     }
     // Names made from the data on the disk change when it is overwritten.
-    let lasting = |id: &&String| !id.starts_with("lvm-pv-uuid-") && !id.starts_with("md-uuid-");
-    if let Some(id) = block.by_id.iter().find(lasting) {
+    let of_data = ["lvm-pv-uuid-", "md-uuid-"];
+    if let Some(id) = block.by_id.iter().find(|id| !of_data.iter().any(|front| id.starts_with(front))) {
         return id.clone();
     }
     if let Some(wwid) = &block.wwid {
@@ -53,9 +53,15 @@ fn from(offset: Bytes) -> String {
 
 /// A path as one word of a shell, by which no two paths are alike: what is no plain ASCII stands as `%` and two digits, as in a URL.
 fn escaped(path: &Path) -> String {
-    let plain = |b: u8| b.is_ascii_graphic() && !b"'\"\\`$%@#".contains(&b);
-    let show = |b: &u8| if plain(*b) { (*b as char).to_string() } else { format!("%{b:02X}") };
-    path.as_os_str().as_bytes().iter().map(show).collect()
+    let mut word = String::new();
+    for b in path.as_os_str().as_bytes() {
+        if b.is_ascii_graphic() && !b"'\"\\`$%@#".contains(b) {
+            word.push(*b as char);
+        } else {
+            word += &format!("%{b:02X}");
+        }
+    }
+    word
 }
 
 #[cfg(test)]

@@ -144,9 +144,8 @@ pub struct Check {
 impl Check {
     /// The consent string, where giving it would help: consent lifts everything that refuses the write.
     fn useful_consent(&self) -> Option<&str> {
-        let hopeless =
-            |f: &GuardFinding| f.severity == GuardSeverity::Refused && f.code != Code::WrongConsent;
-        self.consent.as_deref().filter(|_| !self.findings.iter().any(hopeless))
+        let mut refusals = self.findings.iter().filter(|f| f.severity == GuardSeverity::Refused);
+        self.consent.as_deref().filter(|_| refusals.all(|f| f.code == Code::WrongConsent))
     }
 
     /// The option that consents to overwriting the device, as two lines of text; none where giving it would not help.

@@ -269,16 +269,17 @@ pub(super) fn beneath(root: &Root, device: &Block) -> Vec<GuardFinding> {
 fn misaligned(device: &Block) -> Vec<GuardFinding> {
     let crooked = device.partitions.iter().filter(|p| !p.aligned).map(|p| (&p.name, p.start_bytes));
     let own = (!device.aligned()).then_some((&device.name, device.start_bytes));
-    let note = |(name, start): (&String, Bytes)| {
-        GuardFinding::new(
+    let mut found = Vec::new();
+    for (name, start) in crooked.chain(own) {
+        found.push(GuardFinding::new(
             GuardSeverity::Note,
             Code::Misaligned,
             format!("{name} is not aligned to 4 KiB"),
             format!("it starts at byte {}, the physical block is {}", start.0, device.physical_block_bytes),
             "Make the partition again with an aligned start, or test the whole disk.",
-        )
-    };
-    crooked.chain(own).map(note).collect()
+        ));
+    }
+    found
 }
 
 /// Notes on a device before a write.

@@ -35,6 +35,11 @@ pub fn painted(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
+/// Whether a word ends before this text.
+fn ends_word(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with([' ', ':'])
+}
+
 fn line(line: &str) -> String {
     let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
     let bare = body.trim_start();
@@ -42,12 +47,12 @@ fn line(line: &str) -> String {
         return format!("{HEADING}{body}{HEADING:#}{end}");
     }
     let lead = &body[..body.len() - bare.len()];
-    let whole = |rest: &str| rest.is_empty() || rest.starts_with([' ', ':']);
     let leads = OUTCOMES.iter().chain(&LEADS);
-    let (front, rest) = match leads.into_iter().find(|(word, _)| bare.strip_prefix(word).is_some_and(whole)) {
-        Some((word, style)) => (format!("{lead}{style}{word}{style:#}"), &bare[word.len()..]),
-        None => (lead.to_string(), bare),
-    };
+    let (front, rest) =
+        match leads.into_iter().find(|(word, _)| bare.strip_prefix(word).is_some_and(ends_word)) {
+            Some((word, style)) => (format!("{lead}{style}{word}{style:#}"), &bare[word.len()..]),
+            None => (lead.to_string(), bare),
+        };
     match OUTCOMES.iter().find(|(word, _)| rest.strip_suffix(word).is_some_and(|r| r.ends_with("  "))) {
         Some((word, style)) => {
             format!("{front}{}{style}{word}{style:#}{end}", &rest[..rest.len() - word.len()])

@@ -97,22 +97,20 @@ fn distinct(about: &Metadata) -> Option<FileId> {
     (!forgets).then(|| inode(about))
 }
 
+/// The regular file behind a descriptor, if it is one.
+fn regular(descriptor: impl AsFd) -> Option<FileIdentity> {
+    let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
+    let about = file.metadata().ok().filter(Metadata::is_file)?;
+    Some(FileIdentity { file: Some(inode(&about)), name: None })
+}
+
 /// Refuses outputs that are the same file as another output, as one of `others` (inputs and targets, with the words to name them by),
 /// or as a file that the shell has redirected standard output or error to.
 ///
 /// # Errors
 /// [`OutputError::Same`] for the first such output.
 pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
-    let regular = |fd: &dyn Fn() -> io::Result<std::os::fd::OwnedFd>| {
-        let file = File::from(fd().ok()?);
-        file.metadata()
-            .ok()
-            .filter(Metadata::is_file)
-            .map(|about| FileIdentity { file: Some(inode(&about)), name: None })
-    };
-    let out = regular(&|| io::stdout().as_fd().try_clone_to_owned());
-    let error = regular(&|| io::stderr().as_fd().try_clone_to_owned());
-    let redirected = [("standard output", out), ("standard error", error)];
+    let redirected = [("standard output", regular(io::stdout())), ("standard error", regular(io::stderr()))];
     let mut taken: Vec<(String, FileIdentity)> = others.to_vec();
     for output in outputs {
         let own = FileIdentity::of_output(output);

@@ -94,23 +94,25 @@ impl OutputKind {
             OutputKind::FioReport => fio_report::begins(text),
             // The version stands in the first lines of text, in the second field of a terse line, and in the first key of JSON.
             OutputKind::ConvertedReport => {
-                let version = |text: &str| {
-                    let text = text.trim_start().trim_start_matches(['"', ':', ' ']);
-                    text.strip_prefix("fio-").is_some_and(|rest| {
-                        let word = rest.split(|c: char| c.is_whitespace() || "\";,".contains(c)).next();
-                        word.is_some_and(|word| word.contains("-volproof-"))
-                    })
-                };
                 OutputKind::FioReport.begins(head)
-                    && (text.split_once("\"fio version\"").is_some_and(|(_, rest)| version(rest))
-                        || first.strip_prefix("3;").is_some_and(version)
-                        || text.lines().any(version))
+                    && (text.split_once("\"fio version\"").is_some_and(|(_, rest)| is_our_version(rest))
+                        || first.strip_prefix("3;").is_some_and(is_our_version)
+                        || text.lines().any(is_our_version))
             }
             OutputKind::JobFile => any(&["; plan "]),
             // Others were written by hand.
             OutputKind::PlanFile => first == PLAN_MARK,
         }
     }
+}
+
+/// Whether a text begins with the version that volproof gives itself in fio's forms.
+fn is_our_version(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches(['"', ':', ' ']);
+    text.strip_prefix("fio-").is_some_and(|rest| {
+        let word = rest.split(|c: char| c.is_whitespace() || "\";,".contains(c)).next();
+        word.is_some_and(|word| word.contains("-volproof-"))
+    })
 }
 
 #[cfg(test)]

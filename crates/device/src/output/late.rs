@@ -29,13 +29,12 @@ fn told<T>(patience: Duration, late: impl FnOnce() + Send, work: impl FnOnce(&He
     let held = HeldSignals::hold();
     std::thread::scope(|scope| {
         let (done, end) = channel::<()>();
-        let wait = move || {
+        // Without a thread there is no message.
+        let _ = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
             if end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 late();
             }
-        };
-        // Without a thread there is no message.
-        let _ = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, wait);
+        });
         let _done = done;
         work(&held)
     })

@@ -22,8 +22,8 @@ static ASKED: AtomicUsize = AtomicUsize::new(WIDTH);
 /// Lays texts out for `COLUMNS`, or the terminal behind standard output. The program asks once, at its start; tests do not.
 pub fn ask_width() {
     let named = std::env::var("COLUMNS").ok().and_then(|n| n.parse::<usize>().ok());
-    let seen = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
-    if let Some(width) = named.or_else(seen).filter(|width| *width > 0) {
+    let seen = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+    if let Some(width) = named.or(seen).filter(|width| *width > 0) {
         ASKED.store(width.clamp(WIDTHS[0], WIDTHS[1]), Ordering::Relaxed);
     }
 }
@@ -66,8 +66,7 @@ fn is_obeyed(c: char) -> bool {
 /// The text with such characters written as `\u001b`, which JSON reads back as the character.
 pub fn visible(text: &str) -> Cow<'_, str> {
     // Figures are most of a Record.
-    let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.bytes().all(is_plain) || !text.contains(is_obeyed) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) || !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

@@ -47,11 +47,12 @@ impl MisplacedOutput {
 
     /// Saves a later content of the same output, in the same second place where that takes it.
     pub fn save_again(self, asked: &Path, why: impl Display, content: Content<'_>) -> MisplacedOutput {
-        let replaced = |path: &PathBuf| OutputFile::open("", path).is_ok_and(|mut f| f.save(content).is_ok());
-        match self.second.filter(replaced) {
-            Some(second) => MisplacedOutput { why: why.to_string(), second: Some(second), ..self },
-            None => MisplacedOutput::save(asked, why, content),
+        if let Some(second) = &self.second
+            && OutputFile::open("", second).is_ok_and(|mut file| file.save(content).is_ok())
+        {
+            return MisplacedOutput { why: why.to_string(), ..self };
         }
+        MisplacedOutput::save(asked, why, content)
     }
 
     /// Where it is; `None` when no second place took it.

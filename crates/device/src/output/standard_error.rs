@@ -78,11 +78,11 @@ fn takes_more() -> bool {
 
 fn start() -> Option<Sender<Vec<u8>>> {
     let (writer, texts) = channel::<Vec<u8>>();
-    let body = move || {
+    let thread = Builder::new().name("volproof-says".into()).spawn(move || {
         for text in texts {
             let _ = io::stderr().write_all(&text);
             LEFT.fetch_sub(1, Ordering::Relaxed);
         }
-    };
-    Builder::new().name("volproof-says".into()).spawn(body).is_ok().then_some(writer)
+    });
+    thread.is_ok().then_some(writer)
 }

@@ -92,14 +92,14 @@ fn is_whole(mut file: File, length: u64) -> Option<bool> {
     (&mut file).take(160).read_to_end(&mut tail).ok()?;
     file.rewind().ok()?;
     let tail = String::from_utf8_lossy(tail.trim_ascii_end());
-    let above_sum = |end: &str| {
-        tail.split_once(end)
-            .is_some_and(|(_, sum)| sum.lines().all(|line| line.is_empty() || line.ends_with(" -->")))
-    };
+    // The last element, and then at most the line with the sum.
+    let end = ["</html>", "</testsuites>"].iter().find_map(|end| Some(tail.split_once(end)?.1));
     match head.first() {
         None => Some(false),
         Some(b'{') => Some(serde_json::from_reader::<_, serde::de::IgnoredAny>(BufReader::new(file)).is_ok()),
-        Some(b'<') => Some(above_sum("</html>") || above_sum("</testsuites>")),
+        Some(b'<') => {
+            Some(end.is_some_and(|sum| sum.lines().all(|line| line.is_empty() || line.ends_with(" -->"))))
+        }
         // OpenMetrics, which names its end.
         Some(b'#') if head.starts_with(b"# TYPE ") || head.starts_with(b"# HELP ") => {
             Some(tail.ends_with("# EOF"))

@@ -266,10 +266,10 @@ pub(super) static MAGICS: &[Magic] = &[
 /// the name of its filesystem before it.
 fn mbr(w: &Windows, mark: u64) -> bool {
     let Some(table) = w.bytes(mark - 64, 64) else { return false };
-    let entries = || table.chunks_exact(16);
-    let used = entries().any(|e| e[4] != 0 && e[12..16] != [0; 4]);
+    let mut entries = table.chunks_exact(16);
+    let used = entries.clone().any(|e| e[4] != 0 && e[12..16] != [0; 4]);
     let boot = BOOT_SECTORS.iter().any(|(at, name)| w.is(*at, name));
-    entries().all(|e| matches!(e[0], 0 | 0x80)) && (used || !boot)
+    entries.all(|e| matches!(e[0], 0 | 0x80)) && (used || !boot)
 }
 
 /// Where filesystems with a boot sector write their names.
@@ -283,17 +283,17 @@ fn boot_sector(w: &Windows, _: u64) -> bool {
 
 /// Counts that cannot be zero and a block size that exists (kernel: Documentation/filesystems/ext4/super.rst).
 fn ext(w: &Windows, mark: u64) -> bool {
-    let field = |at: u64| w.u32_le(mark - 56 + at);
-    field(0).is_some_and(|inodes| inodes > 0)
-        && field(4).is_some_and(|blocks| blocks > 0)
-        && field(24).is_some_and(|log_block| log_block <= 6)
-        && field(76).is_some_and(|revision| revision <= 1)
+    let begin = mark - 56;
+    w.u32_le(begin).is_some_and(|inodes| inodes > 0)
+        && w.u32_le(begin + 4).is_some_and(|blocks| blocks > 0)
+        && w.u32_le(begin + 24).is_some_and(|log_block| log_block <= 6)
+        && w.u32_le(begin + 76).is_some_and(|revision| revision <= 1)
 }
 
 /// Which of the family, by the features that the older ones do not know. `s` begins at the mark.
 fn ext_version(s: &[u8]) -> &'static str {
-    let feature = |at: usize| s.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    let (compat, incompat, ro_compat) = (feature(36), feature(40), feature(44));
+    let [compat, incompat, ro_compat] =
+        [36, 40, 44].map(|at| s.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
     match () {
         _ if incompat & 0x8 != 0 => "ext journal",
         _ if incompat & !0x16 != 0 || ro_compat & !0x7 != 0 => "ext4",

@@ -14,31 +14,35 @@ pub(super) fn pieces_on(member: &str, table: &[DmTarget]) -> (Vec<Piece>, bool) 
     (if pieces.is_empty() { vec![Piece::ALL] } else { pieces }, exclusive)
 }
 
+/// Any byte of a striped device may lie on any of a member's share of it.
+fn striped(words: &[&str], member: &str, upper: Span, length: u64) -> Option<Vec<Piece>> {
+    let each = length.checked_div(words[0].parse().ok()?)?;
+    let mut pieces = Vec::new();
+    for word in (0..words.len()).filter(|n| words[*n] == member) {
+        pieces.push(Piece { upper, lower: Span::new(begins(words, word, member)?, each), linear: false });
+    }
+    Some(pieces)
+}
+
+/// Where the bytes of a member begin: a device is followed by that sector. None where this word is no such device.
+fn begins(words: &[&str], word: usize, member: &str) -> Option<u64> {
+    let sector = words.get(word + 1)?.parse::<u64>().ok()?;
+    (words[word] == member).then(|| sector.saturating_mul(SECTOR))
+}
+
 /// The layouts are those of the kernel's Documentation/admin-guide/device-mapper.
 fn of_target(target: &DmTarget, member: &str) -> Vec<Piece> {
     let words: Vec<&str> = target.words.split_whitespace().collect();
     let (Bytes(start), Bytes(length)) = (target.start, target.length);
-    // A device is followed by the sector at which its bytes begin.
-    let begins = |word: usize| {
-        let sector = words.get(word + 1).and_then(|s| s.parse::<u64>().ok());
-        sector.filter(|_| words[word] == member).map(|s| s.saturating_mul(SECTOR))
-    };
     let of_member: Vec<usize> = (0..words.len()).filter(|n| words[*n] == member).collect();
-    let linear = |word: usize| begins(word).map(|from| Piece::linear(start, from, length));
+    let linear = |word| Some(Piece::linear(start, begins(&words, word, member)?, length));
     let known: Option<Vec<Piece>> = match (target.kind.as_str(), words.as_slice()) {
         ("linear" | "flakey", [_, _, ..]) => linear(0).map(|piece| vec![piece]),
         ("delay", _) => of_member.iter().map(|word| linear(*word)).collect(),
         ("crypt", [_, _, _, _, _, ..]) => linear(3).map(|piece| vec![piece]),
         // Each path leads to the whole volume.
         ("multipath", _) => Some(of_member.iter().map(|_| Piece::linear(start, 0, length)).collect()),
-        ("striped", [stripes, _, ..]) => {
-            let each = stripes.parse().ok().and_then(|stripes| length.checked_div(stripes));
-            let stripe = |word: &usize| {
-                let (upper, lower) = (Span::new(start, length), Span::new(begins(*word)?, each?));
-                Some(Piece { upper, lower, linear: false })
-            };
-            of_member.iter().map(stripe).collect()
-        }
+        ("striped", [_, _, ..]) => striped(&words, member, Span::new(start, length), length),
         _ => None,
     };
     match known {

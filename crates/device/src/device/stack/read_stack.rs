@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -32,10 +31,17 @@ impl StackNode {
     }
 }
 
+/// The block device or file at a path.
+fn thing_at(root: &Root, path: &Path) -> Option<StackNode> {
+    match number_at(root, path) {
+        Some(number) => Some(StackNode::Device(number)),
+        None => StackNode::from_metadata(&std::fs::metadata(root.path(path)).ok()?),
+    }
+}
+
 /// A path as text without control characters: for people alone.
 pub(in crate::device) fn readable(path: &Path) -> String {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    String::from_utf8_lossy(path.as_os_str().as_bytes()).chars().map(shown).collect()
+    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }
 
 impl Stack {
@@ -69,8 +75,8 @@ impl Stack {
     }
 
     fn put(&mut self, upper: StackNode, lower: StackNode, layer: Layer, pieces: Vec<Piece>, exclusive: bool) {
-        let same = |s: &StackEdge| (s.upper, s.lower, s.layer) == (upper, lower, layer);
-        if upper != lower && !self.steps.iter().any(same) {
+        let is_known = self.steps.iter().any(|s| (s.upper, s.lower, s.layer) == (upper, lower, layer));
+        if upper != lower && !is_known {
             self.steps.push(StackEdge { upper, lower, layer, pieces, exclusive });
         }
     }
@@ -121,15 +127,7 @@ impl Stack {
         let Some(thing) = self.named(root, name) else { return };
         let path = root.path_in(dir(name).join("loop/backing_file")).unwrap_or_default();
         let size = root.number(dir(name).join("size")).unwrap_or(0).saturating_mul(SECTOR);
-        let by_path = || {
-            let lower = match number_at(root, &path) {
-                Some(number) => Some(StackNode::Device(number)),
-                None => std::fs::metadata(root.path(&path))
-                    .ok()
-                    .and_then(|about| StackNode::from_metadata(&about)),
-            };
-            Some((lower?, root.number(dir(name).join("loop/offset")).unwrap_or(0)))
-        };
+        let offset = root.number(dir(name).join("loop/offset")).unwrap_or(0);
         let found = match root.is_system().then(|| behind(name, thing)) {
             Some(Ok(found)) => found,
             Some(Err(e)) if e.kind() == ErrorKind::PermissionDenied => {
@@ -138,14 +136,14 @@ impl Stack {
                     return;
                 }
                 self.unasked_loops.push(name.to_string());
-                by_path()
+                thing_at(root, &path).map(|lower| (lower, offset))
             }
             Some(Err(e)) => {
                 let what =
                     format!("what lies behind {name} cannot be seen: /dev/{name} does not answer ({e})");
                 return self.unseen.push(Unseen::by_root(what));
             }
-            None => by_path(),
+            None => thing_at(root, &path).map(|lower| (lower, offset)),
         };
         let Some((lower, from)) = found else { return };
         let lower = self.file_in_use(root, lower, &path, &path);
@@ -192,10 +190,9 @@ impl Stack {
     /// Disks with one world-wide name are paths to one volume. The hidden paths of an NVMe multipath have no device number and no device
     /// node to write to.
     fn same_volumes(&mut self, root: &Root, names: &[String]) {
-        let whole = |n: &&String| !root.has(dir(n).join("partition"));
         let known: Vec<(StackNode, String)> = names
             .iter()
-            .filter(whole)
+            .filter(|n| !root.has(dir(n).join("partition")))
             .filter_map(|n| Some((self.named(root, n)?, DiskIdentity::read(root, n).wwid?)))
             .collect();
         for (n, (one, wwid)) in known.iter().enumerate() {
@@ -207,13 +204,7 @@ impl Stack {
 
     fn read_swaps(&mut self, root: &Root) {
         for swap in swaps(root) {
-            let thing = match number_at(root, &swap.path) {
-                Some(number) => Some(StackNode::Device(number)),
-                None => std::fs::metadata(root.path(&swap.path))
-                    .ok()
-                    .and_then(|about| StackNode::from_metadata(&about)),
-            };
-            match thing {
+            match thing_at(root, &swap.path) {
                 Some(thing) => {
                     let thing = self.file_in_use(root, thing, &swap.path, &swap.path);
                     self.swaps.push(thing);
