@@ -55,29 +55,25 @@ impl Environment {
 
     /// Reads the facts; `clock` is the measurement's own.
     pub fn read(root: &Root, clock: &str, clock_source: String) -> Environment {
-        let text = |path: &str| root.text(path);
-        let cpuinfo = text("/proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let line = cpuinfo.lines().find(|l| l.starts_with(name))?;
-            Some(line.split_once(':')?.1.trim().to_string())
-        };
-        let release = text("/etc/os-release").unwrap_or_default();
+        let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+        let release = root.text("/etc/os-release").unwrap_or_default();
         let pretty = release.lines().find_map(|l| l.strip_prefix("PRETTY_NAME="));
         let maker: Vec<String> = ["sys_vendor", "product_name"]
             .iter()
-            .filter_map(|f| text(&format!("/sys/class/dmi/id/{f}")))
+            .filter_map(|f| root.text(format!("/sys/class/dmi/id/{f}")))
             .collect();
         Environment {
-            hostname: text("/proc/sys/kernel/hostname").unwrap_or_default(),
-            boot_id: text("/proc/sys/kernel/random/boot_id").filter(|id| !id.is_empty()),
-            kernel: text("/proc/sys/kernel/osrelease").unwrap_or_default(),
+            hostname: root.text("/proc/sys/kernel/hostname").unwrap_or_default(),
+            boot_id: root.text("/proc/sys/kernel/random/boot_id").filter(|id| !id.is_empty()),
+            kernel: root.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
             distribution: pretty.map(|p| p.trim_matches('"').to_string()),
-            cpu_model: field("model name").unwrap_or_else(|| "unknown".into()),
+            cpu_model: field_of(&cpuinfo, "model name").unwrap_or_else(|| "unknown".into()),
             cpus_online: cpuinfo.lines().filter(|l| l.starts_with("processor")).count() as u32,
             memory_bytes: memory(root),
             memory_available_bytes: memory_available(root),
             machine: (!maker.is_empty()).then(|| maker.join(" ")),
-            virtual_machine: field("flags").is_some_and(|f| f.split(' ').any(|w| w == "hypervisor")),
+            virtual_machine: field_of(&cpuinfo, "flags")
+                .is_some_and(|f| f.split(' ').any(|w| w == "hypervisor")),
             clock_source,
             clock: clock.into(),
             cgroup_cpu_max: cgroup(root, "cpu.max"),
@@ -85,6 +81,12 @@ impl Environment {
             root: rustix::process::geteuid().is_root(),
         }
     }
+}
+
+/// A field of the first CPU in `/proc/cpuinfo`.
+fn field_of(cpuinfo: &str, name: &str) -> Option<String> {
+    let line = cpuinfo.lines().find(|l| l.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_string())
 }
 
 /// Memory of the machine; 0 when the kernel does not say.

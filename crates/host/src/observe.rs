@@ -105,28 +105,28 @@ impl Observer {
         let now = self.read();
         self.evidence.at_ns.push(elapsed);
         for ((track, now), last) in self.evidence.disks.iter_mut().zip(&now.disks).zip(&self.last.disks) {
-            let d = |i: usize| now[i].saturating_sub(last[i]);
-            track.reads.push(d(0));
-            track.reads_merged.push(d(1));
-            track.read_bytes.push(d(2) * SECTOR);
-            track.writes.push(d(4));
-            track.writes_merged.push(d(5));
-            track.written_bytes.push(d(6) * SECTOR);
-            track.discards.push(d(11));
-            track.flushes.push(d(15));
-            track.busy_ns.push((d(3) + d(7)) * 1_000_000);
-            track.read_ns.push(d(3) * 1_000_000);
-            track.active_ns.push(d(9) * 1_000_000);
-            track.queue_ns.push(d(10) * 1_000_000);
+            let d = differences(now, last);
+            track.reads.push(d[0]);
+            track.reads_merged.push(d[1]);
+            track.read_bytes.push(d[2] * SECTOR);
+            track.writes.push(d[4]);
+            track.writes_merged.push(d[5]);
+            track.written_bytes.push(d[6] * SECTOR);
+            track.discards.push(d[11]);
+            track.flushes.push(d[15]);
+            track.busy_ns.push((d[3] + d[7]) * 1_000_000);
+            track.read_ns.push(d[3] * 1_000_000);
+            track.active_ns.push(d[9] * 1_000_000);
+            track.queue_ns.push(d[10] * 1_000_000);
             track.in_flight.push(now[8]);
         }
-        let d = |i: usize| now.all[i].saturating_sub(self.last.all[i]) * JIFFY_NS;
+        let d = differences(&now.all, &self.last.all).map(|jiffies| jiffies * JIFFY_NS);
         let cpu = &mut self.evidence.cpu;
-        cpu.user_ns.push(d(0) + d(1));
-        cpu.system_ns.push(d(2));
-        cpu.interrupt_ns.push(d(5) + d(6));
-        cpu.steal_ns.push(d(7));
-        cpu.idle_ns.push(d(3) + d(4));
+        cpu.user_ns.push(d[0] + d[1]);
+        cpu.system_ns.push(d[2]);
+        cpu.interrupt_ns.push(d[5] + d[6]);
+        cpu.steal_ns.push(d[7]);
+        cpu.idle_ns.push(d[3] + d[4]);
         self.last = now;
         self.see_io_wq();
     }
@@ -144,12 +144,9 @@ impl Observer {
         self.sample(elapsed);
         let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
         let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());
-        let since = |now: &[u64], then: &[u64], i: usize| {
-            now.get(i).copied().unwrap_or(0).saturating_sub(then.get(i).copied().unwrap_or(0))
-        };
         for (place, (cpu, now)) in self.last.cpus.iter().enumerate() {
             let first = self.first.cpus.get(cpu).copied().unwrap_or(*now);
-            let d: Vec<f64> = now.iter().zip(first).map(|(a, b)| a.saturating_sub(b) as f64).collect();
+            let d = differences(now, &first).map(|jiffies| jiffies as f64);
             let total = d.iter().sum::<f64>().max(1.0);
             self.evidence.per_cpu.push(CpuShare {
                 cpu: *cpu,
@@ -168,6 +165,16 @@ impl Observer {
             throttled_periods(&self.root).zip(self.throttled).map(|(now, then)| now.saturating_sub(then));
         self.evidence
     }
+}
+
+/// By how much each counter has grown. One that fell was reset.
+fn differences<const N: usize>(now: &[u64; N], then: &[u64; N]) -> [u64; N] {
+    std::array::from_fn(|i| now[i].saturating_sub(then[i]))
+}
+
+/// By how much the counter of one CPU has grown; 0 for a CPU that came later.
+fn since(now: &[u64], then: &[u64], place: usize) -> u64 {
+    now.get(place).copied().unwrap_or(0).saturating_sub(then.get(place).copied().unwrap_or(0))
 }
 
 fn disk_counters(root: &Root, name: &str) -> [u64; 17] {
@@ -216,14 +223,15 @@ fn throttled_periods(root: &Root) -> Option<u64> {
 /// Kernel threads (io-wq) that execute requests of this process's rings. Each has its number, the number of the thread whose requests it
 /// executes, and its CPU time so far.
 pub fn io_wq(root: &Root) -> Vec<(u32, u32, Nanos)> {
-    let thread = |task: String| {
-        let stat = root.text(format!("/proc/self/task/{task}/stat"))?;
-        let (head, tail) = stat.rsplit_once(')')?;
-        let owner = head.split_once("(iou-wrk-")?.1.parse().ok()?;
-        let ticks = tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse::<u64>().ok());
-        Some((task.parse().ok()?, owner, Nanos(ticks.sum::<u64>() * JIFFY_NS)))
-    };
-    root.names("/proc/self/task").into_iter().filter_map(thread).collect()
+    root.names("/proc/self/task").into_iter().filter_map(|task| io_wq_thread(root, &task)).collect()
+}
+
+fn io_wq_thread(root: &Root, task: &str) -> Option<(u32, u32, Nanos)> {
+    let stat = root.text(format!("/proc/self/task/{task}/stat"))?;
+    let (head, tail) = stat.rsplit_once(')')?;
+    let owner = head.split_once("(iou-wrk-")?.1.parse().ok()?;
+    let ticks = tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse::<u64>().ok());
+    Some((task.parse().ok()?, owner, Nanos(ticks.sum::<u64>() * JIFFY_NS)))
 }
 
 #[cfg(test)]

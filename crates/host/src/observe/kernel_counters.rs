@@ -111,13 +111,11 @@ pub struct CpuShare {
 impl KernelCounters {
     /// Share of all CPU time that the host took away, over the whole load.
     pub fn steal_share(&self) -> f64 {
-        let sum = |v: &[u64]| v.iter().sum::<u64>() as f64;
         let cpu = &self.cpu;
-        let total = sum(&cpu.user_ns)
-            + sum(&cpu.system_ns)
-            + sum(&cpu.interrupt_ns)
-            + sum(&cpu.steal_ns)
-            + sum(&cpu.idle_ns);
-        if total > 0.0 { sum(&cpu.steal_ns) / total } else { 0.0 }
+        let [steal, user, system, interrupt, idle] =
+            [&cpu.steal_ns, &cpu.user_ns, &cpu.system_ns, &cpu.interrupt_ns, &cpu.idle_ns]
+                .map(|column| column.iter().sum::<u64>() as f64);
+        let total = user + system + interrupt + steal + idle;
+        if total > 0.0 { steal / total } else { 0.0 }
     }
 }

@@ -71,16 +71,16 @@ impl QueueSettings {
 
     /// Every setting with its name.
     fn named(&self) -> [(&'static str, Option<String>); 8] {
-        let number = |value: Option<u64>| value.map(|v| v.to_string());
+        let hardware_queues = self.hardware_queues.to_string();
         [
             ("scheduler", self.scheduler.clone()),
-            ("nr_requests", number(self.nr_requests)),
-            ("number of hardware queues", number(Some(self.hardware_queues))),
-            ("rq_affinity", number(self.rq_affinity)),
+            ("nr_requests", self.nr_requests.map(|n| n.to_string())),
+            ("number of hardware queues", Some(hardware_queues)),
+            ("rq_affinity", self.rq_affinity.map(|n| n.to_string())),
             ("largest request", self.max_request_bytes.map(|b| b.to_string())),
-            ("nomerges", number(self.nomerges)),
-            ("wbt_lat_usec", number(self.wbt_lat_usec)),
-            ("add_random", number(self.add_random)),
+            ("nomerges", self.nomerges.map(|n| n.to_string())),
+            ("wbt_lat_usec", self.wbt_lat_usec.map(|n| n.to_string())),
+            ("add_random", self.add_random.map(|n| n.to_string())),
         ]
     }
 }

@@ -90,25 +90,24 @@ impl TryFrom<String> for CpuSet {
     }
 }
 
+/// The number of a CPU.
+fn number(text: &str) -> Option<u32> {
+    text.trim().parse().ok().filter(|n| *n <= LARGEST)
+}
+
 impl FromStr for CpuSet {
     type Err = NotCpus;
 
     fn from_str(text: &str) -> Result<CpuSet, NotCpus> {
         let wrong = || NotCpus(text.trim().to_string());
-        let number = |t: &str| match t.trim().parse::<u32>() {
-            Ok(n) if n <= LARGEST => Ok(n),
-            _ => Err(wrong()),
-        };
         let mut set = BTreeSet::new();
         // "(null)" is what some kernels print for an empty mask in /sys/devices/system/cpu/isolated and nohz_full.
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty() && *p != "(null)") {
             match part.split_once('-') {
-                None => drop(set.insert(number(part)?)),
+                None => drop(set.insert(number(part).ok_or_else(wrong)?)),
                 Some((first, last)) => {
-                    let (first, last) = (number(first)?, number(last)?);
-                    if last < first {
-                        return Err(wrong());
-                    }
+                    let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
+                    let (first, last) = range.ok_or_else(wrong)?;
                     set.extend(first..=last);
                 }
             }

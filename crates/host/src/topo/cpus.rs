@@ -165,8 +165,7 @@ fn affinity(root: &Root) -> Result<Option<CpuSet>, TopoError> {
     let Some(list) = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")) else {
         return Ok(None);
     };
-    let why = |e: super::NotCpus| TopoError::Unreadable { path: root.path(path), why: e.to_string() };
-    list.parse().map(Some).map_err(why)
+    super::parsed(root, path, list).map(Some)
 }
 
 /// The effective cpuset of our control group: version 2 first, then a version 1 hierarchy. A group without the controller
@@ -174,17 +173,9 @@ fn affinity(root: &Root) -> Result<Option<CpuSet>, TopoError> {
 fn cpuset(root: &Root) -> Result<Option<CpuSet>, TopoError> {
     let groups = root.text("/proc/self/cgroup").unwrap_or_default();
     let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
-    let group_of = |wanted: fn(&str, &str) -> bool| {
-        groups.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':');
-            let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-            wanted(id, controllers).then(|| path.to_string())
-        })
-    };
-    let v2 = group_of(|id, _| id == "0").zip(mount(&mounts, |kind, _| kind == "cgroup2"));
-    let has_cpuset = |options: &str| options.split(',').any(|o| o == "cpuset");
-    let v1 = group_of(|_, controllers| controllers.split(',').any(|c| c == "cpuset"))
-        .zip(mount(&mounts, |kind, options| kind == "cgroup" && has_cpuset(options)));
+    let v2 = group_of(&groups, |id, _| id == "0").zip(mount(&mounts, |kind, _| kind == "cgroup2"));
+    let v1 = group_of(&groups, |_, controllers| names_cpuset(controllers))
+        .zip(mount(&mounts, |kind, options| kind == "cgroup" && names_cpuset(options)));
     let files = [("cpuset.cpus.effective", v2), ("cpuset.effective_cpus", v1.clone()), ("cpuset.cpus", v1)];
     for (file, place) in files {
         let Some((group, (subtree, point))) = place else { continue };
@@ -200,6 +191,20 @@ fn cpuset(root: &Root) -> Result<Option<CpuSet>, TopoError> {
     Ok(None)
 }
 
+/// Whether a list of controllers or options has the cpuset controller.
+fn names_cpuset(list: &str) -> bool {
+    list.split(',').any(|name| name == "cpuset")
+}
+
+/// Our own group in the first hierarchy that is wanted, by its number and its controllers (cgroups(7)).
+fn group_of(groups: &str, wanted: fn(&str, &str) -> bool) -> Option<String> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        wanted(id, controllers).then(|| path.to_string())
+    })
+}
+
 /// Root and mount point of the first mount that fits, by its type and super options (proc_pid_mountinfo(5)).
 fn mount(mounts: &str, fits: impl Fn(&str, &str) -> bool) -> Option<(PathBuf, PathBuf)> {
     mounts.lines().find_map(|line| {
@@ -208,7 +213,6 @@ fn mount(mounts: &str, fits: impl Fn(&str, &str) -> bool) -> Option<(PathBuf, Pa
         let (kind, options) = (right.next()?, right.nth(1).unwrap_or_default());
         let mut left = left.split(' ').skip(3);
         let (root, point) = (left.next()?, left.next()?);
-        let plain = |text: &str| PathBuf::from(unescaped(text));
-        fits(kind, options).then(|| (plain(root), plain(point)))
+        fits(kind, options).then(|| (unescaped(root).into(), unescaped(point).into()))
     })
 }

@@ -74,6 +74,13 @@ where
     T::Err: std::fmt::Display,
 {
     let Some(text) = root.text(&path) else { return Ok(None) };
-    let why = |e: T::Err| TopoError::Unreadable { path: root.path(&path), why: e.to_string() };
-    text.parse().map(Some).map_err(why)
+    parsed(root, path, &text).map(Some)
+}
+
+/// The value in a text from a file.
+fn parsed<T: FromStr>(root: &Root, path: impl AsRef<Path>, text: &str) -> Result<T, TopoError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|e: T::Err| TopoError::Unreadable { path: root.path(path), why: e.to_string() })
 }

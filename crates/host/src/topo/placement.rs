@@ -156,6 +156,7 @@ struct Lane {
     slots: Vec<CpuSlot>,
 }
 
+#[derive(Clone)]
 struct CpuSlot {
     queue: Option<u32>,
     cpus: CpuSet,
@@ -163,19 +164,18 @@ struct CpuSlot {
 }
 
 fn lanes(topology: &Topology, kind: QueueKind, usable: &CpuSet) -> Result<Vec<Lane>, PlaceError> {
-    let everywhere = || vec![CpuSlot { queue: None, cpus: usable.clone(), workers: 0 }];
+    let everywhere = CpuSlot { queue: None, cpus: usable.clone(), workers: 0 };
     let mut lanes = Vec::new();
     for disk in &topology.disks {
         let kind = match kind {
             QueueKind::Read if disk.of_kind(kind).next().is_none() => QueueKind::Default,
             kind => kind,
         };
-        let slots: Vec<CpuSlot> = match disk.bio_based() {
-            true if kind != QueueKind::Poll => everywhere(),
-            _ => disk
-                .of_kind(kind)
-                .map(|q| CpuSlot { queue: Some(q.index), cpus: q.cpus.and(usable), workers: 0 })
-                .collect(),
+        let slots: Vec<CpuSlot> = if disk.bio_based() && kind != QueueKind::Poll {
+            vec![everywhere.clone()]
+        } else {
+            let queues = disk.of_kind(kind);
+            queues.map(|q| CpuSlot { queue: Some(q.index), cpus: q.cpus.and(usable), workers: 0 }).collect()
         };
         if slots.is_empty() {
             return Err(PlaceError::NoPollQueues { disk: disk.name.clone() });
@@ -183,7 +183,7 @@ fn lanes(topology: &Topology, kind: QueueKind, usable: &CpuSet) -> Result<Vec<La
         lanes.push(Lane { disk: Some(disk.name.clone()), node: disk.node, slots });
     }
     if lanes.is_empty() {
-        lanes.push(Lane { disk: None, node: None, slots: everywhere() });
+        lanes.push(Lane { disk: None, node: None, slots: vec![everywhere] });
     }
     Ok(lanes)
 }
@@ -239,14 +239,12 @@ fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat]) -> Vec<String> {
     let mut reasons = limits(topology);
     for lane in lanes {
         let Some(disk) = &lane.disk else { continue };
-        let numbers = |fits: fn(&CpuSlot) -> bool| -> CpuSet {
-            lane.slots.iter().filter(|s| fits(s)).filter_map(|s| s.queue).collect()
-        };
-        let unreachable = numbers(|s| s.cpus.is_empty());
+        let (unreachable, reached): (Vec<_>, Vec<_>) = lane.slots.iter().partition(|s| s.cpus.is_empty());
+        let unreachable: CpuSet = unreachable.into_iter().filter_map(|s| s.queue).collect();
         if !unreachable.is_empty() {
             reasons.push(format!("{disk}: no usable CPU submits into {}", queue_list(&unreachable)));
         }
-        let idle = numbers(|s| s.workers == 0 && !s.cpus.is_empty());
+        let idle: CpuSet = reached.into_iter().filter(|s| s.workers == 0).filter_map(|s| s.queue).collect();
         if !idle.is_empty() {
             let text = queue_list(&idle);
             reasons.push(format!("{disk}: no worker for {text}; {} workers in all", seats.len()));

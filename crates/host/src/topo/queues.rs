@@ -164,15 +164,18 @@ fn multipath_paths(root: &Root, head: &str) -> Vec<String> {
     let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|r| r.split_once('n')) else {
         return Vec::new();
     };
-    let is_path = |name: &String| {
-        name.strip_prefix("nvme")
-            .and_then(|r| r.strip_prefix(subsystem)?.strip_prefix('c')?.split_once('n'))
-            .is_some_and(|(path, n)| n == namespace && path.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let all: Vec<String> = root.names("/sys/block").into_iter().filter(is_path).collect();
-    let state = |name: &String| root.text(format!("/sys/block/{name}/ana_state"));
-    let best: Vec<String> =
-        all.iter().filter(|n| state(n).as_deref() == Some("optimized")).cloned().collect();
+    let (mut all, mut best) = (Vec::new(), Vec::new());
+    for name in root.names("/sys/block") {
+        let behind = name.strip_prefix("nvme").and_then(|r| r.strip_prefix(subsystem)?.strip_prefix('c'));
+        let Some((path, of_namespace)) = behind.and_then(|behind| behind.split_once('n')) else { continue };
+        if of_namespace != namespace || !path.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        if root.text(format!("/sys/block/{name}/ana_state")).is_some_and(|state| state == "optimized") {
+            best.push(name.clone());
+        }
+        all.push(name);
+    }
     if best.is_empty() { all } else { best }
 }
 

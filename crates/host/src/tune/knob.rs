@@ -168,11 +168,14 @@ fn disturbed_by(path: &str) -> Vec<String> {
     };
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
-    let from = |file: &&str| match file.strip_prefix("../") {
-        Some(file) => format!("{above}/{file}"),
-        None => format!("{folder}/{file}"),
-    };
-    relative.iter().map(from).collect()
+    let mut patterns = Vec::new();
+    for file in relative {
+        patterns.push(match file.strip_prefix("../") {
+            Some(file) => format!("{above}/{file}"),
+            None => format!("{folder}/{file}"),
+        });
+    }
+    patterns
 }
 
 /// Whether the kernel may change the other file when this one is written.
@@ -203,10 +206,11 @@ pub(super) fn scope(path: &str) -> Scope {
 /// Whether a path has the form of a pattern, in which `*` is any name.
 fn fits(pattern: &str, path: &str) -> bool {
     let (pattern, path): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
-    let same = |(p, name): (&&str, &&str)| {
-        if *p == "*" { !name.is_empty() && *name != ".." && *name != "." } else { p == name }
-    };
-    pattern.len() == path.len() && pattern.iter().zip(&path).all(same)
+    pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, name)| part_fits(part, name))
+}
+
+fn part_fits(part: &str, name: &str) -> bool {
+    if part == "*" { !["", ".", ".."].contains(&name) } else { part == name }
 }
 
 /// A knob of this machine: what it says, and what a run wants.
@@ -286,6 +290,10 @@ pub(super) fn read(path: &Path) -> std::io::Result<String> {
     Ok(bracketed.map_or(text, |(choice, _)| choice).to_string())
 }
 
+fn number(places: &Places, path: &str) -> Option<u64> {
+    value(places, path)?.parse().ok()
+}
+
 fn wanted(
     places: &Places,
     knob: &Knob,
@@ -294,7 +302,6 @@ fn wanted(
     now: &str,
     need: RoomNeeded,
 ) -> Option<String> {
-    let number = |path: &str| value(places, path)?.parse::<u64>().ok();
     match knob.want {
         Want::Exactly(value) => Some(value.to_string()),
         Want::IfOffered { value, choices } => {
@@ -308,13 +315,13 @@ fn wanted(
         Want::Tags => {
             let folder = format!("/sys/block/{}/mq", disk?);
             let queues = knob_file::names(&places.knob(&folder)).len().max(1) as u64;
-            let tags = number(&format!("{folder}/0/nr_tags")).unwrap_or(u64::MAX);
+            let tags = number(places, &format!("{folder}/0/nr_tags")).unwrap_or(u64::MAX);
             let room = need.jobs.div_ceil(queues).saturating_mul(need.depth).min(tags);
             Some(now.parse::<u64>().ok()?.max(room).to_string())
         }
         // Kernels before 4.19 count an event twice (fs/aio.c), so twice the depth is always enough.
         Want::AioEvents => {
-            let used = number("/proc/sys/fs/aio-nr").unwrap_or(0);
+            let used = number(places, "/proc/sys/fs/aio-nr").unwrap_or(0);
             let room = used.saturating_add(need.jobs.saturating_mul(need.depth).saturating_mul(2));
             Some(now.parse::<u64>().ok()?.max(room).to_string())
         }
@@ -325,14 +332,15 @@ fn wanted(
 fn spread(root: &Path, pattern: &str) -> Vec<String> {
     let mut paths = vec![String::new()];
     for part in pattern.split('/').skip(1) {
-        let below = |path: String| match part {
-            "*" => {
-                let names = knob_file::names(&root.join(path.trim_start_matches('/')));
-                names.into_iter().map(|name| format!("{path}/{name}")).collect()
-            }
-            name => vec![format!("{path}/{name}")],
-        };
-        paths = paths.into_iter().flat_map(below).collect();
+        let mut below = Vec::new();
+        for path in paths {
+            let names = match part {
+                "*" => knob_file::names(&root.join(path.trim_start_matches('/'))),
+                name => vec![name.to_string()],
+            };
+            below.extend(names.into_iter().map(|name| format!("{path}/{name}")));
+        }
+        paths = below;
     }
     paths
 }

@@ -91,22 +91,37 @@ pub enum RestoreOutcome {
 impl Restoration {
     /// Whether nothing is left to do. If not, the program ends with exit code 4.
     pub fn complete(&self) -> bool {
-        self.unreadable.is_none()
-            && self.knobs.iter().all(|k| !matches!(k.outcome, RestoreOutcome::Failed { .. }))
+        self.unreadable.is_none() && !self.knobs.iter().any(Put::failed)
     }
 
     /// Whether every knob has its old value again, so that nothing needs to be reported.
     pub fn plain(&self) -> bool {
-        let back = |k: &Put| matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged);
-        self.unreadable.is_none() && self.knobs.iter().all(back)
+        let outcomes = [RestoreOutcome::Restored, RestoreOutcome::Unchanged];
+        self.unreadable.is_none() && self.knobs.iter().all(|k| outcomes.contains(&k.outcome))
     }
 
     /// Commands that put back by hand what failed here, and what writing that will change, in this order.
     pub fn by_hand(&self) -> Vec<String> {
-        let failed = |k: &Put| matches!(k.outcome, RestoreOutcome::Failed { .. });
-        let disturbed = |k: &Put| self.knobs.iter().any(|f| failed(f) && knob::disturbs(&f.path, &k.path));
-        let all = self.knobs.iter().filter(|k| failed(k) || disturbed(k));
-        all.map(|k| format!("echo {} > {}", shell(&k.before), shell(&k.path))).collect()
+        let failed: Vec<&Put> = self.knobs.iter().filter(|k| k.failed()).collect();
+        let mut commands = Vec::new();
+        for knob in &self.knobs {
+            if knob.failed() || failed.iter().any(|f| knob::disturbs(&f.path, &knob.path)) {
+                commands.push(format!("echo {} > {}", shell(&knob.before), shell(&knob.path)));
+            }
+        }
+        commands
+    }
+}
+
+impl Put {
+    fn failed(&self) -> bool {
+        self.outcome.failed()
+    }
+}
+
+impl RestoreOutcome {
+    fn failed(&self) -> bool {
+        matches!(self, RestoreOutcome::Failed { .. })
     }
 }
 
@@ -180,17 +195,14 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
         (true, Some(why)) => vec![RestoreOutcome::Failed { why }; befores.len()],
         (true, None) => outcomes(places, store, path, journal),
     };
-    let put = |((entry, before), outcome): ((&JournalEntry, String), &RestoreOutcome)| Put {
-        path: entry.path.clone(),
-        before,
-        outcome: outcome.clone(),
-    };
-    let knobs: Vec<Put> = journal.entries.iter().zip(befores).zip(&outcomes).map(put).collect();
-    let failed = |n: usize| matches!(outcomes[n], RestoreOutcome::Failed { .. });
+    let mut knobs: Vec<Put> = Vec::new();
+    for ((entry, before), outcome) in journal.entries.iter().zip(befores).zip(outcomes) {
+        knobs.push(Put { path: entry.path.clone(), before, outcome });
+    }
     // What failed, and what will be disturbed when that is written at last.
-    let mut stays: Vec<bool> = (0..outcomes.len()).map(failed).collect();
-    for n in (0..outcomes.len()).filter(|n| failed(*n)) {
-        journal.disturbed(&journal.entries[n].path).into_iter().for_each(|other| stays[other] = true);
+    let mut stays: Vec<bool> = knobs.iter().map(Put::failed).collect();
+    for knob in knobs.iter().filter(|knob| knob.failed()) {
+        journal.disturbed(&knob.path).into_iter().for_each(|other| stays[other] = true);
     }
     let mut stays = stays.into_iter();
     journal.entries.retain(|_| stays.next().unwrap_or(true));
@@ -207,12 +219,12 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
 /// Why files of a journal that are not there may only be hidden here, as in a namespace without /sys. Then all of its files wait: a journal
 /// is restored as a whole.
 fn hides(places: &Places, journal: &Journal) -> Option<String> {
-    let absent = |entry: &JournalEntry| knob::read(&places.knob(&entry.path)).is_err_and(|e| vanished(&e));
-    let hidden = || {
-        let root = if places.root == Path::new("/") { Root::system() } else { Root::tree(&places.root) };
-        device::hidden_parts(&root).into_iter().next()
-    };
-    let part = journal.entries.iter().any(absent).then(hidden)??;
+    let mut files = journal.entries.iter().map(|entry| places.knob(&entry.path));
+    if !files.any(|file| knob::read(&file).is_err_and(|e| vanished(&e))) {
+        return None;
+    }
+    let root = if places.root == Path::new("/") { Root::system() } else { Root::tree(&places.root) };
+    let part = device::hidden_parts(&root).into_iter().next()?;
     Some(format!("it cannot be seen here, since {}; {}", part.what, part.advice))
 }
 
@@ -265,12 +277,10 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
     }
     // Settings of a scheduler that could not be put back wait for that scheduler.
     for n in 0..outcomes.len() {
-        let disturber = |other: usize| {
-            matches!(outcomes[other], RestoreOutcome::Failed { .. })
-                && knob::disturbs(&journal.entries[other].path, &journal.entries[n].path)
-        };
+        let mut others = (0..outcomes.len()).filter(|other| outcomes[*other].failed());
         if outcomes[n] == RestoreOutcome::Gone
-            && let Some(other) = (0..outcomes.len()).find(|other| disturber(*other))
+            && let Some(other) =
+                others.find(|o| knob::disturbs(&journal.entries[*o].path, &journal.entries[n].path))
         {
             let why = format!("it comes back with {}", journal.entries[other].path);
             outcomes[n] = RestoreOutcome::Failed { why };
@@ -284,13 +294,12 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
 fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<FileBefore> {
     let mut found: Vec<FileBefore> = journal.entries.iter().map(|e| judge(places, e)).collect();
     for (n, entry) in journal.entries.iter().enumerate() {
-        let theirs = |other: &(usize, &JournalEntry)| {
-            matches!(found[other.0], FileBefore::Theirs(_)) && knob::disturbs(&other.1.path, &entry.path)
-        };
+        let mut theirs =
+            journal.entries.iter().zip(&found).filter(|(_, found)| matches!(found, FileBefore::Theirs(_)));
         // Somebody has switched the scheduler since. That has reset this setting too.
         if entry.state == EntryState::Disturbed
             && found[n] == FileBefore::Ours
-            && journal.entries.iter().enumerate().any(|other| theirs(&other))
+            && theirs.any(|(other, _)| knob::disturbs(&other.path, &entry.path))
             && let Some(now) = knob::value(places, &entry.path).filter(|now| *now != entry.before)
         {
             found[n] = FileBefore::Theirs(now);
@@ -330,14 +339,17 @@ fn judge(places: &Places, entry: &JournalEntry) -> FileBefore {
         Err(e) if vanished(&e) => return FileBefore::Settled(RestoreOutcome::Gone),
         Err(e) => return FileBefore::Settled(RestoreOutcome::Failed { why: e.to_string() }),
     };
-    let is = |value: &Option<String>| value.as_ref() == Some(&now);
+    let now = Some(now);
     let ours = match entry.state {
         // The kernel changed the value, and the run was killed before it could note it.
         EntryState::Planned | EntryState::Disturbed => true,
-        EntryState::Writing => is(&entry.after) || is(&entry.wanted),
-        EntryState::Written => is(&entry.after),
+        EntryState::Writing => entry.after == now || entry.wanted == now,
+        EntryState::Written => entry.after == now,
     };
-    if ours || now == entry.before { FileBefore::Ours } else { FileBefore::Theirs(now) }
+    match now {
+        Some(now) if !ours && now != entry.before => FileBefore::Theirs(now),
+        _ => FileBefore::Ours,
+    }
 }
 
 fn outcome(

@@ -6,27 +6,30 @@ use super::{Places, Put, RestoreOutcome, knob, restore};
 
 /// The settings that a damaged journal names and that are ours, each with what it reads now.
 pub(super) fn salvage(places: &Places, journal: &[u8]) -> Vec<Put> {
-    let put = |(path, before): (String, String)| {
+    let mut found = Vec::new();
+    for (path, before) in pairs(&String::from_utf8_lossy(journal)) {
         let outcome = match knob::read(&places.knob(&path)) {
             Ok(now) if now == before => RestoreOutcome::Unchanged,
             Ok(now) => RestoreOutcome::Failed { why: format!("it reads {now}") },
             Err(e) if restore::vanished(&e) => RestoreOutcome::Gone,
             Err(e) => RestoreOutcome::Failed { why: e.to_string() },
         };
-        Put { path, before, outcome }
-    };
-    pairs(&String::from_utf8_lossy(journal)).into_iter().map(put).collect()
+        found.push(Put { path, before, outcome });
+    }
+    found
 }
 
 /// Each path with the value that follows it before the next path.
 fn pairs(text: &str) -> Vec<(String, String)> {
-    let pair = |part: &str| {
-        let path = string(part)?;
-        let before = string(part.split_once("\"before\"")?.1)?;
-        let whole = !before.is_empty() && !before.contains(|c: char| c.is_control() || c == '\u{fffd}');
-        (knob::is_ours(&path) && whole).then_some((path, before))
-    };
     text.split("\"path\"").skip(1).filter_map(pair).collect()
+}
+
+/// The path at the begin of a part, and its value.
+fn pair(part: &str) -> Option<(String, String)> {
+    let path = string(part)?;
+    let before = string(part.split_once("\"before\"")?.1)?;
+    let whole = !before.is_empty() && !before.contains(|c: char| c.is_control() || c == '\u{fffd}');
+    (knob::is_ours(&path) && whole).then_some((path, before))
 }
 
 /// The JSON string behind a key.

@@ -148,12 +148,8 @@ impl Store {
                 continue;
             }
             // The number is for the message above only; the lock counts.
-            let note = |file: &mut File| -> io::Result<()> {
-                file.set_len(0)?;
-                file.rewind()?;
-                writeln!(file, "{}", std::process::id())
-            };
-            note(&mut file).map_err(failed)?;
+            let emptied = file.set_len(0).and_then(|()| file.rewind());
+            emptied.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
             return Ok(HeldDisk { _locked: file, path });
         }
     }
