@@ -171,15 +171,11 @@ fn left_output(left: &LeftOutput) -> String {
     let path = left.path.display();
     let asked = left.asked.to_string_lossy();
     let what = if asked.is_empty() { "a result".into() } else { asked };
-    let (holds, advice) = match left.whole {
-        Some(true) => (
-            "it is whole",
-            format!("give it a name of its own (mv {} NAME), or remove it", shell_path(&left.path)),
-        ),
-        Some(false) => ("it is cut off", "remove it once you have what you need of it".into()),
-        None => ("its form does not tell whether it is whole", "look at it, then rename or remove it".into()),
-    };
-    format!("volproof: a run that was killed while it saved {what} left {path}: {holds}; {advice}\n")
+    let name = shell_path(&left.path);
+    format!(
+        "volproof: a run that was killed while it saved {what} left {path}, which may be cut off: \
+         give it a name of its own (mv {name} NAME), or remove it\n"
+    )
 }
 
 /// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.

@@ -33,13 +33,15 @@ fn the_next_command_tells_of_the_result_that_a_killed_run_was_saving() {
     assert!(left.starts_with(".volproof-") && left.ends_with("-r.json.part"), "{left}");
     let part = bench.path().join(left);
     let whole = std::fs::read(&part).unwrap();
-    let said = format!("volproof: a run that was killed while it saved r.json left ./{left}: it is whole; ");
+    let said = format!(
+        "volproof: a run that was killed while it saved r.json left ./{left}, which may be cut off: "
+    );
     let command: Vec<&str> = RUN.split(' ').collect();
     bench.run(&command).ended(0).says(&[&said, &format!("mv ./{left} NAME")]);
     bench.run(&["show", "-q", "r.json"]).ended(0).says(&[&said]);
     assert_eq!(Record::load(&part).unwrap().steps.len(), 1);
     std::fs::write(&part, &whole[..whole.len() / 2]).unwrap();
-    bench.run(&["explain", "r.json"]).says(&["left ./", ": it is cut off; "]);
+    bench.run(&["explain", "r.json"]).says(&["left ./", "which may be cut off"]);
     assert_eq!(Bench::names(bench.path()), [left.as_str(), "r.json"]);
     std::fs::remove_file(part).unwrap();
     let Ran { err, .. } = bench.run(&["show", "-q", "r.json"]).ended(0);

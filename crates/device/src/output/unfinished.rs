@@ -1,11 +1,10 @@
-//! Outputs that a killed run was writing: what tells them from those that are being written now, and what they hold.
+//! Outputs that a killed run was writing, and what tells them from those that are being written now.
 //!
 //! The content of an output goes into a file of another name first. A lock (`flock`) marks that file while its program lives; the kernel lets
 //! go of it with the process, however it ends. Such a file that nobody holds may be the only copy of a result, so nothing here removes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -29,8 +28,6 @@ pub struct LeftOutput {
     pub path: PathBuf,
     /// The name that it was to have, perhaps without its end; empty in files of earlier versions.
     pub asked: OsString,
-    /// Whether all of the content is there; `None` for a form that does not tell.
-    pub whole: Option<bool>,
 }
 
 /// The name under which the content for `asked` is written.
@@ -79,33 +76,7 @@ fn left(path: PathBuf, asked: OsString) -> Option<LeftOutput> {
         return None;
     }
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    let whole = is_whole(file, about.len());
-    Some(LeftOutput { path, asked, whole })
-}
-
-/// Whether a file holds all of its content, by the form that it begins with: JSON, or markup that ends with its first element.
-fn is_whole(mut file: File, length: u64) -> Option<bool> {
-    let (mut head, mut tail) = (Vec::new(), Vec::new());
-    (&mut file).take(16).read_to_end(&mut head).ok()?;
-    // The end of markup stands above a line with its sum.
-    file.seek(SeekFrom::Start(length.saturating_sub(160))).ok()?;
-    (&mut file).take(160).read_to_end(&mut tail).ok()?;
-    file.rewind().ok()?;
-    let tail = String::from_utf8_lossy(tail.trim_ascii_end());
-    // The last element, and then at most the line with the sum.
-    let end = ["</html>", "</testsuites>"].iter().find_map(|end| Some(tail.split_once(end)?.1));
-    match head.first() {
-        None => Some(false),
-        Some(b'{') => Some(serde_json::from_reader::<_, serde::de::IgnoredAny>(BufReader::new(file)).is_ok()),
-        Some(b'<') => {
-            Some(end.is_some_and(|sum| sum.lines().all(|line| line.is_empty() || line.ends_with(" -->"))))
-        }
-        // OpenMetrics, which names its end.
-        Some(b'#') if head.starts_with(b"# TYPE ") || head.starts_with(b"# HELP ") => {
-            Some(tail.ends_with("# EOF"))
-        }
-        Some(_) => None,
-    }
+    Some(LeftOutput { path, asked })
 }
 
 #[cfg(test)]
@@ -113,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_writes_any_more_is_told_with_what_it_holds() {
+    fn what_nobody_writes_any_more_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let make = |number: u64, asked: &str, text: &str| {
             let path = folder.path().join(name(number, OsStr::new(asked)));
@@ -124,30 +95,15 @@ mod tests {
         let held = File::open(&living).unwrap();
         mark(&held);
         make(2, "b.json", "{\"a\": [1]}\n");
-        make(3, "b.json", "{\"a\": [1");
-        make(4, "c.html", "<!DOCTYPE html><p></html>\n<!-- the sum -->\n");
-        make(5, "c.html", "<!DOCTYPE html><p");
-        make(6, "d.csv", "step,target\n");
+        make(3, "c.html", "<!DOCTYPE html><p");
         make(7, "fresh.json", "");
         make(8, &"e".repeat(300), "# TYPE a gauge\n# EOF\n");
         std::fs::write(folder.path().join(".volproof-000000000000000a.part"), "{}").unwrap();
         std::fs::write(folder.path().join(".volproof-x.part"), "{}").unwrap();
         std::os::unix::fs::symlink(&living, folder.path().join(name(9, OsStr::new("link")))).unwrap();
-        let told: Vec<(String, Option<bool>)> = left_in(folder.path())
-            .into_iter()
-            .map(|left| (left.asked.into_string().unwrap(), left.whole))
-            .collect();
-        let long = "e".repeat(223);
-        let due = [
-            ("b.json", Some(true)),
-            ("b.json", Some(false)),
-            ("c.html", Some(true)),
-            ("c.html", Some(false)),
-            ("d.csv", None),
-            (&long, Some(true)),
-            ("", Some(true)),
-        ];
-        assert_eq!(told, due.map(|(asked, whole)| (asked.to_string(), whole)));
+        let left = left_in(folder.path()).into_iter();
+        let told: Vec<String> = left.map(|left| left.asked.into_string().unwrap()).collect();
+        assert_eq!(told, ["b.json", "c.html", &"e".repeat(223), ""]);
         drop(held);
         assert_eq!(left_in(folder.path())[0].path, living);
     }
