@@ -34,7 +34,7 @@ fn one(e: &Explained) -> String {
     if let Some(why) = &e.not_judged {
         out += &wrap("  NOT JUDGED  ", why);
     }
-    let file = SavedAs::of(&e.file);
+    let file = SavedAs::read_from(&e.file);
     for note in &e.notes {
         out += &wrap("  note     ", note);
     }

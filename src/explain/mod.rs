@@ -363,7 +363,7 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
 
 fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained {
     let conditions = record.conditions(step);
-    let summary = StepFigures::of(record, step);
+    let summary = StepFigures::of_step(record, step);
     let reported = step.reported.as_deref();
     // A comparison has the command of each figure, and what volproof ran has its plan.
     let alone = reported.is_some() && record.compared.is_none() && !conditions.on_windows();

@@ -290,7 +290,7 @@ fn read_by(
     let named = input::named(path);
     let read = |source| RecordError::Read { path: named.to_path_buf(), source };
     let record = make(&input::read(path).map_err(read)?, named)?;
-    Ok(Record { saved_as: SavedAs::of(path), ..record })
+    Ok(Record { saved_as: SavedAs::read_from(path), ..record })
 }
 
 /// The one Record of a text; `path` is for messages.

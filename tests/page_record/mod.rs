@@ -57,7 +57,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         in_flight_ns: vec![32 * GRID.0; seconds as usize * 10],
         ..Series::default()
     };
-    let summary = |d| DirectionSummary::of(d, &[&series], &[]);
+    let summary = |d| DirectionSummary::of_samples(d, &[&series], &[]);
     let n = seconds as usize;
     let column = |v: u64| (0..n as u64).map(|i| v + i * 37 % 101).collect::<Vec<u64>>();
     let disk = |i| DiskTrack {

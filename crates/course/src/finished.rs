@@ -177,7 +177,7 @@ fn response_times(done: &StepRecord, d: Direction, stream: &Stream) -> Vec<Store
     let Some(open) = &done.open_loop else { return stream.service.clone() };
     let mut seconds = stream.response.clone();
     if let Some(last) = seconds.last_mut() {
-        open.late.of(d).for_each(|late| last.merge(late));
+        open.late.of_direction(d).for_each(|late| last.merge(late));
     }
     seconds
 }

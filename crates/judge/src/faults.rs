@@ -96,7 +96,7 @@ pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
 /// A rate with all that others moved on the disk meanwhile, by its counters: the most that the volume can have done. In bytes or in I/Os a
 /// second.
 pub fn rate_with_others(record: &Record, step: &StepRecord, in_bytes: bool) -> Option<f64> {
-    let figures = StepFigures::of(record, step);
+    let figures = StepFigures::of_step(record, step);
     let device = figures.device?;
     let seconds = step.window_ns.as_seconds();
     if in_bytes { Some(device.bytes? / seconds) } else { Some((device.ios + device.merges) / seconds) }
@@ -128,7 +128,7 @@ fn sold(judged_promise: &JudgedPromise) -> Bytes {
 
 fn larger_than_named(record: &Record, judged_promise: &JudgedPromise, step: &StepRecord) -> Option<Fault> {
     let sold = sold(judged_promise);
-    let range = StepFigures::of(record, step).range?;
+    let range = StepFigures::of_step(record, step).range?;
     (range.0 as f64 > NAMED_SIZE * sold.0 as f64).then(|| {
         Fault::new(
             DoubtCode::LargerThanNamed,
@@ -172,7 +172,7 @@ pub fn if_cache_may_answer(record: &Record, steps: &[Cow<'_, StepRecord>], claim
     }
     let decides = claim.deciding_step().map_or(claim.step.as_str(), |s| s.step.as_str());
     let Some(step) = steps.iter().find(|s| s.name == decides) else { return claim };
-    let (summary, conditions) = (StepFigures::of(record, step), record.conditions(step));
+    let (summary, conditions) = (StepFigures::of_step(record, step), record.conditions(step));
     match cache_may_answer::reason(&summary, &conditions) {
         Some(reason) => {
             Claim { outcome: Outcome::Inconclusive, basis: BasisCode::CacheMayAnswer, reason, ..claim }

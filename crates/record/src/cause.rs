@@ -268,7 +268,7 @@ pub struct SoldAs {
 impl CauseTable {
     /// The causes that were shown or proven: a proven one stands first, one that only took part last.
     pub fn found(&self) -> Vec<&CauseRow> {
-        let of = |finding| self.rows.iter().filter(move |row| row.finding == finding);
-        of(CauseFinding::Proven).chain(of(CauseFinding::Shown)).chain(of(CauseFinding::Part)).collect()
+        let order = [CauseFinding::Proven, CauseFinding::Shown, CauseFinding::Part];
+        order.iter().flat_map(|finding| self.rows.iter().filter(|row| row.finding == *finding)).collect()
     }
 }

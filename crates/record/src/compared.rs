@@ -83,19 +83,16 @@ pub enum ComparedWord {
 
 impl ComparedWord {
     /// The word for an interval and the limits of the readings of a promise: the one that asks least, and the one that asks most.
-    pub fn of((low, high): (f64, f64), least: f64, most: f64, less_is_better: bool) -> ComparedWord {
+    pub fn of_interval((low, high): (f64, f64), least: f64, most: f64, less_is_better: bool) -> ComparedWord {
         let (kept, missed) = if less_is_better {
             (high <= most.min(least), low > least.max(most))
         } else {
             (low >= most.max(least), high < least.min(most))
         };
         if kept {
-            ComparedWord::Kept
-        } else if missed {
-            ComparedWord::Missed
-        } else {
-            ComparedWord::Close
+            return ComparedWord::Kept;
         }
+        if missed { ComparedWord::Missed } else { ComparedWord::Close }
     }
 
     /// The word.
@@ -168,7 +165,7 @@ mod tests {
             less_is_better: bool,
         ) {
             let (high, most) = (low + width, least + more);
-            let word = ComparedWord::of((low, high), least, most, less_is_better);
+            let word = ComparedWord::of_interval((low, high), least, most, less_is_better);
             let keeps = |x: f64, limit: f64| if less_is_better { x <= limit } else { x >= limit };
             let all = [(low, least), (low, most), (high, least), (high, most)].map(|(x, limit)| keeps(x, limit));
             let expected = match all {

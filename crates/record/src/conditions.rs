@@ -151,8 +151,8 @@ impl Conditions {
     pub fn disk(&self) -> Option<&Path> {
         let mut places = self.places().into_iter();
         let disk = places.next().filter(|_| places.next().is_none())?;
-        let is_disk = |kind: &str| disk.to_str().is_some_and(|path| path.starts_with(kind));
-        LETTERED.into_iter().chain(["/dev/nvme"]).any(is_disk).then_some(disk)
+        let path = disk.to_str()?;
+        LETTERED.into_iter().chain(["/dev/nvme"]).any(|kind| path.starts_with(kind)).then_some(disk)
     }
 
     /// The share by which rate times latency may exceed the requests in flight, since requests that began in the ramp are among the latencies
@@ -245,8 +245,7 @@ impl Conditions {
 
     /// The load is of writes alone, and each waits until it is durable.
     pub fn each_write_waits(&self) -> bool {
-        let writes = |p: Pattern| p.directions() == [Direction::Write];
-        self.fsync.get() == Some(1) && self.pattern().is_some_and(writes)
+        self.fsync.get() == Some(1) && self.pattern().is_some_and(|p| p.directions() == [Direction::Write])
     }
 
     /// Memory may have answered in place of the volume: the load went through the page cache, which holds reads and takes writes, unless it is of
@@ -258,9 +257,9 @@ impl Conditions {
     /// The distribution by which the random I/Os preferred some blocks.
     pub fn preferred_blocks(&self) -> Option<&str> {
         let random = self.pattern().is_some_and(Pattern::is_random);
-        // fio calls the uniform one so.
-        let uniform = |name: &str| name == "uniform" || name == "random";
-        self.distribution.as_ref().map(String::as_str).filter(|name| random && !uniform(name))
+        // fio calls the uniform one `random`.
+        let name = self.distribution.as_ref()?.as_str();
+        (random && !matches!(name, "uniform" | "random")).then_some(name)
     }
 
     /// Jobs that went over the same bytes one after the other, where there are several.

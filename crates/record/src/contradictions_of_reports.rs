@@ -41,11 +41,9 @@ impl ReportedStep {
         let long = seconds > SHORT;
         let (bytes, speed) = (f.bytes_range(), f.wide(f.speed_range()));
         let (ios, iops) = (f.ios.get().map(|n| n as f64), f.wide(f.iops_range()));
-        let over_time =
-            |(low, high): (f64, f64)| (low * seconds * (1.0 - EDGE), high * seconds * (1.0 + EDGE));
         if let (Some(n), Some(rate)) = (ios, iops)
             && long
-            && apart((n, n), over_time(rate), 2.0 + rate.1 * SHORT / 50.0)
+            && apart((n, n), over_time(rate, seconds), 2.0 + rate.1 * SHORT / 50.0)
         {
             found.push(format!(
                 "{name}: {} I/Os in {} s are not {}/s",
@@ -56,7 +54,7 @@ impl ReportedStep {
         }
         if let (Some(moved), Some(rate)) = (bytes, speed)
             && long
-            && apart(moved, over_time(rate), 2.0 + rate.1 * SHORT / 50.0)
+            && apart(moved, over_time(rate, seconds), 2.0 + rate.1 * SHORT / 50.0)
         {
             found.push(format!(
                 "{name}: {} in {} s are not {}/s",
@@ -68,9 +66,9 @@ impl ReportedStep {
         let Some(block) = self.conditions.single_block().filter(|b| b.0 > 0) else { return };
         let size = block.0 as f64;
         // One that was cut short moved any part of its block.
-        let least = |n: f64| (n - f.short_ios as f64).max(0.0) * size;
+        let short = f.short_ios as f64;
         if let (Some(n), Some(moved)) = (ios, bytes)
-            && apart((least(n), n * size), moved, size)
+            && apart(((n - short).max(0.0) * size, n * size), moved, size)
         {
             found.push(format!("{name}: {} I/Os of {block} are not {}", grouped(n as u64), f.bytes));
         }
@@ -102,6 +100,16 @@ impl ReportedStep {
     }
 }
 
+/// The interval of an amount that moves at a rate for so many seconds.
+fn over_time((low, high): (f64, f64), seconds: f64) -> (f64, f64) {
+    (low * seconds * (1.0 - EDGE), high * seconds * (1.0 + EDGE))
+}
+
+/// A latency is longer than another one by more than a bucket and the unit in which they are printed.
+fn is_above(a: f64, b: f64, unit: f64) -> bool {
+    a > b * (1.0 + BUCKET) + unit
+}
+
 /// No value is in both intervals, nor within `slack` of both.
 fn apart(a: (f64, f64), b: (f64, f64), slack: f64) -> bool {
     a.0 > b.1 + slack || b.0 > a.1 + slack
@@ -118,12 +126,8 @@ impl ReportedFigures {
     /// An interval, of two digits where those of the report are not known.
     fn wide(&self, range: Option<(f64, f64)>) -> Option<(f64, f64)> {
         let (low, high) = range?;
-        let known = self.printed.is_some();
-        Some(if known {
-            (low, high)
-        } else {
-            (low * (1.0 - TWO_DIGITS / 2.0), high * (1.0 + TWO_DIGITS / 2.0))
-        })
+        let slack = if self.printed.is_some() { 0.0 } else { TWO_DIGITS / 2.0 };
+        Some((low * (1.0 - slack), high * (1.0 + slack)))
     }
 
     /// A mean latency that is shorter than its part after submission.
@@ -150,17 +154,16 @@ impl ReportedLatency {
     fn contradiction(&self) -> Option<String> {
         let shares = self.shares();
         let unit = self.digits();
-        let above = |a: f64, b: f64| a > b * (1.0 + BUCKET) + unit;
         let (min, max) = (self.min.0 as f64, self.max.0 as f64);
         let mean = Nanos(self.mean as u64);
-        if max > 0.0 && above(self.mean, max) {
+        if max > 0.0 && is_above(self.mean, max, unit) {
             return Some(format!("a mean of {mean} is above the longest, {}", self.max));
         }
-        if self.mean > 0.0 && above(min, self.mean) {
+        if self.mean > 0.0 && is_above(min, self.mean, unit) {
             return Some(format!("a mean of {mean} is below the shortest, {}", self.min));
         }
         let (first, last) = (shares.first()?, shares.last()?);
-        if max > 0.0 && above(last.1.0 as f64, max) {
+        if max > 0.0 && is_above(last.1.0 as f64, max, unit) {
             return Some(format!(
                 "{} % took up to {}, and the longest {}",
                 percent(last.0),
@@ -168,7 +171,7 @@ impl ReportedLatency {
                 self.max
             ));
         }
-        above(min, first.1.0 as f64)
+        is_above(min, first.1.0 as f64, unit)
             .then(|| format!("{} % took up to {}, and the shortest {}", percent(first.0), first.1, self.min))
     }
 }

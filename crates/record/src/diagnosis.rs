@@ -112,8 +112,11 @@ impl Record {
         for finding in held {
             of.entry(&finding.step).or_default().push(finding.clone());
         }
-        let one =
-            |name: &str| Diagnosis { step: name.to_string(), findings: of.remove(name).unwrap_or_default() };
-        Some(self.steps.iter().map(|s| s.name.as_str()).map(one).collect())
+        let mut all = Vec::new();
+        for step in &self.steps {
+            let findings = of.remove(step.name.as_str()).unwrap_or_default();
+            all.push(Diagnosis { step: step.name.clone(), findings });
+        }
+        Some(all)
     }
 }

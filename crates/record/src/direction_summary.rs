@@ -122,7 +122,7 @@ impl LatencySummary {
     }
 
     /// From histograms of each second, and samples that belong to no second.
-    pub(super) fn of(
+    pub(super) fn of_seconds(
         mut parts: Cow<'_, [StoredHistogram]>,
         extra: &Histogram,
         censored: u64,
@@ -134,18 +134,15 @@ impl LatencySummary {
         let samples = all.count() as f64;
         let carried = STANDARD.iter().filter(|(_, share)| percentile::printable(samples, *share));
         let settled = percentile::table(&parts, &STANDARD);
-        let unsettled = |name: &str| !settled.iter().any(|p| p.name == name);
+        let unsettled = carried.clone().filter(|(name, _)| !settled.iter().any(|p| p.name == *name));
         Some(LatencySummary {
             samples: all.count(),
             min: all.min()?,
             mean: all.mean()?,
             deviation: all.deviation()?,
             max: all.max()?,
-            percentiles: carried
-                .clone()
-                .filter_map(|(n, q)| Some((n.to_string(), all.quantile(*q)?)))
-                .collect(),
-            unsettled: carried.map(|(n, _)| n.to_string()).filter(|n| unsettled(n)).collect(),
+            unsettled: unsettled.map(|(name, _)| name.to_string()).collect(),
+            percentiles: carried.filter_map(|(n, q)| Some((n.to_string(), all.quantile(*q)?))).collect(),
             censored,
         })
     }
@@ -184,7 +181,7 @@ impl LateResponses {
     }
 
     /// Those of one direction, of both kinds.
-    pub fn of(&self, d: Direction) -> impl Iterator<Item = &StoredHistogram> {
+    pub fn of_direction(&self, d: Direction) -> impl Iterator<Item = &StoredHistogram> {
         self.late.get(&d).into_iter().chain(self.censored.get(&d))
     }
 
@@ -203,8 +200,7 @@ impl LatencySummary {
     /// Marks the percentiles that stalls and used-up quotas distort: a load that waits for completions sends next to nothing meanwhile, so that the
     /// I/Os which would have waited are not among its latencies (coordinated omission).
     fn mark_stalls(&mut self, share_of_time: f64) {
-        let hidden = |share: f64| 1.0 - share < share_of_time;
-        for (name, _) in STANDARD.iter().filter(|(_, share)| hidden(*share)) {
+        for (name, _) in STANDARD.iter().filter(|(_, share)| 1.0 - share < share_of_time) {
             if self.percentiles.contains_key(*name) && !self.unsettled.iter().any(|u| u == name) {
                 self.unsettled.push(name.to_string());
             }
@@ -219,15 +215,18 @@ impl DirectionSummary {
     }
 
     /// Summary of a direction over one or several targets that ran together; none when nothing happened.
-    pub fn of(d: Direction, series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
+    pub fn of_samples(
+        d: Direction,
+        series: &[&Series],
+        tails: &[&LateResponses],
+    ) -> Option<DirectionSummary> {
         DirectionSummary::of_all(&[d], series, tails)
     }
 
     /// Summary of reads, writes and discards together; none where only one of them happened.
     pub fn total(series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
-        let moved = |d: &&Direction| series.iter().any(|s| s.stream(**d).is_some());
-        let several = DATA.iter().filter(moved).count() > 1;
-        several.then(|| DirectionSummary::of_all(&DATA, series, tails)).flatten()
+        let moved = DATA.iter().filter(|d| series.iter().any(|s| s.stream(**d).is_some()));
+        (moved.count() > 1).then(|| DirectionSummary::of_all(&DATA, series, tails)).flatten()
     }
 
     /// The sum of directions without known samples: counts, rates and the mean latency. None where there is only one.
@@ -235,35 +234,33 @@ impl DirectionSummary {
         if directions.len() < 2 {
             return None;
         }
-        let sum = |f: fn(&DirectionSummary) -> f64| directions.iter().map(|s| f(s)).sum::<f64>();
-        let counted = |f: fn(&DirectionSummary) -> u64| total(directions.iter().map(|s| f(s)));
-        let latencies = || directions.iter().map(|s| &s.service_latency_ns);
-        // Latencies of a part are not those of the whole.
-        let told = |of: fn(&LatencySummary) -> Option<Nanos>| latencies().all(|l| of(l).is_some());
-        let samples =
-            if latencies().all(|l| l.samples > 0) { total(latencies().map(|l| l.samples)) } else { 0 };
-        let ios = counted(|s| s.ios).max(1) as f64;
+        let latencies = directions.iter().map(|s| &s.service_latency_ns);
+        let ios = total(directions.iter().map(|s| s.ios));
         let all = directions.iter().map(|s| s.service_latency_ns.mean * s.ios as f64).sum::<f64>();
+        // Latencies of a part are not those of the whole.
+        let (mut samples, mut shortest, mut mean, mut longest) =
+            (0, Some(Nanos(u64::MAX)), all / ios.max(1) as f64, Some(Nanos(0)));
+        for l in latencies.clone() {
+            samples = u64::saturating_add(samples, l.samples);
+            shortest = shortest.zip(l.known_min()).map(|(a, b)| a.min(b));
+            longest = longest.zip(l.known_max()).map(|(a, b)| a.max(b));
+            mean = if l.known_mean().is_some() { mean } else { 0.0 };
+        }
+        if latencies.clone().any(|l| l.samples == 0) {
+            samples = 0;
+        }
         Some(DirectionSummary {
-            ios: counted(|s| s.ios),
-            bytes: Bytes(counted(|s| s.bytes.0)),
-            iops: sum(|s| s.iops),
-            bytes_per_second: sum(|s| s.bytes_per_second),
+            ios,
+            bytes: Bytes(total(directions.iter().map(|s| s.bytes.0))),
+            iops: directions.iter().map(|s| s.iops).sum(),
+            bytes_per_second: directions.iter().map(|s| s.bytes_per_second).sum(),
             rate: None,
             service_latency_ns: LatencySummary {
                 samples,
-                min: latencies()
-                    .map(|l| l.min)
-                    .min()
-                    .filter(|_| told(LatencySummary::known_min))
-                    .unwrap_or_default(),
-                mean: if told(LatencySummary::known_mean) { all / ios } else { 0.0 },
+                min: shortest.unwrap_or_default(),
+                mean,
                 deviation: 0.0,
-                max: latencies()
-                    .map(|l| l.max)
-                    .max()
-                    .filter(|_| told(LatencySummary::known_max))
-                    .unwrap_or_default(),
+                max: longest.unwrap_or_default(),
                 percentiles: BTreeMap::new(),
                 unsettled: Vec::new(),
                 censored: 0,
@@ -294,22 +291,10 @@ impl DirectionSummary {
         for stream in &streams {
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
         }
-        // The histograms of one stream are used where they are: an hour of them is large.
-        let columns = |pick: fn(&Stream) -> &Vec<StoredHistogram>| -> Cow<'_, [StoredHistogram]> {
-            if let [one] = streams.as_slice() {
-                return Cow::Borrowed(pick(one));
-            }
-            let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-            let mut out = vec![StoredHistogram::default(); n];
-            for stream in &streams {
-                out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
-            }
-            Cow::Owned(out)
-        };
         let mut extra = Histogram::new();
         let mut censored = 0;
         for (tail, d) in tails.iter().flat_map(|tail| directions.iter().map(move |d| (tail, *d))) {
-            tail.of(d).for_each(|all| extra.merge_sparse(all));
+            tail.of_direction(d).for_each(|all| extra.merge_sparse(all));
             censored += tail.censored.get(&d).map_or(0, StoredHistogram::count);
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
@@ -323,9 +308,29 @@ impl DirectionSummary {
             bytes_per_second: bytes as f64 / window,
             rate: Estimate::from_bins(&bins),
             service_latency_ns: service,
-            response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
+            response_latency_ns: LatencySummary::of_seconds(
+                columns(&streams, |s| &s.response),
+                &extra,
+                censored,
+            ),
         })
     }
+}
+
+/// The histograms of each second, of all streams together. Those of one stream are used where they are: an hour of them is large.
+fn columns<'a>(
+    streams: &[&'a Stream],
+    pick: fn(&Stream) -> &Vec<StoredHistogram>,
+) -> Cow<'a, [StoredHistogram]> {
+    if let [one] = streams {
+        return Cow::Borrowed(pick(one));
+    }
+    let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
+    let mut out = vec![StoredHistogram::default(); n];
+    for stream in streams {
+        out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

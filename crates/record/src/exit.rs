@@ -81,8 +81,7 @@ impl Exit {
     /// and that what is not shown or not decided.
     pub fn gravest(all: impl IntoIterator<Item = Exit>) -> Exit {
         let by_weight = [Exit::Inconclusive, Exit::Invalid, Exit::Interrupted, Exit::RunFailed, Exit::Fail];
-        let weight = |exit: &Exit| by_weight.iter().position(|e| e == exit);
-        all.into_iter().max_by_key(weight).unwrap_or(Exit::Done)
+        all.into_iter().max_by_key(|exit| by_weight.iter().position(|e| e == exit)).unwrap_or(Exit::Done)
     }
 
     /// The exit code of `volproof fio`. fio ends with 1 for everything that cannot be read, run or written, and judges nothing.
@@ -108,7 +107,6 @@ impl From<Exit> for ExitCode {
 
 /// The table as lines of `--help`.
 pub fn help() -> String {
-    let line = |(exit, meaning, _): &(Exit, &str, &str)| format!("  {:<4}{meaning}\n", exit.code());
-    let table: String = TABLE.iter().map(line).collect();
-    format!("Exit codes:\n{}", table.trim_end())
+    let lines = TABLE.map(|(exit, meaning, _)| format!("  {:<4}{meaning}", exit.code()));
+    format!("Exit codes:\n{}", lines.join("\n"))
 }

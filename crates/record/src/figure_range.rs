@@ -45,8 +45,10 @@ pub fn scan(json: &str) -> FigureScan {
                 at += 1;
             }
             b'-' | b'0'..=b'9' => {
-                let in_number = |b: &u8| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
-                at += bytes[at..].iter().take_while(|b| in_number(b)).count();
+                let inside = bytes[at..].iter();
+                at += inside
+                    .take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+                    .count();
                 if let Some(value) = no_figure(&json[start..at]) {
                     let key = json[key].to_string();
                     return FigureScan { values, no_figure: Some(NoFigure { key, value }) };

@@ -119,14 +119,14 @@ pub fn ended_by_size(reported: &ReportedStep, c: &Conditions) -> bool {
     }
     let moved = reported.bytes().0;
     let ms = reported.window().unwrap_or_default().0 / 1_000_000;
-    let in_time = |limit: Nanos| limit.0 == 0 || ms + 50 < limit.0 / 1_000_000;
-    match (c.runtime.get(), c.size.get().filter(|b| b.0 > 0), c.jobs.get()) {
+    let in_time = c.runtime.get().map(|limit| limit.0 == 0 || ms + 50 < limit.0 / 1_000_000);
+    match (in_time, c.size.get().filter(|b| b.0 > 0), c.jobs.get()) {
         // More than the range, or the whole time: it went round.
-        (Some(limit), Some(size), Some(jobs)) => {
+        (Some(in_time), Some(size), Some(jobs)) => {
             let all = size.0.saturating_mul(u64::from(jobs));
-            in_time(limit) && moved >= all / 1000 * 999 && moved <= all.saturating_add(all / 1000)
+            in_time && moved >= all / 1000 * 999 && moved <= all.saturating_add(all / 1000)
         }
-        (Some(limit), ..) => in_time(limit),
+        (Some(in_time), ..) => in_time,
         // Text does not tell the options: whole MiB by exact count, in a time that is no whole number of seconds.
         (None, ..) => {
             let exact = c.single_block().map(|b| (reported.ios() as u64).saturating_mul(b.0));

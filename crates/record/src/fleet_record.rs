@@ -24,8 +24,7 @@ const FLEET_BLOCKERS: [DoubtCode; 6] = [
 impl Record {
     /// The doubt that keeps the fleet as a whole from proving anything, if there is one.
     pub fn fleet_blocker(&self) -> Option<&Doubt> {
-        let blocks = |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code);
-        self.doubts.iter().find(blocks)
+        self.doubts.iter().find(|d| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code))
     }
 }
 
@@ -165,10 +164,10 @@ pub struct FleetStep {
 impl FleetStep {
     /// The least and the largest share of a machine, times the number of machines: 1 and 1 where all did the same.
     pub fn fairness(&self) -> Option<(f64, f64)> {
-        let relative = |s: &MachineShare| s.share * self.shares.len() as f64;
-        let least = self.shares.iter().map(relative).min_by(f64::total_cmp)?;
-        let largest = self.shares.iter().map(relative).max_by(f64::total_cmp)?;
-        Some((least, largest))
+        let machines = self.shares.len() as f64;
+        let least = self.shares.iter().map(|s| s.share).min_by(f64::total_cmp)?;
+        let largest = self.shares.iter().map(|s| s.share).max_by(f64::total_cmp)?;
+        Some((least * machines, largest * machines))
     }
 }
 
@@ -206,11 +205,8 @@ impl Fleet {
     /// How many instances sent the load: ranks on one machine are one instance. A Record without the boot of its machine counts by the name
     /// of its host.
     pub fn instances(&self) -> usize {
-        let of = |m: &FleetMachine| {
-            let environment = &m.record.environment;
-            environment.boot_id.clone().unwrap_or_else(|| environment.hostname.clone())
-        };
-        self.machines.iter().map(of).collect::<BTreeSet<_>>().len()
+        let environments = self.machines.iter().map(|m| &m.record.environment);
+        environments.map(|e| e.boot_id.as_ref().unwrap_or(&e.hostname)).collect::<BTreeSet<_>>().len()
     }
 
     /// The machine of a rank.

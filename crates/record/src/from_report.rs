@@ -56,8 +56,8 @@ impl StepRecord {
     /// A step of a report, under the name that it has there. `engine`: volproof's engine for the same system calls.
     pub fn of_report(reported: ReportedStep, engine: Option<EngineKind>) -> StepRecord {
         let c = &reported.conditions;
-        let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));
-        let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
+        let [read, write, trim] = [Direction::Read, Direction::Write, Direction::Trim]
+            .map(|d| reported.direction(d).and_then(|f| summary(f, c.single_block())));
         let window = reported.window().unwrap_or_default();
         let sync = reported.timed_flushes().and_then(|s| flushes(s, window));
         let data = [&read, &write, &trim];
@@ -126,11 +126,12 @@ fn summary(f: &ReportedFigures, block: Option<Bytes>) -> Option<DirectionSummary
     if ios == 0 {
         return None;
     }
-    let of = |found: Option<(&'static str, &ReportedLatency)>| found.map(|(_, l)| l.clone());
-    let mut latency = of(f.latency()).unwrap_or_default();
+    let mut latency = f.latency().map(|(_, l)| l.clone()).unwrap_or_default();
     // The total is what volproof measures; where it has no percentiles, those of the completion stand for it.
-    if latency.percentiles.is_empty() {
-        latency.percentiles = of(f.percentiles()).map(|l| l.percentiles).unwrap_or_default();
+    if latency.percentiles.is_empty()
+        && let Some((_, other)) = f.percentiles()
+    {
+        latency.percentiles = other.percentiles.clone();
     }
     Some(DirectionSummary {
         ios,
@@ -146,12 +147,11 @@ fn summary(f: &ReportedFigures, block: Option<Bytes>) -> Option<DirectionSummary
 fn latency_summary(l: &ReportedLatency, ios: u64) -> LatencySummary {
     let samples = if l.max.0 > 0 { l.samples.get().unwrap_or(ios) } else { 0 };
     let shares = l.shares();
-    let carried = |share: f64| {
-        let near = shares.iter().find(|(p, _)| (p - share).abs() < 1e-9)?;
-        printable(samples as f64, share).then_some(near.1)
-    };
-    let percentiles: BTreeMap<String, Nanos> =
-        STANDARD.iter().filter_map(|(name, share)| Some((name.to_string(), carried(*share)?))).collect();
+    let mut percentiles = BTreeMap::new();
+    for (name, share) in STANDARD.into_iter().filter(|(_, share)| printable(samples as f64, *share)) {
+        let near = shares.iter().find(|(p, _)| (p - share).abs() < 1e-9);
+        percentiles.extend(near.map(|(_, value)| (name.to_string(), *value)));
+    }
     LatencySummary {
         samples,
         min: l.min,

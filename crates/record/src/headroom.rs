@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use volproof_base::unit::{grouped, significant};
+use volproof_base::unit::{counted, grouped, significant};
 
 /// The most I/Os a second that the load threads of a step can send and reap. Measured with the step's own block size, pattern, depth and
 /// data. Block layer, driver and device are not included, so that in the step the machine can do less.
@@ -38,12 +38,11 @@ impl Headroom {
 
     /// The figure, in words.
     pub fn words(&self) -> String {
-        let plural = |n: u32, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         format!(
             "this machine can drive {} IOPS at most ({} on {}, with io_uring requests that do nothing; a real device takes more CPU time)",
             self.rate(),
-            plural(self.threads, "load thread"),
-            plural(self.cpus, "CPU"),
+            counted(self.threads.into(), "load thread"),
+            counted(self.cpus.into(), "CPU"),
         )
     }
 }

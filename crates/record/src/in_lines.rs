@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Record, StepRecord};
+use super::Record;
 use volproof_base::foreign_lines::{holds_line_break, without_line_breaks};
 
 impl Record {
@@ -17,8 +17,8 @@ impl Record {
 
     /// Samples and summaries are figures, and are not looked at. What volproof itself says of a run has lines of its own.
     fn names_hold_line_breaks(&self) -> bool {
-        let of_step = |s: &StepRecord| holds_line_break(&(&s.name, &s.reported, &s.targets, &s.errors));
-        let machines = self.fleet.iter().flat_map(|fleet| &fleet.machines);
+        let mut steps = self.steps.iter().map(|s| (&s.name, &s.reported, &s.targets, &s.errors));
+        let mut machines = self.fleet.iter().flat_map(|fleet| &fleet.machines);
         holds_line_break(&(
             &self.plan,
             &self.report,
@@ -26,7 +26,7 @@ impl Record {
             &self.environment,
             &self.targets,
             &self.tuning,
-        )) || self.steps.iter().any(of_step)
-            || machines.into_iter().any(|machine| machine.record.names_hold_line_breaks())
+        )) || steps.any(|step| holds_line_break(&step))
+            || machines.any(|machine| machine.record.names_hold_line_breaks())
     }
 }

@@ -29,6 +29,20 @@ impl<T> Known<T> {
         Known::Assumed { assumed: value, why: why.into() }
     }
 
+    /// An inferred value and what it rests on, where there is one.
+    pub fn assumed_from(value: Option<T>, why: &str) -> Known<T> {
+        value.map_or(Known::Unknown, |value| Known::assumed(value, why))
+    }
+
+    /// Another fact that follows from the value, known in the same way.
+    pub fn map<U>(self, follows: impl FnOnce(T) -> U) -> Known<U> {
+        match self {
+            Known::Said(value) => Known::Said(follows(value)),
+            Known::Assumed { assumed, why } => Known::assumed(follows(assumed), why),
+            Known::Unknown => Known::Unknown,
+        }
+    }
+
     /// The value, said or assumed.
     pub fn as_ref(&self) -> Option<&T> {
         match self {

@@ -375,8 +375,8 @@ pub const KEPT_FILE: &str = "volproof-kept-";
 impl TargetRecord {
     /// Whether it is the test file that the run made in a folder.
     pub fn is_test_file(&self) -> bool {
-        let made = |name: &str| name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE);
-        self.path != self.named && self.path.file_name().and_then(|n| n.to_str()).is_some_and(made)
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        self.path != self.named && (name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE))
     }
 
     /// The path that is the same in every run of one volume: the folder in which the run made its test file, else the file or device itself.
@@ -452,8 +452,8 @@ impl Record {
 
     /// A device that exists in virtual time alone was played in some step, as the plan or a report says.
     pub fn is_simulated(&self) -> bool {
-        let told = |s: &StepRecord| s.reported.as_ref().is_some_and(|r| r.simulated);
-        self.plan.steps.iter().any(|s| s.simulate.is_some()) || self.steps.iter().any(told)
+        self.plan.steps.iter().any(|s| s.simulate.is_some())
+            || self.steps.iter().filter_map(|s| s.reported.as_ref()).any(|reported| reported.simulated)
     }
 
     /// The user who ran or judged it asked to judge a simulated device as a volume.

@@ -68,7 +68,7 @@ fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
 }
 
 impl Lookup {
-    fn of(record: &Record) -> Lookup {
+    fn of_record(record: &Record) -> Lookup {
         fn places<T: std::hash::Hash + Eq>(keys: impl Iterator<Item = T>) -> HashMap<T, usize> {
             let mut places = HashMap::new();
             for (i, key) in keys.enumerate() {
@@ -165,11 +165,12 @@ fn disks(target: &TargetRecord, numbers: &mut HashMap<String, u32>) -> Vec<u32> 
     if names.is_empty() {
         names.extend(target.facts.place().map(|p| format!("filesystem {:?}", p.number)));
     }
-    let mut number = |name: String| {
+    let mut found = Vec::new();
+    for name in names {
         let next = numbers.len() as u32;
-        *numbers.entry(name).or_insert(next)
-    };
-    names.into_iter().map(&mut number).collect()
+        found.push(*numbers.entry(name).or_insert(next));
+    }
+    found
 }
 
 impl Record {
@@ -191,15 +192,15 @@ impl Record {
 
     pub(super) fn lookup(&self) -> Arc<Lookup> {
         let size = size(self);
-        let current = |cell: &Option<Arc<Lookup>>| cell.clone().filter(|found| found.size == size);
-        let found = self.lookup.0.read().ok().and_then(|cell| current(&cell));
-        found.unwrap_or_else(|| {
-            let made = Arc::new(Lookup::of(self));
-            if let Ok(mut cell) = self.lookup.0.write() {
-                *cell = Some(made.clone());
-            }
-            made
-        })
+        let found = self.lookup.0.read().ok().and_then(|cell| cell.clone());
+        if let Some(found) = found.filter(|found| found.size == size) {
+            return found;
+        }
+        let made = Arc::new(Lookup::of_record(self));
+        if let Ok(mut cell) = self.lookup.0.write() {
+            *cell = Some(made.clone());
+        }
+        made
     }
 }
 

@@ -38,9 +38,10 @@ impl StepRecord {
     /// The total of a mix against its directions.
     fn total_of_directions(&self, found: &mut Vec<String>) {
         let Some(all) = &self.total else { return };
-        let parts = || self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s);
-        let ios = total(parts().map(|s| s.ios));
-        let rate = parts().map(|s| s.iops).sum::<f64>();
+        let parts = self.directions().filter(|(d, _)| *d != Direction::Sync);
+        let parts: Vec<&DirectionSummary> = parts.map(|(_, summary)| summary).collect();
+        let ios = total(parts.iter().map(|s| s.ios));
+        let rate = parts.iter().map(|s| s.iops).sum::<f64>();
         if apart(all.ios as f64, ios as f64, 1.0) {
             found.push(format!(
                 "a total of {} I/Os, and {} in its directions",

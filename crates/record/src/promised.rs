@@ -4,8 +4,8 @@ use volproof_base::sample::Direction;
 use volproof_base::unit::Bytes;
 use volproof_plan::Pattern;
 use volproof_promise::catalogue::Promise;
-use volproof_promise::catalogue::promised_level;
-use volproof_promise::catalogue::volume_promise::{Binding, VolumePromise};
+use volproof_promise::catalogue::promised_level::PromiseDirection;
+use volproof_promise::catalogue::volume_promise::{Binding, Reading, VolumePromise};
 
 /// The promise at the block size of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,47 +23,36 @@ pub struct Promised {
 }
 
 /// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
-pub fn promise_direction(pattern: Pattern) -> Option<promised_level::PromiseDirection> {
+pub fn promise_direction(pattern: Pattern) -> Option<PromiseDirection> {
     match pattern.directions() {
-        [Direction::Read] | [Direction::Read, Direction::Write] => {
-            Some(promised_level::PromiseDirection::Read)
-        }
-        [Direction::Write] => Some(promised_level::PromiseDirection::Write),
+        [Direction::Read] | [Direction::Read, Direction::Write] => Some(PromiseDirection::Read),
+        [Direction::Write] => Some(PromiseDirection::Write),
         _ => None,
     }
 }
 
 /// Why a promise has no rate for a load, in words; none where it has one.
 pub fn load_without_promise(promise: &Promise, block: Bytes, pattern: Pattern) -> Option<&'static str> {
-    use promised_level::PromiseDirection::{Read, Write};
-    let merges = |v: &VolumePromise| v.charged_block().is_some_and(|charged| block < charged);
-    let merged = !pattern.is_random() && promise.volumes.iter().any(merges);
-    let apart = pattern.directions().len() > 1 && promise.least(block, Read) != promise.least(block, Write);
-    match (apart, merged) {
-        (true, _) => Some("reads and writes are promised apart, which a mix does not test"),
-        (_, true) => Some(
-            "its requests are smaller than those that are charged, and may be merged: what a sequential load gets depends on that",
-        ),
-        (false, false) => None,
+    use PromiseDirection::{Read, Write};
+    if pattern.directions().len() > 1 && promise.least(block, Read) != promise.least(block, Write) {
+        return Some("reads and writes are promised apart, which a mix does not test");
     }
+    let mut charged = promise.volumes.iter().filter_map(VolumePromise::charged_block);
+    (!pattern.is_random() && charged.any(|charged| block < charged)).then_some(
+        "its requests are smaller than those that are charged, and may be merged: what a sequential load gets depends on that",
+    )
 }
 
 impl Promised {
     /// The promise at a block size, as little as every reading of the units allows.
-    pub fn of(
-        promise: &Promise,
-        block: Bytes,
-        direction: promised_level::PromiseDirection,
-    ) -> Option<Promised> {
+    pub fn at_block(promise: &Promise, block: Bytes, direction: PromiseDirection) -> Option<Promised> {
         let at = promise.least(block, direction)?;
         Some(Promised {
             iops: at.iops,
             bytes_per_second: at.bytes,
             binding: at.binding,
             iops_cap: promise.iops_cap(direction).map(|c| c.value),
-            bytes_cap: promise
-                .bytes_cap(direction, volproof_promise::catalogue::volume_promise::Reading::Likely)
-                .map(|c| c.value),
+            bytes_cap: promise.bytes_cap(direction, Reading::Likely).map(|c| c.value),
         })
     }
 }

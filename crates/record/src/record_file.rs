@@ -3,8 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Deserializer;
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
 
 use super::figure_range::{FigureScan, NoFigure, scan};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
@@ -120,48 +119,12 @@ fn of_value(value: &serde_json::Value) -> serde_json::Result<Record> {
     serde_json::from_str(&value.to_string())
 }
 
-/// The fields that say which reader a text needs. volproof writes them first, and reading stops after the last of them.
-#[derive(Default)]
+/// The fields that say which reader a text needs.
+#[derive(Deserialize)]
 struct RecordHead {
     schema: Option<serde_json::Value>,
-    schema_version: Option<Option<u64>>,
-    volproof_version: Option<Option<String>>,
-}
-
-impl RecordHead {
-    fn of(text: &str) -> serde_json::Result<RecordHead> {
-        let mut head = RecordHead::default();
-        let read = serde_json::Deserializer::from_str(text).deserialize_map(&mut head);
-        // The walk that has all it wants ends with an error.
-        read.or_else(|e| if head.is_whole() { Ok(()) } else { Err(e) }).map(|()| head)
-    }
-
-    fn is_whole(&self) -> bool {
-        self.schema.is_some() && self.schema_version.is_some() && self.volproof_version.is_some()
-    }
-}
-
-impl<'de> Visitor<'de> for &mut RecordHead {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a Record")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        while let Some(key) = fields.next_key::<String>()? {
-            match key.as_str() {
-                "schema" => self.schema = Some(fields.next_value()?),
-                "schema_version" => self.schema_version = Some(fields.next_value()?),
-                "volproof_version" => self.volproof_version = Some(fields.next_value()?),
-                _ => drop(fields.next_value::<IgnoredAny>()?),
-            }
-            if self.is_whole() {
-                return Err(A::Error::custom("the head is read"));
-            }
-        }
-        Ok(())
-    }
+    schema_version: Option<u64>,
+    volproof_version: Option<String>,
 }
 
 impl Record {
@@ -182,11 +145,12 @@ impl Record {
     /// # Errors
     /// The text is no Record, or is one of a later version.
     pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
-        let head = RecordHead::of(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+        let head: RecordHead =
+            serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
         if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {
             return Err(RecordError::Foreign { path });
         }
-        let found = head.schema_version.flatten().unwrap_or(0);
+        let found = head.schema_version.unwrap_or(0);
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
@@ -213,7 +177,7 @@ impl Record {
             Ok(None) => Err(RecordError::Form { path, source }),
             Ok(Some(rest)) => of_value(&rest).map_err(|source| RecordError::Form { path, source }),
             Err(field) => {
-                let written_by = head.volproof_version.flatten().unwrap_or_default();
+                let written_by = head.volproof_version.unwrap_or_default();
                 Err(RecordError::Removed { path, field, written_by })
             }
         }

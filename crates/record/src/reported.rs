@@ -269,8 +269,10 @@ impl ReportedStep {
     pub fn share_waiting_to_submit(&self) -> Option<f64> {
         let threads = f64::from(self.conditions.jobs.get().unwrap_or(self.rows).max(1));
         let time = self.window().filter(|window| window.0 > 0)?.0 as f64 * threads;
-        let each = |f: &ReportedFigures| Some(f.submission.as_ref()?.mean * f.count());
-        let submitting = self.parts().iter().map(|(_, f)| each(f)).sum::<Option<f64>>()?;
+        let mut submitting = 0.0;
+        for (_, f) in self.parts() {
+            submitting += f.submission.as_ref()?.mean * f.count();
+        }
         Some(submitting / time - self.cpu_share.unwrap_or(0.0))
     }
 
@@ -321,20 +323,24 @@ impl ReportedStep {
         let told = Some(self.bytes()).filter(|b| b.0 > 0);
         let ios = self.ios() as u64;
         let block = self.conditions.single_block().filter(|_| ios > 0);
-        let whole = block.map(|b| Bytes(ios.saturating_mul(b.0)));
-        let alike = |told: Bytes, whole: Bytes| told.0.abs_diff(whole.0) as f64 <= ROUNDED * whole.0 as f64;
-        whole.filter(|whole| told.is_none_or(|told| alike(told, *whole))).or(told)
+        let Some(whole) = block.map(|b| Bytes(ios.saturating_mul(b.0))) else { return told };
+        let alike = told.is_none_or(|t| t.0.abs_diff(whole.0) as f64 <= ROUNDED * whole.0 as f64);
+        if alike { Some(whole) } else { told }
     }
 
     /// The total rate of all directions over the time of the longest, since a direction that ended earlier did nothing afterwards. None
     /// where the report tells no rate of a direction that moved something.
     pub fn sum_of_rates(&self, rate: impl Fn(&ReportedFigures) -> Option<f64>) -> Option<f64> {
-        let (parts, window) = (self.parts(), self.window().unwrap_or_default().as_seconds());
-        let share = |f: &ReportedFigures| match f.runtime.get() {
-            Some(own) if self.uneven() && window > 0.0 => own.as_seconds() / window,
-            _ => 1.0,
-        };
-        parts.iter().map(|(_, f)| Some(rate(f)? * share(f))).sum::<Option<f64>>().filter(|x| *x > 0.0)
+        let (uneven, window) = (self.uneven(), self.window().unwrap_or_default().as_seconds());
+        let mut sum = 0.0;
+        for (_, f) in self.parts() {
+            let share = match f.runtime.get() {
+                Some(own) if uneven && window > 0.0 => own.as_seconds() / window,
+                _ => 1.0,
+            };
+            sum += rate(f)? * share;
+        }
+        Some(sum).filter(|sum| *sum > 0.0)
     }
 
     /// One direction ran for a clearly shorter time than another: threads that start and end at different times do not explain it.
@@ -361,15 +367,6 @@ impl ReportedStep {
     /// Flushes with their latencies.
     pub fn timed_flushes(&self) -> Option<&ReportedSync> {
         self.sync.as_ref().filter(|sync| sync.latency.mean > 0.0)
-    }
-
-    /// The latency and the rate of writes that were durable one after the other, where the time of each is that of the write and its flush
-    /// together.
-    pub fn durable_writes(&self) -> Option<(&ReportedLatency, f64)> {
-        let c = &self.conditions;
-        let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && self.sync.is_none();
-        let write = self.write.as_ref().filter(|_| each && self.read.is_none())?;
-        Some((write.latency()?.1, write.iops.get()?))
     }
 
     /// So many requests are the I/Os alone, without the flushes that the report counts.
@@ -438,8 +435,8 @@ impl ReportedFigures {
 impl ReportedLatency {
     /// Percentiles as shares from 0 to 1, ascending.
     pub fn shares(&self) -> Vec<(f64, Nanos)> {
-        let share = |(p, v): (&String, &Nanos)| Some((p.parse::<f64>().ok()? / 100.0, *v));
-        let mut all: Vec<(f64, Nanos)> = self.percentiles.iter().filter_map(share).collect();
+        let shares = self.percentiles.iter().filter_map(|(p, v)| Some((p.parse::<f64>().ok()? / 100.0, *v)));
+        let mut all: Vec<(f64, Nanos)> = shares.collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         all
     }

@@ -18,7 +18,7 @@ pub struct TimedRun<'a> {
 
 impl<'a> TimedRun<'a> {
     /// Of a run.
-    pub fn of(run: &'a ReportedStep) -> TimedRun<'a> {
+    pub fn new(run: &'a ReportedStep) -> TimedRun<'a> {
         TimedRun { run, length: run.window().unwrap_or_default() }
     }
 
@@ -26,15 +26,16 @@ impl<'a> TimedRun<'a> {
     pub fn ran_beside(self, later: TimedRun<'_>) -> Option<&'static str> {
         let (a, from, b, to) = (self.run, self.length, later.run, later.length);
         if let (Some(start), Some(other)) = (a.began_ms, b.began_ms) {
-            let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
-            let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));
+            let (end, end_of_other) =
+                (start.saturating_add(from.0 / 1_000_000), other.saturating_add(to.0 / 1_000_000));
+            let both = end.min(end_of_other).saturating_sub(start.max(other));
             // A short overlap at the edges does not count.
             return (both.saturating_mul(10) > from.min(to).0 / 1_000_000)
                 .then_some("their start times overlap");
         }
-        let waits = |r: &ReportedStep| r.conditions.stonewall.get();
+        let (waits, later_waits) = (a.conditions.stonewall.get(), b.conditions.stonewall.get());
         if a.group == b.group {
-            let waited = waits(a) == Some(true) || waits(b) == Some(true);
+            let waited = waits == Some(true) || later_waits == Some(true);
             return (!waited).then_some("one reporting group");
         }
         let whole = a.elapsed_s.max(b.elapsed_s).map(Nanos::seconds);
@@ -42,7 +43,7 @@ impl<'a> TimedRun<'a> {
             return Some("their run times do not fit behind each other into the whole run");
         }
         // fio's JSON may leave out flags without a value: a missing flag says nothing, a listed one does.
-        (waits(b) == Some(false) && b.group.checked_sub(1) == Some(a.group))
+        (later_waits == Some(false) && b.group.checked_sub(1) == Some(a.group))
             .then_some("new_group without stonewall")
     }
 }
@@ -60,14 +61,15 @@ pub struct Neighbour<'a> {
 pub fn company(record: &Record) -> HashMap<&str, Neighbour<'_>> {
     let steps: Vec<(&str, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s.name.as_str(), s.reported.as_deref()?))).collect();
-    let runs: Vec<TimedRun<'_>> = steps.iter().map(|(_, run)| TimedRun::of(run)).collect();
-    let disk = |i: usize| steps[i].1.conditions.disk();
-    let neighbour = |i: usize, other: usize| Neighbour {
-        name: steps[other].0,
-        on_another_disk: disk(i).zip(disk(other)).is_some_and(|(a, b)| a != b),
-    };
-    let found = overlaps(&runs).into_iter().enumerate();
-    found.filter_map(|(i, other)| Some((steps[i].0, neighbour(i, other?)))).collect()
+    let runs: Vec<TimedRun<'_>> = steps.iter().map(|(_, run)| TimedRun::new(run)).collect();
+    let mut company = HashMap::new();
+    for ((name, run), other) in steps.iter().zip(overlaps(&runs)) {
+        let Some((other_name, other)) = other.map(|place| steps[place]) else { continue };
+        let disks = run.conditions.disk().zip(other.conditions.disk());
+        let on_another_disk = disks.is_some_and(|(a, b)| a != b);
+        company.insert(*name, Neighbour { name: other_name, on_another_disk });
+    }
+    company
 }
 
 /// A run is compared with this many before and after it, and with the longest of all: a report may have tens of thousands.
@@ -76,11 +78,11 @@ const NEAR: usize = 64;
 /// For each run, one that was under way at the same time.
 fn overlaps(runs: &[TimedRun<'_>]) -> Vec<Option<usize>> {
     let longest = (0..runs.len()).max_by_key(|i| runs[*i].length);
-    let beside = |i: usize, j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
     let mut found = Vec::new();
     for i in 0..runs.len() {
         let near = i.saturating_sub(NEAR)..runs.len().min(i + NEAR + 1);
-        found.push(near.chain(longest).find(|j| beside(i, *j)));
+        let mut others = near.chain(longest).filter(|j| *j != i);
+        found.push(others.find(|j| runs[i.min(*j)].ran_beside(runs[i.max(*j)]).is_some()));
     }
     found
 }
@@ -107,7 +109,7 @@ mod tests {
 
     /// Whether each run had company, and the answer of all pairs.
     fn agree(steps: &[ReportedStep]) {
-        let runs: Vec<TimedRun<'_>> = steps.iter().map(TimedRun::of).collect();
+        let runs: Vec<TimedRun<'_>> = steps.iter().map(TimedRun::new).collect();
         for (i, other) in overlaps(&runs).iter().enumerate() {
             let beside = |j: usize| i != j && runs[i.min(j)].ran_beside(runs[i.max(j)]).is_some();
             assert_eq!(other.is_some(), (0..runs.len()).any(beside), "run {i} of {steps:#?}");

@@ -20,7 +20,7 @@ impl PartialEq for SavedAs {
 
 impl SavedAs {
     /// The name of a file that was read. Standard input has none that a command could take.
-    pub fn of(path: &Path) -> SavedAs {
+    pub fn read_from(path: &Path) -> SavedAs {
         let file = SavedAs::default();
         if path.as_os_str() != "-" {
             file.set(path);
@@ -36,8 +36,11 @@ impl SavedAs {
     /// A command with the file in place of the word `RECORD`, where it is known.
     pub fn in_command(&self, command: &str) -> String {
         let Some(file) = self.0.get() else { return command.into() };
-        let named = |word| if word == PLACEHOLDER { file.as_str() } else { word };
-        command.split(' ').map(named).collect::<Vec<_>>().join(" ")
+        let mut words: Vec<&str> = command.split(' ').collect();
+        for word in words.iter_mut().filter(|word| **word == PLACEHOLDER) {
+            *word = file;
+        }
+        words.join(" ")
     }
 }
 

@@ -74,12 +74,12 @@ impl SloAnswer {
     /// where neither is shown, INVALID where no volume was searched.
     pub fn outcome(&self) -> Outcome {
         // Other traffic makes a trial fail too.
-        let fails = |t: &SloTrial| t.outcome.fails() && t.spoilt_by.is_empty();
+        let fails = self.trials.last().is_some_and(|t| t.outcome.fails() && t.spoilt_by.is_empty());
         match self.holds_per_second {
             _ if self.simulated => Outcome::Invalid,
             Some(_) if self.promise_open || self.within_burst => Outcome::Inconclusive,
             Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
-            None if self.complete && self.trials.last().is_some_and(fails) => Outcome::Fail,
+            None if self.complete && fails => Outcome::Fail,
             _ => Outcome::Inconclusive,
         }
     }

@@ -35,12 +35,12 @@ impl Spacing {
     /// Only what leaves out, repeats or misaligns something, if anything does. All offsets are multiples of `unaligned_to` bytes; `block` is the size of
     /// all I/Os, where they have one.
     pub fn reduced(self, block: Option<Bytes>) -> Option<Spacing> {
-        let within = |share: Option<f64>| share.filter(|share| *share < 1.0);
-        let misaligned = |unit: &Bytes| block.is_some_and(|block| touches_one_more(block.0, unit.0));
+        let unaligned =
+            self.unaligned_to.zip(block).filter(|(unit, block)| touches_one_more(block.0, unit.0));
         let spacing = Spacing {
-            used_share: within(self.used_share),
+            used_share: self.used_share.filter(|share| *share < 1.0),
             times_in_a_row: self.times_in_a_row.filter(|times| *times > 1),
-            unaligned_to: self.unaligned_to.filter(misaligned),
+            unaligned_to: unaligned.map(|(unit, _)| unit),
             options: self.options,
         };
         let matters =

@@ -5,7 +5,7 @@ use super::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord, f
 use volproof_base::hist::{bucket_high, bucket_low};
 use volproof_base::sample::Direction;
 use volproof_base::stats::percentile::pooled;
-use volproof_base::unit::{Bytes, Nanos, total};
+use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, FileState};
 
 /// More in flight than this is a queue, whose length sets the latency.
@@ -171,7 +171,7 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
 
 impl StepFigures {
     /// The figures of a step, from its samples or from the report that it comes from.
-    pub fn of(record: &Record, step: &StepRecord) -> StepFigures {
+    pub fn of_step(record: &Record, step: &StepRecord) -> StepFigures {
         let conditions = record.conditions(step);
         let mut summary = match &step.reported {
             Some(reported) => figures_of_report::figures(reported, &conditions),
@@ -186,7 +186,7 @@ impl StepFigures {
             .zip(summary.block)
             .zip(conditions.pattern())
             .filter(|((p, block), pattern)| load_without_promise(p, *block, *pattern).is_none())
-            .and_then(|((p, block), pattern)| Promised::of(p, block, promise_direction(pattern)?));
+            .and_then(|((p, block), pattern)| Promised::at_block(p, block, promise_direction(pattern)?));
         summary
     }
 
@@ -281,27 +281,28 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
 fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let e = &step.evidence;
     let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0.saturating_add(step.window_ns.0));
-    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
-    let inside: Vec<bool> = e
-        .at_ns
-        .iter()
-        .zip(starts)
-        .map(|(end, start)| start.0 >= from && end.0 <= to && end.0 > start.0)
-        .collect();
-    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
-    let spans = e.at_ns.iter().zip(starts).zip(&inside).filter(|(_, i)| **i);
-    let seen = total(spans.map(|((end, start), _)| end.0 - start.0));
+    let (mut inside, mut seen, mut start) = (Vec::new(), 0u64, 0);
+    for end in e.at_ns.iter().map(|end| end.0) {
+        let is_inside = start >= from && end <= to && end > start;
+        inside.push(is_inside);
+        seen = seen.saturating_add(if is_inside { end - start } else { 0 });
+        start = end;
+    }
     if e.disks.is_empty() || seen < 2_000_000_000 || 2 * seen < step.window_ns.0 {
         return None;
     }
     let scale = step.window_ns.0 as f64 / seen as f64;
-    let sum =
-        |column: &[u64]| column.iter().zip(&inside).filter(|(_, i)| **i).map(|(n, _)| *n as f64).sum::<f64>();
     let (mut counts, mut bytes) = (DeviceCounts::default(), 0.0);
     for disk in &e.disks {
-        counts.ios += (sum(&disk.reads) + sum(&disk.writes)) * scale;
-        counts.merges += (sum(&disk.reads_merged) + sum(&disk.writes_merged)) * scale;
-        bytes += (sum(&disk.read_bytes) + sum(&disk.written_bytes)) * scale;
+        counts.ios += scale * sum(&disk.reads, &disk.writes, &inside);
+        counts.merges += scale * sum(&disk.reads_merged, &disk.writes_merged, &inside);
+        bytes += scale * sum(&disk.read_bytes, &disk.written_bytes, &inside);
     }
     Some(DeviceCounts { bytes: Some(bytes), ..counts })
+}
+
+/// The sum of two columns over the samples that are inside.
+fn sum(reads: &[u64], writes: &[u64], inside: &[bool]) -> f64 {
+    let samples = reads.iter().zip(inside).chain(writes.iter().zip(inside));
+    samples.filter(|(_, inside)| **inside).map(|(n, _)| *n as f64).sum()
 }

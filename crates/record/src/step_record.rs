@@ -243,8 +243,8 @@ impl StepRecord {
 
     /// Whether the step moved anything. A report without a time tells I/Os and no rate, so that no direction has a summary.
     pub fn moved(&self) -> bool {
-        let told = |t: &ReportedStep| !t.parts().is_empty();
-        self.directions().next().is_some() || self.reported.as_deref().is_some_and(told)
+        self.directions().next().is_some()
+            || self.reported.as_ref().is_some_and(|reported| !reported.parts().is_empty())
     }
 
     /// The figures as a table has them, each with the word of its row: the directions, and their total in a mix.
@@ -260,26 +260,20 @@ impl StepRecord {
 
     /// I/Os a second of all directions but flushes.
     pub fn iops(&self) -> f64 {
-        let of_directions =
-            || self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum();
-        self.total.as_ref().map_or_else(of_directions, |total| total.iops)
+        match &self.total {
+            Some(total) => total.iops,
+            None => self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum(),
+        }
     }
 }
 
 impl StepTarget {
     /// A target with the summaries of its samples. `tails`: responses that no sample holds.
     pub fn of_samples(path: PathBuf, series: Series, tails: &[&LateResponses]) -> StepTarget {
-        let of = |d| DirectionSummary::of(d, &[&series], tails);
-        StepTarget {
-            path,
-            beside: Vec::new(),
-            read: of(Direction::Read),
-            write: of(Direction::Write),
-            trim: of(Direction::Trim),
-            sync: of(Direction::Sync),
-            in_flight_mean: series.in_flight_mean(),
-            series,
-        }
+        let [read, write, trim, sync] =
+            Direction::ALL.map(|d| DirectionSummary::of_samples(d, &[&series], tails));
+        let in_flight_mean = series.in_flight_mean();
+        StepTarget { path, beside: Vec::new(), read, write, trim, sync, in_flight_mean, series }
     }
 
     /// The summary of the direction of this name.

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::lookup::{Company, driven};
 use super::{Record, StepRecord, TargetRecord};
-use volproof_base::unit::Nanos;
 use volproof_host::observe::KernelCounters;
 
 /// The steps of one stage. The kernel counters cover all steps of the stage together and are kept once: no counter tells the steps apart.
@@ -37,15 +36,6 @@ impl Record {
     /// Counters of the kernel while a step ran: its own evidence, or that of its stage.
     pub fn evidence<'a>(&'a self, step: &'a StepRecord) -> &'a KernelCounters {
         self.stage_of(step).map_or(&step.evidence, |stage| &stage.evidence)
-    }
-
-    /// When the window of a step began, on the clock of [`Record::evidence`].
-    pub fn window_starts(&self, step: &StepRecord) -> Nanos {
-        if self.stage_of(step).is_none() {
-            return step.evidence.window_starts_ns;
-        }
-        let ramp = self.plan_step(&step.name).map_or(0, |p| p.ramp.0);
-        Nanos(step.started_after_ns.0.saturating_add(ramp))
     }
 
     /// The other steps that ran during this step, or during a part of it.

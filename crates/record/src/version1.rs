@@ -47,22 +47,22 @@ fn report(record: &mut Map<String, Value>) {
     for step in record.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(step) = step.as_object_mut() else { continue };
         let assumed = list(step, "assumed");
-        let known = |fact: &str| !assumed.iter().any(|a| a == fact);
         let name = step.get("name").cloned().unwrap_or_default();
         let planned = plans.iter().find(|p| p["name"] == name).cloned().unwrap_or_default();
         let mut conditions = Map::new();
-        let mut keep = |fact: &str, key: &str, value: Value| {
-            if known(fact) && !value.is_null() {
+        let block: Option<Bytes> = planned["bs"].as_str().and_then(|b| b.parse().ok());
+        for (fact, key, value) in [
+            ("pattern", "rw", planned["rw"].clone()),
+            ("engine", "engine", planned["engine"].clone()),
+            ("direct", "direct", planned["direct"].clone()),
+            ("depth", "iodepth", planned["iodepth"].clone()),
+            ("jobs", "jobs", planned["numjobs"].clone()),
+            ("block size", "block", block.map_or(Value::Null, |b| json!([b, b]))),
+        ] {
+            if !assumed.contains(&fact.into()) && !value.is_null() {
                 conditions.insert(key.into(), value);
             }
-        };
-        keep("pattern", "rw", planned["rw"].clone());
-        keep("engine", "engine", planned["engine"].clone());
-        keep("direct", "direct", planned["direct"].clone());
-        keep("depth", "iodepth", planned["iodepth"].clone());
-        keep("jobs", "jobs", planned["numjobs"].clone());
-        let block: Option<Bytes> = planned["bs"].as_str().and_then(|b| b.parse().ok());
-        keep("block size", "block", block.map_or(Value::Null, |b| json!([b, b])));
+        }
         let mut reported = json!({ "conditions": conditions, "name": name, "rows": 1 });
         for d in ["read", "write", "trim"] {
             if let Some(told) = step.get(d) {
@@ -80,10 +80,10 @@ fn report(record: &mut Map<String, Value>) {
         for key in ["started", "assumed", "ended_by", "priorities"] {
             step.remove(key);
         }
-        if !known("engine") {
+        if assumed.contains(&"engine".into()) {
             step.remove("engine");
         }
-        if !known("depth") {
+        if assumed.contains(&"depth".into()) {
             step.remove("in_flight_asked");
         }
     }

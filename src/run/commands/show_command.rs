@@ -107,7 +107,7 @@ fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), Failur
     // A Record that was made of a report is shown as other Records are.
     let is_report = matches!(found, Found::Reports(_));
     let record = found.one(named).map_err(Failure::input)?;
-    let record = Record { saved_as: SavedAs::of(path), ..record };
+    let record = Record { saved_as: SavedAs::read_from(path), ..record };
     let words = if is_report && is_in_words(args) {
         Some(explain::of_report(named, &bytes).map_err(unread)?)
     } else {

@@ -32,6 +32,6 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 /// I/O more than once.
 fn bytes(case: &CauseCase<'_>) -> Option<(f64, f64)> {
     let one_each = case.record.evidence(case.base).disks.len() <= case.base.targets.len();
-    let figures = StepFigures::of(case.record, case.base);
+    let figures = StepFigures::of_step(case.record, case.base);
     other_traffic::bytes(&figures, case.base).filter(|(_, own)| one_each && case.load.direct && *own > 0.0)
 }

@@ -29,7 +29,7 @@ impl ComparedStep<'_> {
         Some(Compared {
             need: Some(judged_need(application, need)),
             binding: application.title(),
-            word: ComparedWord::of((figure.low, figure.high), limit, limit, less_is_better),
+            word: ComparedWord::of_interval((figure.low, figure.high), limit, limit, less_is_better),
             command: Some(fit_command(application)),
             ..self.row(metric, figure, limit, not_shown)
         })

@@ -75,7 +75,7 @@ pub fn of_record(record: &Record) -> Option<ReportComparison> {
         let (Some(reported), Some(diagnosis)) = (&step.reported, of_step.get(step.name.as_str())) else {
             continue;
         };
-        let (conditions, summary) = (record.conditions(step), StepFigures::of(record, step));
+        let (conditions, summary) = (record.conditions(step), StepFigures::of_step(record, step));
         let compared = ComparedStep {
             record,
             step,
@@ -143,7 +143,7 @@ impl ComparedStep<'_> {
             other_reading: Some(most).filter(|most| *most > least),
             limit: limit(least),
             binding: rates.least.binding.words().into(),
-            word: ComparedWord::of((figure.low, figure.high), limit(least), limit(most), false),
+            word: ComparedWord::of_interval((figure.low, figure.high), limit(least), limit(most), false),
             command: deciding_command::for_rate(self.conditions, &promise.options),
             ..self.row(metric, figure, least, not_shown)
         })
@@ -160,7 +160,7 @@ impl ComparedStep<'_> {
         Some(Compared {
             limit,
             binding: "volume latency".into(),
-            word: ComparedWord::of((figure.low, figure.high), limit, limit, true),
+            word: ComparedWord::of_interval((figure.low, figure.high), limit, limit, true),
             command: Some(deciding_command::for_latency(self.conditions, promise)),
             ..self.row(Metric::Latency, figure, promised, self.unshown())
         })

@@ -240,7 +240,7 @@ fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doub
             report,
             conditions: &report.conditions,
         }),
-        figures: StepFigures::of(record, step),
+        figures: StepFigures::of_step(record, step),
         partial: record.report.as_ref().is_some_and(|r| r.partial.is_some()),
         targets: record.targets_of(step),
         evidence: record.evidence(step),

@@ -17,7 +17,7 @@ const MOST_RUNS: usize = 512;
 pub fn of_report(record: &Record) -> Vec<Doubt> {
     let runs: Vec<(&StepRecord, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST_RUNS).collect();
-    let timed: Vec<TimedRun> = runs.iter().map(|(_, r)| TimedRun::of(r)).collect();
+    let timed: Vec<TimedRun> = runs.iter().map(|(_, r)| TimedRun::new(r)).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
     let mut why: Vec<Vec<&'static str>> = vec![Vec::new(); runs.len()];
     for later in 0..runs.len() {
