@@ -1,6 +1,6 @@
 //! Figures equal to the printed ones, and the conditions of the load.
 
-use volproof::record::{Known, ReportForm};
+use volproof::record::Known;
 use volproof::unit::{Bytes, Nanos};
 
 use super::{doubts, near, record, report, run};
@@ -232,56 +232,6 @@ fn ioping_tells_requests_one_at_a_time() {
         (Some(1), Nanos(61_900_000))
     );
     assert_eq!(run("ioping-period.txt").read.unwrap().ios.said(), Some(&499));
-}
-
-#[test]
-fn plain_numbers_of_ioping_are_read() {
-    let batch = report("ioping-batch.txt");
-    assert_eq!(batch.form, Some(ReportForm::Raw));
-    let f = batch.runs[0].read.as_ref().unwrap();
-    let l = f.latency().unwrap().1;
-    assert_eq!(
-        (f.ios.said(), l.min, l.max, l.deviation),
-        (Some(&10144), Nanos(38_370), Nanos(8_018_197), 406_348.0)
-    );
-    near(f.iops.clone(), 10293.2, 0);
-    // Each period is a run.
-    let periods = report("ioping-raw.txt").runs;
-    let longest = |at: usize| periods[at].read.as_ref().unwrap().latency().unwrap().1.max;
-    assert_eq!((periods.len(), longest(0), longest(1)), (2, Nanos(1_600_952), Nanos(104_010)));
-}
-
-#[test]
-fn the_json_of_ioping_is_read_whole_and_in_part() {
-    let whole = report("ioping-json.txt");
-    assert_eq!(
-        (whole.form, whole.written.as_deref()),
-        (Some(ReportForm::Json), Some("2026-11-26T16:27:25Z"))
-    );
-    let step = run("ioping-json.txt");
-    let (f, c) = (step.read.as_ref().unwrap(), &step.conditions);
-    assert_eq!((f.ios.said(), f.bytes, c.direct.said()), (Some(&4), Bytes::kib(16), Some(&true)));
-    near(f.iops.clone(), 794.0, 0);
-    let of_all = run("ioping-json-periods.txt").read.unwrap();
-    // The last statistics are those of all periods, and are not added to them.
-    let l = of_all.latency().unwrap().1;
-    assert_eq!((of_all.ios.said(), l.min, l.max), (Some(&499), Nanos(27_194), Nanos(1_071_102)));
-    near(of_all.iops.clone(), 7920.2, 1);
-
-    let text = |name: &str| std::fs::read_to_string(format!("tests/fixtures/foreign/{name}")).unwrap();
-    let read = |text: &str| volproof::foreign::reports(text.as_bytes()).reports;
-    // Without its line breaks, and a list on one line after another.
-    let flat = text("ioping-json.txt").split_once('\n').unwrap().1.replace('\n', "");
-    let found = read(&format!("{flat}\n{flat}\n{}", flat.replace("\"read\"", "\"write\"")));
-    assert_eq!(found.len(), 3);
-    assert!(found[..2].iter().all(|r| r.runs[0].read == step.read && r.partial.is_none()));
-    assert_eq!(found[2].runs[0].write, step.read);
-    // A list that breaks off has no statistics of all.
-    for end in [r#""request": 4"#, r#""stat": {"#] {
-        let text = text("ioping-json.txt");
-        let report = &read(&text[..text.find(end).unwrap()])[0];
-        assert!(report.runs.is_empty() && report.partial.is_some(), "{end}");
-    }
 }
 
 #[test]

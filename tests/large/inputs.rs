@@ -200,15 +200,6 @@ fn ioping_runs(n: usize) -> String {
     text.replacen(&row, &row.repeat(n * 10), 1)
 }
 
-/// ioping's JSON with so many requests of one run.
-fn ioping_json(n: usize) -> String {
-    let text = fixture("foreign/ioping-json.txt");
-    let row = text.split_once("[{").unwrap().1.split_once("},{").unwrap().0;
-    let rows = (0..n).map(|i| row.replace("\"request\": 1", &format!("\"request\": {}", i + 1000)) + "},{");
-    let (head, last) = text.rsplit_once("},{").unwrap();
-    format!("{head}}},{{{}{last}", rows.collect::<String>())
-}
-
 /// Braces and quotes that never close.
 fn unclosed(n: usize) -> String {
     r#"{"a":{"b":[{"c":"d{""#.repeat(n * 50)
@@ -318,15 +309,12 @@ pub const INPUTS: [Input; 34] = [
     all("fio's text, groups", |n| fixture("fio/3.33-groups.txt").repeat(n.div_ceil(4))),
     jobs("fio's terse lines", fio_terse),
     all("ioping, many requests", ioping_requests),
-    all("ioping, JSON", ioping_json),
     // Ten runs are one row here.
     Input { kept: 103, steps: 103, ..reports("ioping, many runs", ioping_runs) },
     reports("dd", |n| fixture("foreign/dd-direct.txt").repeat(n)),
     reports("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
     reports("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
     reports("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),
-    reports("ioping, batch", |n| fixture("foreign/ioping-batch.txt").repeat(n)),
-    reports("ioping, raw", |n| fixture("foreign/ioping-raw.txt").repeat(n)),
     reports("pg_test_fsync", |n| fixture("foreign/pg_test_fsync.txt").repeat(n)),
     reports("sysbench", |n| fixture("foreign/sysbench-rndrw.txt").repeat(n)),
     settings("unclosed braces", unclosed),

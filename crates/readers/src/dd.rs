@@ -140,12 +140,12 @@ impl DdReader {
         };
         let time = totals.map(|t| t.time).filter(|t| t.0 > 0);
         let ios = records.map(|r| r.whole.saturating_add(r.part));
-        let a_second = |n: u64| time.map(|t| n as f64 / t.as_seconds());
+        let seconds = time.map(Nanos::as_seconds);
         let figures = ReportedFigures {
             bytes: Bytes(bytes),
             ios: ios.into(),
-            iops: ios.and_then(a_second).into(),
-            bytes_per_second: a_second(bytes).filter(|_| bytes > 0).into(),
+            iops: ios.zip(seconds).map(|(n, seconds)| n as f64 / seconds).into(),
+            bytes_per_second: seconds.filter(|_| bytes > 0).map(|seconds| bytes as f64 / seconds).into(),
             runtime: time.into(),
             // One may be the last block of a file.
             short_ios: records.map(|r| r.part).filter(|part| *part > 1).unwrap_or(0),
@@ -172,12 +172,8 @@ impl DdReader {
         if let Some(said) = self.call.as_ref().and_then(|call| call.block) {
             return said.into();
         }
-        match (records, totals) {
-            (Some(r), Some(t)) if r.part == 0 && r.whole > 0 && t.bytes % r.whole == 0 => {
-                Known::assumed(Bytes(t.bytes / r.whole), "bytes over whole records")
-            }
-            _ => Known::Unknown,
-        }
+        let even = records.zip(totals).filter(|(r, t)| r.part == 0 && r.whole > 0 && t.bytes % r.whole == 0);
+        Known::assumed_from(even.map(|(r, t)| Bytes(t.bytes / r.whole)), "bytes over whole records")
     }
 
     fn conditions(&self, block: Known<Bytes>, ios: Option<u64>) -> Conditions {
@@ -191,11 +187,7 @@ impl DdReader {
             call.zip(reads).and_then(|(c, reads)| if reads { c.from.as_ref() } else { c.to.as_ref() });
         Conditions {
             rw: reads.map(|reads| if reads { "read" } else { "write" }.to_string()).into(),
-            block: match block {
-                Known::Said(b) => (b, b).into(),
-                Known::Assumed { assumed, why } => Known::assumed((assumed, assumed), why),
-                Known::Unknown => Known::Unknown,
-            },
+            block: block.map(|b| (b, b)),
             engine: "dd".to_string().into(),
             blocking: true.into(),
             jobs: 1.into(),
@@ -223,19 +215,19 @@ impl DdCall {
     fn read(words: &[&str]) -> Option<DdCall> {
         let mut call = DdCall::default();
         for (key, value) in words.iter().filter_map(|word| word.split_once('=')) {
-            let has = |flag: &str| value.split(',').any(|v| v == flag);
+            let flags: Vec<&str> = value.split(',').collect();
             match key {
                 "if" => call.from = Some(value.into()),
                 "of" => call.to = Some(value.into()),
                 "bs" => call.block = block_size(value),
-                "iflag" => call.direct.0 |= has("direct"),
+                "iflag" => call.direct.0 |= flags.contains(&"direct"),
                 "oflag" => {
-                    call.direct.1 |= has("direct");
-                    call.each_flushed |= has("dsync") || has("sync");
+                    call.direct.1 |= flags.contains(&"direct");
+                    call.each_flushed |= flags.contains(&"dsync") || flags.contains(&"sync");
                 }
                 "conv" => {
-                    call.end_flushed |= has("fdatasync") || has("fsync");
-                    call.sparse |= has("sparse");
+                    call.end_flushed |= flags.contains(&"fdatasync") || flags.contains(&"fsync");
+                    call.sparse |= flags.contains(&"sparse");
                 }
                 _ => {}
             }

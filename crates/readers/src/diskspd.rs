@@ -2,6 +2,8 @@
 //!
 //! Sizes are in units of 1024, latencies in milliseconds. `-Sh` and `-Su` bypass the software cache; without `-L` there are no latencies.
 
+use std::collections::HashMap;
+
 use super::diskspd_timespan::{DiskspdSpan, DiskspdTarget, DiskspdTotals, report};
 use super::{ForeignReports, LineReader, printed};
 use volproof_record::ReportForm;
@@ -143,26 +145,20 @@ impl DiskspdSpan {
     /// `     0 |  1700134912 |  25942 |  13.51 |  216.16 |  9.251 |  17.590 | path (10GiB)`, and `total:  1700134912 | ...`.
     fn row(&mut self, table: usize, text: &str, columns: &[String]) {
         let Some((first, rest)) = text.split_once([':', '|']) else { return };
-        let cells: Vec<&str> = rest.split('|').map(str::trim).collect();
         // The first cell is the thread, or the word `total` with the bytes behind it.
-        let cell = |name: &str| {
-            columns.iter().position(|c| c == name).and_then(|i| cells.get(i.checked_sub(1)?)).copied()
-        };
+        let names = columns.iter().skip(1).map(String::as_str);
+        let cells: HashMap<&str, &str> = names.zip(rest.split('|').map(str::trim)).collect();
         if first.trim() != "total" {
-            let size = cell("file").and_then(|file| file.rsplit_once('('));
+            let size = cells.get("file").and_then(|file| file.rsplit_once('('));
             self.target_size(size.and_then(|(_, size)| printed::size(size.trim_end_matches(')'))));
             return;
         }
-        let number = |name: &str| cell(name).and_then(printed::number);
-        let whole = |name: &str| cell(name).and_then(printed::whole);
-        let (Some(bytes), Some(ios)) = (whole("bytes"), whole("I/Os")) else { return };
-        self.totals[table] = Some(DiskspdTotals {
-            bytes,
-            ios,
-            iops: number("I/O per s"),
-            mean: number("AvgLat"),
-            deviation: number("LatStdDev"),
-        });
+        let [bytes, ios] =
+            ["bytes", "I/Os"].map(|name| cells.get(name).and_then(|cell| printed::whole(cell)));
+        let [iops, mean, deviation] = ["I/O per s", "AvgLat", "LatStdDev"]
+            .map(|name| cells.get(name).and_then(|cell| printed::number(cell)));
+        let (Some(bytes), Some(ios)) = (bytes, ios) else { return };
+        self.totals[table] = Some(DiskspdTotals { bytes, ios, iops, mean, deviation });
     }
 
     /// `3-nines |  53.694 |  1.396 |  52.331`.
@@ -184,15 +180,6 @@ impl DiskspdSpan {
 
 impl DiskspdTarget {
     fn parameter(&mut self, text: &str) {
-        let number_behind = |words: &str| {
-            text.strip_prefix(words)?
-                .trim_start_matches(':')
-                .trim()
-                .split([' ', '/', 'm', '%'])
-                .next()
-                .and_then(printed::whole)
-        };
-        let size_behind = |words: &str| printed::size(text.strip_prefix(words)?);
         match text {
             "software cache disabled" => self.direct = Some(true),
             "using software cache" => self.direct = Some(false),
@@ -208,18 +195,24 @@ impl DiskspdTarget {
         }
         self.shares_out |= text.starts_with("thread stride size:");
         self.own_data |= text.starts_with("write buffer source: ");
-        let reads = number_behind("performing mix test (read/write ratio: ");
+        let reads = number_behind(text, "performing mix test (read/write ratio: ");
         self.write_percent = reads.map(|reads| 100u64.saturating_sub(reads)).or(self.write_percent);
-        self.random = number_behind("using mixed random/sequential I/O (").or(self.random);
-        self.block = size_behind("block size: ").or(self.block);
-        self.end = size_behind("max file size: ").or(self.end);
+        self.random = number_behind(text, "using mixed random/sequential I/O (").or(self.random);
+        self.block = text.strip_prefix("block size: ").and_then(printed::size).or(self.block);
+        self.end = text.strip_prefix("max file size: ").and_then(printed::size).or(self.end);
         self.outstanding =
-            number_behind("number of outstanding I/O operations per thread").or(self.outstanding);
-        self.threads = number_behind("threads per file").or(self.threads);
-        let think = number_behind("think time").filter(|ms| *ms > 0).map(|ms| format!("-i{ms}"));
-        let limit = number_behind("throughput rate-limited to ").map(|n| format!("-g{n}"));
+            number_behind(text, "number of outstanding I/O operations per thread").or(self.outstanding);
+        self.threads = number_behind(text, "threads per file").or(self.threads);
+        let think = number_behind(text, "think time").filter(|ms| *ms > 0).map(|ms| format!("-i{ms}"));
+        let limit = number_behind(text, "throughput rate-limited to ").map(|n| format!("-g{n}"));
         self.pause = limit.or(think).or(self.pause.take());
     }
+}
+
+/// The whole number of a line that begins with these words.
+fn number_behind(text: &str, words: &str) -> Option<u64> {
+    let rest = text.strip_prefix(words)?.trim_start_matches(':').trim();
+    printed::whole(rest.split([' ', '/', 'm', '%']).next()?)
 }
 
 /// `2023/08/04 12:31:07 UTC` as RFC 3339.

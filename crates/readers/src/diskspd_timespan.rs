@@ -70,12 +70,12 @@ pub(super) fn report(spans: Vec<DiskspdSpan>, tool: String, form: ReportForm) ->
     for (i, span) in spans.into_iter().enumerate() {
         let n = i + 1;
         let writes = span.shared(|t| t.write_percent);
-        let missing = |table: usize| span.totals[table].is_none();
+        let [_, no_reads, no_writes] = span.totals.map(|total| total.is_none());
         if span.totals[0].is_none_or(|t| t.ios == 0) {
             report.partial.get_or_insert_with(|| format!("it breaks off before the totals of timespan {n}"));
             continue;
         }
-        if (missing(1) && writes.is_none_or(|w| w < 100)) || (missing(2) && writes.is_none_or(|w| w > 0)) {
+        if (no_reads && writes.is_none_or(|w| w < 100)) || (no_writes && writes.is_none_or(|w| w > 0)) {
             report
                 .partial
                 .get_or_insert_with(|| format!("it breaks off before reads and writes of timespan {n}"));
@@ -126,10 +126,10 @@ impl DiskspdSpan {
     /// The figures of a table with the percentiles in a column.
     fn figures(&self, table: usize, column: usize) -> Option<ReportedFigures> {
         let t = self.totals[table].filter(|t| t.ios > 0)?;
-        let nanos = |ms: f64| (ms * 1e6).round();
         let seconds = self.test_time.filter(|s| *s > 0.0);
+        let percentiles = self.percentiles[column].iter();
         let mut percentiles: BTreeMap<String, Nanos> =
-            self.percentiles[column].iter().map(|(p, ms)| (p.clone(), Nanos(nanos(*ms) as u64))).collect();
+            percentiles.map(|(p, ms)| (p.clone(), Nanos((ms * 1e6).round() as u64))).collect();
         let (min, max) = (percentiles.remove("0"), percentiles.remove("100"));
         Some(ReportedFigures {
             bytes: Bytes(t.bytes),
@@ -144,8 +144,8 @@ impl DiskspdSpan {
             total: t.mean.map(|mean| ReportedLatency {
                 samples: t.ios.into(),
                 min: min.unwrap_or_default(),
-                mean: nanos(mean),
-                deviation: t.deviation.map_or(0.0, nanos),
+                mean: (mean * 1e6).round(),
+                deviation: (t.deviation.unwrap_or(0.0) * 1e6).round(),
                 max: max.unwrap_or_default(),
                 percentiles,
             }),
@@ -160,7 +160,6 @@ impl DiskspdSpan {
             self.targets.iter().map(|t| t.threads).sum::<Option<u64>>().filter(|n| *n > 0);
         let jobs = threads.or(self.threads).filter(|_| !self.has_pool);
         let paths: Vec<_> = self.targets.iter().map(|t| t.path.clone().into()).collect();
-        let seconds = |s: u64| Nanos(s.saturating_mul(1_000_000_000));
         let own_data = self.random_writes || self.targets.iter().all(|t| t.own_data);
         let pause = self.targets.iter().find_map(|t| t.pause.clone());
         Conditions {
@@ -176,8 +175,8 @@ impl DiskspdSpan {
             own_offsets: self.shared(|t| Some(t.shares_out)).into(),
             size: self.size.into_iter().chain(self.targets.iter().filter_map(|t| t.end)).min().into(),
             time_based: true.into(),
-            runtime: self.duration.map(seconds).into(),
-            ramp: self.warm_up.map(seconds).into(),
+            runtime: self.duration.map(printed::seconds).into(),
+            ramp: self.warm_up.map(printed::seconds).into(),
             pace: if self.targets.is_empty() {
                 Known::Unknown
             } else {

@@ -82,8 +82,8 @@ fn of_timespan(settings: Option<Node>, results: Node) -> DiskspdSpan {
     if let Some(settings) = settings {
         span.duration = whole(settings, "Duration");
         span.warm_up = whole(settings, "Warmup");
-        span.random_writes = text(settings, "RandomWriteData") == Some("true");
-        span.has_pool = whole(settings, "ThreadCount").is_some_and(|n| n > 0);
+        span.random_writes = is_true(settings, "RandomWriteData");
+        span.has_pool = above_0(settings, "ThreadCount").is_some();
         span.targets = all(settings, "Targets/Target").map(target).collect();
     }
     for usage in all(results, "CpuUtilization/CPU").filter_map(|cpu| text(cpu, "UsagePercent")) {
@@ -119,27 +119,35 @@ fn of_timespan(settings: Option<Node>, results: Node) -> DiskspdSpan {
     span
 }
 
+/// Whether a switch is on.
+fn is_true(node: Node, path: &str) -> bool {
+    text(node, path) == Some("true")
+}
+
+/// A number that stands for a setting; 0 is none.
+fn above_0(node: Node, path: &str) -> Option<u64> {
+    whole(node, path).filter(|n| *n > 0)
+}
+
 fn target(node: Node) -> DiskspdTarget {
-    let is = |name: &str| text(node, name) == Some("true");
-    let above_0 = |name: &str| whole(node, name).filter(|n| *n > 0);
     let data = text(node, "WriteBufferContent/Pattern");
-    let limit = above_0("Throughput").map(|n| format!("-g{n}"));
+    let limit = above_0(node, "Throughput").map(|n| format!("-g{n}"));
     DiskspdTarget {
         path: text(node, "Path").unwrap_or_default().to_string(),
         block: whole(node, "BlockSize").map(Bytes),
         // Without an element of its own the software cache is used.
-        direct: Some(is("DisableOSCache") || is("DisableAllCache")),
+        direct: Some(is_true(node, "DisableOSCache") || is_true(node, "DisableAllCache")),
         random: if all(node, "Random").next().is_some() {
             Some(100)
         } else {
             whole(node, "RandomRatio").or(Some(0))
         },
-        end: above_0("MaxFileSize").map(Bytes),
+        end: above_0(node, "MaxFileSize").map(Bytes),
         outstanding: whole(node, "RequestCount"),
         write_percent: whole(node, "WriteRatio"),
-        shares_out: above_0("ThreadStride").is_some() || is("InterlockedSequential"),
+        shares_out: above_0(node, "ThreadStride").is_some() || is_true(node, "InterlockedSequential"),
         threads: whole(node, "ThreadsPerFile"),
         own_data: !matches!(data, Some("zero" | "sequential")),
-        pause: limit.or(above_0("ThinkTime").map(|ms| format!("-i{ms}"))),
+        pause: limit.or(above_0(node, "ThinkTime").map(|ms| format!("-i{ms}"))),
     }
 }

@@ -115,8 +115,7 @@ impl IometerFile {
     }
 
     fn setting(&mut self, words: &[&str]) {
-        let seconds = |n: u64| Nanos(n.saturating_mul(1_000_000_000));
-        let number = |at: usize| words.get(at).and_then(|word| printed::whole(word));
+        let numbers: Vec<Option<u64>> = words.iter().map(|word| printed::whole(word)).collect();
         match self.heading.as_str() {
             heading if heading.starts_with("version") => {
                 self.version = Some(words[0].to_string()).filter(|v| !v.is_empty());
@@ -125,27 +124,26 @@ impl IometerFile {
                 self.written = moment(words[0])
             }
             heading if heading.starts_with("hours") => {
-                if let (Some(hours), Some(minutes), Some(rest)) = (number(0), number(1), number(2)) {
+                if let [Some(hours), Some(minutes), Some(seconds), ..] = numbers[..] {
                     let minutes = hours.saturating_mul(60).saturating_add(minutes);
-                    self.runtime = Some(seconds(minutes.saturating_mul(60).saturating_add(rest)));
+                    self.runtime = Some(printed::seconds(minutes.saturating_mul(60).saturating_add(seconds)));
                 }
             }
-            heading if heading.starts_with("ramp up time") => self.ramp = number(0).map(seconds),
+            heading if heading.starts_with("ramp up time") => self.ramp = numbers[0].map(printed::seconds),
             heading if heading.starts_with("size,") => self.load.add(words),
             _ => {}
         }
     }
 
     fn row(&mut self, cells: &[&str]) {
-        let cell = |name: &str| self.columns.get(name).and_then(|i| cells.get(*i)).copied();
+        let row = IometerRow { columns: &self.columns, cells };
         match cells[0] {
             "ALL" => {
-                let run = run(&cell);
-                let counted = cell("# Disks").and_then(printed::whole).unwrap_or(0);
+                let (run, counted) = (row.run(), row.whole("# Disks").unwrap_or(0));
                 self.close();
                 (self.run, self.disks.counted) = (Some(run), counted);
             }
-            "DISK" => self.disks.add(&cell),
+            "DISK" => self.disks.add(&row),
             _ => {}
         }
     }
@@ -168,13 +166,12 @@ impl IometerFile {
 }
 
 impl IometerDisks {
-    fn add<'a>(&mut self, cell: &dyn Fn(&str) -> Option<&'a str>) {
-        let number = |name: &str| cell(name).and_then(printed::whole);
+    fn add(&mut self, row: &IometerRow) {
         self.queues += 1;
-        self.depth = self.depth.saturating_add(number("Queue Depth").unwrap_or(0));
-        let part = number("Maximum Size").filter(|part| *part > 0);
+        self.depth = self.depth.saturating_add(row.whole("Queue Depth").unwrap_or(0));
+        let part = row.whole("Maximum Size").filter(|part| *part > 0);
         self.part = self.part.into_iter().chain(part).min();
-        let name = cell("Target Name").map(target).filter(|name| !self.targets.contains(name));
+        let name = row.cell("Target Name").map(target).filter(|name| !self.targets.contains(name));
         self.targets.extend(name.filter(|_| self.targets.len() < MOST_TARGETS));
     }
 
@@ -196,13 +193,13 @@ impl IometerDisks {
 impl IometerLoad {
     /// `size,% of size,% reads,% random,delay,burst,align,reply`.
     fn add(&mut self, words: &[&str]) {
-        let number = |i: usize| words.get(i).and_then(|w| printed::whole(w));
-        let (Some(size), Some(reads), Some(random)) = (number(0), number(2), number(3)) else { return };
+        let numbers: Vec<Option<u64>> = words.iter().map(|word| printed::whole(word)).collect();
+        let [Some(size), _, Some(reads), Some(random), ref rest @ ..] = numbers[..] else { return };
         let (size, is_first) = (Bytes(size), self.block.is_none());
         self.block = Some(self.block.map_or((size, size), |(low, high)| (low.min(size), high.max(size))));
         self.reads = Some(reads.min(100)).filter(|n| is_first || self.reads == Some(*n));
         self.random = Some(random.min(100)).filter(|n| is_first || self.random == Some(*n));
-        self.delay = self.delay.max(number(4).unwrap_or(0));
+        self.delay = self.delay.max(rest.first().copied().flatten().unwrap_or(0));
     }
 
     fn conditions(&self) -> Conditions {
@@ -233,49 +230,62 @@ fn target(cell: &str) -> String {
     }
 }
 
-/// The row `ALL`. A cell that is no number is not known.
-fn run<'a>(cell: &dyn Fn(&str) -> Option<&'a str>) -> ReportedStep {
-    let errors = cell("Errors").and_then(printed::whole).filter(|n| *n > 0);
-    ReportedStep {
-        name: cell("Access Specification Name").filter(|n| !n.is_empty()).unwrap_or("results").to_string(),
-        rows: 1,
-        failure: errors.map(|n| ReportedFailure { ios: Some(n), number: 0 }),
-        read: direction(cell, "Read", "Read I/Os", "Bytes Read"),
-        write: direction(cell, "Write", "Write I/Os", "Bytes Written"),
-        ..ReportedStep::default()
-    }
+/// A row of results. A cell that is no number is not known.
+struct IometerRow<'a> {
+    columns: &'a HashMap<String, usize>,
+    cells: &'a [&'a str],
 }
 
-/// The figures of one direction. Rates in bytes have had several names, and bytes over time is finer than all of them.
-fn direction<'a>(
-    cell: &dyn Fn(&str) -> Option<&'a str>,
-    name: &str,
-    ios: &str,
-    bytes: &str,
-) -> Option<ReportedFigures> {
-    let number = |name: &str| cell(name).and_then(printed::number);
-    let n = cell(ios).and_then(printed::whole).filter(|n| *n > 0)?;
-    let bytes = Bytes(cell(bytes).and_then(printed::whole).unwrap_or(0));
-    let rate = number(&format!("{name} IOps")).filter(|x| *x > 0.0);
-    let seconds = rate.map(|x| n as f64 / x);
-    let longest = number(&format!("Maximum {name} Response Time")).unwrap_or(0.0);
-    Some(ReportedFigures {
-        bytes,
-        ios: n.into(),
-        iops: rate.into(),
-        bytes_per_second: seconds.map(|s| bytes.0 as f64 / s).into(),
-        runtime: match seconds {
-            Some(s) => Known::assumed(Nanos((s * 1e9) as u64), "requests over their rate"),
-            None => Known::Unknown,
-        },
-        total: number(&format!("Average {name} Response Time")).map(|mean| ReportedLatency {
-            samples: n.into(),
-            mean: mean * 1e6,
-            max: Nanos((longest * 1e6) as u64),
-            ..ReportedLatency::default()
-        }),
-        ..ReportedFigures::default()
-    })
+impl<'a> IometerRow<'a> {
+    fn cell(&self, name: &str) -> Option<&'a str> {
+        self.cells.get(*self.columns.get(name)?).copied()
+    }
+
+    fn whole(&self, name: &str) -> Option<u64> {
+        self.cell(name).and_then(printed::whole)
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.cell(name).and_then(printed::number)
+    }
+
+    /// The row `ALL`.
+    fn run(&self) -> ReportedStep {
+        let name = self.cell("Access Specification Name").filter(|n| !n.is_empty()).unwrap_or("results");
+        let errors = self.whole("Errors").filter(|n| *n > 0);
+        ReportedStep {
+            name: name.to_string(),
+            rows: 1,
+            failure: errors.map(|n| ReportedFailure { ios: Some(n), number: 0 }),
+            read: self.direction("Read", "Read I/Os", "Bytes Read"),
+            write: self.direction("Write", "Write I/Os", "Bytes Written"),
+            ..ReportedStep::default()
+        }
+    }
+
+    /// The figures of one direction. Rates in bytes have had several names, and bytes over time is finer than all of them.
+    fn direction(&self, name: &str, ios: &str, bytes: &str) -> Option<ReportedFigures> {
+        let n = self.whole(ios).filter(|n| *n > 0)?;
+        let bytes = Bytes(self.whole(bytes).unwrap_or(0));
+        let rate = self.number(&format!("{name} IOps")).filter(|x| *x > 0.0);
+        let seconds = rate.map(|x| n as f64 / x);
+        let longest = self.number(&format!("Maximum {name} Response Time")).unwrap_or(0.0);
+        let runtime = seconds.map(|s| Nanos((s * 1e9) as u64));
+        Some(ReportedFigures {
+            bytes,
+            ios: n.into(),
+            iops: rate.into(),
+            bytes_per_second: seconds.map(|s| bytes.0 as f64 / s).into(),
+            runtime: Known::assumed_from(runtime, "requests over their rate"),
+            total: self.number(&format!("Average {name} Response Time")).map(|mean| ReportedLatency {
+                samples: n.into(),
+                mean: mean * 1e6,
+                max: Nanos((longest * 1e6) as u64),
+                ..ReportedLatency::default()
+            }),
+            ..ReportedFigures::default()
+        })
+    }
 }
 
 /// `2010-07-05 13:45:10:123`, without its zone.

@@ -1,10 +1,10 @@
-//! ioping: its text, its JSON, and the plain numbers of `-p` and `-B`.
+//! ioping's text. Its JSON (`-J`) and the plain numbers of `-p` and `-B` are not read.
 //!
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
 //! reciprocal of the latency. Each write is flushed, and its time contains the flush, unless `-C` is given.
 
 use super::ioping_call::{IopingCall, IopingWay};
-use super::{ForeignReport, ForeignReports, LineReader, ioping_json, pasted_command, printed, set};
+use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_record::{
     Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
@@ -17,8 +17,6 @@ pub struct IopingReader {
     /// Of the requests that are printed one by one: what they say of the load.
     requests: Option<IopingLoad>,
     totals: Option<IopingTotals>,
-    /// Plain numbers: of periods of a run, or of a whole run.
-    rows: Vec<IopingRow>,
 }
 
 /// What a request says of the load.
@@ -42,29 +40,6 @@ struct IopingTotals {
     speed: Option<Bytes>,
     /// Requests that were too slow or too fast to be counted, as printed.
     ignored: Vec<String>,
-}
-
-/// Statistics in plain numbers. Times are in nanoseconds.
-#[derive(Clone)]
-pub(super) struct IopingRow {
-    /// Requests that count.
-    pub count: u64,
-    /// The time in them.
-    pub time: u64,
-    /// Their bytes, where the row has them.
-    pub bytes: Option<u64>,
-    /// Requests a second of that time.
-    pub rate: u64,
-    /// Bytes a second of that time.
-    pub speed: u64,
-    pub min: u64,
-    pub mean: u64,
-    pub max: u64,
-    pub deviation: u64,
-    /// All requests, with those that are not counted.
-    pub all: u64,
-    /// The whole time, with that between the requests.
-    pub whole_time: u64,
 }
 
 impl LineReader for IopingReader {
@@ -103,10 +78,6 @@ impl LineReader for IopingReader {
                 self.end(found);
             }
             self.requests = Some(load);
-        } else if let Some(row) = IopingRow::of_line(text) {
-            if self.rows.len() < super::MOST_RUNS {
-                self.rows.push(row);
-            }
         } else if let Some(call) = IopingCall::on_line(text) {
             self.end(found);
             self.call = Some(call);
@@ -114,27 +85,6 @@ impl LineReader for IopingReader {
             self.end(found);
             self.call = None;
         }
-    }
-
-    fn block(&mut self, text: &str, found: &mut ForeignReports) -> Option<usize> {
-        let list = ioping_json::list(text)?;
-        let call = self.call.take();
-        self.end(found);
-        let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", ReportForm::Json);
-        report.written = list.began.as_deref().and_then(moment);
-        let way = match (list.reads, list.writes) {
-            (true, true) => Some(IopingWay::Both),
-            (true, false) => Some(IopingWay::Read),
-            (false, true) => Some(IopingWay::Write),
-            (false, false) => None,
-        };
-        let load = IopingLoad { target: list.target, block: None, way };
-        match &list.all {
-            Some(all) => add(&mut report, step(call.as_ref(), &load, all.figures())),
-            None => report.partial = Some("it breaks off before ioping's statistics".into()),
-        }
-        found.add(report);
-        Some(list.length)
     }
 
     fn end(&mut self, found: &mut ForeignReports) {
@@ -146,30 +96,23 @@ impl IopingReader {
     /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
     fn close(&mut self, end: Option<ReportedLatency>, found: &mut ForeignReports) {
         let seen = std::mem::take(self);
-        if seen.requests.is_none() && seen.totals.is_none() && seen.rows.is_empty() {
+        if seen.requests.is_none() && seen.totals.is_none() {
             // Nothing came yet: the call is that of what follows.
             self.call = seen.call;
             return;
         }
-        let form =
-            if seen.requests.is_none() && seen.totals.is_none() { ReportForm::Raw } else { ReportForm::Text };
-        let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", form);
-        let call = seen.call.as_ref();
-        let mut load = seen.requests.unwrap_or_default();
+        let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", ReportForm::Text);
         let Some(totals) = seen.totals else {
-            // The numbers of periods stand among the requests.
-            if form == ReportForm::Text {
-                report.partial = Some("it breaks off before ioping's statistics".into());
-            }
-            seen.rows.iter().for_each(|row| add(&mut report, step(call, &load, row.figures())));
+            report.partial = Some("it breaks off before ioping's statistics".into());
             found.add(report);
             return;
         };
         if end.is_none() {
             report.partial = Some("it breaks off within ioping's statistics".into());
         }
-        load = IopingLoad { target: totals.target.clone(), way: totals.way, ..load };
-        let mut step = step(call, &load, totals.figures(end));
+        let load = seen.requests.unwrap_or_default();
+        let load = IopingLoad { target: totals.target.clone(), way: totals.way, ..load };
+        let mut step = step(seen.call.as_ref(), &load, totals.figures(end));
         let contradiction = (totals.bytes.zip(totals.time).zip(totals.speed))
             .and_then(|((bytes, time), speed)| printed::contradiction(bytes, time, speed));
         step.rate_impossible = contradiction.is_some();
@@ -177,23 +120,14 @@ impl IopingReader {
         let ignored = totals.ignored.iter().map(|n| format!("requests, {n}"));
         let left_out: Vec<String> = step.left_out.take().into_iter().chain(ignored).collect();
         step.left_out = (!left_out.is_empty()).then(|| left_out.join(" and "));
-        add(&mut report, step);
+        if step.ios() > 0.0 {
+            report.notes.extend(step.left_out.iter().map(|left| format!("its figures leave out {left}")));
+            let note = "its rate leaves out the pauses between requests: it is one over the latency";
+            report.notes.push(note.into());
+            report.add(step);
+        }
         found.add(report);
     }
-}
-
-/// Adds a run that did something, with what its figures are.
-fn add(report: &mut ForeignReport, step: ReportedStep) {
-    if step.ios() <= 0.0 {
-        return;
-    }
-    if report.runs.is_empty() {
-        report.notes.extend(step.left_out.iter().map(|left| format!("its figures leave out {left}")));
-        report
-            .notes
-            .push("its rate leaves out the pauses between requests: it is one over the latency".into());
-    }
-    report.add(step);
 }
 
 /// A run with these figures.
@@ -272,11 +206,7 @@ fn conditions(
             (Some(call), Some(target)) => call.range(target),
             _ => Known::Unknown,
         },
-        block: match block {
-            Known::Said(b) => (b, b).into(),
-            Known::Assumed { assumed, why } => Known::assumed((assumed, assumed), why),
-            Known::Unknown => Known::Unknown,
-        },
+        block: block.map(|b| (b, b)),
         engine: "ioping".to_string().into(),
         blocking: true.into(),
         jobs: 1.into(),
@@ -369,54 +299,6 @@ impl IopingTotals {
     }
 }
 
-impl IopingRow {
-    /// The ten columns of plain numbers. Ten numbers whose rate does not fit are something else.
-    fn of_line(line: &str) -> Option<IopingRow> {
-        let columns: Vec<u64> = line.split(' ').take(11).map_while(printed::whole).collect();
-        let [count, time, rate, speed, min, mean, max, deviation, all, whole_time] = columns[..] else {
-            return None;
-        };
-        let row =
-            IopingRow { count, time, bytes: None, rate, speed, min, mean, max, deviation, all, whole_time };
-        row.is_possible().then_some(row)
-    }
-
-    /// Whether these can be statistics.
-    pub fn is_possible(&self) -> bool {
-        let by_time = self.count as f64 * 1e9 / self.time.max(1) as f64;
-        let largest = [self.all, self.whole_time, self.rate, self.speed, self.max, self.deviation];
-        largest.into_iter().chain(self.bytes).all(|n| n < 1 << 60)
-            && self.count > 0
-            && self.count <= self.all
-            && self.time <= self.whole_time
-            && self.min <= self.mean
-            && self.mean <= self.max
-            && (by_time - self.rate as f64).abs() <= 1.0 + 0.01 * by_time
-    }
-
-    fn figures(&self) -> ReportedFigures {
-        let seconds = (self.time as f64 / 1e9).max(1e-9);
-        let of_one = (self.speed as f64 * seconds / self.count.max(1) as f64).round() as u64;
-        let bytes = self.bytes.unwrap_or(self.count.saturating_mul(of_one));
-        ReportedFigures {
-            bytes: Bytes(bytes),
-            ios: self.count.into(),
-            iops: (self.count as f64 / seconds).into(),
-            bytes_per_second: (bytes as f64 / seconds).into(),
-            runtime: Nanos(self.time).into(),
-            total: Some(ReportedLatency {
-                samples: self.count.into(),
-                min: Nanos(self.min),
-                mean: self.time as f64 / self.count.max(1) as f64,
-                deviation: self.deviation as f64,
-                max: Nanos(self.max),
-                ..ReportedLatency::default()
-            }),
-            ..ReportedFigures::default()
-        }
-    }
-}
-
 /// `2.80 us / 4.21 us / 7.83 us / 2.09 us`.
 fn latency(values: &str) -> Option<ReportedLatency> {
     let times: Vec<Nanos> = values.split(" / ").take(5).map_while(printed::time).collect();
@@ -432,11 +314,6 @@ const ARROWS: [(&str, IopingWay); 4] = [
     (" from ", IopingWay::Read),
     (" to ", IopingWay::Write),
 ];
-
-/// A moment of JSON, `2026-11-26T16:23:25+0000`, in UTC.
-fn moment(text: &str) -> Option<String> {
-    jiff::Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok().map(|at| at.to_string())
-}
 
 /// The target without its file system and device: `scratch (ext4 /dev/vda 252.0 GiB)`.
 fn plain_target(text: &str) -> String {

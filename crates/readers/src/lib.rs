@@ -1,7 +1,7 @@
 //! Reports of other load generators than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer.
 //!
 //! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`]; the compiler then asks for the words of that
-//! program wherever advice names an option. A reader gets the text line by line (XML and JSON at once), keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
+//! program wherever advice names an option. A reader gets the text line by line (XML at once), keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
 //! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
@@ -12,7 +12,6 @@ mod diskspd_xml;
 mod iometer;
 mod ioping;
 mod ioping_call;
-mod ioping_json;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;
@@ -77,10 +76,7 @@ impl ForeignReport {
             runs: (self.more_runs > 0).then(|| self.count()),
             notes: self.notes.clone(),
         };
-        let started = match &self.written {
-            Some(at) => Known::assumed(at.clone(), "the start that the report names"),
-            None => Known::Unknown,
-        };
+        let started = Known::assumed_from(self.written.clone(), "the start that the report names");
         let mut record = Record::of_report(report, started);
         let mut names = StepNames::default();
         for run in &self.runs {

@@ -106,13 +106,10 @@ impl PgReport {
         let iops = rate * writes as f64;
         let seconds = self.seconds.filter(|s| *s > 0.0);
         let latency = ReportedLatency { mean: time, ..ReportedLatency::default() };
-        let count = |rate: f64| match seconds {
-            Some(s) => Known::assumed((rate * s).round() as u64, "rate times the time of a test"),
-            None => Known::Unknown,
-        };
+        let count = seconds.map(|s| (iops * s).round() as u64);
         let write = ReportedFigures {
             bytes: Bytes((iops * seconds.unwrap_or(0.0) * block.0 as f64) as u64),
-            ios: count(iops),
+            ios: Known::assumed_from(count, "rate times the time of a test"),
             iops: iops.into(),
             bytes_per_second: Known::assumed(iops * block.0 as f64, "writes times block size"),
             runtime: seconds.map(|s| Nanos((s * 1e9) as u64)).into(),

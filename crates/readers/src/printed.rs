@@ -40,6 +40,11 @@ pub fn time(text: &str) -> Option<Nanos> {
     Some(Nanos((x * scale).round() as u64))
 }
 
+/// A time of whole seconds.
+pub fn seconds(seconds: u64) -> Nanos {
+    Nanos(seconds.saturating_mul(1_000_000_000))
+}
+
 /// A time that is printed as milliseconds without a unit, or with `ms` behind it.
 pub fn milliseconds(text: &str) -> Option<f64> {
     let (x, unit) = with_unit(text)?;

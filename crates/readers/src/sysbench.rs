@@ -313,10 +313,11 @@ impl SysbenchRun {
         if of_moved.is_some() {
             return of_moved;
         }
-        let a_second = |counts| self.a_second(counts).get().unwrap_or(0.0);
-        let data = a_second(self.reads) + a_second(self.writes);
+        let [reads, writes, flushes] =
+            [self.reads, self.writes, self.flushes].map(|counts| self.a_second(counts).get().unwrap_or(0.0));
+        let data = reads + writes;
         // Flushes are events since 1.0.
-        let all = data + a_second(self.flushes);
+        let all = data + flushes;
         let least = 0.9 * data * time.as_seconds() - 10.0;
         let most = 1.1 * all * time.as_seconds() + 1000.0;
         let fits = data <= 0.0 || (least..=most).contains(&(events as f64));
@@ -382,6 +383,11 @@ impl SysbenchLoad {
         let no_flush = only_reads || (self.flush_every.is_none() && self.flush_at_end);
         // A fraction of reads for each write.
         let share = self.mix.filter(|x| *x > 0.0).map(|x| (100.0 * x / (1.0 + x)).round() as u32);
+        let pace = self.rate.map(|rate| Pace {
+            offered_per_second: Some(rate),
+            rate_option: Some(format!("--rate={rate}")),
+            ..Pace::default()
+        });
         Conditions {
             rw: self.pattern.map(str::to_string).into(),
             block: self.block.map(|b| (b, b)).into(),
@@ -399,15 +405,7 @@ impl SysbenchLoad {
             // All files together are what the threads share.
             size: self.total.into(),
             time_based: self.limit.map(|n| n == 0).into(),
-            pace: match self.rate {
-                Some(rate) => Pace {
-                    offered_per_second: Some(rate),
-                    rate_option: Some(format!("--rate={rate}")),
-                    ..Pace::default()
-                }
-                .into(),
-                None => Known::Unknown,
-            },
+            pace: pace.into(),
             reads_percent: share.filter(|_| self.pattern == Some("randrw")).into(),
             fsync: if no_flush { 0.into() } else { self.flush_every.into() },
             ..Conditions::default()
