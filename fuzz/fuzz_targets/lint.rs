@@ -6,7 +6,7 @@ use volproof::lint;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(answer) = lint::of_bytes(bytes) else { return };
-    let texts = [lint::text(&answer), lint::github(&answer), lint::junit(&answer), lint::json(&answer).to_string()];
+    let texts = [lint::text(&answer), lint::github(&answer), lint::json(&answer).to_string()];
     for text in texts {
         assert!(!text.contains('\u{1b}'), "an escape sequence reaches the terminal: {text:?}");
     }

@@ -77,7 +77,7 @@ pub(super) const FIT: &str = "Examples:\n  \
 pub(super) const LINT: &str = "Examples:\n  \
     terraform show -json plan.out > plan.json; volproof lint plan.json\n  \
     volproof lint k8s/*.yaml --github\n  \
-    helm template ./chart | volproof lint - --junit lint.xml\n\n\
+    helm template ./chart | volproof lint -\n\n\
     Exit code 1: paid for and cannot be had, or refused.";
 
 pub(super) const FITS: &str = "Examples:\n  \

@@ -1,4 +1,4 @@
-//! The forms of the answer: text of 80 columns, JSON, JUnit, annotations.
+//! The forms of the answer: text of 80 columns, JSON, annotations.
 
 use std::fs;
 
@@ -33,24 +33,6 @@ fn annotations_of_github() {
 }
 
 #[test]
-fn junit_is_xml() {
-    let (_, out, _) = lint_fixtures(&["aws.json", "aws.yaml", "--junit", "-"]);
-    let document = roxmltree::Document::parse(&out).unwrap();
-    let suite = document.descendants().find(|n| n.has_tag_name("testsuite")).unwrap();
-    let cases: Vec<_> = suite.children().filter(|n| n.has_tag_name("testcase")).collect();
-    assert_eq!(suite.attribute("tests").unwrap().parse(), Ok(cases.len()));
-    let failures = cases.iter().filter(|c| c.children().any(|n| n.has_tag_name("failure"))).count();
-    assert_eq!(suite.attribute("failures").unwrap().parse(), Ok(failures));
-    assert!(failures > 3 && failures < cases.len(), "{out}");
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("lint.xml");
-    let (code, text, _) = lint_fixtures(&["aws.json", "aws.yaml", "--junit", file.to_str().unwrap()]);
-    let written = fs::read_to_string(file).unwrap();
-    assert_eq!((code, written), (Some(1), out));
-    assert!(text.contains("judged"));
-}
-
-#[test]
 fn names_command_neither_the_terminal_nor_the_pipeline() {
     let dir = tempfile::tempdir().unwrap();
     let name = r"x\u001b[31m ::error::y ##[error]z";
@@ -60,8 +42,7 @@ fn names_command_neither_the_terminal_nor_the_pipeline() {
            {{"address":"a.b","mode":"managed","type":"{name}","values":{{}}}}]}}}}}}"#
     );
     fs::write(dir.path().join("p.json"), text).unwrap();
-    for form in [&["p.json"][..], &["p.json", "--json"], &["p.json", "--github"], &["p.json", "--junit", "-"]]
-    {
+    for form in [&["p.json"][..], &["p.json", "--json"], &["p.json", "--github"]] {
         let (_, out, _) = lint(dir.path(), form);
         assert!(!out.contains('\u{1b}') && !out.contains("##[") && !out.contains("::error"), "{out}");
     }

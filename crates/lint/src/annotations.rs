@@ -1,11 +1,9 @@
-//! The findings for pipelines: annotations of GitHub Actions, and JUnit XML.
+//! The findings for pipelines: annotations of GitHub Actions.
 //!
 //! The form of a workflow command and its escapes are those of `@actions/core` (github.com/actions/toolkit, packages/core/src/command.ts).
 
 use super::lint_finding::{LintFinding, LintGrade};
 use super::{LintAnswer, file_name};
-use volproof_base::unit::counted;
-use volproof_report::junit::{TestCase, TestSuite};
 
 /// A line for each finding: `::warning file=plan.json,line=3,title=waste::...`.
 pub fn github(answer: &LintAnswer) -> String {
@@ -42,45 +40,6 @@ fn data(text: &str) -> String {
 
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-/// JUnit XML: each volume and each class with findings is a test case.
-pub fn junit(answer: &LintAnswer) -> String {
-    let said = |findings: &[&LintFinding]| {
-        findings.iter().map(|f| format!("{}: {}", f.grade.name(), f.text)).collect::<Vec<_>>().join("\n")
-    };
-    let case = |name: String, findings: Vec<&LintFinding>, skipped: Option<&String>| {
-        let worst = findings.iter().filter(|f| f.grade.fails()).max_by_key(|f| f.grade);
-        let wrong = match (worst, skipped) {
-            (Some(worst), _) => Some(("failure", worst.grade.name(), worst.text.clone())),
-            (None, Some(why)) => Some(("skipped", "", why.clone())),
-            (None, None) => None,
-        };
-        TestCase { name, seconds: 0.0, wrong, said: said(&findings) }
-    };
-    let mut cases: Vec<TestCase> = Vec::new();
-    let mut names: Vec<&(String, usize, LintFinding)> = answer.classes.iter().collect();
-    names.dedup_by_key(|(name, file, _)| (name.clone(), *file));
-    for (class, file, _) in names {
-        let findings = answer.classes.iter().filter(|(c, f, _)| c == class && f == file);
-        cases.push(case(format!("StorageClass {class}"), findings.map(|(.., f)| f).collect(), None));
-    }
-    for volume in &answer.volumes {
-        cases.push(case(
-            volume.declared.address.clone(),
-            volume.findings.iter().collect(),
-            volume.skipped.as_ref(),
-        ));
-    }
-    TestSuite {
-        name: "lint".into(),
-        class: "lint".into(),
-        attributes: String::new(),
-        is_simulated: false,
-        cases,
-        said: counted(answer.volumes.len() as u64, "volume"),
-    }
-    .xml(0.0)
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub struct DeclaredVolume {
 /// A name of a file, fit for a terminal and for the commands that GitHub reads from a log: characters that no provider takes in names are
 /// shown as `?`.
 pub fn printable(name: &str) -> String {
-    let fine = |c: char| c.is_alphanumeric() || "_.-[]\"/@+=,".contains(c);
-    let shown: String = name.chars().take(200).map(|c| if fine(c) { c } else { '?' }).collect();
+    let shown: String = name.chars().take(200).collect();
+    let shown = shown.replace(|c: char| !c.is_alphanumeric() && !"_.-[]\"/@+=,".contains(c), "?");
     if name.chars().nth(200).is_some() { shown + "…" } else { shown }
 }

@@ -93,22 +93,10 @@ pub struct CsiDriver {
     pub name: String,
     /// The provider's id in the catalogue.
     pub provider: String,
-    /// The parameters for the volume type.
-    pub kind: Vec<String>,
     /// The type where the parameter is not set.
     pub default_kind: Option<String>,
-    /// The parameter for the performance level of a type.
-    pub level: Option<String>,
-    /// The parameter for bought IOPS.
-    pub iops: String,
-    /// The parameter for IOPS for each GiB.
-    pub iops_per_gib: Option<String>,
-    /// The parameter that raises too few IOPS to the least that the type is sold with.
-    pub raise: Option<String>,
-    /// The parameter for bought throughput.
-    pub throughput: Option<String>,
-    /// The form of the throughput.
-    pub throughput_form: Option<ThroughputForm>,
+    /// The parameters that tell how fast a volume is.
+    pub performance: PerformanceParameters,
     /// Figures that the driver buys where the parameters name none.
     #[serde(default)]
     pub defaults: Vec<DriverDefault>,
@@ -129,6 +117,26 @@ pub struct CsiDriver {
     pub source: String,
     /// The date and the commit of the source.
     pub edition: String,
+}
+
+/// The parameters of a StorageClass that tell how fast a volume is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PerformanceParameters {
+    /// For the volume type.
+    pub kind: Vec<String>,
+    /// For the performance level of a type.
+    pub level: Option<String>,
+    /// For bought IOPS.
+    pub iops: String,
+    /// For IOPS for each GiB.
+    pub iops_per_gib: Option<String>,
+    /// What raises too few IOPS to the least that the type is sold with.
+    pub raise: Option<String>,
+    /// For bought throughput.
+    pub throughput: Option<String>,
+    /// The form of the throughput.
+    pub throughput_form: Option<ThroughputForm>,
 }
 
 /// The form of the throughput among the parameters.
@@ -203,9 +211,10 @@ impl CsiDriver {
 
     /// All names of parameters.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let performance = [&self.level, &self.iops_per_gib, &self.raise, &self.throughput];
-        let performance = performance.into_iter().flatten().chain([&self.iops]).chain(&self.kind);
-        performance.chain(&self.parameters).map(String::as_str)
+        let PerformanceParameters { kind, level, iops, iops_per_gib, raise, throughput, .. } =
+            &self.performance;
+        let performance = [level, iops_per_gib, raise, throughput].into_iter().flatten();
+        performance.chain([iops]).chain(kind).chain(&self.parameters).map(String::as_str)
     }
 }
 

@@ -51,8 +51,8 @@ impl KubernetesObjects {
     }
 
     fn object(&mut self, object: &YamlNode, file: usize, lists: usize) -> usize {
-        let text = |key: &str| object.get(key).and_then(YamlNode::text);
-        let (Some(kind), Some(_)) = (text("kind"), text("apiVersion")) else { return 0 };
+        let [kind, version] = ["kind", "apiVersion"].map(|key| object.get(key).and_then(YamlNode::text));
+        let (Some(kind), Some(_)) = (kind, version) else { return 0 };
         let items = object.get("items").map(YamlNode::items);
         match (kind, items) {
             (list, Some(items)) if list.ends_with("List") && lists < 4 => {
@@ -93,7 +93,7 @@ impl KubernetesObjects {
             file,
             line: object.line,
             copies: 1,
-            class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
+            class: object.at(&["spec", "storageClassName"]).and_then(YamlNode::text).map(str::to_string),
             has_attributes: object
                 .at(&["spec", "volumeAttributesClassName"])
                 .and_then(YamlNode::text)
@@ -137,42 +137,26 @@ impl KubernetesObjects {
 
     /// The volumes of all claims.
     pub fn volumes(&self) -> Vec<DeclaredVolume> {
-        let named = |claim: &VolumeClaim| {
-            format!("PersistentVolume {}", claim.bound.as_deref().map(printable).unwrap_or_default())
-        };
-        let bound: HashSet<String> = self.claims.iter().filter(|c| c.bound.is_some()).map(named).collect();
+        let bound = self.claims.iter().filter_map(|claim| claim.bound.as_deref());
+        let bound: HashSet<String> =
+            bound.map(|name| format!("PersistentVolume {}", printable(name))).collect();
         self.claims.iter().filter(|c| !bound.contains(&c.address)).map(|claim| self.of_claim(claim)).collect()
     }
 
     fn of_claim(&self, claim: &VolumeClaim) -> DeclaredVolume {
-        let unknown = |why: &'static str| DeclaredVolume {
-            kind: DeclaredValue::Unknown(why),
-            gib: claim.gib.clone(),
-            ..DeclaredVolume::default()
-        };
-        let of_class = |class: &StorageClass| {
-            if claim.has_attributes {
-                return unknown("may be another by a VolumeAttributesClass, which lint does not read");
-            }
-            let mut volume = class.volume(claim.gib.clone());
-            // A line is one of the claim's file.
-            if class.file != claim.file {
-                (volume.iops.line, volume.throughput.line) = (None, None);
-            }
-            volume
-        };
-        let volume = match &claim.class {
-            None => match self.classes.iter().find(|c| c.is_default) {
-                Some(class) => of_class(class),
-                None => unknown("is that of the cluster's default class, which no file declares"),
-            },
-            Some(name) if name.is_empty() => unknown("is that of a volume that is made by hand"),
-            Some(name) => match self.classes.iter().find(|c| c.name == *name) {
-                Some(class) => of_class(class),
-                None if self.foreign_classes.contains(name) => {
-                    unknown("is that of a provisioner that is not known here")
+        let volume = match self.class_of(claim) {
+            Ok(class) => {
+                let mut volume = class.volume(claim.gib.clone());
+                // A line is one of the claim's file.
+                if class.file != claim.file {
+                    (volume.iops.line, volume.throughput.line) = (None, None);
                 }
-                None => unknown("is that of a class that no file declares"),
+                volume
+            }
+            Err(why) => DeclaredVolume {
+                kind: DeclaredValue::Unknown(why),
+                gib: claim.gib.clone(),
+                ..DeclaredVolume::default()
             },
         };
         DeclaredVolume {
@@ -184,24 +168,37 @@ impl KubernetesObjects {
             ..volume
         }
     }
+
+    /// The class that says of what type a claim's volume is; else what is known of the type, in words.
+    fn class_of(&self, claim: &VolumeClaim) -> Result<&StorageClass, &'static str> {
+        let class = match &claim.class {
+            None => self.classes.iter().find(|c| c.is_default),
+            Some(name) => self.classes.iter().find(|c| c.name == *name && !name.is_empty()),
+        };
+        match (class, &claim.class) {
+            (Some(_), _) if claim.has_attributes => {
+                Err("may be another by a VolumeAttributesClass, which lint does not read")
+            }
+            (Some(class), _) => Ok(class),
+            (None, None) => Err("is that of the cluster's default class, which no file declares"),
+            (None, Some(name)) if name.is_empty() => Err("is that of a volume that is made by hand"),
+            (None, Some(name)) if self.foreign_classes.contains(name) => {
+                Err("is that of a provisioner that is not known here")
+            }
+            (None, Some(_)) => Err("is that of a class that no file declares"),
+        }
+    }
 }
 
 /// `namespace/name`.
 fn full_name(object: &YamlNode) -> String {
-    let part = |key: &str| object.at(&["metadata", key]).and_then(YamlNode::text).map(printable);
-    let name = part("name").or_else(|| part("generateName")).unwrap_or_else(|| "unnamed".into());
-    match part("namespace") {
+    let [name, generated, namespace] = ["name", "generateName", "namespace"]
+        .map(|key| object.at(&["metadata", key]).and_then(YamlNode::text).map(printable));
+    let name = name.or(generated).unwrap_or_else(|| "unnamed".into());
+    match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name,
     }
-}
-
-/// The class that an object names; the annotation is older than the field.
-fn class_of(object: &YamlNode, annotation: &str) -> Option<String> {
-    let field = object
-        .at(&["spec", "storageClassName"])
-        .or_else(|| object.at(&["metadata", "annotations", annotation]));
-    field.and_then(YamlNode::text).map(str::to_string)
 }
 
 /// A size in GiB, rounded up as the drivers do, and findings about its unit.

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-pub use annotations::{github, junit};
+pub use annotations::github;
 pub use field_names::FieldNames;
 pub use lint_finding::{LintFinding, LintGrade};
 pub use lint_json::json;
@@ -65,12 +65,6 @@ pub struct LintArgs {
     /// Print annotations for GitHub Actions behind the text
     #[arg(long, help_heading = "Output")]
     pub github: bool,
-    /// Write JUnit XML here, each volume as a test case; - for standard output
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub junit: Option<PathBuf>,
-    /// Replace a file that holds something else
-    #[arg(long, requires = "junit", help_heading = "Output")]
-    pub force: bool,
 }
 
 /// Everything that was found.
@@ -110,12 +104,14 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
     if args.fit.is_some() || !args.volume.is_empty() {
         bail!("lint has no --fit: use `volproof promise TYPE --volume-size SIZE --need-fit APP`");
     }
-    let read = |path: &PathBuf| {
-        let shown = input::named(path).display().to_string();
-        let bytes = input::read(path).with_context(|| format!("cannot read {shown}"))?;
-        Ok((shown, bytes))
-    };
-    of_contents(args, args.files.iter().map(read), &catalogue)
+    of_contents(args, args.files.iter().map(|path| read(path)), &catalogue)
+}
+
+/// A file's name for people and its bytes.
+fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
+    let shown = file_name(path);
+    let bytes = input::read(path).with_context(|| format!("cannot read {shown}"))?;
+    Ok((shown, bytes))
 }
 
 /// The findings about one file with these bytes.
@@ -153,7 +149,7 @@ fn of_contents(
     declared.extend(objects.volumes());
     declared.sort_by_key(|v| v.file);
     let mut volumes: Vec<LintedVolume> =
-        declared.into_iter().map(|volume| LintedVolume::of(catalogue, volume)).collect();
+        declared.into_iter().map(|volume| LintedVolume::judged(catalogue, volume)).collect();
     volume_group::sums_on_instances(catalogue, &mut volumes);
     objects.skipped.into_iter().for_each(|(kind, n)| *skipped.entry(kind).or_default() += n);
     let classes = objects.classes.into_iter().flat_map(|class| {
@@ -177,12 +173,12 @@ fn terraform(bytes: &[u8], number: usize, shown: &str) -> anyhow::Result<Terrafo
         ),
     };
     if !document.is_terraform() {
-        return match document.api_version.is_empty() {
-            true => bail!(
+        if document.api_version.is_empty() {
+            bail!(
                 "{shown} is neither a plan nor a state of Terraform: `terraform show -json PLAN > plan.json` prints one"
-            ),
-            false => Ok(None),
-        };
+            );
+        }
+        return Ok(None);
     }
     let major = document.format_version.split('.').next().unwrap_or_default();
     if !matches!(major, "0" | "1") {

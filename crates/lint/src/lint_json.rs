@@ -6,6 +6,7 @@ use super::LintAnswer;
 use super::file_name;
 use super::volume_rules::{DIRECTIONS, LintedVolume, least_bytes};
 use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::promise_on_instance::Cap;
 
 /// The form's version.
 const SCHEMA_VERSION: u32 = 1;
@@ -40,15 +41,17 @@ fn volume(answer: &LintAnswer, volume: &LintedVolume) -> Value {
     })
 }
 
+fn limit(cap: Cap) -> Value {
+    json!({ "value": cap.value, "bound_by": cap.binding.owner() })
+}
+
 /// The promise on the instance. Throughput is in bytes per second; a unit in doubt is read as the lesser one.
 fn promise(promise: &Promise) -> Value {
     let volume = &promise.volumes[0];
-    let iops = |d| promise.iops_cap(d).map(|c| json!({ "value": c.value, "bound_by": c.binding.owner() }));
-    let bytes = |d| {
-        let least = least_bytes(promise, d);
-        least.map(|(c, _)| json!({ "value": c.value, "bound_by": c.binding.owner() }))
-    };
-    let [read, write] = DIRECTIONS.map(|d| json!({ "iops": iops(d), "bytes_per_second": bytes(d) }));
+    let [read, write] = DIRECTIONS.map(|d| {
+        let (iops, bytes) = (promise.iops_cap(d), least_bytes(promise, d).map(|(cap, _)| cap));
+        json!({ "iops": iops.map(limit), "bytes_per_second": bytes.map(limit) })
+    });
     json!({
         "type": volume.id,
         "tier": volume.level.tier,

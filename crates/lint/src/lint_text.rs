@@ -3,7 +3,7 @@
 use super::lint_finding::{LintFinding, LintGrade};
 use super::volume_rules::{DIRECTIONS, LintedVolume, least_bytes, rate};
 use super::{LintAnswer, file_name};
-use volproof_base::unit::{figure, grouped};
+use volproof_base::unit::{counted, figure, grouped};
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::promise_on_instance::Cap;
 use volproof_report::layout::wrap;
@@ -57,22 +57,26 @@ fn line(finding: &LintFinding) -> String {
 
 fn promised(promise: &Promise, gib: Option<f64>) -> String {
     let volume = &promise.volumes[0];
-    let words = |caps: [Option<(Cap, bool)>; 2], show: fn(f64) -> String| match caps {
+    let iops = DIRECTIONS.map(|d| promise.iops_cap(d).map(|cap| (cap, false)));
+    let bytes = DIRECTIONS.map(|d| least_bytes(promise, d));
+    let figures = [caps(iops, |n| format!("{} IOPS", grouped(n as u64))), caps(bytes, rate)];
+    let figures: Vec<String> = figures.into_iter().flatten().collect();
+    let figures = if figures.is_empty() { "no figure is published".into() } else { figures.join(", ") };
+    let tier = volume.level.tier.as_ref().map(|tier| format!(" ({tier})")).unwrap_or_default();
+    let gib = figure(gib.unwrap_or(volume.gib));
+    wrap("    promise   ", &format!("{}, {gib} GiB{tier}: {figures}", volume.id))
+}
+
+/// The limits of reads and writes in words.
+fn caps(caps: [Option<(Cap, bool)>; 2], show: fn(f64) -> String) -> Option<String> {
+    match caps {
         [Some(read), Some(write)] if read == write => Some(bound(read, show)),
         [Some(read), Some(write)] => {
             Some(format!("{} to read, {} to write", bound(read, show), bound(write, show)))
         }
         [Some(read), None] => Some(format!("{} to read", bound(read, show))),
         _ => None,
-    };
-    let iops = DIRECTIONS.map(|d| promise.iops_cap(d).map(|cap| (cap, false)));
-    let bytes = DIRECTIONS.map(|d| least_bytes(promise, d));
-    let figures = [words(iops, |n| format!("{} IOPS", grouped(n as u64))), words(bytes, rate)];
-    let figures: Vec<String> = figures.into_iter().flatten().collect();
-    let figures = if figures.is_empty() { "no figure is published".into() } else { figures.join(", ") };
-    let tier = volume.level.tier.as_ref().map(|tier| format!(" ({tier})")).unwrap_or_default();
-    let gib = figure(gib.unwrap_or(volume.gib));
-    wrap("    promise   ", &format!("{}, {gib} GiB{tier}: {figures}", volume.id))
+    }
 }
 
 fn bound((cap, in_doubt): (Cap, bool), show: fn(f64) -> String) -> String {
@@ -88,10 +92,11 @@ fn summary(answer: &LintAnswer) -> String {
     let judged = answer.volumes.iter().filter(|v| v.promise.is_some()).count();
     let unknown = answer.volumes.len() - judged;
     let unknown = if unknown > 0 { format!(", {unknown} skipped") } else { String::new() };
-    let count = |grade: LintGrade| answer.findings().filter(|f| f.grade == grade).count();
-    let grades = [LintGrade::Refused, LintGrade::Waste, LintGrade::Note];
-    let found = grades.map(|grade| format!("{} {}", count(grade), grade.name()));
-    let volumes = if judged == 1 { "1 volume".to_string() } else { format!("{judged} volumes") };
+    let found = [LintGrade::Refused, LintGrade::Waste, LintGrade::Note].map(|grade| {
+        let count = answer.findings().filter(|f| f.grade == grade).count();
+        format!("{count} {}", grade.name())
+    });
+    let volumes = counted(judged as u64, "volume");
     let mut out = wrap("", &format!("{volumes} judged{unknown}: {}", found.join(", ")));
     if !answer.skipped.is_empty() {
         // The most frequent types say what the file is; all of them are in --json.

@@ -33,13 +33,9 @@ pub struct StorageClass {
 impl StorageClass {
     /// Reads the parameters of a StorageClass.
     pub fn read(object: &YamlNode, driver: &'static CsiDriver, name: String, file: usize) -> StorageClass {
-        let annotation = [
-            "storageclass.kubernetes.io/is-default-class",
-            "storageclass.beta.kubernetes.io/is-default-class",
-        ];
-        let is_default = annotation
-            .iter()
-            .any(|key| object.at(&["metadata", "annotations", key]).and_then(YamlNode::text) == Some("true"));
+        let annotation =
+            object.at(&["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"]);
+        let is_default = annotation.and_then(YamlNode::text) == Some("true");
         let default = driver.default_kind.clone();
         let mut class = StorageClass {
             name,
@@ -81,7 +77,7 @@ impl StorageClass {
     fn parameter(&mut self, key: &str, node: &YamlNode, level: &mut DeclaredValue<String>) {
         let driver = self.driver;
         let line = Some(node.line);
-        let is = |name: &Option<String>| name.as_ref().is_some_and(|name| driver.same(name, key));
+        let names = &driver.performance;
         if !node.is_text() {
             let text = format!(
                 "the value of {} is not a text, and Kubernetes takes only texts as parameters: put it in quotes",
@@ -90,27 +86,28 @@ impl StorageClass {
             self.find("not-a-text", LintGrade::Refused, text, line);
         }
         let value = node.text().unwrap_or_default().trim();
-        if driver.kind.iter().any(|name| driver.same(name, key)) {
+        let given = driver.names().find(|name| driver.same(name, key));
+        if names.kind.iter().any(|name| given == Some(name)) {
             self.kind = match value {
                 "" | "available" | "dynamic" => DeclaredValue::Unknown(TRIED_IN_TURN),
                 several if several.contains(',') => DeclaredValue::Unknown(TRIED_IN_TURN),
                 kind => DeclaredValue::Is(kind.to_string()),
             };
-        } else if is(&driver.level) {
+        } else if given.is_some() && given == names.level.as_deref() {
             *level = match value {
                 "" => DeclaredValue::Absent,
                 several if several.contains(',') => DeclaredValue::Unknown(TRIED_IN_TURN),
                 level => DeclaredValue::Is(level.to_string()),
             };
-        } else if driver.same(&driver.iops, key) {
-            self.iops = self.whole(&driver.iops, value, line);
-        } else if is(&driver.iops_per_gib) {
-            self.iops_per_gib = self.whole(driver.iops_per_gib.as_deref().unwrap_or(key), value, line);
-        } else if is(&driver.raise) {
+        } else if let Some(name) = given.filter(|name| *name == names.iops) {
+            self.iops = self.whole(name, value, line);
+        } else if let Some(name) = given.filter(|name| names.iops_per_gib.as_deref() == Some(name)) {
+            self.iops_per_gib = self.whole(name, value, line);
+        } else if given.is_some() && given == names.raise.as_deref() {
             self.raised = value.eq_ignore_ascii_case("true");
-        } else if is(&driver.throughput) {
-            self.throughput = self.rate(driver.throughput.as_deref().unwrap_or(key), value, line);
-        } else {
+        } else if let Some(name) = given.filter(|name| names.throughput.as_deref() == Some(name)) {
+            self.throughput = self.rate(name, value, line);
+        } else if given.is_none() {
             self.other(key, line);
         }
     }
@@ -118,12 +115,12 @@ impl StorageClass {
     /// A parameter that says nothing of performance, or is none.
     fn other(&mut self, key: &str, line: Option<usize>) {
         let driver = self.driver;
-        let begins = |prefix: &String| key.to_ascii_lowercase().starts_with(&prefix.to_ascii_lowercase());
-        let known = driver.names().any(|name| driver.same(name, key));
-        if known || key.starts_with("csi.storage.k8s.io/") || driver.prefixes.iter().any(begins) {
+        let lower = key.to_ascii_lowercase();
+        let mut prefixes = driver.prefixes.iter().map(|prefix| prefix.to_ascii_lowercase());
+        if key.starts_with("csi.storage.k8s.io/") || prefixes.any(|prefix| lower.starts_with(&prefix)) {
             return;
         }
-        let meant = nearest(&key.to_ascii_lowercase(), driver.names().map(|n| (n.to_ascii_lowercase(), n)));
+        let meant = nearest(&lower, driver.names().map(|n| (n.to_ascii_lowercase(), n)));
         let meant = meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         let (grade, what) = match driver.unknown {
             UnknownParameter::Refused => (LintGrade::Refused, "refuses"),
@@ -149,7 +146,7 @@ impl StorageClass {
     }
 
     fn rate(&mut self, name: &str, value: &str, line: Option<usize>) -> BoughtField {
-        if self.driver.throughput_form != Some(ThroughputForm::Quantity) {
+        if self.driver.performance.throughput_form != Some(ThroughputForm::Quantity) {
             return self.whole(name, value, line);
         }
         let figure = match Quantity::parse(value) {

@@ -138,14 +138,20 @@ impl PlanDocument<'_> {
             .iter()
             .filter_map(|c| Some((c.address.as_ref(), c.change.as_ref()?)))
             .collect();
-        let mut add = |resource: &StateResource, is_data: bool| {
+        let planned = self.planned_values.as_ref().or(self.values.as_ref());
+        // Data sources that are read already stand in the prior state; they tell ids and types of instances.
+        let prior = self.prior_state.as_ref().and_then(|p| p.values.as_ref());
+        let managed = resources(planned).into_iter().filter(|r| r.mode != "data");
+        let data = resources(prior.or(planned)).into_iter().filter(|r| r.mode == "data" && knows(&r.kind));
+        for resource in managed.chain(data) {
             if !knows(&resource.kind) {
                 *plan.skipped.entry(resource.kind.to_string()).or_default() += 1;
-                return;
+                continue;
             }
-            if plan.resources.len() > MOST_RESOURCES {
-                return;
+            if plan.resources.len() == MOST_RESOURCES {
+                return None;
             }
+            let is_data = resource.mode == "data";
             let action = changes.get(resource.address.as_ref()).filter(|_| !is_data);
             let marked = parsed(resource.sensitive_values);
             let sensitive =
@@ -162,21 +168,8 @@ impl PlanDocument<'_> {
                     parsed(raw)
                 }),
             });
-        };
-        let planned = self.planned_values.as_ref().or(self.values.as_ref());
-        each(planned, &mut |r| {
-            if r.mode != "data" {
-                add(r, false)
-            }
-        });
-        // Data sources that are read already stand in the prior state; they tell ids and types of instances.
-        let prior = self.prior_state.as_ref().and_then(|p| p.values.as_ref());
-        each(prior.or(planned), &mut |r| {
-            if r.mode == "data" && knows(&r.kind) {
-                add(r, true)
-            }
-        });
-        (plan.resources.len() <= MOST_RESOURCES).then_some(plan)
+        }
+        Some(plan)
     }
 
     /// The configuration of the root module.
@@ -185,14 +178,15 @@ impl PlanDocument<'_> {
     }
 }
 
-fn each<'a>(values: Option<&StateValues<'a>>, act: &mut dyn FnMut(&StateResource<'a>)) {
-    fn walk<'a>(module: &StateModule<'a>, act: &mut dyn FnMut(&StateResource<'a>)) {
-        module.resources.iter().for_each(&mut *act);
-        module.child_modules.iter().for_each(|child| walk(child, act));
+/// The resources of all modules: those of a module before those of the modules that it calls.
+fn resources<'s, 'a>(values: Option<&'s StateValues<'a>>) -> Vec<&'s StateResource<'a>> {
+    let mut found = Vec::new();
+    let mut modules: Vec<&StateModule> = values.and_then(|v| v.root_module.as_ref()).into_iter().collect();
+    while let Some(module) = modules.pop() {
+        found.extend(&module.resources);
+        modules.extend(module.child_modules.iter().rev());
     }
-    if let Some(root) = values.and_then(|v| v.root_module.as_ref()) {
-        walk(root, act);
-    }
+    found
 }
 
 /// An address without the indexes of modules and of the resource: `module.a[0].aws_instance.b["x"]` is `module.a.aws_instance.b`.
@@ -250,6 +244,11 @@ impl PlannedResource {
     }
 }
 
+/// The marks of a field or block in a tree of marks: a mark on the whole is one on each part.
+fn marked_below(tree: &Value, place: impl serde_json::value::Index) -> &Value {
+    if *tree == TRUE { tree } else { tree.get(place).unwrap_or(&NULL) }
+}
+
 impl<'v> FieldView<'v> {
     /// The blocks at a path, each with the text that names it: `ebs_block_device[1]`. An empty path is the view itself.
     pub fn blocks(self, path: &str) -> Vec<(String, FieldView<'v>)> {
@@ -275,28 +274,20 @@ impl<'v> FieldView<'v> {
     }
 
     fn inner(self, key: &str) -> FieldView<'v> {
-        let under = |tree: &'v Value| match tree {
-            Value::Bool(true) => &TRUE,
-            tree => tree.get(key).unwrap_or(&NULL),
-        };
         FieldView {
             values: self.values.get(key).unwrap_or(&NULL),
-            sensitive: under(self.sensitive),
-            unknown: under(self.unknown),
+            sensitive: marked_below(self.sensitive, key),
+            unknown: marked_below(self.unknown, key),
             configuration: self.configuration.map(|c| c.get(key).unwrap_or(&NULL)),
         }
     }
 
     fn item(self, index: usize) -> FieldView<'v> {
-        let under = |tree: &'v Value| match tree {
-            Value::Bool(true) => &TRUE,
-            tree => tree.get(index).unwrap_or(&NULL),
-        };
         // Blocks of a set are in another order in the configuration: all of them together tell which fields are set.
         FieldView {
             values: self.values.get(index).unwrap_or(&NULL),
-            sensitive: under(self.sensitive),
-            unknown: under(self.unknown),
+            sensitive: marked_below(self.sensitive, index),
+            unknown: marked_below(self.unknown, index),
             configuration: self.configuration,
         }
     }

@@ -107,20 +107,19 @@ impl<'a> ModuleConfiguration<'a> {
         names.iter().find_map(|name| {
             let mut parts = name.split('.');
             let (first, second, third) = (parts.next()?, parts.next()?, parts.next());
-            let bare = |part: &str| part.split('[').next().unwrap_or_default().to_string();
+            let bare = second.split('[').next().unwrap_or_default();
             match first {
                 "var" => {
                     let (called, above) = path.split_last()?;
                     let call = self.module(above)?.module_calls.get(*called)?;
                     let inputs: Value = serde_json::from_str(call.expressions?.get()).ok()?;
-                    self.follow(above, &references(inputs.get(bare(second))?), kinds, hops)
+                    self.follow(above, &references(inputs.get(bare)?), kinds, hops)
                 }
                 "module" => {
-                    let called = bare(second);
-                    let inner: Vec<&str> = path.iter().copied().chain([called.as_str()]).collect();
-                    let outputs = &module.module_calls.get(&called)?.module.as_ref()?.outputs;
-                    let output: Value =
-                        serde_json::from_str(outputs.get(&bare(third?))?.expression?.get()).ok()?;
+                    let inner: Vec<&str> = path.iter().copied().chain([bare]).collect();
+                    let outputs = &module.module_calls.get(bare)?.module.as_ref()?.outputs;
+                    let name = third?.split('[').next()?;
+                    let output: Value = serde_json::from_str(outputs.get(name)?.expression?.get()).ok()?;
                     self.follow(&inner, &references(&output), kinds, hops)
                 }
                 "data" => {

@@ -44,38 +44,45 @@ pub(super) fn read(document: &PlanDocument, file: usize) -> Option<(Vec<Declared
 
 /// The volume that the fields of a resource or block declare. `None` for a disk that is not declared at all, but left to an image.
 fn volume(fields: &VolumeFields, view: FieldView) -> Option<DeclaredVolume> {
-    let field = |name: &str| view.field(&format!("{}{name}", fields.prefix));
-    let kind = match (text(field(&fields.kind)), &fields.default_kind) {
+    let kind = match (text(fields.field(view, &fields.kind)), &fields.default_kind) {
         (DeclaredValue::Absent, Some(default)) => DeclaredValue::Is(default.clone()),
         (DeclaredValue::Absent, None) => DeclaredValue::Unknown("is that of the image"),
         (kind, _) => kind,
     };
-    let gib = number(field(&fields.size)).0;
+    let gib = number(fields.field(view, &fields.size)).0;
     if gib == DeclaredValue::Absent && matches!(kind, DeclaredValue::Unknown(_)) && !fields.prefix.is_empty()
     {
         return None;
     }
-    let level = fields.level.as_ref().map_or(DeclaredValue::Absent, |name| text(field(name)));
-    let bought = |name: &Option<String>| {
-        name.as_ref().map_or_else(BoughtField::default, |name| {
-            let (figure, computed) = number(field(name));
-            BoughtField { name: format!("{}{name}", fields.prefix), figure, computed, line: None }
-        })
-    };
+    let level = fields.level.as_ref().map_or(DeclaredValue::Absent, |name| text(fields.field(view, name)));
+    let [iops, throughput] =
+        [&fields.iops, &fields.throughput].map(|name| fields.bought(view, name.as_deref()?));
     Some(DeclaredVolume {
         copies: 1,
         provider: fields.provider.clone(),
         kind: with_level(kind, level),
-        tier: fields.tier.as_ref().and_then(|name| text(field(name)).known().cloned()),
+        tier: fields.tier.as_ref().and_then(|name| text(fields.field(view, name)).known().cloned()),
         gib: match gib {
             DeclaredValue::Absent => DeclaredValue::Unknown("is not set: it is that of a snapshot or image"),
             gib => gib,
         },
-        iops: bought(&fields.iops),
-        throughput: bought(&fields.throughput),
+        iops: iops.unwrap_or_default(),
+        throughput: throughput.unwrap_or_default(),
         above: Some(AboveMost::Refused),
         ..DeclaredVolume::default()
     })
+}
+
+impl VolumeFields {
+    fn field<'v>(&self, view: FieldView<'v>, name: &str) -> PlannedField<'v> {
+        view.field(&format!("{}{name}", self.prefix))
+    }
+
+    /// A bought figure.
+    fn bought(&self, view: FieldView, name: &str) -> Option<BoughtField> {
+        let (figure, computed) = number(self.field(view, name));
+        Some(BoughtField { name: format!("{}{name}", self.prefix), figure, computed, line: None })
+    }
 }
 
 /// The type with its performance level: `cloud_essd` and `PL2` are `cloud_essd.PL2`. Google names types by the end of a URL.
@@ -140,7 +147,7 @@ impl<'p> Attachments<'p> {
         let kinds_of_volumes: Vec<&str> = self.names.volumes.iter().map(|v| v.resource.as_str()).collect();
         let kinds_of_instances: Vec<&str> =
             self.names.instances.iter().map(|i| i.resource.as_str()).collect();
-        let by_name = ByName::of(self.plan);
+        let by_name = ByName::new(self.plan);
         let mut found = HashMap::new();
         for resource in self.plan.resources.iter().filter(|r| !r.is_data) {
             for attachment in self.names.attachments.iter().filter(|a| a.resource == resource.kind) {
@@ -239,7 +246,7 @@ struct ByName<'p> {
 }
 
 impl<'p> ByName<'p> {
-    fn of(plan: &'p TerraformPlan) -> ByName<'p> {
+    fn new(plan: &'p TerraformPlan) -> ByName<'p> {
         let mut names = ByName { of_configuration: HashMap::new(), of_provider: HashMap::new() };
         for resource in &plan.resources {
             names.of_configuration.entry(without_indexes(&resource.address)).or_default().push(resource);

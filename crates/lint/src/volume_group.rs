@@ -26,20 +26,17 @@ pub fn sums_on_instances(catalogue: &Catalogue, volumes: &mut [LintedVolume]) {
         let [first, .., _] = group[..] else { continue };
         let Some(cap) = volumes[first].promise.as_ref().and_then(|p| p.instance.clone()) else { continue };
         let Some(sum) = sum(catalogue, group.iter().map(|i| &volumes[*i])) else { continue };
-        let mut excess = InstanceExcess::of(&sum, &cap);
+        let mut excess = InstanceExcess::above(&sum, &cap);
         // A volume that is above the limit by itself has its own finding.
-        for one in
-            group.iter().filter_map(|i| volumes[*i].promise.as_ref()).map(|p| InstanceExcess::of(p, &cap))
-        {
+        let members = group.iter().filter_map(|i| Some((&volumes[*i], volumes[*i].promise.as_ref()?)));
+        for (_, promise) in members.clone() {
+            let one = InstanceExcess::above(promise, &cap);
             excess.iops = excess.iops.filter(|_| one.iops.is_none());
             excess.bytes = excess.bytes.filter(|_| one.bytes.is_none());
         }
         let Some(words) = excess.words(&cap.name) else { continue };
-        let pays = group
-            .iter()
-            .map(|i| &volumes[*i])
-            .any(|v| v.promise.as_ref().is_some_and(|p| v.pays_for(p, &excess)));
-        let grade = if pays { LintGrade::Waste } else { LintGrade::Note };
+        let grades = members.map(|(volume, promise)| volume.excess_grade(promise, &excess));
+        let grade = grades.max().unwrap_or(LintGrade::Note);
         let text = format!("the {} volumes of {address} promise {words}{}", group.len(), burst_of(&cap));
         volumes[first].findings.push(LintFinding::about("instance-sum", grade, text));
     }

@@ -3,7 +3,7 @@
 //! The promise is that of figures that the type is sold with: where the file asks for others, a finding says so and the nearest figure that is
 //! sold stands in. Where something about a volume is not known, it has no promise, and the answer says why.
 
-use super::declared_volume::{BoughtField, DeclaredValue, DeclaredVolume};
+use super::declared_volume::{DeclaredValue, DeclaredVolume};
 use super::field_names::AboveMost;
 use super::lint_finding::{LintFinding, LintGrade};
 use volproof_base::misspelling::nearest;
@@ -48,7 +48,7 @@ pub fn rate(bytes: f64) -> String {
 
 impl LintedVolume {
     /// Judges a volume by itself and on its instance.
-    pub fn of(catalogue: &Catalogue, mut declared: DeclaredVolume) -> LintedVolume {
+    pub fn judged(catalogue: &Catalogue, mut declared: DeclaredVolume) -> LintedVolume {
         let findings = std::mem::take(&mut declared.findings);
         let mut linted =
             LintedVolume { declared, promise: None, skipped: None, bought: Bought::default(), findings };
@@ -133,9 +133,9 @@ impl LintedVolume {
 
     /// The promise of the figures that can be bought, with findings about the others.
     fn sold(&mut self, catalogue: &Catalogue, v: &Volume, gib: f64) -> Result<VolumePromise, String> {
-        let choice = |field: &BoughtField| field.figure.known().map(|n| Choice::Value(*n));
-        self.bought =
-            Bought { iops: choice(&self.declared.iops), throughput: choice(&self.declared.throughput) };
+        let [iops, throughput] = [&self.declared.iops, &self.declared.throughput]
+            .map(|field| field.figure.known().map(|n| Choice::Value(*n)));
+        self.bought = Bought { iops, throughput };
         // A figure of each dimension is corrected at most twice: once for the type and once for the other figure.
         for _ in 0..6 {
             match VolumePromise::at_capacity(catalogue, v, gib, self.bought, None) {
@@ -234,9 +234,10 @@ impl LintedVolume {
         if field.computed {
             return;
         }
-        let answer = match self.declared.quiet {
-            true => "the driver leaves the setting out",
-            false => "the provider refuses or ignores it",
+        let answer = if self.declared.quiet {
+            "the driver leaves the setting out"
+        } else {
+            "the provider refuses or ignores it"
         };
         let text = format!(
             "{} is set, and {} sells no {} apart from the capacity: {answer}",
@@ -252,11 +253,10 @@ impl LintedVolume {
     fn burst(&mut self, volume: &VolumePromise) {
         let Some(burst) = &volume.level.burst else { return };
         let Some(seconds) = burst.seconds else { return };
-        let base =
-            |each: volproof_promise::catalogue::promised_level::EachDirection| each.read.or(each.write);
-        let iops = burst.iops.zip(base(volume.level.iops)).filter(|(burst, base)| burst > base);
-        let throughput =
-            burst.throughput.zip(base(volume.level.throughput)).filter(|(burst, base)| burst > base);
+        let [base_iops, base_throughput] =
+            [volume.level.iops, volume.level.throughput].map(|each| each.read.or(each.write));
+        let iops = burst.iops.zip(base_iops).filter(|(burst, base)| burst > base);
+        let throughput = burst.throughput.zip(base_throughput).filter(|(burst, base)| burst > base);
         let unit = volume.unit.bytes as f64;
         let parts = [
             iops.map(|(burst, base)| {
@@ -270,7 +270,6 @@ impl LintedVolume {
         if parts.is_empty() {
             return;
         }
-        let clock = |seconds: f64| Nanos((seconds * 1e9) as u64).clock();
         let refill =
             burst.refill_seconds.map(|s| format!(", and fills again in {}", clock(s))).unwrap_or_default();
         let text = format!(
@@ -283,33 +282,31 @@ impl LintedVolume {
 
     /// The promise of one volume above what its instance takes of all.
     fn capped(&mut self, promise: &Promise, cap: &InstanceCap) {
-        let excess = InstanceExcess::of(promise, cap);
+        let excess = InstanceExcess::above(promise, cap);
         let Some(words) = excess.words(&cap.name) else { return };
-        let grade = match self.pays_for(promise, &excess) {
-            true => LintGrade::Waste,
-            false => LintGrade::Note,
-        };
+        let grade = self.excess_grade(promise, &excess);
         let text = format!("the volume promises {words}{}", burst_of(cap));
         self.find("instance-cap", grade, text, None);
     }
 
-    /// Whether the file buys more than the least of a figure that cannot be had.
-    pub fn pays_for(&self, promise: &Promise, excess: &InstanceExcess) -> bool {
-        let bought =
-            |choice: Option<Choice>, dimension| choice.is_some() && !self.is_included(promise, dimension);
-        excess.iops.is_some() && bought(self.bought.iops, Dimension::Iops)
-            || excess.bytes.is_some() && bought(self.bought.throughput, Dimension::Throughput)
-    }
-
-    /// Whether the figure that the file names is the least that the type has, and costs nothing more.
-    fn is_included(&self, promise: &Promise, dimension: Dimension) -> bool {
+    /// How grave it is that an instance takes less than promised: waste where the file buys more than the least of a figure that cannot be had.
+    pub fn excess_grade(&self, promise: &Promise, excess: &InstanceExcess) -> LintGrade {
         let level = &promise.volumes[0].level;
-        let (range, choice) = match dimension {
-            Dimension::Iops => (level.iops_range, self.bought.iops),
-            Dimension::Throughput => (level.throughput_range, self.bought.throughput),
-        };
-        matches!((range, choice), (Some(range), Some(Choice::Value(n))) if n <= range.lo)
+        let iops = excess.iops.is_some() && costs_more(self.bought.iops, level.iops_range);
+        let bytes = excess.bytes.is_some() && costs_more(self.bought.throughput, level.throughput_range);
+        if iops || bytes { LintGrade::Waste } else { LintGrade::Note }
     }
+}
+
+/// Whether a figure that the file names is more than the least that the type has, which costs nothing.
+fn costs_more(bought: Option<Choice>, range: Option<Range>) -> bool {
+    let included = matches!((range, bought), (Some(range), Some(Choice::Value(n))) if n <= range.lo);
+    bought.is_some() && !included
+}
+
+/// A time of so many seconds in words.
+fn clock(seconds: f64) -> String {
+    Nanos((seconds * 1e9) as u64).clock()
 }
 
 /// How far promises are above what an instance takes: the promise and the limit.
@@ -323,18 +320,18 @@ pub struct InstanceExcess {
 impl InstanceExcess {
     /// `16,000 IOPS and 1,000 MiB/s, and m5.large allows all its volumes together 3,600 IOPS and 77.5 MiB/s`.
     pub fn words(&self, instance: &str) -> Option<String> {
-        let side = |of: fn(&(f64, f64)) -> f64| {
-            let iops = self.iops.as_ref().map(|pair| format!("{} IOPS", figure(of(pair).trunc())));
-            let bytes = self.bytes.as_ref().map(|pair| rate(of(pair)));
-            iops.into_iter().chain(bytes).collect::<Vec<_>>().join(" and ")
-        };
-        let (promised, limit) = (side(|pair| pair.0), side(|pair| pair.1));
-        (!promised.is_empty())
-            .then(|| format!("{promised}, and {instance} allows all its volumes together {limit}"))
+        let iops = self
+            .iops
+            .map(|(promised, limit)| [promised, limit].map(|n| format!("{} IOPS", figure(n.trunc()))));
+        let bytes = self.bytes.map(|(promised, limit)| [promised, limit].map(rate));
+        let sides = iops.into_iter().chain(bytes);
+        let [promised, limit] =
+            sides.reduce(|[a, b], [c, d]| [format!("{a} and {c}"), format!("{b} and {d}")])?;
+        Some(format!("{promised}, and {instance} allows all its volumes together {limit}"))
     }
 
     /// Holds the sum of a promise's volumes against a cap. A unit in doubt is read as the lesser one.
-    pub fn of(promise: &Promise, cap: &InstanceCap) -> InstanceExcess {
+    pub fn above(promise: &Promise, cap: &InstanceCap) -> InstanceExcess {
         let alone = Promise { instance: None, ..promise.clone() };
         let above = |promised: Option<f64>, limit: Option<f64>| promised.zip(limit).filter(|(p, l)| p > l);
         let most = |all: [Option<(f64, f64)>; 2]| {
@@ -350,23 +347,26 @@ impl InstanceExcess {
     }
 }
 
+/// The promise that is furthest above its limit, of those that are above.
+fn furthest_above(all: [Option<(f64, f64)>; 2]) -> Option<(f64, f64)> {
+    let above = all.into_iter().flatten().filter(|(promised, limit)| promised > limit);
+    above.max_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1)))
+}
+
 /// The burst of an instance, behind its limit.
 pub fn burst_of(cap: &InstanceCap) -> String {
     let parts = [cap.iops_burst.map(|n| format!("{} IOPS", grouped(n as u64))), cap.bytes_burst.map(rate)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => {
-            let time = cap.burst_seconds.map(|s| format!(" for {}", Nanos((s * 1e9) as u64).clock()));
-            format!("; the instance bursts to {}{}", parts.join(" and "), time.unwrap_or_default())
-        }
+    if parts.is_empty() {
+        return String::new();
     }
+    let time = cap.burst_seconds.map(|s| format!(" for {}", clock(s)));
+    format!("; the instance bursts to {}{}", parts.join(" and "), time.unwrap_or_default())
 }
 
 /// The type of this very name or alias in its current edition.
 fn volume_type<'c>(catalogue: &'c Catalogue, provider: &str, kind: &str) -> Option<&'c Volume> {
-    let ours = || catalogue.volumes.iter().filter(|v| v.provider == provider && !v.kind.contains('@'));
-    let named = |v: &&Volume| v.kind.eq_ignore_ascii_case(kind);
-    let known = |v: &&Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
-    ours().find(named).or_else(|| ours().find(known))
+    let mut ours = catalogue.volumes.iter().filter(|v| v.provider == provider && !v.kind.contains('@'));
+    let named = ours.clone().find(|v| v.kind.eq_ignore_ascii_case(kind));
+    named.or_else(|| ours.find(|v| v.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(kind))))
 }

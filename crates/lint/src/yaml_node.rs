@@ -43,8 +43,17 @@ pub struct YamlError {
     /// The line, from 1.
     pub line: usize,
     /// The reason, without text of the file.
-    pub why: String,
+    pub why: &'static str,
 }
+
+impl YamlError {
+    fn new(line: usize, why: &'static str) -> YamlError {
+        YamlError { line, why }
+    }
+}
+
+/// Why a file that is nested deeper than [`DEEPEST`] is refused.
+const TOO_DEEP: &str = "nested deeper than 64 levels";
 
 /// A list or map that is still open, or the root of a document.
 enum OpenNode {
@@ -60,9 +69,8 @@ impl YamlNode {
     pub fn documents(text: &str) -> Result<Vec<Rc<YamlNode>>, YamlError> {
         let mut builder = YamlBuilder::default();
         for next in Parser::new_from_str(text) {
-            let (event, span) = next.map_err(|e| YamlError {
-                line: e.marker().line().max(1),
-                why: "this is not YAML that Kubernetes takes".into(),
+            let (event, span) = next.map_err(|e| {
+                YamlError::new(e.marker().line().max(1), "this is not YAML that Kubernetes takes")
             })?;
             builder.take(event, &span)?;
         }
@@ -110,11 +118,11 @@ impl YamlNode {
             YamlContent::Scalar(text, true) => {
                 let word = text.to_ascii_lowercase();
                 let number = word.replace('_', "");
-                let hex = |digits: &str| u64::from_str_radix(digits, 16).is_ok();
+                let hex = number.strip_prefix("0x").is_some_and(|hex| u64::from_str_radix(hex, 16).is_ok());
                 !(is_null(text)
                     || matches!(word.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
                     || number.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
-                        && (number.parse::<f64>().is_ok() || number.strip_prefix("0x").is_some_and(hex)))
+                        && (number.parse::<f64>().is_ok() || hex))
             }
             _ => false,
         }
@@ -137,7 +145,6 @@ struct YamlBuilder {
 impl YamlBuilder {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
         let line = span.start.line().max(1);
-        let deep = |why: &str| Err(YamlError { line, why: why.into() });
         match event {
             Event::DocumentStart(..) => self.anchors.clear(),
             Event::Scalar(text, style, anchor, _) => {
@@ -158,7 +165,7 @@ impl YamlBuilder {
                         let height = entries.iter().map(|(_, n)| n.height).max().unwrap_or(0);
                         (line, anchor, YamlContent::Map(entries), height)
                     }
-                    None => return deep("a list or map ends that never began"),
+                    None => return Err(YamlError::new(line, "a list or map ends that never began")),
                 };
                 return self.close(YamlNode { line, content, height: height + 1 }, anchor);
             }
@@ -167,14 +174,14 @@ impl YamlBuilder {
                     let node = Rc::clone(node);
                     return self.put(node, line);
                 }
-                None => return deep("an alias stands inside its own anchor"),
+                None => return Err(YamlError::new(line, "an alias stands inside its own anchor")),
             },
             _ => {}
         }
-        match self.open.len() {
-            depth if depth > DEEPEST => deep("nested deeper than 64 levels"),
-            _ => Ok(()),
+        if self.open.len() > DEEPEST {
+            return Err(YamlError::new(line, TOO_DEEP));
         }
+        Ok(())
     }
 
     fn close(&mut self, node: YamlNode, anchor: usize) -> Result<(), YamlError> {
@@ -189,11 +196,11 @@ impl YamlBuilder {
     fn put(&mut self, node: Rc<YamlNode>, line: usize) -> Result<(), YamlError> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
-            return Err(YamlError { line, why: "more than 1,000,000 nodes: give the file in parts".into() });
+            return Err(YamlError::new(line, "more than 1,000,000 nodes: give the file in parts"));
         }
         // Aliases build upon each other: the whole may be deeper than any nesting that stands in the file.
         if node.height + self.open.len() > DEEPEST {
-            return Err(YamlError { line, why: "nested deeper than 64 levels".into() });
+            return Err(YamlError::new(line, TOO_DEEP));
         }
         match self.open.last_mut() {
             None => self.documents.push(node),
