@@ -162,7 +162,7 @@ fn mistakes_say_where_and_what_was_meant() {
     insta::assert_snapshot!(mistakes("a.fio", "[a]\ninclude b.fio"), @"a.fio:2: b.fio: cannot be read: entity not found");
     insta::assert_snapshot!(mistakes("--bs=4k", ""), @"no job: name a job file, or start a job with --name=NAME");
     insta::assert_snapshot!(mistakes("--name=a --runtim=3 --nosuchoption", ""), @"argument 3: fio has no option 'nosuchoption': see --cmdhelp=all for those it has");
-    insta::assert_snapshot!(mistakes("--iodept=3", ""), @"argument 1: 'iodept' may stand for iodepth, iodepth_batch, iodepth_batch_submit, iodepth_batch_complete_min, iodepth_batch_complete, iodepth_batch_complete_max, iodepth_low: write more of it");
+    insta::assert_snapshot!(mistakes("--iodept=3", ""), @"argument 1: fio has no option 'iodept': did you mean 'iodepth'?");
     insta::assert_snapshot!(mistakes("--name=a --runtime=30sec", ""), @"argument 2: runtime: '30sec': fio knows us, ms, s, m, h, d, not 'sec', and would take 30 microseconds");
     insta::assert_snapshot!(mistakes("--name=a --size=1.5g", ""), @"argument 2: size: '1.5g' has a fraction: fio would drop it and take 1; write a whole number");
     assert!(matches!(read("--hipri", &[]).unwrap_err()[0].what, What::OtherEngine { .. }));

@@ -249,7 +249,7 @@ const ALIKE: &str = "
 --rate=1m,,2m | --rate=1m:2m:3m | --rate_iops=10,20 | --rate_process=poisson | --rate_process=foo
 --write_bw_log | --write_bw_log= | --write_bw_log=x | --name | --description= | --filename= | --unlink=1
 --hipri | --ioengine=io_uring --hipri | --hipri --ioengine=io_uring | --ioengine=libaio --hipri | --ioengine=sg --hipri=1
---nosuch=1 | --iod=4 | --iodep=4 | --rea | --time_b | --group_rep | --numj=2 | --ioeng=null | --startd=3
+--nosuch=1 | --iod=4 | --iodep=4 | --rea
 --verifysort=1 | --verifysort | --rwmixcycle=1 | --percentage_sequential=1 | --flow_watermark=1 | --softrandommap=1 | --mem_align=4k
 --runtime=1d | --runtime=10S | --runtime=10M | --runtime=5ms | --runtime=30s | --timeout=3 | --max_latency=1s | --latency_target=5ms
 --thinktime=5ms | --thinktime=5 | --startdelay=1-5 | --ramp_time=2m | --filesize=1k-4k | --filesize=4k
@@ -275,6 +275,7 @@ const STRICTER: &str = "
 --runtime=1h30m | --direct=1x | --direct=-1 | --fsync=-1 | --percentile_list=1:2:abc | --percentile_list=1,2 | --cpus_allowed=x
 --cpus_allowed=3-1 | --cpus_allowed=99999 | --rate=4m/2m
 --percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21
+--time_b | --group_rep | --numj=2 | --ioeng=null | --startd=3
 ";
 
 fn lines(text: &str) -> Vec<&str> {

@@ -1,6 +1,6 @@
 //! fio's command line: flags, jobs and job files in any order, as GNU `getopt_long_only` reads them.
 //!
-//! One dash or two, `--name=value` or `--name value`, any unambiguous beginning of a name. Options before the first `--name` hold for
+//! One dash or two, `--name=value` or `--name value`. The beginning of a name is no name, though fio takes one. Options before the first `--name` hold for
 //! every job, and for those of the first job file; options behind a `--name` belong to that job.
 
 use volproof_base::misspelling;
@@ -135,8 +135,8 @@ pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec
         }
         jobfile::read(&mut command, &file.to_string_lossy(), &mut globals, n > 0, around)?;
     }
-    let is_alone = |flag: &GivenFlag| WITHOUT_JOBS.contains(&flag.name);
-    let other_work = command.parse_only || command.other_flags.iter().any(is_alone);
+    let alone = command.other_flags.iter().any(|flag| WITHOUT_JOBS.contains(&flag.name));
+    let other_work = command.parse_only || alone;
     if command.jobs.is_empty() && !other_work {
         return Err(vec![Mistake::at(&Origin::Whole, What::NoJobs)]);
     }
@@ -188,7 +188,7 @@ impl CommandLine {
                     if !NOT_HANDED.contains(&flag.name) {
                         self.command.flag_arguments.push(words);
                     }
-                    self.flag(flag, value, &origin)?;
+                    self.flag(flag, value, &origin).map_err(|why| Mistake::value(&origin, name, why))?;
                 }
                 NamedWord::Option(option) => self.option(option, value, &origin)?,
             }
@@ -208,7 +208,7 @@ impl CommandLine {
         }
     }
 
-    /// The flag or option that a word names, whole or by its beginning, and the value behind its `=`.
+    /// The flag or option that a word names, and the value behind its `=`.
     fn name(&self, word: &str, origin: &Origin) -> Result<(NamedWord, Option<String>), Mistake> {
         let double = word.starts_with("--");
         let body = word.trim_start_matches('-');
@@ -216,36 +216,22 @@ impl CommandLine {
             Some((name, value)) => (name, Some(value.to_string())),
             None => (body, None),
         };
-        let by_letter = |letter: char| FLAGS.iter().find(|f| f.letter == letter);
-        let mut letters = name.chars();
-        let first = letters.next();
-        if let Some(flag) = first.filter(|_| !double && letters.as_str().is_empty()).and_then(by_letter) {
+        let first = name.chars().next().filter(|_| !double);
+        let by_letter = FLAGS.iter().find(|flag| Some(flag.letter) == first);
+        if let Some(flag) = by_letter.filter(|_| name.len() == 1) {
             return Ok((NamedWord::Flag(flag), value));
         }
         let engine = self.engine();
-        let options =
-            || table::all().filter(|o| o.engines.is_empty() || engine.as_ref().is_some_and(|e| o.is_of(e)));
         if let Some(flag) = FLAGS.iter().find(|f| f.name == name) {
             return Ok((NamedWord::Flag(flag), value));
         }
-        if let Some(option) = options().find(|o| o.is_called(name)) {
+        let mut options = table::all().filter(|o| o.is_called(name));
+        if let Some(option) =
+            options.find(|o| o.engines.is_empty() || engine.as_ref().is_some_and(|e| o.is_of(e)))
+        {
             return Ok((NamedWord::Option(option), value));
         }
-        let flags = FLAGS.iter().filter(|f| f.name.starts_with(name)).map(|f| (f.name, NamedWord::Flag(f)));
-        let names =
-            options().flat_map(|o| [Some(o.name), o.alias].into_iter().flatten().map(move |n| (n, o)));
-        let names = names.filter(|(n, _)| n.starts_with(name)).map(|(n, o)| (n, NamedWord::Option(o)));
-        let mut found: Vec<_> = if name.is_empty() { Vec::new() } else { flags.chain(names).collect() };
-        match found.len() {
-            1 => return Ok((found.remove(0).1, value)),
-            0 => {}
-            _ => {
-                let candidates = found.iter().map(|(name, _)| name.to_string()).collect();
-                return Err(Mistake::at(origin, What::Ambiguous { name: name.to_string(), candidates }));
-            }
-        }
-        if let Some(flag) = first.filter(|_| !double).and_then(by_letter).filter(|f| f.takes == Takes::Value)
-        {
+        if let Some(flag) = by_letter.filter(|f| f.takes == Takes::Value) {
             return Ok((NamedWord::Flag(flag), Some(body[1..].to_string())));
         }
         let mut what = jobfile::unknown(name, engine.as_deref().unwrap_or("psync"));
@@ -314,22 +300,15 @@ impl CommandLine {
         Ok(())
     }
 
-    fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), Mistake> {
-        let bad = |why: String| Mistake::value(origin, flag.name, why);
+    /// Takes a flag; the error is why its value is none.
+    fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), String> {
         let text = value.clone().unwrap_or_default();
-        let time = |least: Nanos, why: &str| match option_value::time(&text, TimeUnit::Seconds) {
-            Ok(time) if time >= least => Ok(time),
-            Ok(_) => Err(bad(format!("'{text}' is too short: {why}"))),
-            Err(e) => Err(bad(e)),
-        };
         let command = &mut self.command;
         match flag.name {
             "output" => command.output = Some(text.into()),
-            "latency-log" => {
-                return Err(bad("fio has given it up: leave it out".into()));
-            }
+            "latency-log" => return Err("fio has given it up: leave it out".into()),
             "output-format" => {
-                command.formats = formats(&text).map_err(bad)?;
+                command.formats = formats(&text)?;
                 if command.formats.contains(&Format::Terse) {
                     let word = format!("--output-format={text}");
                     let name = "output-format=terse";
@@ -342,22 +321,22 @@ impl CommandLine {
             "enghelp" => command.request = Some(InfoRequest::EngHelp(value)),
             "readonly" => command.readonly = true,
             "eta" => match text.as_str() {
-                "always" => command.eta = Eta::Always,
-                "never" => command.eta = Eta::Never,
-                "auto" => command.eta = Eta::Auto,
+                "always" => command.eta.when = Eta::Always,
+                "never" => command.eta.when = Eta::Never,
+                "auto" => command.eta.when = Eta::Auto,
                 _ => command
                     .notes
                     .push(format!("eta: '{text}' is none of always, never, auto; fio ignores it")),
             },
-            "eta-interval" => command.eta_interval = time(Nanos::millis(250), "250 ms at least")?,
-            "eta-newline" => command.eta_newline = Some(time(Nanos::millis(1), "1 ms at least")?),
+            "eta-interval" => command.eta.interval = time(&text, Nanos::millis(250))?,
+            "eta-newline" => command.eta.newline = Some(time(&text, Nanos::millis(1))?),
             "parse-only" => command.parse_only = true,
-            "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
+            "section" if text == "global" => return Err("'global' alone is no job".into()),
             "section" => command.sections.push(text),
             "warnings-fatal" => command.warnings_fatal = true,
             name => {
                 if name == "status-interval" {
-                    time(Nanos::millis(1), "1 ms at least")?;
+                    time(&text, Nanos::millis(1))?;
                 }
                 let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
                 command.other_flags.push(GivenFlag { name, word, origin: origin.clone() });
@@ -365,6 +344,15 @@ impl CommandLine {
         }
         Ok(())
     }
+}
+
+/// A time that is no shorter than `least`.
+fn time(text: &str, least: Nanos) -> Result<Nanos, String> {
+    let time = option_value::time(text, TimeUnit::Seconds)?;
+    if time < least {
+        return Err(format!("'{text}' is too short: {} ms at least", least.0 / 1_000_000));
+    }
+    Ok(time)
 }
 
 /// A list of forms, each once; `json+` is `json` with more in it.

@@ -23,12 +23,8 @@ pub struct Command {
     pub output: Option<PathBuf>,
     /// Forms of the report, each once.
     pub formats: Vec<Format>,
-    /// When the progress line is shown.
-    pub eta: Eta,
-    /// Time between two progress lines.
-    pub eta_interval: Nanos,
-    /// Time after which the progress line begins a new one.
-    pub eta_newline: Option<Nanos>,
+    /// The progress line.
+    pub eta: ProgressLine,
     /// Read everything and run nothing.
     pub parse_only: bool,
     /// Refuse jobs that write.
@@ -75,6 +71,17 @@ pub enum Format {
     JsonPlus,
     /// Lines of fields between semicolons.
     Terse,
+}
+
+/// How the progress line is shown.
+#[derive(Clone, Debug)]
+pub struct ProgressLine {
+    /// When.
+    pub when: Eta,
+    /// Time between two of them.
+    pub interval: Nanos,
+    /// Time after which it begins a new line.
+    pub newline: Option<Nanos>,
 }
 
 /// When the progress line is shown.
@@ -154,9 +161,7 @@ impl Command {
             jobs: Vec::new(),
             output: None,
             formats: vec![Format::Normal],
-            eta: Eta::Auto,
-            eta_interval: Nanos::seconds(1),
-            eta_newline: None,
+            eta: ProgressLine { when: Eta::Auto, interval: Nanos::seconds(1), newline: None },
             parse_only: false,
             readonly: false,
             sections: Vec::new(),
@@ -237,7 +242,6 @@ fn kb_base(given: &[Given]) -> Option<u64> {
 
 /// How many files a job may have: each clone its own, unless they are named.
 fn most_files(job: &Job) -> u64 {
-    let count = |name: &str| job.int(name).and_then(|n| u64::try_from(n).ok()).unwrap_or(1).max(1);
-    let of_each = if job.given("filename").is_some() { 1 } else { count("nrfiles") };
-    count("numjobs").saturating_mul(of_each)
+    let [clones, files] = ["numjobs", "nrfiles"].map(|name| job.int(name).map_or(1, |n| n.max(1) as u64));
+    clones.saturating_mul(if job.given("filename").is_some() { 1 } else { files })
 }

@@ -158,8 +158,8 @@ impl<'v, 'a> Checked<'v, 'a> {
 
     /// The smallest of something: not told where it was never set.
     pub fn least(&self, name: &str) -> Option<f64> {
-        let unset = |v: &JsonValue<'_>| v.as_f64().is_some_and(|x| x == -1.0 || x >= LARGEST_COUNT as f64);
-        if self.value.get(name).is_some_and(unset) {
+        let value = self.value.get(name).and_then(JsonValue::as_f64);
+        if value.is_some_and(|x| x == -1.0 || x >= LARGEST_COUNT as f64) {
             return None;
         }
         self.real(name)
@@ -183,13 +183,8 @@ pub fn judge(job: &mut OutputRow) {
         direction("mixed", stats, &mut found);
     }
     latency("sync.lat", &mut job.sync, &mut found);
-    let sum = |shares: &[f64]| shares.iter().sum::<f64>();
-    let bands = [
-        job.latency_ns.as_ref().map(|s| sum(s)),
-        job.latency_us.as_ref().map(|s| sum(s)),
-        job.latency_ms.as_ref().map(|s| sum(s)),
-    ];
-    let all: f64 = bands.into_iter().flatten().sum();
+    let below_ms = job.latency_ns.iter().flatten().chain(job.latency_us.iter().flatten());
+    let all: f64 = below_ms.chain(job.latency_ms.iter().flatten()).sum();
     if all > 1.0 + ROUNDED {
         found.push(Impossible::new("latency_ns, latency_us and latency_ms", format!("{:.1}%", all * 100.0)));
         (job.latency_ns, job.latency_us, job.latency_ms) = (None, None, None);
@@ -214,23 +209,21 @@ fn direction(name: &str, s: &mut Stats, found: &mut Vec<Impossible>) {
         s.runtime = Nanos(0);
     }
     let seconds = s.runtime.as_seconds();
-    let exact = |value: f64| (value, value);
     let printed = s.printed;
     if let Some(ios) = s.ios
-        && rates_differ(printed.iops.unwrap_or(exact(s.iops)), exact(ios as f64), seconds)
+        && rates_differ(printed.iops.unwrap_or((s.iops, s.iops)), (ios as f64, ios as f64), seconds)
     {
         let value = format!("{:.0}, which is not {ios} in {seconds} s", s.iops);
         found.push(Impossible { key: format!("{name}.iops"), value });
     }
-    let speed = printed.bytes_per_second.unwrap_or(exact(s.bytes_per_second));
-    if rates_differ(speed, printed.bytes.unwrap_or(exact(s.bytes.0 as f64)), seconds) {
+    let speed = printed.bytes_per_second.unwrap_or((s.bytes_per_second, s.bytes_per_second));
+    if rates_differ(speed, printed.bytes.unwrap_or((s.bytes.0 as f64, s.bytes.0 as f64)), seconds) {
         let value = format!("{:.0} a second, which is not {} in {seconds} s", s.bytes_per_second, s.bytes.0);
         found.push(Impossible { key: format!("{name}.bw"), value });
     }
-    let mut part = |what: &str, l: &mut Option<Latency>| latency(&format!("{name}.{what}"), l, found);
-    part("slat", &mut s.slat);
-    part("clat", &mut s.clat);
-    part("lat", &mut s.lat);
+    for (kind, l) in [("slat", &mut s.slat), ("clat", &mut s.clat), ("lat", &mut s.lat)] {
+        latency(&format!("{name}.{kind}"), l, found);
+    }
 }
 
 fn latency(name: &str, place: &mut Option<Latency>, found: &mut Vec<Impossible>) {
@@ -242,11 +235,11 @@ fn latency(name: &str, place: &mut Option<Latency>, found: &mut Vec<Impossible>)
         l.percentiles.clear();
     }
     // Text cuts fractions of its unit off; a unit is at most 1 % of the longest latency, or a microsecond.
-    let slack = |x: f64| x * (1.0 + ROUNDED) + 1000.0;
+    let [most_mean, most_max] = [l.mean, l.max.0 as f64].map(|x| x * (1.0 + ROUNDED) + 1000.0);
     let (min, max) = (l.min.0 as f64, l.max.0 as f64);
     let told = l.samples != Some(0) && (l.mean > 0.0 || max > 0.0);
     let finite = l.mean.is_finite() && l.deviation.is_finite() && l.mean >= 0.0 && l.deviation >= 0.0;
-    if told && (!finite || min > slack(l.mean) || l.mean > slack(max) || l.max > LONGEST_RUN) {
+    if told && (!finite || min > most_mean || l.mean > most_max || l.max > LONGEST_RUN) {
         let value = format!("min {}, mean {}, max {}", l.min, Nanos(l.mean.max(0.0) as u64), l.max);
         found.push(Impossible { key: name.into(), value });
         *place = None;

@@ -168,14 +168,12 @@ impl Job {
     /// # Panics
     /// The option does not exist, or takes something else.
     pub fn ints(&self, name: &str) -> [Option<i64>; 3] {
-        let numbers = |value| match value {
-            OptionValue::Ints(numbers) => numbers,
-            other => mismatch(name, "numbers", &other),
-        };
-        let default = self.default(name).map_or([None; 3], numbers);
-        let mut values = self.value(name).map_or([None; 3], numbers);
-        for (value, default) in values.iter_mut().zip(default) {
-            *value = value.or(default);
+        let mut values = [None; 3];
+        for given in [self.value(name), self.default(name)].into_iter().flatten() {
+            let OptionValue::Ints(numbers) = given else { mismatch(name, "numbers", &given) };
+            for (value, number) in values.iter_mut().zip(numbers) {
+                *value = value.or(number);
+            }
         }
         values
     }

@@ -78,14 +78,14 @@ pub(super) fn read(
 /// # Errors
 /// The text is no job file, or has mistakes.
 pub fn jobs(text: &str) -> Result<Command, Vec<Mistake>> {
-    let file = |_: &str| Ok(text.to_string());
-    argv::parse(&["jobs".to_string()], &Surroundings { file: &file, ..Surroundings::here() })
+    let around = Surroundings { file: &|_| Ok(text.to_string()), ..Surroundings::here() };
+    argv::parse(&["jobs".to_string()], &around)
 }
 
 /// Whether a text is a job file with options. That of a plan, which begins its steps with `[[`, is none.
 pub fn is_one(text: &str) -> bool {
-    let has_options = |command: Command| command.jobs.iter().any(|job| job.options().next().is_some());
-    !text.contains("[[") && jobs(text).is_ok_and(has_options)
+    let read = if text.contains("[[") { None } else { jobs(text).ok() };
+    read.is_some_and(|command| command.jobs.iter().any(|job| job.options().next().is_some()))
 }
 
 /// What can be done with a job file.
@@ -100,10 +100,14 @@ fn unreadable(origin: &Origin, file: &str, why: &str) -> Mistake {
 
 /// The text of a line as fio trims it: no blanks around it, nothing from a `;` or `#` on. Only those of ASCII are blanks.
 pub fn stripped(text: &str) -> &str {
-    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
-    let text = text.trim_start_matches(blank);
+    let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
     let text = text.split([';', '#']).next().unwrap_or_default();
-    text.trim_end_matches(|c: char| blank(c) || c.is_ascii_control())
+    text.trim_end_matches(|c: char| c == ' ' || c.is_ascii_control())
+}
+
+/// The name and the value of an option line; a name alone has none.
+fn name_and_value(text: &str) -> (&str, Option<&str>) {
+    text.split_once('=').map_or((text, None), |(name, value)| (name.trim_end(), Some(value)))
 }
 
 /// A line without comment and blanks, with the column where it begins; nothing when that was all.
@@ -247,44 +251,29 @@ fn options(
 ) -> Result<Vec<Given>, Vec<Mistake>> {
     let mut own: Vec<Given> = Vec::new();
     let mut mistakes = Vec::new();
-    let with_values = |line| Ok((replaced(line, around)?, line));
-    let mut lines: Vec<(String, &OptionLine)> =
-        section.lines.iter().map(with_values).collect::<Result<_, Mistake>>().map_err(|e| vec![e])?;
-    let named = |text: &str| text.split_once('=').map_or(text, |(name, _)| name.trim_end()).to_string();
-    let canonical = |name: &str| option::find(name, "").map_or(0, |o| rank(o.name));
-    lines.sort_by_key(|(text, _)| canonical(&named(text)));
-    let mut of_engines = Vec::new();
-    for (text, line) in &lines {
-        match option::find(&named(text), "") {
-            Some(option) => {
-                let value = text.split_once('=').map(|(_, value)| value);
-                match command.give(option, value, &line.origin, &[globals, &own]) {
-                    Ok(given) => own.push(given),
-                    Err(mistake) => mistakes.push(placed(mistake, line.column)),
-                }
-            }
-            None => of_engines.push((text, line)),
-        }
+    let mut lines: Vec<(String, &OptionLine)> = Vec::new();
+    for line in &section.lines {
+        lines.push((replaced(line, around).map_err(|mistake| vec![mistake])?, line));
     }
-    let engine = engine_of(&[globals, &own]);
-    for (text, line) in of_engines {
-        let name = named(text);
-        let value = text.split_once('=').map(|(_, value)| value);
-        let given = match option::find(&name, &engine) {
+    lines.sort_by_key(|(text, _)| option::find(name_and_value(text).0, "").map_or(0, |o| rank(o.name)));
+    let (of_all, of_engines): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|(text, _)| option::find(name_and_value(text).0, "").is_some());
+    let mut engine = String::new();
+    for (n, (text, line)) in of_all.iter().chain(&of_engines).enumerate() {
+        if n == of_all.len() {
+            engine = engine_of(&[globals, &own]);
+        }
+        let (name, value) = name_and_value(text);
+        let given = match option::find(name, &engine) {
             Some(option) => command.give(option, value, &line.origin, &[globals, &own]),
-            None => Err(Mistake::at(&line.origin, unknown(&name, &engine))),
+            None => Err(Mistake::at(&line.origin, unknown(name, &engine))),
         };
         match given {
             Ok(given) => own.push(given),
-            Err(mistake) => mistakes.push(placed(mistake, line.column)),
+            Err(mistake) => mistakes.push(Mistake { column: Some(line.column), ..mistake }),
         }
     }
     if mistakes.is_empty() { Ok(own) } else { Err(mistakes) }
-}
-
-fn placed(mut mistake: Mistake, column: usize) -> Mistake {
-    mistake.column = Some(column);
-    mistake
 }
 
 /// The engine that holds after these.

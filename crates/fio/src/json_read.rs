@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::cell::{LazyCell, RefCell};
 use std::collections::HashMap;
 
-use super::ctime;
 use super::impossible::{self, Checked};
 use super::json_reader::{JsonReader, JsonStop, place};
 use super::json_value::JsonValue;
@@ -72,19 +71,14 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
             from = if done.is_ok() && !packed { reader.at() } else { start + 1 };
             continue;
         }
-        let here = || place(text, reader.at());
-        match done {
-            Ok(()) => {}
-            Err(JsonStop::End) => {
-                let (line, column) = here();
-                let why = format!("it breaks off at line {line}, column {column}");
-                document.output.notes.push(why.clone());
-                document.output.partial = Some(why);
-            }
-            Err(JsonStop::Wrong(what)) => {
-                let (line, column) = here();
+        if let Err(stop) = done {
+            let (line, column) = place(text, reader.at());
+            if let JsonStop::Wrong(what) = stop {
                 return Err(ReadError::Form { line, column, what });
             }
+            let why = format!("it breaks off at line {line}, column {column}");
+            document.output.notes.push(why.clone());
+            document.output.partial = Some(why);
         }
         from = reader.at();
         (rows, kept) = (document.rows, document.kept);
@@ -168,7 +162,6 @@ impl Document {
             "fio version" => output.version = value.as_str().unwrap_or_default().into(),
             "timestamp" => self.seconds = value.as_u64(),
             "timestamp_ms" => output.timestamp_ms = value.as_u64(),
-            "time" => output.clock_ms = value.as_str().and_then(ctime::read),
             "global options" => output.global_options = options(&value),
             "disk_util" => {
                 if let JsonValue::List(list) = &value {
@@ -183,19 +176,19 @@ impl Document {
 
 /// Entries of the lists of a row.
 fn entries(job: &OutputRow) -> usize {
-    let latency = |l: &Latency| l.percentiles.len() + l.bins.len();
-    let of_stats = |s: &Stats| [&s.slat, &s.clat, &s.lat].into_iter().flatten().map(latency).sum::<usize>();
-    let parts = job.directions.0.iter().flatten().chain(&job.mixed).map(|s| of_stats(s)).sum::<usize>();
-    parts + job.options.len() + job.impossible.len()
+    let parts = job.directions.0.iter().flatten().chain(&job.mixed);
+    let latencies = parts.flat_map(|s| [&s.slat, &s.clat, &s.lat]).flatten();
+    let tables: usize = latencies.map(|l| l.percentiles.len() + l.bins.len()).sum();
+    tables + job.options.len() + job.impossible.len()
 }
 
 fn options(value: &JsonValue<'_>) -> Vec<(String, String)> {
-    let text = |v: &JsonValue<'_>| match v {
-        JsonValue::Text(t) => t.to_string(),
-        JsonValue::Number(n) => n.to_string(),
-        _ => String::new(),
-    };
-    value.members().iter().map(|(k, v)| (k.to_string(), text(v))).collect()
+    let mut options = Vec::new();
+    for (name, value) in value.members() {
+        let text = if let JsonValue::Text(text) | JsonValue::Number(text) = value { text } else { "" };
+        options.push((name.to_string(), text.to_string()));
+    }
+    options
 }
 
 /// A row stands for all clones of its job where it is the only one of that name in its group: fio tells neither the number nor
@@ -205,8 +198,8 @@ fn members(output: &mut Output) {
     for job in &output.jobs {
         *rows.entry((job.name.clone(), job.group)).or_default() += 1;
     }
-    let number = |job: &OutputRow| job.option(output, &["numjobs"]).and_then(|n| n.parse().ok()).unwrap_or(1);
-    let counts: Vec<u32> = output.jobs.iter().map(number).collect();
+    let counts = output.jobs.iter().map(|job| job.option(output, &["numjobs"])?.parse().ok());
+    let counts: Vec<u32> = counts.map(|n| n.unwrap_or(1)).collect();
     for (job, n) in output.jobs.iter_mut().zip(counts) {
         if rows.get(&(job.name.clone(), job.group)) == Some(&1) {
             job.members = n.max(1);
@@ -223,12 +216,12 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
     let era = Era::of_row(&output.version, &value);
     let found = RefCell::new(Vec::new());
     let row = Checked::new(&value, &found);
-    let text = |name: &str| value.get(name).and_then(JsonValue::as_str).map(str::to_string);
-    let part = |name: &str| row.object(name).map(|v| Box::new(stats(&v, era)));
+    let [name, host, description] = ["jobname", "hostname", "desc"]
+        .map(|name| value.get(name).and_then(JsonValue::as_str).map(str::to_string));
     let sync = row.object("sync");
     let mut job = OutputRow {
-        name: text("jobname").unwrap_or_default(),
-        host: text("hostname").map(|name| match value.get("port").and_then(JsonValue::as_u64) {
+        name: name.unwrap_or_default(),
+        host: host.map(|name| match value.get("port").and_then(JsonValue::as_u64) {
             // Two servers may run on one machine.
             Some(port) if port != DEFAULT_PORT => format!("{name}:{port}"),
             _ => name,
@@ -240,8 +233,8 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
         elapsed: row.count("elapsed"),
         start_ms: row.count("job_start"),
         options: value.get("job options").map(options).unwrap_or_default(),
-        description: text("desc"),
-        mixed: part("mixed"),
+        description,
+        mixed: row.object("mixed").map(|part| Box::new(stats(&part, era))),
         sync: sync
             .as_ref()
             .and_then(|s| s.object("lat_ns"))
@@ -260,7 +253,7 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
         ..OutputRow::default()
     };
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
-        job.directions[d] = part(d.name());
+        job.directions[d] = row.object(d.name()).map(|part| Box::new(stats(&part, era)));
     }
     let before = row.impossible_values();
     if value.get("usr_cpu").is_some() {
@@ -304,12 +297,10 @@ struct Era {
 
 impl Era {
     fn of_row(version: &str, job: &JsonValue<'_>) -> Era {
-        let any = |name: &str| {
-            ["read", "write", "trim", "mixed"]
-                .iter()
-                .any(|d| job.get(d).is_some_and(|d| d.get(name).is_some()))
-        };
-        let nanos = any("lat_ns") || any("clat_ns") || any("slat_ns");
+        let parts: Vec<_> = ["read", "write", "trim", "mixed"].iter().filter_map(|d| job.get(d)).collect();
+        let nanos =
+            ["lat_ns", "clat_ns", "slat_ns"].iter().any(|name| parts.iter().any(|d| d.get(name).is_some()));
+        let counts_kib = parts.iter().any(|d| d.get("io_kbytes").is_some());
         let numbers: Vec<u32> = version
             .trim_start_matches(|c: char| !c.is_ascii_digit())
             .split(|c: char| !c.is_ascii_digit())
@@ -317,7 +308,7 @@ impl Era {
             .collect();
         let early =
             numbers.is_empty() || (numbers[0] == 2 && numbers.get(1).is_none_or(|minor| *minor <= 20));
-        Era { nanos, kib: !nanos && !any("io_kbytes") && early }
+        Era { nanos, kib: !nanos && !counts_kib && early }
     }
 }
 
@@ -334,26 +325,13 @@ fn shares<const N: usize, K: AsRef<str>>(
 }
 
 fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
-    let ns = |name: &str| {
-        let own = format!("{name}_ns");
-        let there = part.value().get(&own).is_some();
-        part.object(if there { &own } else { name }).and_then(|l| latency(&l, era))
-    };
     let kib = Bytes::KIB.0 as f64;
     let bytes = part.count("io_bytes").unwrap_or(0);
-    let samples = |name: &str, deviation: &str, unit: f64| {
-        let before = part.impossible_values();
-        let real = |what: &str| part.real(&format!("{name}_{what}")).unwrap_or(0.0) * unit;
-        let samples = Samples {
-            min: part.least(&format!("{name}_min")).unwrap_or(0.0) * unit,
-            max: real("max"),
-            share: (name == "bw").then(|| part.percent("bw_agg", f64::MAX)).flatten(),
-            mean: part.real(&format!("{name}_mean"))? * unit,
-            deviation: real(deviation),
-            samples: part.count(&format!("{name}_samples")),
-        };
-        Some(samples).filter(|_| part.impossible_values() == before)
-    };
+    let [slat, clat, lat] = ["slat", "clat", "lat"].map(|name| {
+        let with_unit = format!("{name}_ns");
+        let there = part.value().get(&with_unit).is_some();
+        part.object(if there { &with_unit } else { name }).and_then(|l| latency(&l, era))
+    });
     let exact_rate = part.real("bw_bytes");
     let rate = exact_rate.or_else(|| Some(part.real("bw")? * kib));
     let iops = part.real("iops").unwrap_or(0.0);
@@ -372,31 +350,46 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         ios: part.count("total_ios"),
         short: part.count("short_ios").unwrap_or(0),
         dropped: part.count("drop_ios").unwrap_or(0),
-        slat: ns("slat"),
-        clat: ns("clat"),
-        lat: ns("lat"),
-        bandwidth_samples: samples("bw", "dev", kib),
-        iops_samples: samples("iops", "stddev", 1.0),
-        cache_hit: part.percent("cachehit", 1.0),
+        slat,
+        clat,
+        lat,
+        bandwidth_samples: samples(part, "bw", "bw_dev", kib),
+        iops_samples: samples(part, "iops", "iops_stddev", 1.0),
     }
+}
+
+/// Samples of a rate in a unit; none where one of their figures is impossible.
+fn samples(part: &Checked<'_, '_>, name: &str, deviation: &str, unit: f64) -> Option<Samples> {
+    let before = part.impossible_values();
+    let samples = Samples {
+        min: part.least(&format!("{name}_min")).unwrap_or(0.0) * unit,
+        max: part.real(&format!("{name}_max")).unwrap_or(0.0) * unit,
+        share: if name == "bw" { part.percent("bw_agg", f64::MAX) } else { None },
+        mean: part.real(&format!("{name}_mean"))? * unit,
+        deviation: part.real(deviation).unwrap_or(0.0) * unit,
+        samples: part.count(&format!("{name}_samples")),
+    };
+    Some(samples).filter(|_| part.impossible_values() == before)
 }
 
 /// A latency; none where one of its figures is impossible. A table with an impossible figure is left out.
 fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
     let factor = if era.nanos { 1 } else { 1000 };
     let before = l.impossible_values();
-    let real = |name: &str| l.real(name).unwrap_or(0.0) * factor as f64;
-    let whole = |name: &str| Nanos(l.count(name).unwrap_or(0).saturating_mul(factor));
-    let (max, mean, deviation, samples) = (whole("max"), real("mean"), real("stddev"), l.count("N"));
+    let max = Nanos(l.count("max").unwrap_or(0).saturating_mul(factor));
+    let [mean, deviation] = ["mean", "stddev"].map(|name| l.real(name).unwrap_or(0.0) * factor as f64);
+    let samples = l.count("N");
     // The minimum of nothing is a number that was never set.
     let nothing = samples.map_or(max.0 == 0, |n| n == 0);
-    let min = if nothing { l.least("min").map_or(Nanos(0), |_| whole("min")) } else { whole("min") };
+    let told = !nothing || l.least("min").is_some();
+    let min = Nanos(if told { l.count("min").unwrap_or(0).saturating_mul(factor) } else { 0 });
     let kept = l.impossible_values() == before;
-    // 2.x fills the list to twenty entries with 0.00.
-    let percent = |k: &str| k.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0);
-    let table = l.object("percentile").and_then(|t| t.counts()).unwrap_or_default();
-    let mut percentiles: Vec<(f64, Nanos)> =
-        table.into_iter().filter_map(|(k, n)| Some((percent(k)?, Nanos(n.saturating_mul(factor))))).collect();
+    let mut percentiles: Vec<(f64, Nanos)> = Vec::new();
+    for (k, n) in l.object("percentile").and_then(|t| t.counts()).unwrap_or_default() {
+        // 2.x fills the list to twenty entries with 0.00.
+        let percent = k.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0);
+        percentiles.extend(percent.map(|p| (p, Nanos(n.saturating_mul(factor)))));
+    }
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     let bins = l.object("bins").and_then(|b| b.counts()).unwrap_or_default();
     // The first json+ (2.14 to 2.98) named bins by their number and told the layout among them.
@@ -414,28 +407,30 @@ fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
     kept.then_some(Latency { min, max, mean, deviation, samples, percentiles, bins })
 }
 
+/// The counters whose names begin so.
+fn counts(row: &Checked<'_, '_>, prefix: &str) -> Option<DiskCounts> {
+    let [ios, sectors, merges, ticks] = ["ios", "sectors", "merges", "ticks"].map(|name| {
+        let written = row.count(&format!("{prefix}write_{name}"));
+        // fio has `aggr_write_merge`.
+        let written = written.or(row.count(&format!("{prefix}write_{}", name.trim_end_matches('s'))));
+        Some((row.count(&format!("{prefix}read_{name}"))?, written.unwrap_or(0)))
+    });
+    Some(DiskCounts {
+        ios: ios?,
+        sectors,
+        merges: merges.unwrap_or_default(),
+        ticks: ticks.unwrap_or_default(),
+        in_queue: row.count(&format!("{prefix}in_queue")).unwrap_or(0),
+        busy: row.percent(&format!("{prefix}util"), 1.05).unwrap_or(0.0),
+    })
+}
+
 /// A disk's counters; told and left out where one of them cannot be.
 fn disk(value: &JsonValue<'_>, notes: &mut Vec<String>) -> Option<DiskCounters> {
     let found = RefCell::new(Vec::new());
     let row = Checked::new(value, &found);
-    let counts = |prefix: &str| {
-        let number = |name: &str| row.count(&format!("{prefix}{name}"));
-        let pair = |name: &str| {
-            let second =
-                number(&format!("write_{name}")).or(number(&format!("write_{}", name.trim_end_matches('s'))));
-            Some((number(&format!("read_{name}"))?, second.unwrap_or(0)))
-        };
-        Some(DiskCounts {
-            ios: pair("ios")?,
-            sectors: pair("sectors"),
-            merges: pair("merges").unwrap_or_default(),
-            ticks: pair("ticks").unwrap_or_default(),
-            in_queue: number("in_queue").unwrap_or(0),
-            busy: row.percent(&format!("{prefix}util"), 1.05).unwrap_or(0.0),
-        })
-    };
     let name: String = value.get("name")?.as_str()?.into();
-    let disk = Some(DiskCounters { name, counts: counts("")?, below: counts("aggr_") });
+    let disk = Some(DiskCounters { name, counts: counts(&row, "")?, below: counts(&row, "aggr_") });
     let found = found.into_inner();
     if let (Some(first), Some(disk)) = (found.first(), &disk) {
         notes.push(format!("disk {}: {first} cannot be, its counters are left out", disk.name));

@@ -146,10 +146,6 @@ impl<'a> JsonReader<'a> {
             return Err(JsonStop::End);
         }
         let word = std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
-        let wrong = |what: &str| {
-            let short: String = word.chars().take(40).collect();
-            Err(JsonStop::Wrong(format!("'{short}' {what}")))
-        };
         match word {
             "null" => return Ok(JsonValue::Null),
             "true" => return Ok(JsonValue::Bool(true)),
@@ -170,7 +166,8 @@ impl<'a> JsonReader<'a> {
             }
             None => {
                 self.at = start;
-                wrong("is not a number")
+                let short: String = word.chars().take(40).collect();
+                Err(JsonStop::Wrong(format!("'{short}' is not a number")))
             }
         }
     }

@@ -80,38 +80,43 @@ impl<'a> JsonValue<'a> {
     }
 
     pub(super) fn write(&self, out: &mut String, depth: usize) {
-        let indent = |out: &mut String, depth: usize| (0..depth).for_each(|_| out.push_str("  "));
         match self {
             JsonValue::Null => out.push_str("null"),
             JsonValue::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
             JsonValue::Number(n) => out.push_str(n),
             JsonValue::Text(t) => quote(t, out),
             JsonValue::List(list) => {
-                out.push_str("[\n");
-                for (i, value) in list.iter().enumerate() {
-                    out.push_str(if i > 0 { ",\n" } else { "" });
-                    indent(out, depth + 1);
-                    value.write(out, depth + 1);
-                }
-                out.push('\n');
-                indent(out, depth);
-                out.push(']');
+                write_parts(list.iter().map(|value| (None, value)), '[', ']', out, depth)
             }
             JsonValue::Map(members) => {
-                out.push_str("{\n");
-                for (i, (key, value)) in members.iter().enumerate() {
-                    out.push_str(if i > 0 { ",\n" } else { "" });
-                    indent(out, depth + 1);
-                    quote(key, out);
-                    out.push_str(" : ");
-                    value.write(out, depth + 1);
-                }
-                out.push('\n');
-                indent(out, depth);
-                out.push('}');
+                write_parts(members.iter().map(|(key, value)| (Some(&**key), value)), '{', '}', out, depth);
             }
         }
     }
+}
+
+/// The parts of an array or object, each on a line of its own, behind its key where it has one.
+fn write_parts<'v, 'a: 'v>(
+    parts: impl Iterator<Item = (Option<&'v str>, &'v JsonValue<'a>)>,
+    open: char,
+    close: char,
+    out: &mut String,
+    depth: usize,
+) {
+    out.push(open);
+    out.push('\n');
+    for (i, (key, value)) in parts.enumerate() {
+        out.push_str(if i > 0 { ",\n" } else { "" });
+        out.extend(std::iter::repeat_n("  ", depth + 1));
+        if let Some(key) = key {
+            quote(key, out);
+            out.push_str(" : ");
+        }
+        value.write(out, depth + 1);
+    }
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
+    out.push(close);
 }
 
 /// A string of JSON. fio escapes only quotes and backslashes, which is all there is in its texts; control characters would make the

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use super::ctime;
-use super::json_value::{JsonValue, quote};
+use super::json_value::JsonValue;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, Output, OutputRow, RowCpu, Stats,
 };
@@ -26,23 +26,16 @@ pub fn write(output: &Output, plus: bool) -> String {
 ///
 /// # Errors
 /// When `out` takes no more.
-pub fn write_to(output: &Output, plus: bool, mut out: &mut dyn Write) -> io::Result<()> {
+pub fn write_to(output: &Output, plus: bool, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{")?;
-    let mut before = "\n  ";
-    let mut key = |out: &mut dyn Write, key: &str| {
-        let mut text = std::mem::replace(&mut before, ",\n  ").to_string();
-        quote(key, &mut text);
-        write!(out, "{text} : ")
-    };
     for (name, value) in head(output) {
-        key(&mut out, name)?;
-        out.write_all(value.laid_out(1).as_bytes())?;
+        write!(out, "\n  \"{name}\" : {},", value.laid_out(1))?;
     }
     let client = output.jobs.iter().any(|j| j.host.is_some());
-    key(&mut out, if client { "client_stats" } else { "jobs" })?;
+    write!(out, "\n  \"{}\" : ", if client { "client_stats" } else { "jobs" })?;
     list(out, output.jobs.iter().map(|j| job(j, plus)))?;
     if !output.disks.is_empty() {
-        key(&mut out, "disk_util")?;
+        out.write_all(b",\n  \"disk_util\" : ")?;
         list(out, output.disks.iter().map(disk))?;
     }
     out.write_all(b"\n}\n")
@@ -111,19 +104,12 @@ fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
         members.push(("minf", JsonValue::int(minor_faults)));
     }
     let below = BELOW.map(|n| n.to_string());
-    let below: Vec<&str> = below.iter().map(String::as_str).collect();
-    let mut shares = |name: &'static str, keys: &[&str], shares: Option<&[f64]>| {
-        let Some(shares) = shares else { return };
-        let shares =
-            keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), JsonValue::float(x * 100.0)));
-        members.push((name, JsonValue::Map(shares.collect())));
-    };
-    shares("iodepth_level", &DEPTHS, job.depth.as_ref().map(|s| &s[..]));
-    shares("iodepth_submit", &BATCHES, job.submit.as_ref().map(|s| &s[..]));
-    shares("iodepth_complete", &BATCHES, job.complete.as_ref().map(|s| &s[..]));
-    shares("latency_ns", &below, job.latency_ns.as_ref().map(|s| &s[..]));
-    shares("latency_us", &below, job.latency_us.as_ref().map(|s| &s[..]));
-    shares("latency_ms", &BELOW_MS, job.latency_ms.as_ref().map(|s| &s[..]));
+    members.extend(job.depth.map(|s| ("iodepth_level", shares(DEPTHS, s))));
+    members.extend(job.submit.map(|s| ("iodepth_submit", shares(BATCHES, s))));
+    members.extend(job.complete.map(|s| ("iodepth_complete", shares(BATCHES, s))));
+    members.extend(job.latency_ns.map(|s| ("latency_ns", shares(below.each_ref().map(|k| k.as_str()), s))));
+    members.extend(job.latency_us.map(|s| ("latency_us", shares(below.each_ref().map(|k| k.as_str()), s))));
+    members.extend(job.latency_ms.map(|s| ("latency_ms", shares(BELOW_MS, s))));
     members.extend(job.errors.map(|n| ("total_err", JsonValue::int(n))));
     members.extend(job.first_error.map(|n| ("first_error", JsonValue::Number(n.to_string().into()))));
     if let Some(t) = job.target {
@@ -135,6 +121,12 @@ fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
     members.extend(job.description.as_ref().map(|d| ("desc", JsonValue::text(d))));
     members.extend(job.host.as_ref().map(|host| ("hostname", JsonValue::text(host))));
     JsonValue::map(members)
+}
+
+/// Shares in percent, by their keys.
+fn shares<const N: usize>(keys: [&str; N], shares: [f64; N]) -> JsonValue<'static> {
+    let list = keys.into_iter().zip(shares).map(|(k, x)| (k.to_string().into(), JsonValue::float(x * 100.0)));
+    JsonValue::Map(list.collect())
 }
 
 fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
@@ -169,7 +161,6 @@ fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
         ("iops_stddev", JsonValue::float(iops.deviation)),
         ("iops_samples", JsonValue::int(iops.samples.unwrap_or(0))),
     ]);
-    members.extend(s.cache_hit.map(|x| ("cachehit", JsonValue::float(x * 100.0))));
     JsonValue::map(members)
 }
 
@@ -193,42 +184,28 @@ fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {
 }
 
 fn disk(disk: &DiskCounters) -> JsonValue<'static> {
-    let c = &disk.counts;
-    let mut members: Members = vec![
-        ("name", JsonValue::text(&disk.name)),
-        ("read_ios", JsonValue::int(c.ios.0)),
-        ("write_ios", JsonValue::int(c.ios.1)),
-    ];
-    if let Some((read, written)) = c.sectors {
-        members.push(("read_sectors", JsonValue::int(read)));
-        members.push(("write_sectors", JsonValue::int(written)));
-    }
-    members.extend([
-        ("read_merges", JsonValue::int(c.merges.0)),
-        ("write_merges", JsonValue::int(c.merges.1)),
-        ("read_ticks", JsonValue::int(c.ticks.0)),
-        ("write_ticks", JsonValue::int(c.ticks.1)),
-        ("in_queue", JsonValue::int(c.in_queue)),
-        ("util", JsonValue::float(c.busy * 100.0)),
-    ]);
-    if let Some(c) = &disk.below {
-        members.push(("aggr_read_ios", JsonValue::int(c.ios.0)));
-        members.push(("aggr_write_ios", JsonValue::int(c.ios.1)));
+    let mut members = vec![("name".into(), JsonValue::text(&disk.name))];
+    // One name of fio's has no plural.
+    let counted = [("", "write_merges", Some(&disk.counts)), ("aggr_", "write_merge", disk.below.as_ref())];
+    for (prefix, write_merges, c) in counted {
+        let Some(c) = c else { continue };
+        let mut named: Members =
+            vec![("read_ios", JsonValue::int(c.ios.0)), ("write_ios", JsonValue::int(c.ios.1))];
         if let Some((read, written)) = c.sectors {
-            members.push(("aggr_read_sectors", JsonValue::int(read)));
-            members.push(("aggr_write_sectors", JsonValue::int(written)));
+            named
+                .extend([("read_sectors", JsonValue::int(read)), ("write_sectors", JsonValue::int(written))]);
         }
-        members.extend([
-            ("aggr_read_merges", JsonValue::int(c.merges.0)),
-            // Without the plural: fio's own name.
-            ("aggr_write_merge", JsonValue::int(c.merges.1)),
-            ("aggr_read_ticks", JsonValue::int(c.ticks.0)),
-            ("aggr_write_ticks", JsonValue::int(c.ticks.1)),
-            ("aggr_in_queue", JsonValue::int(c.in_queue)),
-            ("aggr_util", JsonValue::float(c.busy * 100.0)),
+        named.extend([
+            ("read_merges", JsonValue::int(c.merges.0)),
+            (write_merges, JsonValue::int(c.merges.1)),
+            ("read_ticks", JsonValue::int(c.ticks.0)),
+            ("write_ticks", JsonValue::int(c.ticks.1)),
+            ("in_queue", JsonValue::int(c.in_queue)),
+            ("util", JsonValue::float(c.busy * 100.0)),
         ]);
+        members.extend(named.into_iter().map(|(name, value)| (format!("{prefix}{name}").into(), value)));
     }
-    JsonValue::map(members)
+    JsonValue::Map(members)
 }
 
 /// fio cuts to whole numbers; a figure that was whole and went through a factor is not cut below itself.

@@ -60,13 +60,6 @@ pub enum What {
         /// Engines that have it.
         engines: Vec<String>,
     },
-    /// An abbreviation of several options.
-    Ambiguous {
-        /// As given.
-        name: String,
-        /// The names that it may stand for.
-        candidates: Vec<String>,
-    },
     /// The value does not fit the option.
     Value {
         /// The option.
@@ -124,9 +117,6 @@ impl fmt::Display for What {
             }
             What::OtherEngine { name, engine, engines } => {
                 write!(f, "'{name}' is an option of ioengine {}, not of {engine}", engines.join(", "))
-            }
-            What::Ambiguous { name, candidates } => {
-                write!(f, "'{name}' may stand for {}: write more of it", candidates.join(", "))
             }
             What::Value { option, why } => write!(f, "{option}: {why}"),
             What::Unreadable { file, why } => write!(f, "{file}: cannot be read: {why}"),

@@ -170,39 +170,36 @@ fn directions<T: Copy>(
 fn ints(
     text: &str,
     kb_base: u64,
-    (min, max): (i64, i64),
+    limits: (i64, i64),
     each: bool,
     notes: &mut Vec<String>,
 ) -> Result<OptionValue, String> {
-    let mut number = |part: &str| {
-        let n = match amount(part, kb_base, notes)? {
-            SuffixedNumber::Plain(n) => n,
-            SuffixedNumber::Percent(_) => return Err(format!("'{part}': a percentage means nothing here")),
-            SuffixedNumber::Zones(_) => {
-                return Err(format!("'{part}': 'z' counts zones, which means nothing here"));
-            }
-        };
-        match n {
-            _ if n > max => Err(format!("{n} is above the greatest value, {max}")),
-            _ if n < min => Err(format!("{n} is below the least value, {min}")),
-            _ => Ok(n),
-        }
-    };
     if each {
-        return directions(text, number).map(OptionValue::Ints);
+        return directions(text, |part| int(part, kb_base, limits, notes)).map(OptionValue::Ints);
     }
-    let n = number(one(text)?)?;
+    let n = int(one(text)?, kb_base, limits, notes)?;
     Ok(OptionValue::Ints([Some(n); 3]))
 }
 
+/// A whole number within its limits.
+fn int(text: &str, kb_base: u64, (min, max): (i64, i64), notes: &mut Vec<String>) -> Result<i64, String> {
+    match amount(text, kb_base, notes)? {
+        SuffixedNumber::Plain(n) if n > max => Err(format!("{n} is above the greatest value, {max}")),
+        SuffixedNumber::Plain(n) if n < min => Err(format!("{n} is below the least value, {min}")),
+        SuffixedNumber::Plain(n) => Ok(n),
+        SuffixedNumber::Percent(_) => Err(format!("'{text}': a percentage means nothing here")),
+        SuffixedNumber::Zones(_) => Err(format!("'{text}': 'z' counts zones, which means nothing here")),
+    }
+}
+
 fn size(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<TargetAmount, String> {
-    let whole = |n: i64| u64::try_from(n).map_err(|_| format!("'{text}' is negative"));
-    Ok(match amount(text, kb_base, notes)? {
-        SuffixedNumber::Plain(n) => TargetAmount::Bytes(whole(n)?),
-        SuffixedNumber::Zones(n) => TargetAmount::Zones(whole(n)?),
-        SuffixedNumber::Percent(n) if (0..=100).contains(&n) => TargetAmount::Percent(n as u32),
-        SuffixedNumber::Percent(_) => return Err(format!("'{text}' is not between 0% and 100%")),
-    })
+    match amount(text, kb_base, notes)? {
+        SuffixedNumber::Percent(n) if (0..=100).contains(&n) => Ok(TargetAmount::Percent(n as u32)),
+        SuffixedNumber::Percent(_) => Err(format!("'{text}' is not between 0% and 100%")),
+        SuffixedNumber::Plain(n) | SuffixedNumber::Zones(n) if n < 0 => Err(format!("'{text}' is negative")),
+        SuffixedNumber::Plain(n) => Ok(TargetAmount::Bytes(n as u64)),
+        SuffixedNumber::Zones(n) => Ok(TargetAmount::Zones(n as u64)),
+    }
 }
 
 fn flag(option: &FioOption, text: &str) -> Result<bool, String> {
@@ -229,11 +226,7 @@ fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<OptionVal
             last = match part.split_once('-').or_else(|| part.split_once(':')) {
                 _ if part.trim().is_empty() => None,
                 Some((low, high)) => {
-                    let mut end = |text: &str| match amount(text, kb_base, notes)? {
-                        SuffixedNumber::Plain(n) if n > 0 => Ok(n as u64),
-                        _ => Err(format!("'{text}' is no size of a block")),
-                    };
-                    let (low, high) = (end(low)?, end(high)?);
+                    let (low, high) = (block(low, kb_base, notes)?, block(high, kb_base, notes)?);
                     Some((low.min(high), low.max(high)))
                 }
                 None => return Err(format!("'{part}' is not a range: write it as 1k-4k")),
@@ -242,6 +235,14 @@ fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<OptionVal
         *value = last;
     }
     Ok(OptionValue::Ranges(values))
+}
+
+/// The size of a block.
+fn block(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<u64, String> {
+    match amount(text, kb_base, notes)? {
+        SuffixedNumber::Plain(n) if n > 0 => Ok(n as u64),
+        _ => Err(format!("'{text}' is no size of a block")),
+    }
 }
 
 /// One number or a range, which stands for all three directions.

@@ -35,8 +35,6 @@ pub struct Output {
     pub measured_by: Option<&'static str>,
     /// When the report was written, milliseconds since 1970.
     pub timestamp_ms: Option<u64>,
-    /// The same by the clock of its machine, read as one of this machine's zone.
-    pub clock_ms: Option<u64>,
     /// Options before the first job, as given.
     pub global_options: Vec<(String, String)>,
     /// One entry per row: a job, or a group of jobs under `group_reporting`.
@@ -54,17 +52,13 @@ pub struct Output {
 impl Output {
     /// The report, or where names and options hold line breaks, a copy with the signs of a line break in their place: for fio's text and terse lines.
     pub fn in_lines(&self) -> Cow<'_, Output> {
-        let breaks = |text: &String| text.contains('\n');
-        let of_options = |options: &[(String, String)]| options.iter().any(|(_, value)| breaks(value));
-        let in_row = |row: &OutputRow| {
-            breaks(&row.name)
-                || [&row.host, &row.error_text, &row.description].into_iter().flatten().any(breaks)
-                || of_options(&row.options)
-        };
-        if !self.jobs.iter().any(in_row)
-            && !of_options(&self.global_options)
-            && !self.disks.iter().any(|disk| breaks(&disk.name))
-        {
+        let of_jobs = self.jobs.iter().flat_map(|row| {
+            let texts = [&row.host, &row.error_text, &row.description].into_iter().flatten();
+            texts.chain([&row.name]).chain(row.options.iter().map(|(_, value)| value))
+        });
+        let globals = self.global_options.iter().map(|(_, value)| value);
+        let of_disks = self.disks.iter().map(|disk| &disk.name);
+        if !of_jobs.chain(globals).chain(of_disks).any(|text| text.contains('\n')) {
             return Cow::Borrowed(self);
         }
         let mut copy = self.clone();
@@ -178,15 +172,11 @@ impl Header {
 
     /// Whether both may be of one job, whose row moved data in these directions. Text has three digits of a block size or more.
     pub fn may_be(&self, other: &Header, moved: &[Direction]) -> bool {
-        let near = |a: Bytes, b: Bytes| a.0.abs_diff(b.0) as f64 <= 0.01 * a.0.max(b.0) as f64;
-        let block = |d: &Direction| {
-            let (a, b) = (self.block[(*d as usize).min(2)], other.block[(*d as usize).min(2)]);
-            near(a.0, b.0) && near(a.1, b.1)
-        };
+        let mut blocks = moved.iter().map(|d| (*d as usize).min(2)).map(|d| (self.block[d], other.block[d]));
         self.rw == other.rw
             && self.engine == other.engine
             && self.depth == other.depth
-            && moved.iter().all(block)
+            && blocks.all(|(a, b)| is_near(a.0, b.0) && is_near(a.1, b.1))
     }
 
     /// This job and another one, summed up in one row.
@@ -206,6 +196,11 @@ impl Header {
         }
         self
     }
+}
+
+/// Sizes that may be one, by three digits.
+fn is_near(a: Bytes, b: Bytes) -> bool {
+    a.0.abs_diff(b.0) as f64 <= 0.01 * a.0.max(b.0) as f64
 }
 
 /// One direction of a row.
@@ -235,8 +230,6 @@ pub struct Stats {
     pub bandwidth_samples: Option<Samples>,
     /// I/Os a second, sampled over time.
     pub iops_samples: Option<Samples>,
-    /// Share of I/Os served from a cache, where the engine says so.
-    pub cache_hit: Option<f64>,
     /// The intervals in which the rates and the amount lie, by the digits of their form.
     pub printed: PrintedRanges,
 }
@@ -374,9 +367,8 @@ impl OutputRow {
 
     /// The value of an option of this job, or of the run's globals, by any of these names.
     pub fn option<'a>(&'a self, output: &'a Output, names: &[&str]) -> Option<&'a str> {
-        let named = |options: &'a [(String, String)]| {
-            options.iter().rev().find(|(n, _)| names.contains(&n.as_str())).map(|(_, v)| v.as_str())
-        };
-        named(&self.options).or_else(|| named(&output.global_options))
+        let last_first = self.options.iter().rev().chain(output.global_options.iter().rev());
+        let mut named = last_first.filter(|(name, _)| names.contains(&name.as_str()));
+        named.next().map(|(_, value)| value.as_str())
     }
 }

@@ -43,27 +43,28 @@ pub fn placed(bytes: &[u8], error: ReadError) -> ReadError {
 }
 
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let units = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
-        let units = bytes.chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
-        let text: String =
-            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-        Cow::Owned(text.into_bytes())
-    };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => return units(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => return units(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => return from_utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => return from_utf16(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => return Cow::Borrowed(rest),
         _ => {}
     }
     // fio's reports are ASCII but for names: in UTF-16 every other byte is 0.
     let probe = &bytes[..bytes.len().min(PROBE) & !1];
-    let zeros = |odd: usize| probe.iter().skip(odd).step_by(2).filter(|b| **b == 0).count();
+    let [even, odd] = [0, 1].map(|first| probe.iter().skip(first).step_by(2).filter(|b| **b == 0).count());
     match probe.len() / 2 {
         0..8 => Cow::Borrowed(bytes),
-        n if zeros(1) * 10 > n * 9 => units(bytes, u16::from_le_bytes),
-        n if zeros(0) * 10 > n * 9 => units(bytes, u16::from_be_bytes),
+        n if odd * 10 > n * 9 => from_utf16(bytes, u16::from_le_bytes),
+        n if even * 10 > n * 9 => from_utf16(bytes, u16::from_be_bytes),
         _ => Cow::Borrowed(bytes),
     }
+}
+
+/// The text of UTF-16 whose units are made of their bytes so.
+fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Cow<'static, [u8]> {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    Cow::Owned(text.into_bytes())
 }
 
 /// Without what a terminal would do: `ESC [ ... letter`, `ESC ] ... BEL`.
@@ -142,8 +143,8 @@ fn stamp(text: &str) -> Option<usize> {
     at += shape(&rest[at..], "dd:dd:dd")?;
     // Iometer writes its moments with `:123` for milliseconds, alone on their lines.
     let of_iometer = shape(&rest[at..], ":ddd").is_some();
-    let zone = |c: char| c.is_ascii_digit() || ".,Z+-:".contains(c);
-    at += rest[at..].find(|c| !zone(c)).unwrap_or(rest.len() - at);
+    let zone = rest[at..].find(|c: char| !c.is_ascii_digit() && !".,Z+-:".contains(c));
+    at += zone.unwrap_or(rest.len() - at);
     if open == 1 {
         at += shape(&rest[at..], "]")?;
     }
@@ -172,21 +173,20 @@ fn of_log(text: &str) -> Option<usize> {
     // A program with its number, with or without the host before it.
     let end = text.find("]: ")?;
     let (words, number) = text[..end].rsplit_once('[')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./ ".contains(c);
-    let named = words.split(' ').count() <= 2 && !words.is_empty() && words.chars().all(plain);
+    let plain = words.chars().all(|c| c.is_ascii_alphanumeric() || "-_./ ".contains(c));
+    let named = words.split(' ').count() <= 2 && !words.is_empty() && plain;
     (named && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(end + 3)
 }
 
 /// The length of a pattern at the front: `d` a digit, `A` and `a` letters, all else itself.
 fn shape(text: &str, pattern: &str) -> Option<usize> {
-    let fits = |(b, p): (u8, u8)| match p {
+    let fits = text.bytes().zip(pattern.bytes()).all(|(b, p)| match p {
         b'd' => b.is_ascii_digit(),
         b'A' => b.is_ascii_uppercase(),
         b'a' => b.is_ascii_lowercase(),
         p => b == p,
-    };
-    let long = text.len() >= pattern.len();
-    (long && text.bytes().zip(pattern.bytes()).all(fits)).then_some(pattern.len())
+    });
+    (fits && text.len() >= pattern.len()).then_some(pattern.len())
 }
 
 #[cfg(test)]

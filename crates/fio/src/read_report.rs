@@ -14,13 +14,6 @@ use volproof_base::report_form::ReportForm;
 /// With line and column, when it has one of these forms and breaks it, or none of them.
 pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     let mut all: Vec<(ReportForm, Output)> = Vec::new();
-    let add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {
-        let mut told = ToldRows::of_reports(all);
-        let known: Vec<bool> = found.iter().map(|output| told.take(output)).collect();
-        let new = found.into_iter().zip(known).filter(|(_, known)| !known);
-        let new: Vec<_> = new.map(|(output, _)| (form, output)).collect();
-        all.extend(new);
-    };
     let mut failed = Vec::new();
     match json_read::read(bytes) {
         Ok(found) => add(&mut all, ReportForm::Json, found),
@@ -37,19 +30,24 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     }
     // What came nearest to a report says where it fails.
     let placed = failed.into_iter().find(|e| !matches!(e, ReadError::Nothing { .. }));
-    match placed {
-        Some(e) if all.is_empty() => Err(e),
-        None if all.is_empty() => Err(ReadError::Nothing { kind: "report" }),
-        Some(e) => {
-            for (_, output) in &mut all {
-                output
-                    .partial
-                    .get_or_insert_with(|| format!("another report in the file cannot be read: {e}"));
-            }
-            Ok(all)
-        }
-        None => Ok(all),
+    if all.is_empty() {
+        return Err(placed.unwrap_or(ReadError::Nothing { kind: "report" }));
     }
+    if let Some(e) = placed {
+        for (_, output) in &mut all {
+            output.partial.get_or_insert_with(|| format!("another report in the file cannot be read: {e}"));
+        }
+    }
+    Ok(all)
+}
+
+/// Adds the reports of a form, but for those of runs that another form has told.
+fn add(all: &mut Vec<(ReportForm, Output)>, form: ReportForm, found: Vec<Output>) {
+    let mut told = ToldRows::of_reports(all);
+    let known: Vec<bool> = found.iter().map(|output| told.take(output)).collect();
+    let new = found.into_iter().zip(known).filter(|(_, known)| !known);
+    let new: Vec<_> = new.map(|(output, _)| (form, output)).collect();
+    all.extend(new);
 }
 
 /// Interim reports (`--status-interval`) are left out where the last one of their run is there.
@@ -71,19 +69,17 @@ pub fn last_of_each_run(reports: Vec<(ReportForm, Output)>) -> Vec<(ReportForm, 
 }
 
 fn is_interim(before: &Output, after: &Output) -> bool {
-    let names = |o: &Output| o.jobs.iter().map(|j| (j.name.clone(), j.group)).collect::<Vec<_>>();
-    if names(before) != names(after) {
-        return false;
-    }
-    let other_process = before.jobs.iter().zip(&after.jobs).any(|(a, b)| a.pid.is_some() && a.pid != b.pid);
-    if other_process {
+    let mut rows = before.jobs.iter().zip(&after.jobs);
+    let other_run = before.jobs.len() != after.jobs.len()
+        || rows.any(|(a, b)| a.name != b.name || a.group != b.group || (a.pid.is_some() && a.pid != b.pid));
+    if other_run {
         return false;
     }
     if before.partial.as_ref().is_some_and(|why| why == text_read::INTERIM) {
         return true;
     }
-    let elapsed = |o: &Output| o.jobs.iter().filter_map(|j| j.elapsed).max();
-    let (Some(from), Some(to)) = (elapsed(before), elapsed(after)) else { return false };
+    let [from, to] = [before, after].map(|output| output.jobs.iter().filter_map(|j| j.elapsed).max());
+    let (Some(from), Some(to)) = (from, to) else { return false };
     let (Some(t0), Some(t1)) = (before.timestamp_ms, after.timestamp_ms) else { return false };
     let same_clock = (t1 as f64 - t0 as f64) / 1000.0 - (to as f64 - from as f64);
     let grew = before.jobs.iter().zip(&after.jobs).all(|(a, b)| {

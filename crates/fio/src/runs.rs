@@ -91,19 +91,13 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();
     let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
     let of_clients = is_of_clients(output);
-    // A row whose figures cannot be says that much.
-    let says = |j: &&OutputRow| moved_ios(j) > 0.0 || !j.impossible.is_empty();
-    for job in output.jobs.iter().filter(says).filter(|j| !is_sum(of_clients, j)) {
-        let clone = |other: &&OutputRow| {
-            other.name == job.name
-                && other.group == job.group
-                && other.header == job.header
-                && other.options == job.options
-                && alike(other, job)
-                && (other.host == job.host || job.host.is_some())
-        };
+    for job in output.jobs.iter().filter(|j| !is_sum(of_clients, j)) {
+        // A row whose figures cannot be says that much.
+        if moved_ios(job) <= 0.0 && job.impossible.is_empty() {
+            continue;
+        }
         let same = known.entry((job.name.as_str(), job.group)).or_default();
-        match same.iter().find(|i| clone(&runs[**i].rows[0])) {
+        match same.iter().find(|i| is_clone(job, runs[**i].rows[0])) {
             Some(i) => runs[*i].rows.push(job),
             // Jobs of one name that differ are runs of their own, a few of them.
             None if same.len() >= MOST_ALIKE => runs[same[0]].rows.push(job),
@@ -125,11 +119,19 @@ pub fn members<'a>(mut rows: impl Iterator<Item = &'a OutputRow>) -> Option<u32>
     rows.try_fold(0u32, |sum, row| (row.members > 0).then(|| sum.saturating_add(row.members)))
 }
 
+/// A row of the name and group of another one may be of a clone of its job: it has the same options, on the same host or another one.
+fn is_clone(job: &OutputRow, other: &OutputRow) -> bool {
+    other.header == job.header
+        && other.options == job.options
+        && alike(other, job)
+        && (other.host == job.host || job.host.is_some())
+}
+
 /// Two rows moved data in the same direction, as clones of one job do.
 fn alike(a: &OutputRow, b: &OutputRow) -> bool {
-    let both = |d: Direction| [a, b].iter().all(|j| j.directions[d].as_ref().is_some_and(|s| moves(s)));
     let mixed = [a, b].iter().any(|j| j.mixed.is_some() || moved_ios(j) == 0.0);
-    mixed || Direction::ALL.into_iter().any(both)
+    let mut directions = a.directions.0.iter().zip(&b.directions.0);
+    mixed || directions.any(|both| matches!(both, (Some(a), Some(b)) if moves(a) && moves(b)))
 }
 
 /// Rows that ran the same job at the same time (`numjobs` without `group_reporting`) are one row.
@@ -141,41 +143,29 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     if rest.is_empty() {
         return all;
     }
-    // A row alone is one job, whose time is that of its longest direction.
-    let alone = |j: &OutputRow| parts(j).iter().map(|s| s.runtime).max().filter(|t| t.0 > 0);
-    let times: Option<Vec<Nanos>> = rows.iter().map(|j| j.runtime.or_else(|| alone(j))).collect();
-    all.runtime = times.map(|all| Nanos(total(all.iter().map(|t| t.0))));
+    all.runtime = Some(Nanos(0));
+    for job in rows {
+        // A row alone is one job, whose time is that of its longest direction.
+        let alone = parts(job).iter().map(|s| s.runtime).max().filter(|t| t.0 > 0);
+        let time = job.runtime.or(alone);
+        all.runtime = all.runtime.zip(time).map(|(sum, time)| Nanos(sum.0.saturating_add(time.0)));
+    }
     // The number of jobs is known when that of every row is.
     all.members = members(rows.iter().copied()).unwrap_or(0);
-    let weight = |j: &OutputRow| moved_ios(j).max(1.0);
-    let weights: f64 = rows.iter().map(|j| weight(j)).sum();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.directions[d].as_deref()).collect();
         all.directions[d] = (!parts.is_empty()).then(|| Box::new(stats(&parts)));
     }
     let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.mixed.as_deref()).collect();
     all.mixed = (!parts.is_empty()).then(|| Box::new(stats(&parts)));
-    fn mean<const N: usize>(
-        rows: &[&OutputRow],
-        total: f64,
-        weight: impl Fn(&OutputRow) -> f64,
-        of: impl Fn(&OutputRow) -> Option<[f64; N]>,
-    ) -> Option<[f64; N]> {
-        let mut sum = [0.0; N];
-        for job in rows {
-            let part = of(job)?;
-            sum.iter_mut().zip(part).for_each(|(s, p)| *s += p * weight(job) / total);
-        }
-        Some(sum)
-    }
-    all.latency_ns = mean(rows, weights, weight, |j| j.latency_ns);
-    all.latency_us = mean(rows, weights, weight, |j| j.latency_us);
-    all.latency_ms = mean(rows, weights, weight, |j| j.latency_ms);
-    all.depth = mean(rows, weights, weight, |j| j.depth);
+    all.latency_ns = mean(rows, |j| j.latency_ns);
+    all.latency_us = mean(rows, |j| j.latency_us);
+    all.latency_ms = mean(rows, |j| j.latency_ms);
+    all.depth = mean(rows, |j| j.depth);
     if let Some(cpu) = &mut all.cpu {
-        let of = |pick: &dyn Fn(&OutputRow) -> f64| rows.iter().map(|j| pick(j)).fold(0.0, f64::max);
-        cpu.user = of(&|j| j.cpu.map_or(0.0, |c| c.user));
-        cpu.system = of(&|j| j.cpu.map_or(0.0, |c| c.system));
+        for other in rest.iter().filter_map(|j| j.cpu) {
+            (cpu.user, cpu.system) = (cpu.user.max(other.user), cpu.system.max(other.system));
+        }
     }
     let syncs: Option<Vec<(f64, &Latency)>> =
         rows.iter().map(|j| Some((j.sync_ios? as f64, j.sync.as_ref()?))).collect();
@@ -187,6 +177,20 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     all
 }
 
+/// The mean of shares over rows, each by its I/Os; none where a row does not tell them.
+fn mean<const N: usize>(
+    rows: &[&OutputRow],
+    shares: impl Fn(&OutputRow) -> Option<[f64; N]>,
+) -> Option<[f64; N]> {
+    let weights: f64 = rows.iter().map(|job| moved_ios(job).max(1.0)).sum();
+    let mut sum = [0.0; N];
+    for job in rows {
+        let weight = moved_ios(job).max(1.0);
+        sum.iter_mut().zip(shares(job)?).for_each(|(s, p)| *s += p * weight / weights);
+    }
+    Some(sum)
+}
+
 /// The figures of a direction of several jobs; those that moved nothing in it have no latency and no rate there.
 ///
 /// As fio does with `group_reporting`, the rate is that over the time of the job that took longest.
@@ -194,27 +198,24 @@ fn stats(all: &[&Stats]) -> Stats {
     let moving: Vec<&Stats> = all.iter().copied().filter(|s| moves(s)).collect();
     let parts = if moving.is_empty() { all } else { &moving };
     let ios = parts.iter().map(|s| s.ios).sum::<Option<u64>>();
-    let latency = |pick: &dyn Fn(&Stats) -> Option<&Latency>| {
-        let all: Vec<(f64, &Latency)> = parts.iter().filter_map(|s| Some((ios_of(s), pick(s)?))).collect();
-        (all.len() == parts.len()).then(|| of_all(&all))
-    };
     let longest = parts.iter().map(|s| s.runtime).max().unwrap_or_default();
-    let over_longest = |rate: fn(&Stats) -> f64| -> f64 {
-        let share =
-            |s: &Stats| if longest.0 > 0 { s.runtime.as_seconds() / longest.as_seconds() } else { 1.0 };
-        parts.iter().map(|s| rate(s) * share(s)).sum()
-    };
+    let (mut bytes_per_second, mut iops) = (0.0, 0.0);
+    for s in parts {
+        let share = if longest.0 > 0 { s.runtime.as_seconds() / longest.as_seconds() } else { 1.0 };
+        bytes_per_second += s.bytes_per_second * share;
+        iops += s.iops * share;
+    }
     Stats {
         bytes: Bytes(total(parts.iter().map(|s| s.bytes.0))),
-        bytes_per_second: over_longest(|s| s.bytes_per_second),
-        iops: over_longest(|s| s.iops),
+        bytes_per_second,
+        iops,
         runtime: longest,
         ios,
         short: parts.iter().map(|s| s.short).sum(),
         dropped: parts.iter().map(|s| s.dropped).sum(),
-        slat: latency(&|s| s.slat.as_ref()),
-        clat: latency(&|s| s.clat.as_ref()),
-        lat: latency(&|s| s.lat.as_ref()),
+        slat: latency(parts, |s| s.slat.as_ref()),
+        clat: latency(parts, |s| s.clat.as_ref()),
+        lat: latency(parts, |s| s.lat.as_ref()),
         printed: printed(parts, longest),
         bandwidth_samples: parts.iter().map(|s| s.bandwidth_samples).collect::<Option<Vec<_>>>().map(of_jobs),
         ..Stats::default()
@@ -223,35 +224,40 @@ fn stats(all: &[&Stats]) -> Stats {
 
 /// The intervals of sums: the sums of their ends.
 fn printed(parts: &[&Stats], longest: Nanos) -> PrintedRanges {
-    let sum = |of: fn(&Stats) -> Option<(f64, f64)>, weighs: bool| {
-        let all: Option<Vec<(f64, f64)>> = parts
-            .iter()
-            .map(|s| {
-                let weight =
-                    if weighs && longest.0 > 0 { s.runtime.0 as f64 / longest.0 as f64 } else { 1.0 };
-                of(s).map(|(low, high)| (low * weight, high * weight))
-            })
-            .collect();
-        Some(all?.into_iter().fold((0.0, 0.0), |sum, ends| (sum.0 + ends.0, sum.1 + ends.1)))
-    };
-    PrintedRanges {
-        bytes: sum(|s| s.printed.bytes, false),
-        iops: sum(|s| s.printed.iops, true),
-        bytes_per_second: sum(|s| s.printed.bytes_per_second, true),
+    let none = Some((0.0, 0.0));
+    let mut sum = PrintedRanges { bytes: none, iops: none, bytes_per_second: none };
+    for s in parts {
+        let weight = if longest.0 > 0 { s.runtime.0 as f64 / longest.0 as f64 } else { 1.0 };
+        sum.bytes = added(sum.bytes, s.printed.bytes, 1.0);
+        sum.iops = added(sum.iops, s.printed.iops, weight);
+        sum.bytes_per_second = added(sum.bytes_per_second, s.printed.bytes_per_second, weight);
     }
+    sum
+}
+
+/// An interval and another one times its weight; none where one of them is not told.
+fn added(sum: Option<(f64, f64)>, range: Option<(f64, f64)>, weight: f64) -> Option<(f64, f64)> {
+    let ((low, high), (other_low, other_high)) = sum.zip(range)?;
+    Some((low + weight * other_low, high + weight * other_high))
 }
 
 /// Samples of the rates of several jobs, added up as fio does with `group_reporting`: the deviation is that of one job.
 fn of_jobs(parts: Vec<Samples>) -> Samples {
-    let sum = |of: fn(&Samples) -> f64| parts.iter().map(of).sum::<f64>();
+    let squares: f64 = parts.iter().map(|s| s.deviation.powi(2)).sum();
     Samples {
-        min: sum(|s| s.min),
-        max: sum(|s| s.max),
+        min: parts.iter().map(|s| s.min).sum(),
+        max: parts.iter().map(|s| s.max).sum(),
         share: None,
-        mean: sum(|s| s.mean),
-        deviation: (sum(|s| s.deviation.powi(2)) / parts.len() as f64).sqrt(),
+        mean: parts.iter().map(|s| s.mean).sum(),
+        deviation: (squares / parts.len() as f64).sqrt(),
         samples: parts.iter().map(|s| s.samples).sum(),
     }
+}
+
+/// The latency of one kind of several jobs; none where a job does not tell it.
+fn latency<'a>(parts: &[&'a Stats], kind: fn(&'a Stats) -> Option<&'a Latency>) -> Option<Latency> {
+    let all: Option<Vec<(f64, &Latency)>> = parts.iter().map(|s| Some((ios_of(s), kind(s)?))).collect();
+    Some(of_all(&all?))
 }
 
 fn of_all(parts: &[(f64, &Latency)]) -> Latency {

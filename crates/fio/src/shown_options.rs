@@ -16,17 +16,17 @@ pub fn shows_one_of_several(output: &Output, job: &OutputRow) -> bool {
     let asked = options(output, job);
     let Some(word) = asked.choice("rw").filter(|_| !asked.own.is_empty()) else { return false };
     let moved: Vec<(Direction, &Stats)> = job.moved().collect();
-    let alien = |(d, _): &(Direction, &Stats)| match d {
+    let alien = moved.iter().any(|(d, _)| match d {
         Direction::Write => ["read", "randread"].contains(&word),
         // Blocks that a job wrote are read to verify them.
         Direction::Read => ["write", "randwrite"].contains(&word) && asked.given("verify").is_none(),
         _ => false,
-    };
+    });
     let one = if let [(_, one)] = moved[..] { Some(one.runtime.0).filter(|ns| *ns > 0) } else { None };
     let times = job.runtime.zip(one).map(|(sum, one)| sum.0 as f64 / one as f64);
     let counted = asked.int("numjobs").unwrap_or(1) == i64::from(job.members);
     let more = counted && times.is_some_and(|times| times > f64::from(job.members) + 0.5);
-    more || moved.iter().any(alien)
+    more || alien
 }
 
 /// The line that fio prints of a job before it runs: as the report has it, else from the options; none where there are none.
@@ -35,19 +35,21 @@ pub fn header(output: &Output, job: &OutputRow) -> Option<Header> {
     job.header.clone().or_else(|| listed.then(|| options(output, job).header()))
 }
 
+/// An option as a report shows it, as a value.
+fn given(name: &str, text: &str, kb_base: u64) -> Option<Given> {
+    let option = option::find_any(name)?;
+    let text = Some(text).filter(|t| !t.is_empty());
+    let (value, _) = option_value::read(option, text, kb_base).ok()?;
+    Some(Given { option, text: text.map(str::to_string), value, origin: Origin::Whole })
+}
+
 /// The options of a row and those of all jobs, as values. An option that cannot be read is left out.
 pub fn options(output: &Output, job: &OutputRow) -> Job {
     let base = if job.option(output, &["kb_base"]) == Some("1000") { 1000 } else { 1024 };
-    let given = |(name, text): &(String, String)| {
-        let option = option::find_any(name)?;
-        let text = Some(text.as_str()).filter(|t| !t.is_empty());
-        let (value, _) = option_value::read(option, text, base).ok()?;
-        Some(Given { option, text: text.map(str::to_string), value, origin: Origin::Whole })
-    };
     Job {
         name: job.name.clone(),
-        globals: output.global_options.iter().filter_map(given).collect(),
-        own: job.options.iter().filter_map(given).collect(),
+        globals: output.global_options.iter().filter_map(|(name, text)| given(name, text, base)).collect(),
+        own: job.options.iter().filter_map(|(name, text)| given(name, text, base)).collect(),
         stonewall: false,
         group: job.group,
         origin: Origin::Whole,

@@ -27,15 +27,10 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs: Vec<Output> = Vec::new();
     let mut output = Output::default();
     let mut rows = 0;
-    let mut described = false;
     for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
-        if described && let (Some(words), Some(job)) = (line.strip_prefix(';'), output.jobs.last_mut()) {
-            job.description = Some(words.into());
-        }
-        described = false;
         let Some(version) = version_of(line) else { continue };
         if rows == MOST_ROWS {
             output.partial = Some(format!("only the first {MOST_ROWS} rows were read"));
@@ -59,7 +54,6 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
             }
             Err(e) => return Err(e),
         }
-        described = version == 2;
     }
     if output.jobs.is_empty() && output.partial.is_none() {
         return Err(ReadError::Nothing { kind: "terse report" });
@@ -121,6 +115,11 @@ impl<'a> Fields<'a> {
         }
         self.at = at;
         Err(self.wrong(format!("{x} is not {what}")))
+    }
+
+    /// The counts of reads and of writes.
+    fn pair(&mut self) -> Result<(u64, u64), ReadError> {
+        Ok((self.number("a count")?, self.number("a count")?))
     }
 
     fn share(&mut self, what: &str) -> Result<f64, ReadError> {
@@ -187,9 +186,7 @@ fn row(f: &mut Fields<'_>, version: u8) -> Result<TerseRow, ReadError> {
             _ => disks.push(DiskCounters { name: name.into(), counts, ..DiskCounters::default() }),
         }
     }
-    let numbers =
-        |f: &Fields<'_>| f.left().is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    if numbers(f) {
+    if f.left().is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
         job.errors = Some(f.number("a count of errors")?);
         job.first_error = Some(f.number("an error")?);
     }
@@ -219,11 +216,10 @@ fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
         ..Stats::default()
     };
     // All three are cut to whole numbers.
-    let cut = |value: f64, unit: f64| Some((value, value + unit));
     s.printed = PrintedRanges {
-        bytes: cut(s.bytes.0 as f64, kib),
-        iops: cut(s.iops, 1.0),
-        bytes_per_second: cut(s.bytes_per_second, kib),
+        bytes: Some((s.bytes.0 as f64, s.bytes.0 as f64 + kib)),
+        iops: Some((s.iops, s.iops + 1.0)),
+        bytes_per_second: Some((s.bytes_per_second, s.bytes_per_second + kib)),
     };
     let mut list = Vec::new();
     for _ in 0..SLOTS {
@@ -263,10 +259,9 @@ fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
 }
 
 fn read_latency(f: &mut Fields<'_>) -> Result<Latency, ReadError> {
-    let us = |n: u64| Nanos(n.saturating_mul(1000));
     Ok(Latency {
-        min: us(f.number("a latency")?),
-        max: us(f.number("a latency")?),
+        min: Nanos(f.number::<u64>("a latency")?.saturating_mul(1000)),
+        max: Nanos(f.number::<u64>("a latency")?.saturating_mul(1000)),
         mean: f.real("a latency")? * 1000.0,
         deviation: f.real("a deviation")? * 1000.0,
         ..Latency::default()
@@ -274,12 +269,11 @@ fn read_latency(f: &mut Fields<'_>) -> Result<Latency, ReadError> {
 }
 
 fn read_counts(f: &mut Fields<'_>) -> Result<DiskCounts, ReadError> {
-    let pair = |f: &mut Fields<'_>| Ok((f.number("a count")?, f.number("a count")?));
     Ok(DiskCounts {
-        ios: pair(f)?,
+        ios: f.pair()?,
         sectors: None,
-        merges: pair(f)?,
-        ticks: pair(f)?,
+        merges: f.pair()?,
+        ticks: f.pair()?,
         in_queue: f.number("a time")?,
         busy: f.share("a share of time")?,
     })

@@ -16,11 +16,10 @@ pub(super) fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputR
     for job in jobs.iter() {
         *rows.entry((job.name.clone(), job.group)).or_default() += 1;
     }
-    let one = |own: &[&Header]| own.iter().all(|h| *h == own[0]);
     let alike: HashSet<(&str, u32)> =
-        by_job.iter().filter(|(_, own)| one(own)).map(|(job, _)| *job).collect();
+        by_job.iter().filter(|(_, own)| are_alike(own)).map(|(job, _)| *job).collect();
     let all: Vec<&Header> = headers.iter().map(|(.., h)| h).collect();
-    let all_alike = one(&all);
+    let all_alike = are_alike(&all);
     let mut told: HashMap<(String, u32), usize> = HashMap::new();
     for job in jobs {
         let key = (job.name.clone(), job.group);
@@ -38,6 +37,10 @@ pub(super) fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputR
         };
         job.header = own.map(|h| (*h).clone());
     }
+}
+
+fn are_alike(headers: &[&Header]) -> bool {
+    headers.iter().all(|h| *h == headers[0])
 }
 
 /// A group with one row and several jobs (`group_reporting`): the row sums them up, and has of their headers what they share. Returns what

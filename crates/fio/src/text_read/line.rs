@@ -63,8 +63,8 @@ fn host(text: Cow<'_, str>) -> (Option<String>, Cow<'_, str>) {
     let Some((name, from)) = text.strip_prefix('<').and_then(|rest| {
         let end = rest.find('>').filter(|end| (1..=255).contains(end))?;
         let name = &rest[..end];
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".:-_[]%".contains(c);
-        (name.chars().all(plain) && rest[end + 1..].starts_with(' ')).then(|| (name.to_string(), end + 3))
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]%".contains(c));
+        (plain && rest[end + 1..].starts_with(' ')).then(|| (name.to_string(), end + 3))
     }) else {
         return (None, text);
     };

@@ -277,18 +277,11 @@ impl TextReader {
             left_out: &mut self.notes_left_out,
             impossible: Vec::new(),
         };
-        let small = |v: &str| whole(v).map(|n| n.min(u64::from(u32::MAX)) as u32);
-        let signed = |v: &str| match v.strip_prefix('-') {
-            Some(rest) => whole(rest).map(|n| -(n.min(1 << 20) as i32)),
-            None => whole(v).map(|n| n.min(1 << 20) as i32),
-        };
         let mut job = OutputRow {
             name: name.into(),
             host,
             group: here.get("(groupid", small).or_else(|| here.get("groupid", small)).unwrap_or(0),
-            members: here
-                .get("jobs", |v| small(v.trim_end_matches(|c: char| !c.is_ascii_digit())))
-                .unwrap_or(0),
+            members: here.get("jobs", small).unwrap_or(0),
             error: here.get("err", signed).unwrap_or(0),
             pid: field(here.text, "pid").and_then(|(_, v)| small(v)),
             ..OutputRow::default()
@@ -303,7 +296,6 @@ impl TextReader {
             job.error_text = Some(rest[from..to].to_string());
         }
         self.output.timestamp_ms = date(rest).or(self.output.timestamp_ms);
-        self.output.clock_ms = self.output.timestamp_ms;
         self.open(TextRow::new(job, line.number));
     }
 
@@ -452,6 +444,17 @@ impl TextReader {
             (true, None) => Err(ReadError::Nothing { kind: "text report" }),
         }
     }
+}
+
+/// A whole number that a field of 32 bits holds.
+fn small(text: &str) -> Option<u32> {
+    whole(text).map(|n| n.min(u64::from(u32::MAX)) as u32)
+}
+
+/// An error number.
+fn signed(text: &str) -> Option<i32> {
+    let n = whole(text.strip_prefix('-').unwrap_or(text))?.min(1 << 20) as i32;
+    Some(if text.starts_with('-') { -n } else { n })
 }
 
 /// When fio printed a row.

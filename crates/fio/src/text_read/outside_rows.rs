@@ -40,26 +40,27 @@ pub(super) fn header(text: &str) -> Option<Header> {
     let block = position(text, "bs").map(|at| &text[at..]).unwrap_or_default();
     let sizes = block.split(", ioengine").next().unwrap_or_default();
     let old = !sizes.contains('(');
-    let range = |words: &str| {
-        let (low, high) = words.trim().split_once('-').unwrap_or((words.trim(), words.trim()));
-        Some((bytes(low, old)?, bytes(high, old)?))
-    };
     let parts: Vec<(Bytes, Bytes)> = if old {
-        sizes.split('/').filter_map(range).collect()
+        sizes.split('/').filter_map(|words| range(words, old)).collect()
     } else {
-        sizes.split(')').skip(1).filter_map(|p| range(p.split(',').next()?)).collect()
+        sizes.split(')').skip(1).filter_map(|part| range(part.split(',').next()?, old)).collect()
     };
     let first = *parts.first()?;
-    let at = |i: usize| parts.get(i).copied().unwrap_or(first);
     Some(Header {
         rw: rw.into(),
-        block: [at(0), at(1), at(2)],
+        block: [0, 1, 2].map(|i| parts.get(i).copied().unwrap_or(first)),
         engine: field(text, "ioengine").map(|(_, v)| v.to_string()).unwrap_or_default(),
         depth: field(text, "iodepth")
             .and_then(|(_, v)| whole(v))
             .map_or(0, |n| n.min(u64::from(u32::MAX)) as u32),
         laid_out: None,
     })
+}
+
+/// `4096B-8192B`, or one size.
+fn range(words: &str, binary: bool) -> Option<(Bytes, Bytes)> {
+    let (low, high) = words.trim().split_once('-').unwrap_or((words.trim(), words.trim()));
+    Some((bytes(low, binary)?, bytes(high, binary)?))
 }
 
 /// The job of a line such as `wal: Laying out IO file (1 file / 8MiB)`, and the size of its files. fio 2 has `MB` for MiB.
@@ -97,21 +98,21 @@ pub(super) fn group(text: &str) -> Option<OutputRow> {
 /// `vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%`.
 pub(super) fn disk(text: &str) -> Option<DiskCounters> {
     let (name, _) = text.split_once(": ")?;
-    let pair = |key: &str| {
-        let (_, value) = field(text, key)?;
-        let (reads, writes) = value.split_once('/')?;
+    Some(DiskCounters { name: name.trim().into(), counts: counts(text, "")?, below: counts(text, "aggr") })
+}
+
+/// The counters whose names begin so.
+fn counts(text: &str, prefix: &str) -> Option<DiskCounts> {
+    let [ios, sectors, merges, ticks] = ["ios", "sectors", "merge", "ticks"].map(|name| {
+        let (reads, writes) = field(text, &format!("{prefix}{name}"))?.1.split_once('/')?;
         Some((whole(reads)?, whole(writes)?))
-    };
-    let counts = |prefix: &str| {
-        let key = |name: &str| format!("{prefix}{name}");
-        Some(DiskCounts {
-            ios: pair(&key("ios"))?,
-            sectors: pair(&key("sectors")),
-            merges: pair(&key("merge")).unwrap_or_default(),
-            ticks: pair(&key("ticks")).unwrap_or_default(),
-            in_queue: field(text, &key("in_queue")).and_then(|(_, v)| whole(v)).unwrap_or(0),
-            busy: field(text, &key("util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
-        })
-    };
-    Some(DiskCounters { name: name.trim().into(), counts: counts("")?, below: counts("aggr") })
+    });
+    Some(DiskCounts {
+        ios: ios?,
+        sectors,
+        merges: merges.unwrap_or_default(),
+        ticks: ticks.unwrap_or_default(),
+        in_queue: field(text, &format!("{prefix}in_queue")).and_then(|(_, v)| whole(v)).unwrap_or(0),
+        busy: field(text, &format!("{prefix}util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
+    })
 }

@@ -20,13 +20,12 @@ pub enum Fraction {
 impl Fraction {
     /// Of a version as fio names itself: `fio-3.1`. `modern`: the row has the form of 3.x.
     pub fn of_version(version: &str, modern: bool) -> Fraction {
-        let mut parts = version.strip_prefix("fio-").unwrap_or(version).split(['.', '-']);
-        let mut part = || parts.next().and_then(|word| word.parse::<u32>().ok());
-        match (part(), part()) {
-            (Some(major), Some(minor)) if (major, minor) >= (3, 26) => Fraction::Rounded,
-            (Some(major), Some(minor)) if (major, minor) >= (2, 20) => Fraction::LostCarry,
-            (Some(_), Some(_)) => Fraction::Remainder,
-            _ if modern => Fraction::LostCarry,
+        let words = version.strip_prefix("fio-").unwrap_or(version).split(['.', '-']);
+        let numbers: Vec<u32> = words.take(2).map_while(|word| word.parse().ok()).collect();
+        match numbers[..] {
+            [major, minor] if (major, minor) >= (3, 26) => Fraction::Rounded,
+            [major, minor] if (major, minor) >= (2, 20) => Fraction::LostCarry,
+            [_] | [] if modern => Fraction::LostCarry,
             _ => Fraction::Remainder,
         }
     }

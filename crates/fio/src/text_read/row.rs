@@ -107,8 +107,7 @@ impl LineKind {
         if !text.contains('=') {
             return None;
         }
-        let has = |key: &str| position(text, key).is_some();
-        if has("min") && has("avg") {
+        if has(text, "min") && has(text, "avg") {
             return match in_parentheses(text) {
                 Some((before, inside, _)) if before.trim_end().ends_with("bw") => {
                     inside.ends_with("/s").then_some(LineKind::Bandwidth)
@@ -119,7 +118,7 @@ impl LineKind {
                 None => text.trim_start().starts_with("iops").then_some(LineKind::Iops),
             };
         }
-        if (has("IOPS") && has("BW")) || (has("iops") && has("runt")) {
+        if (has(text, "IOPS") && has(text, "BW")) || (has(text, "iops") && has(text, "runt")) {
             let word = text.split(':').next()?.split_whitespace().next_back()?;
             return match word {
                 "read" => Some(LineKind::Direction(Some(Direction::Read))),
@@ -135,19 +134,25 @@ impl LineKind {
             let (before, inside, _) = in_parentheses(label)?;
             return (before.trim_end().ends_with("lat")).then_some(LineKind::Shares(unit(inside)?));
         }
-        let ends = |word: &str| label.ends_with(word);
-        match () {
-            () if ends("cpu") && has("usr") => Some(LineKind::Cpu),
-            () if ends("IO depths") => Some(LineKind::Depths),
-            () if ends("submit") => Some(LineKind::Submit),
-            () if ends("complete") => Some(LineKind::Complete),
-            () if label.contains("issued") && rest.contains("total=") => Some(LineKind::Issued),
-            () if ends("errors") && has("total") => Some(LineKind::Errors),
-            () if ends("latency") && has("target") => Some(LineKind::Target),
-            () if label == "steadystate" && has("attained") => Some(LineKind::SteadyState),
-            () => None,
+        if label.contains("issued") && rest.contains("total=") {
+            return Some(LineKind::Issued);
+        }
+        match label.split_whitespace().next_back()? {
+            "cpu" if has(text, "usr") => Some(LineKind::Cpu),
+            "depths" if label.ends_with("IO depths") => Some(LineKind::Depths),
+            "submit" => Some(LineKind::Submit),
+            "complete" => Some(LineKind::Complete),
+            "errors" if has(text, "total") => Some(LineKind::Errors),
+            "latency" if has(text, "target") => Some(LineKind::Target),
+            "steadystate" if has(text, "attained") => Some(LineKind::SteadyState),
+            _ => None,
         }
     }
+}
+
+/// A line has a field of that name.
+fn has(text: &str, key: &str) -> bool {
+    position(text, key).is_some()
 }
 
 /// A row while it is read.
@@ -220,13 +225,12 @@ impl TextRow {
             LineKind::Shares(1000) => shares(&mut self.job.latency_us, &BELOW.map(|n| n.to_string()), here),
             LineKind::Shares(_) => shares(&mut self.job.latency_ms, &BELOW_MS.map(String::from), here),
             LineKind::Cpu => {
-                let whole_number = |here: &mut Here<'_, '_>, key: &str| here.get(key, whole).unwrap_or(0);
                 let cpu = RowCpu {
                     user: here.get("usr", share).unwrap_or(0.0),
                     system: here.get("sys", share).unwrap_or(0.0),
-                    switches: whole_number(here, "ctx"),
-                    major_faults: whole_number(here, "majf"),
-                    minor_faults: whole_number(here, "minf"),
+                    switches: here.get("ctx", whole).unwrap_or(0),
+                    major_faults: here.get("majf", whole).unwrap_or(0),
+                    minor_faults: here.get("minf", whole).unwrap_or(0),
                 };
                 self.job.cpu = Some(cpu).filter(|_| here.impossible.is_empty());
             }
@@ -264,12 +268,13 @@ impl TextRow {
         let mut stats = Stats::default();
         let modern = position(here.text, "BW").is_some();
         let fraction = Fraction::of_version(here.version, modern);
-        let range = |key: &str, binary: bool| fraction.range(field(here.text, key)?.1, binary, true);
+        let (iops, speed) = if modern { ("IOPS", "BW") } else { ("iops", "bw") };
+        stats.printed.iops = field(here.text, iops).and_then(|f| fraction.range(f.1, false, true));
+        stats.printed.bytes_per_second =
+            field(here.text, speed).and_then(|f| fraction.range(f.1, !modern, true));
+        stats.iops = here.get(iops, count).unwrap_or(0.0);
+        stats.bytes_per_second = here.get(speed, |v| amount(v, !modern)).unwrap_or(0.0);
         if modern {
-            stats.printed.iops = range("IOPS", false);
-            stats.printed.bytes_per_second = range("BW", false);
-            stats.iops = here.get("IOPS", count).unwrap_or(0.0);
-            stats.bytes_per_second = here.get("BW", |v| amount(v, false)).unwrap_or(0.0);
             // `(2348MiB/30008msec)` is the last pair of parentheses that holds a slash between two figures.
             let mut totals = here.text.split('(').filter_map(|part| part.split(')').next()?.split_once('/'));
             let found = totals.rfind(|(_, time)| time.contains("msec"));
@@ -285,16 +290,11 @@ impl TextRow {
             }
         } else {
             self.modern = false;
-            stats.printed.iops = range("iops", false);
-            stats.printed.bytes_per_second = range("bw", true);
             stats.printed.bytes = field(here.text, "io").and_then(|f| fraction.range(f.1, true, false));
-            stats.iops = here.get("iops", count).unwrap_or(0.0);
-            stats.bytes_per_second = here.get("bw", |v| amount(v, true)).unwrap_or(0.0);
             stats.bytes = here.get("io", |v| bytes(v, true)).unwrap_or_default();
             let ms = here.get("runt", whole).unwrap_or(0);
             stats.runtime = Nanos(ms.saturating_mul(1_000_000));
         }
-        stats.cache_hit = here.text.split("Cachehit=").nth(1).and_then(share);
         match d {
             Some(d) => self.job.directions[d] = Some(Box::new(stats)),
             None => self.job.mixed = Some(Box::new(stats)),
@@ -318,11 +318,10 @@ impl TextRow {
 
     fn latency(&mut self, of: LatencyKind, ns: u64, here: &mut Here<'_, '_>) {
         let Some(place) = self.place(of) else { return };
-        let plain = |v: &str| number(v).map(|(n, _)| n);
         place.min = here.get("min", count).map_or(Nanos(0), |v| nanos(v, ns));
         place.max = here.get("max", count).map_or(Nanos(0), |v| nanos(v, ns));
-        place.mean = here.get("avg", plain).unwrap_or(0.0) * ns as f64;
-        place.deviation = here.get("stdev", plain).unwrap_or(0.0) * ns as f64;
+        place.mean = here.get("avg", |v| Some(number(v)?.0)).unwrap_or(0.0) * ns as f64;
+        place.deviation = here.get("stdev", |v| Some(number(v)?.0)).unwrap_or(0.0) * ns as f64;
         if !here.impossible.is_empty() {
             *place = Latency::default();
         }
@@ -371,44 +370,31 @@ impl TextRow {
     /// `total=r=262144/w=0/d=0, short=...` or `total=262144,0,0,0 short=...`.
     fn issued(&mut self, here: &mut Here<'_, '_>) {
         self.ended = true;
-        let numbers = |key: &str| -> Vec<u64> {
-            let Some(at) = position(here.text, key) else { return Vec::new() };
-            let rest = &here.text[at..];
-            let end = ["short", "drop"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
-            rest[..end].split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).take(4).collect()
-        };
-        let (total, short) = (numbers("total"), numbers("short"));
-        let dropped =
-            if position(here.text, "dropped").is_some() { numbers("dropped") } else { numbers("drop") };
+        let dropped = if has(here.text, "dropped") { "dropped" } else { "drop" };
+        let [total, short, dropped] = ["total", "short", dropped].map(|key| issued_numbers(here.text, key));
         if total.is_empty() {
             let at = here.text.len();
             return here.note(at, "the numbers of I/Os are missing");
         }
-        let at = |list: &[u64], i: usize| list.get(i).copied().unwrap_or(0);
+        self.job.sync_ios = total.get(3).copied().or(self.job.sync_ios);
+        let [total, short, dropped] =
+            [total, short, dropped].map(|list| [0, 1, 2].map(|i| list.get(i).copied().unwrap_or(0)));
         for (i, d) in [Direction::Read, Direction::Write, Direction::Trim].into_iter().enumerate() {
             if let Some(stats) = &mut self.job.directions[d] {
-                stats.ios = Some(at(&total, i));
-                (stats.short, stats.dropped) = (at(&short, i), at(&dropped, i));
+                stats.ios = Some(total[i]);
+                (stats.short, stats.dropped) = (short[i], dropped[i]);
             }
         }
         if let Some(mixed) = &mut self.job.mixed {
             let apart = self.job.directions.0.iter().any(Option::is_some);
-            let ios = if apart { total.iter().take(3).sum() } else { at(&total, 0) };
-            mixed.ios = Some(ios);
-            (mixed.short, mixed.dropped) = (at(&short, 0), at(&dropped, 0));
-        }
-        if let Some(flushes) = total.get(3) {
-            self.job.sync_ios = Some(*flushes);
+            mixed.ios = Some(if apart { total.iter().sum() } else { total[0] });
+            (mixed.short, mixed.dropped) = (short[0], dropped[0]);
         }
     }
 
     fn target(&mut self, here: &mut Here<'_, '_>) {
         // Raw numbers: the target in nanoseconds since 3.0 and in microseconds before; the window in microseconds.
         let raw_target = if self.modern { 1 } else { 1000 };
-        let time = |text: &str, raw: u64| {
-            let (value, rest) = number(text)?;
-            Some(nanos(value, if rest.is_empty() { raw } else { unit(rest)? }))
-        };
         self.job.target = Some(LatencyTarget {
             target: here.get("target", |v| time(v, raw_target)).unwrap_or_default(),
             window: here.get("window", |v| time(v, 1000)).unwrap_or_default(),
@@ -418,18 +404,25 @@ impl TextRow {
     }
 }
 
+/// A time of a number with its unit; without one, in units of `raw` nanoseconds.
+fn time(text: &str, raw: u64) -> Option<Nanos> {
+    let (value, rest) = number(text)?;
+    Some(nanos(value, if rest.is_empty() { raw } else { unit(rest)? }))
+}
+
+/// The numbers of I/Os behind a key: of reads, writes, discards and flushes.
+fn issued_numbers(text: &str, key: &str) -> Vec<u64> {
+    let Some(at) = position(text, key) else { return Vec::new() };
+    let rest = &text[at..];
+    let end = ["short", "drop"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
+    rest[..end].split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).take(4).collect()
+}
+
 fn samples(here: &mut Here<'_, '_>, factor: f64) -> Option<Samples> {
-    let value = |here: &mut Here<'_, '_>, key: &str| here.get(key, count).unwrap_or(0.0) * factor;
-    let has = |key: &str| field(here.text, key).is_some();
-    let (share_there, samples_there) = (has("per"), has("samples"));
-    Some(Samples {
-        min: value(here, "min"),
-        max: value(here, "max"),
-        mean: value(here, "avg"),
-        deviation: value(here, "stdev"),
-        share: if share_there { here.get("per", share) } else { None },
-        samples: if samples_there { here.get("samples", whole) } else { None },
-    })
+    let [min, max, mean, deviation] =
+        ["min", "max", "avg", "stdev"].map(|key| here.get(key, count).unwrap_or(0.0) * factor);
+    let (share, samples) = (here.get("per", share), here.get("samples", whole));
+    Some(Samples { min, max, mean, deviation, share, samples })
 }
 
 /// `250=0.04%, 500=1.49%`: shares by their keys; those that are not told are nothing.

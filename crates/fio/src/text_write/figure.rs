@@ -12,16 +12,15 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// without room for two decimals more is rounded to a whole.
 pub fn figure(number: u64, digits: usize, power: usize, binary: bool) -> String {
     let (prefixes, step) = if binary { (BINARY, 1024) } else { (DECIMAL, 1000) };
-    let length = |n: u64| n.to_string().len();
     let (mut whole, mut power, mut rest) = (number, power, None);
-    while length(whole) > digits && power + 1 < prefixes.len() {
+    while whole.to_string().len() > digits && power + 1 < prefixes.len() {
         rest = Some(whole % step);
         whole /= step;
         power += 1;
     }
     let prefix = prefixes[power.min(prefixes.len() - 1)];
     let Some(rest) = rest else { return format!("{whole}{prefix}") };
-    let room = digits.saturating_sub(length(whole) + 1);
+    let room = digits.saturating_sub(whole.to_string().len() + 1);
     if room == 0 {
         return format!("{}{prefix}", whole + u64::from(rest >= step / 2));
     }

@@ -42,8 +42,8 @@ impl GroupSum {
         (u128::from(self.bytes) * 1000 / u128::from(self.longest_ms.max(1))) as u64
     }
 
-    fn line(&self, name: &str, rate: u64) -> String {
-        let [agg, agg_alt] = figure::rate(rate);
+    fn line(&self, name: &str) -> String {
+        let [agg, agg_alt] = figure::rate(self.rate());
         let [min, min_alt] = figure::rate(self.slowest);
         let [max, max_alt] = figure::rate(self.fastest);
         let [io, io_alt] = figure::amount(self.bytes);
@@ -60,37 +60,16 @@ pub fn status(number: u32, rows: &[&OutputRow]) -> String {
     let mut sums = [(Direction::Read, "READ"), (Direction::Write, "WRITE"), (Direction::Trim, "TRIM")]
         .map(|(d, name)| (d, name, GroupSum::default()));
     let mut mixed = GroupSum::default();
-    let mut both = false;
     for job in rows {
         for (d, _, sum) in &mut sums {
-            if let Some(stats) = &job.directions[*d] {
-                sum.add(stats);
-                both |= job.mixed.is_some();
-            }
+            job.directions[*d].iter().for_each(|stats| sum.add(stats));
         }
-        if let Some(stats) = &job.mixed {
-            mixed.add(stats);
-        }
+        job.mixed.iter().for_each(|stats| mixed.add(stats));
     }
-    let moved = sums.iter().filter(|(_, _, sum)| sum.rows > 0);
-    for (_, name, sum) in moved.clone() {
-        out.push_str(&sum.line(name, sum.rate()));
-    }
-    if both {
-        // Its bounds are those of the directions, not of their sums.
-        let mut all = GroupSum { shortest_ms: u64::MAX, slowest: u64::MAX, ..GroupSum::default() };
-        let mut rate = 0u64;
-        for (_, _, sum) in moved {
-            all.bytes = all.bytes.saturating_add(sum.bytes);
-            rate = rate.saturating_add(sum.rate());
-            all.slowest = all.slowest.min(sum.slowest);
-            all.fastest = all.fastest.max(sum.fastest);
-            all.shortest_ms = all.shortest_ms.min(sum.shortest_ms);
-            all.longest_ms = all.longest_ms.max(sum.longest_ms);
+    for (name, sum) in sums.iter().map(|(_, name, sum)| (*name, sum)).chain([("MIXED", &mixed)]) {
+        if sum.rows > 0 {
+            out.push_str(&sum.line(name));
         }
-        out.push_str(&all.line("MIXED", rate));
-    } else if mixed.rows > 0 {
-        out.push_str(&mixed.line("MIXED", mixed.rate()));
     }
     out
 }

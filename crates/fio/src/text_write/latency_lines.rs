@@ -10,26 +10,22 @@ use crate::output::{Latency, Stats};
 const UNITS: [(&str, u64); 3] = [("msec", 1_000_000), ("usec", 1000), ("nsec", 1)];
 
 fn unit(min: u64, max: u64, also: impl Fn(u64) -> bool) -> (&'static str, u64) {
-    let fits = |ns: u64| ns == 1 || (min > 2 * ns && max > 100 * ns - 1 && also(ns));
-    *UNITS.iter().find(|(_, ns)| fits(*ns)).unwrap_or(&UNITS[2])
+    let mut fitting = UNITS.into_iter().filter(|(_, ns)| min > 2 * ns && max > 100 * ns - 1 && also(*ns));
+    fitting.next().unwrap_or(UNITS[2])
 }
 
 /// `    clat (usec): min=146, max=83783, avg=6384.14, stdev=19527.05`.
 pub fn line(name: &str, l: &Latency) -> String {
     let (word, ns) = unit(l.min.0, l.max.0, |ns| l.deviation > ns as f64);
     let [min, max] = [l.min.0, l.max.0].map(|v| figure(v / ns, 6, 0, false));
-    let scaled = |v: f64| v / ns as f64;
-    format!(
-        "    {name} ({word}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}\n",
-        scaled(l.mean),
-        scaled(l.deviation)
-    )
+    let [mean, deviation] = [l.mean, l.deviation].map(|v| v / ns as f64);
+    format!("    {name} ({word}): min={min}, max={max}, avg={mean:5.2}, stdev={deviation:5.2}\n")
 }
 
 /// The table of percentiles; nothing where there are none.
 pub fn percentiles(name: &str, l: &Latency, precision: usize) -> String {
-    let values = || l.percentiles.iter().map(|p| p.1.0);
-    let (Some(min), Some(max)) = (values().min(), values().max()) else { return String::new() };
+    let values = l.percentiles.iter().map(|p| p.1.0);
+    let (Some(min), Some(max)) = (values.clone().min(), values.max()) else { return String::new() };
     let (word, ns) = unit(min, max, |_| true);
     let digits = (max / ns).max(1).ilog10() as usize + 1;
     let width = digits.max(5);
@@ -51,21 +47,22 @@ pub fn percentiles(name: &str, l: &Latency, precision: usize) -> String {
     out
 }
 
+fn counted(samples: Option<u64>) -> String {
+    samples.map(|n| format!(", samples={n}")).unwrap_or_default()
+}
+
 /// Bandwidth and IOPS over time.
 pub fn samples(stats: &Stats) -> String {
     let mut out = String::new();
-    let counted = |n: Option<u64>| n.map(|n| format!(", samples={n}")).unwrap_or_default();
     if let Some(s) = stats.bandwidth_samples.filter(|s| s.samples != Some(0)) {
         let factor = 1.0 / 1024.0;
         let large = s.mean * factor > 1024.0 * 1024.0;
         let (divisor, word) = if large { (1024.0, "MiB") } else { (1.0, "KiB") };
         // fio counts whole units of 1024 bytes before it scales them.
-        let whole = |v: f64| ((v * factor).round() / divisor) as u64;
+        let [min, max] = [s.min, s.max].map(|v| ((v * factor).round() / divisor) as u64);
         let _ = writeln!(
             out,
-            "   bw ({word:>5}/s): min={:5}, max={:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}{}",
-            whole(s.min),
-            whole(s.max),
+            "   bw ({word:>5}/s): min={min:5}, max={max:5}, per={:.2}%, avg={:5.2}, stdev={:5.2}{}",
             percent(s.share.unwrap_or(1.0)),
             s.mean * factor / divisor,
             s.deviation * factor / divisor,

@@ -56,13 +56,14 @@ pub fn before(output: &Output) -> String {
         }
         last = line;
     }
-    let threads = |job: &&OutputRow| job.option(output, &["thread"]).is_some_and(|v| v != "0");
-    let members = |with: bool| {
-        let jobs = output.jobs.iter().filter(|j| threads(j) == with);
-        jobs.map(OutputRow::least_members).fold(0, u32::saturating_add)
-    };
+    let (mut threads, mut processes) = (0u32, 0u32);
+    for job in &output.jobs {
+        let threaded = job.option(output, &["thread"]).is_some_and(|v| v != "0");
+        let count = if threaded { &mut threads } else { &mut processes };
+        *count = count.saturating_add(job.least_members());
+    }
     let _ = writeln!(out, "{}", output.version);
-    out += &starting(members(true), members(false));
+    out += &starting(threads, processes);
     if let Some(program) = output.measured_by {
         let _ = writeln!(out, "measured by {program}");
     }
@@ -71,29 +72,22 @@ pub fn before(output: &Output) -> String {
 
 /// The line of a job before the run; its clones are one line with three points.
 fn job_line(name: &str, group: u32, header: &Header) -> String {
-    let range = |i: usize| {
-        let (low, high) = header.block[i];
-        format!("{}-{}", figure::amount(low.0)[0], figure::amount(high.0)[0])
-    };
+    let Header { rw, engine, depth, .. } = header;
+    let [read, write, trim] =
+        header.block.map(|(low, high)| format!("{}-{}", figure::amount(low.0)[0], figure::amount(high.0)[0]));
     format!(
-        "{name}: (g={group}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}\n",
-        header.rw,
-        range(0),
-        range(1),
-        range(2),
-        header.engine,
-        header.depth
+        "{name}: (g={group}): rw={rw}, bs=(R) {read}, (W) {write}, (T) {trim}, ioengine={engine}, iodepth={depth}\n"
     )
 }
 
 /// How many threads and processes start.
 pub fn starting(threads: u32, processes: u32) -> String {
-    let s = |n: u32, ending: &'static str| if n > 1 { ending } else { "" };
+    let (s, es) = (if threads > 1 { "s" } else { "" }, if processes > 1 { "es" } else { "" });
     match (threads, processes) {
         (0, 0) => String::new(),
-        (0, p) => format!("Starting {p} process{}\n", s(p, "es")),
-        (t, 0) => format!("Starting {t} thread{}\n", s(t, "s")),
-        (t, p) => format!("Starting {t} thread{} and {p} process{}\n", s(t, "s"), s(p, "es")),
+        (0, p) => format!("Starting {p} process{es}\n"),
+        (t, 0) => format!("Starting {t} thread{s}\n"),
+        (t, p) => format!("Starting {t} thread{s} and {p} process{es}\n"),
     }
 }
 
@@ -217,11 +211,7 @@ fn direction(name: &str, zones: bool, stats: &Stats, job: &OutputRow, output: &O
     }
     let [rate, rate_alt] = figure::rate(whole(stats.bytes_per_second));
     let [bytes, _] = figure::amount(stats.bytes.0);
-    let ending = match stats.cache_hit {
-        _ if zones => "; 0 zone resets".into(),
-        Some(hit) if name == "read" => format!("; Cachehit={:.2}%", percent(hit)),
-        _ => String::new(),
-    };
+    let ending = if zones { "; 0 zone resets" } else { "" };
     let _ = writeln!(
         out,
         "  {name}: IOPS={}, BW={rate} ({rate_alt})({bytes}/{ms}msec){ending}",
@@ -238,9 +228,13 @@ fn direction(name: &str, zones: bool, stats: &Stats, job: &OutputRow, output: &O
     out.push_str(&latency_lines::samples(stats));
 }
 
+/// The digits behind the point of a number.
+fn decimals(number: &str) -> usize {
+    number.split_once('.').map_or(0, |(_, digits)| digits.len())
+}
+
 /// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.
 fn precision(job: &OutputRow, output: &Output, l: &Latency) -> usize {
-    let decimals = |p: &str| p.split_once('.').map_or(0, |(_, digits)| digits.len());
     match job.option(output, &["percentile_list"]) {
         Some(list) => list.split(':').map(decimals).max().unwrap_or(2).min(6),
         None => l.percentiles.iter().map(|(p, _)| decimals(&p.to_string())).max().unwrap_or(2).clamp(2, 6),
@@ -265,35 +259,40 @@ fn issued(job: &OutputRow, out: &mut String) {
     if job.moved().map(|(_, s)| s).chain(job.mixed.as_deref()).any(|s| s.ios.is_none()) {
         return;
     }
-    let of = |pick: &dyn Fn(&Stats) -> u64| {
-        let value = |d| job.directions[d].as_deref().map_or(0, pick);
-        let mixed = job.mixed.as_deref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
-        [value(Direction::Read).max(mixed), value(Direction::Write), value(Direction::Trim)]
-    };
     let flushes = job.sync_ios.or(job.sync.as_ref().and_then(|s| s.samples)).unwrap_or(0);
-    let list = |n: [u64; 3], fourth: u64| format!("{},{},{},{fourth}", n[0], n[1], n[2]);
     let _ = writeln!(
         out,
-        "     issued rwts: total={} short={} dropped={}",
-        list(of(&|s| s.ios.unwrap_or(0)), flushes),
-        list(of(&|s| s.short), 0),
-        list(of(&|s| s.dropped), 0)
+        "     issued rwts: total={},{flushes} short={},0 dropped={},0",
+        of_each_direction(job, |s| s.ios.unwrap_or(0)),
+        of_each_direction(job, |s| s.short),
+        of_each_direction(job, |s| s.dropped)
     );
 }
 
+/// A number of reads, writes and discards; that of the mix in the first place, where directions are not told apart.
+fn of_each_direction(job: &OutputRow, number: fn(&Stats) -> u64) -> String {
+    let mixed = job.mixed.as_deref().filter(|_| job.moved().next().is_none()).map_or(0, number);
+    let [read, write, trim] = [Direction::Read, Direction::Write, Direction::Trim]
+        .map(|d| job.directions[d].as_deref().map_or(0, number));
+    format!("{},{write},{trim}", read.max(mixed))
+}
+
 fn disk(d: &DiskCounters) -> String {
-    let counts = |c: &DiskCounts, prefix: &str| {
-        let pair = |name: &str, (r, w): (u64, u64)| format!("{prefix}{name}={r}/{w}");
-        let mut words = vec![pair("ios", c.ios)];
-        words.extend(c.sectors.map(|s| pair("sectors", s)));
-        words.extend([pair("merge", c.merges), pair("ticks", c.ticks)]);
-        words.push(format!("{prefix}in_queue={}, {prefix}util={:.2}%", c.in_queue, percent(c.busy)));
-        words.join(", ")
-    };
     // A stacked device stands further in than the disks below it.
     let lead = if d.below.is_some() { "    " } else { "  " };
     let below = d.below.as_ref().map(|b| format!(", {}", counts(b, "aggr"))).unwrap_or_default();
     format!("{lead}{}: {}{below}\n", d.name, counts(&d.counts, ""))
+}
+
+/// The counters of a disk, each behind its name.
+fn counts(c: &DiskCounts, prefix: &str) -> String {
+    let pairs =
+        [("ios", Some(c.ios)), ("sectors", c.sectors), ("merge", Some(c.merges)), ("ticks", Some(c.ticks))];
+    let mut out = String::new();
+    for (name, (reads, writes)) in pairs.into_iter().filter_map(|(name, pair)| Some((name, pair?))) {
+        out += &format!("{prefix}{name}={reads}/{writes}, ");
+    }
+    out + &format!("{prefix}in_queue={}, {prefix}util={:.2}%", c.in_queue, percent(c.busy))
 }
 
 /// A share in percent, without what dividing by a hundred left in the last places.

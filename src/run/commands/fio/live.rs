@@ -81,15 +81,15 @@ impl<'a> Screen<'a> {
         sink.begin(command, native);
         // It asks fio for a report before the end, and would end a program that does not know it.
         flag::register(SIGUSR1, Arc::new(AtomicBool::new(false))).context("installing signal handlers")?;
-        let shown = match command.eta {
+        let shown = match command.eta.when {
             Eta::Never => false,
             Eta::Always => true,
             Eta::Auto => terminal && command.output.is_none() && command.formats.contains(&Format::Normal),
         };
         let now = Instant::now();
         let line = shown.then(|| StatusLine {
-            every: Duration::from(command.eta_interval).max(Duration::from_millis(250)),
-            newline: command.eta_newline.map(Duration::from),
+            every: Duration::from(command.eta.interval).max(Duration::from_millis(250)),
+            newline: command.eta.newline.map(Duration::from),
             last: now,
             broken: now,
             width: 0,
