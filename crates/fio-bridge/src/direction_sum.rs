@@ -133,22 +133,22 @@ fn rates<'a>(columns: impl Iterator<Item = &'a Vec<u64>>, window: Nanos, unit: u
 
 /// The figures of a direction as fio defines them.
 pub(super) fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
-    let kind = |listed: bool| -> Latency {
+    let [clat, lat] = [row.clat_percentiles, row.lat_percentiles].map(|listed| {
         let told = percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] });
         let max = if sum.ios > 0 { told.max.max(sum.longest_after) } else { told.max };
         Latency { max, ..told }
-    };
+    });
     let ms = sum.runtime_ms;
-    let per_second = |n: u64| (u128::from(n) * 1000).checked_div(u128::from(ms)).unwrap_or(0) as f64;
+    let per_second = (u128::from(sum.bytes) * 1000).checked_div(u128::from(ms)).unwrap_or(0);
     Stats {
         bytes: Bytes(sum.bytes),
-        bytes_per_second: per_second(sum.bytes),
+        bytes_per_second: per_second as f64,
         iops: if ms > 0 { 1000.0 * sum.ios as f64 / ms as f64 } else { 0.0 },
         runtime: Nanos::millis(ms),
         ios: Some(sum.ios),
         slat: Some(percentile_list::latency(&Histogram::new(), &[])),
-        clat: Some(kind(row.clat_percentiles)),
-        lat: Some(kind(row.lat_percentiles)),
+        clat: Some(clat),
+        lat: Some(lat),
         bandwidth_samples: Some(sum.bandwidth.samples(Bytes::KIB.0 as f64)),
         iops_samples: Some(sum.iops.samples(1.0)),
         ..Stats::default()

@@ -1,7 +1,7 @@
 //! The disks of a report that hold the files of its jobs. fio lists a stacked device (LVM, LUKS, md) with the mean counters of the devices that it lies
 //! on, and then these devices.
 
-use fio_formats::output::DiskCounters;
+use fio_formats::output::{DiskCounters, DiskCounts};
 use volproof_base::sample::Direction;
 use volproof_base::unit::Bytes;
 use volproof_record::{ReportedDevice, ReportedRequests};
@@ -38,12 +38,14 @@ fn holding_data(disks: &[DiskCounters]) -> u32 {
 }
 
 fn requests(disks: &[DiskCounters], d: Direction) -> ReportedRequests {
-    let pick = |pair: (u64, u64)| if d == Direction::Read { pair.0 } else { pair.1 };
     let mut sum = ReportedRequests { ios: 0, merges: 0, bytes: Some(Bytes(0)) };
     for disk in disks {
-        sum.ios = sum.ios.saturating_add(pick(disk.counts.ios));
-        sum.merges = sum.merges.saturating_add(pick(disk.counts.merges));
-        let bytes = disk.counts.sectors.map(|sectors| pick(sectors).saturating_mul(512));
+        let DiskCounts { ios, merges, sectors, .. } = disk.counts;
+        let [ios, merges, sectors] = [Some(ios), Some(merges), sectors]
+            .map(|pair| pair.map(|(reads, writes)| if d == Direction::Read { reads } else { writes }));
+        sum.ios = sum.ios.saturating_add(ios.unwrap_or(0));
+        sum.merges = sum.merges.saturating_add(merges.unwrap_or(0));
+        let bytes = sectors.map(|sectors| sectors.saturating_mul(512));
         sum.bytes = sum.bytes.zip(bytes).map(|(sum, bytes)| Bytes(sum.0.saturating_add(bytes)));
     }
     sum

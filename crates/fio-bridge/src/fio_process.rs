@@ -165,12 +165,13 @@ fn descriptor(fd: &impl AsRawFd) -> String {
 }
 
 fn places(load: &Load<'_>, open: bool) -> Vec<JobTarget> {
-    let place = |t: &volproof_engine::Target| {
-        let clearance = t.clearance.as_ref()?;
+    let mut places = Vec::new();
+    for target in load.targets {
+        let Some(clearance) = &target.clearance else { continue };
         let path = if open { descriptor(&clearance.as_fd()) } else { clearance.path().display().to_string() };
-        Some(JobTarget { path, size: Some(t.size) })
-    };
-    load.targets.iter().filter_map(place).collect()
+        places.push(JobTarget { path, size: Some(target.size) });
+    }
+    places
 }
 
 /// One section for each target; each is a reporting group, so that each has a row.

@@ -140,12 +140,9 @@ impl RowTotals {
                 let ios = (from.ios + (to.ios - from.ios) * share).round();
                 let part =
                     if to.ios > from.ios { ((ios - from.ios) / (to.ios - from.ios)).max(0.0) } else { 0.0 };
-                let at = |from: f64, to: f64| (from + (to - from) * part).round() as u64;
-                Counts {
-                    ios: ios as u64,
-                    bytes: Bytes(at(from.bytes, to.bytes)),
-                    latency: Nanos(at(from.latency, to.latency)),
-                }
+                let [bytes, latency] = [(from.bytes, to.bytes), (from.latency, to.latency)]
+                    .map(|(from, to)| (from + (to - from) * part).round() as u64);
+                Counts { ios: ios as u64, bytes: Bytes(bytes), latency: Nanos(latency) }
             };
             let given = &mut self.given[i];
             let new = Counts {

@@ -15,20 +15,22 @@ use std::process::Command;
 /// started it is gone.
 pub fn command(fio: &Path) -> Command {
     let mut command = Command::new(fio);
-    let prepare = || {
-        for signal in [libc::SIGHUP, libc::SIGQUIT] {
-            // SAFETY: the signal is ignored, so that no handler of ours is called.
-            unsafe { libc::signal(signal, libc::SIG_IGN) };
-        }
-        // SAFETY: PR_SET_PDEATHSIG takes one number.
-        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
     // SAFETY: between fork and exec only `signal` and `prctl` are called, which are async-signal-safe and take plain numbers.
-    unsafe { command.pre_exec(prepare) };
+    unsafe { command.pre_exec(prepare_signals) };
     command
+}
+
+/// Has the process ignore the signals that fio ignores, and end with the thread that started it.
+fn prepare_signals() -> std::io::Result<()> {
+    for signal in [libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: the signal is ignored, so that no handler of ours is called.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // SAFETY: PR_SET_PDEATHSIG takes one number.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 /// The first executable named `fio` along `path` that is not the running program.

@@ -1,5 +1,6 @@
 //! The options of a reported job as the conditions of a step: from its options where the report has them, else from its header and its figures.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::job_spacing;
@@ -14,34 +15,6 @@ use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::Pattern;
 use volproof_record::{Conditions, DrainedQueue, Known, Pace};
 
-/// Engines that read and write a file, a device or a volume of a network. All others drive none: they make or remove files, send packets,
-/// keep the CPU busy or move memory.
-const OF_A_VOLUME: [&str; 24] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "libaio",
-    "posixaio",
-    "solarisaio",
-    "windowsaio",
-    "io_uring",
-    "io_uring_cmd",
-    "mmap",
-    "splice",
-    "sg",
-    "guasi",
-    "libblkio",
-    "xnvme",
-    "spdk",
-    "libzbc",
-    "nbd",
-    "rbd",
-    "libiscsi",
-    "nfs",
-    "gfapi",
-];
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
 /// A queue in which this share of its depth is left has been kept full.
@@ -64,15 +37,11 @@ pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
     if let Some(header) = &job.header {
         let moved = job.moved().map(|(d, _)| header.block[(d as usize).min(2)]);
         let range = moved.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(header.block[0]);
-        let said = |text: &String| Some(text.clone()).filter(|t| !t.is_empty());
-        c.rw = c.rw.or(|| said(&header.rw).into());
-        c.engine = c.engine.or(|| said(&header.engine).into());
+        c.rw = c.rw.or(|| Some(header.rw.clone()).filter(|rw| !rw.is_empty()).into());
+        c.engine = c.engine.or(|| Some(header.engine.clone()).filter(|engine| !engine.is_empty()).into());
         c.iodepth = c.iodepth.or(|| Some(header.depth).filter(|n| *n > 0).into());
         c.block = c.block.or(|| range.into());
-        c.size = c.size.or(|| match header.laid_out {
-            Some(size) => Known::assumed(size, "the files that fio laid out"),
-            None => Known::Unknown,
-        });
+        c.size = c.size.or(|| Known::assumed_from(header.laid_out, "the files that fio laid out"));
     }
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
@@ -86,15 +55,11 @@ pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
         }
     }
     if c.block.is_unknown() && job.option(output, &["bssplit", "bsrange", "blocksize_range"]).is_none() {
-        c.block = match of_amounts(job) {
-            Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
-            None => Known::Unknown,
-        };
+        c.block = block_of_amounts(job);
     }
-    let count = |d: Direction| job.directions[d].as_ref().and_then(|s| s.ios).filter(|n| *n > 0);
-    if let (true, Some(reads), Some(writes)) =
-        (c.reads_percent.is_unknown(), count(Direction::Read), count(Direction::Write))
-    {
+    let [reads, writes] = [Direction::Read, Direction::Write]
+        .map(|d| job.directions[d].as_ref().and_then(|s| s.ios).filter(|n| *n > 0));
+    if let (true, Some(reads), Some(writes)) = (c.reads_percent.is_unknown(), reads, writes) {
         // Of a mix, what was done is what was asked for, within a percent.
         let percent = 100.0 * reads as f64 / (reads as f64 + writes as f64);
         c.reads_percent = Known::assumed(percent.round() as u32, "the counts of reads and writes");
@@ -108,9 +73,7 @@ pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
     // Without a latency target fio prints the job's own depth there; of jobs that differ, that of one.
     let differ = job.header.as_ref().is_some_and(|header| header.depth == 0);
     let depth = job.target.map(|t| t.depth).filter(|d| *d > 0 && !differ);
-    c.iodepth = c
-        .iodepth
-        .or(|| depth.map_or(Known::Unknown, |d| Known::assumed(d, "the depth of its latency target")));
+    c.iodepth = c.iodepth.or(|| Known::assumed_from(depth, "the depth of its latency target"));
     if job.steady == Some(true) {
         c.time_based = Known::assumed(true, "its steady state ended it, and not its size");
     } else if seems_time_based(job, output) {
@@ -125,50 +88,51 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
     let globals = OutputRow { options: Vec::new(), members: 0, ..job.clone() };
     let (asked, all) = (options(output, &globals), of_options(output, &globals));
     let shown = options(output, job);
-    let given = |name: &str| asked.given(name).is_some() && shown.own.iter().all(|g| g.option.name != name);
-    fn shared<T: Clone>(given: bool, value: Known<T>, why: &str) -> Known<T> {
-        match value.as_ref().filter(|_| given) {
-            Some(value) => Known::assumed(value.clone(), why),
-            None => Known::Unknown,
-        }
-    }
+    let given: HashSet<&str> = asked.options().map(|g| g.option.name).collect();
+    let own: HashSet<&str> = shown.own.iter().map(|g| g.option.name).collect();
+    let shared = SharedOptions { names: &given - &own, why };
     // Their run times added up tell how many they were.
     let longest = job.moved().map(|(_, s)| s.runtime.0).max().filter(|ns| *ns > 0);
     let times = job.runtime.zip(longest).map(|(sum, longest)| sum.0 as f64 / longest as f64);
     let count = times.filter(|n| (n - n.round()).abs() < 0.05 * n).map(|n| n.round() as u32);
-    let block = match of_amounts(job) {
-        Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
-        None => Known::Unknown,
-    };
+    let spacing = all.spacing.or(|| of_options(output, job).spacing);
     Conditions {
-        rw: shared(given("rw"), all.rw, why),
-        block: shared(given("bs"), all.block, why).or(|| block),
-        engine: shared(given("ioengine"), all.engine, why),
-        blocking: shared(given("ioengine"), Known::from(ONE_AT_A_TIME.contains(&asked.engine())), why),
+        rw: shared.fact("rw", all.rw),
+        block: shared.fact("bs", all.block).or(|| block_of_amounts(job)),
+        engine: shared.fact("ioengine", all.engine),
+        blocking: shared.fact("ioengine", ONE_AT_A_TIME.contains(&asked.engine()).into()),
         null_engine: ([&asked, &shown].iter().any(|job| drives_none(job.engine()) == Known::Said(true))
             && !is_simulated(job))
         .into(),
-        iodepth: shared(given("iodepth"), all.iodepth, why),
-        direct: shared(given("direct"), all.direct, why),
-        time_based: shared(given("time_based"), all.time_based, why),
-        runtime: shared(given("runtime"), all.runtime, why),
-        ramp: shared(given("ramp_time"), all.ramp, why),
-        spacing: match all.spacing.or(|| of_options(output, job).spacing).as_ref() {
-            Some(spacing) => Known::assumed(spacing.clone(), why),
-            None => Known::Unknown,
-        },
-        jobs: match count {
-            Some(n) if n > 1 => Known::assumed(n, "the run times of the jobs added up"),
-            _ => Known::Unknown,
-        },
+        iodepth: shared.fact("iodepth", all.iodepth),
+        direct: shared.fact("direct", all.direct),
+        time_based: shared.fact("time_based", all.time_based),
+        runtime: shared.fact("runtime", all.runtime),
+        ramp: shared.fact("ramp_time", all.ramp),
+        spacing: Known::assumed_from(spacing.as_ref().cloned(), why),
+        jobs: Known::assumed_from(count.filter(|n| *n > 1), "the run times of the jobs added up"),
         ..Conditions::default()
+    }
+}
+
+/// The options that are given for all jobs, and not again for the one that a report shows.
+struct SharedOptions<'a> {
+    names: HashSet<&'a str>,
+    why: &'static str,
+}
+
+impl SharedOptions<'_> {
+    /// A fact that follows from an option; not known where the option is not among these.
+    fn fact<T: Clone>(&self, option: &str, value: Known<T>) -> Known<T> {
+        let value = value.as_ref().filter(|_| self.names.contains(option));
+        Known::assumed_from(value.cloned(), self.why)
     }
 }
 
 /// The jobs that a row, or the rows of one run, stand for: counted, or as its options have it.
 fn jobs(asked: &Asked, job: &OutputRow) -> u32 {
     match job.members {
-        0 => asked.int("numjobs").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
+        0 => count(asked, "numjobs").unwrap_or(1).max(1),
         counted => counted,
     }
 }
@@ -190,14 +154,13 @@ fn status_rate(output: &Output, job: &OutputRow, c: &mut Conditions) {
 /// listed.
 fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let asked = options(output, job);
-    let there = |name: &str| asked.given(name).is_some();
     // A trace says what is done, and `rw` and `bs` are not looked at.
-    let replays = there("read_iolog");
+    let replays = asked.given("read_iolog").is_some();
     let rw = asked.choice("rw").filter(|_| !replays).map(|word| match asked.suffix("rw") {
         Some(suffix) => format!("{word}:{suffix}"),
         None => word.to_string(),
     });
-    let split = replays || there("bssplit") || there("bsrange");
+    let split = replays || asked.given("bssplit").is_some() || asked.given("bsrange").is_some();
     let blocks = asked.ints("bs").map(|n| n.and_then(|n| u64::try_from(n).ok()).map(Bytes));
     let moved: Vec<Direction> = job.moved().map(|(d, _)| d).collect();
     // Under unified_rw_reporting all directions of the load are one.
@@ -205,18 +168,20 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let mixed = of_load.filter(|_| moved.is_empty()).map(Pattern::directions).unwrap_or_default();
     let of_moved = moved.iter().chain(mixed).filter_map(|d| blocks[(*d as usize).min(2)]);
     let block = of_moved.map(|b| (b, b)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|_| !split);
-    let positive = |n: Option<i64>| n.and_then(|n| u32::try_from(n).ok());
-    let flushes =
-        ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).filter(|n| *n > 0);
+    let flushes = ["fsync", "fdatasync"].iter().filter_map(|name| count(&asked, name)).filter(|n| *n > 0);
     // Each write waits by itself.
     let synced = asked.choice("sync").is_some_and(|word| !matches!(word, "none" | "0"));
     let fsync = flushes.chain(synced.then_some(1)).min();
-    let on = |name: &&str| job.option(output, &[name]).is_some_and(|v| v != "0");
+    let polls = POLLING.iter().any(|name| job.option(output, &[name]).is_some_and(|v| v != "0"))
+        || job.option(output, &["wait_mode"]) == Some("loop")
+        || asked.int("iodepth_batch_complete_min") == Some(0)
+        || spins(&asked);
     let files = asked.text("filename").filter(|f| !f.is_empty());
-    let named_by_form = || asked.text("filename_format").filter(|form| form.contains('/'));
+    let form = asked.text("filename_format").filter(|form| !form.is_empty());
+    let named_by_form = form.clone().filter(|form| form.contains('/'));
     let folders = asked.text("directory").filter(|t| !t.is_empty());
     // fio looks for each name in each folder.
-    let places: Vec<PathBuf> = match (files.clone().or_else(named_by_form), folders) {
+    let places: Vec<PathBuf> = match (files.clone().or(named_by_form), folders) {
         (Some(names), Some(folders)) => folders
             .split(':')
             .flat_map(|folder| names.split(':').map(move |name| PathBuf::from(format!("{folder}/{name}"))))
@@ -231,27 +196,20 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         engine: asked.engine().to_string().into(),
         // To wait for no completion is to ask again and again.
         polling: match polls_by_itself(asked.engine()) {
-            Known::Said(false) => (POLLING.iter().any(on)
-                || job.option(output, &["wait_mode"]) == Some("loop")
-                || asked.int("iodepth_batch_complete_min") == Some(0)
-                || spins(&asked))
-            .into(),
+            Known::Said(false) => polls.into(),
             by_itself => by_itself,
         },
-        iodepth: positive(asked.int("iodepth")).into(),
+        iodepth: count(&asked, "iodepth").into(),
         direct: match asked.engine() {
             "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
             _ => asked.direct().into(),
         },
         targets: Some(places).filter(|all| !all.is_empty()).into(),
         // Without names fio gives each job files of its own.
-        own_files: files
-            .or_else(|| asked.text("filename_format").filter(|form| !form.is_empty()))
-            .is_none_or(|names| names.contains("$jobnum"))
-            .into(),
+        own_files: files.or(form).is_none_or(|names| names.contains("$jobnum")).into(),
         own_offsets: asked.size("offset_increment").is_some_and(|step| step != TargetAmount::Bytes(0)).into(),
         size: size_of_job(&asked),
-        time_based: there("time_based").then(|| asked.flag("time_based")).into(),
+        time_based: asked.given("time_based").map(|_| asked.flag("time_based")).into(),
         runtime: asked.time("runtime").unwrap_or_default().into(),
         ramp: asked.time("ramp_time").unwrap_or_default().into(),
         pace: Pace { drained_queue: drained_queue(output, &asked), ..pace(&asked, job) }.into(),
@@ -259,18 +217,24 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
         spacing: job_spacing::spacing(&asked, job).into(),
         // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
-        stonewall: if ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
+        stonewall: if ["stonewall", "wait_for_previous", "wait_for"].iter().any(|n| asked.given(n).is_some())
+        {
             true.into()
         } else {
             job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into()
         },
         zeros: writes_zeros(&asked).into(),
-        repeated_percent: positive(asked.int("dedupe_percentage")).into(),
+        repeated_percent: count(&asked, "dedupe_percentage").into(),
         pattern_percent: pattern_percent(&asked).into(),
         low_priority: low_priority(&asked).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
+}
+
+/// A number that counts something.
+fn count(asked: &Asked, name: &str) -> Option<u32> {
+    asked.int(name).and_then(|n| u32::try_from(n).ok())
 }
 
 /// fio loads the engine from a file (`external:PATH`, or a path alone): its name tells little.
@@ -288,11 +252,18 @@ fn polls_by_itself(engine: &str) -> Known<bool> {
     }
 }
 
-/// The engine drives no device.
+/// The engine drives no device. Those named here read and write a file, a device or a volume of a network. All others make or remove files,
+/// send packets, keep the CPU busy or move memory.
 fn drives_none(engine: &str) -> Known<bool> {
-    match OF_A_VOLUME.contains(&engine) || engine.contains("spdk") {
-        false if is_external(engine) => Known::Unknown,
-        of_a_volume => (!of_a_volume).into(),
+    match engine {
+        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap" | "splice" | "sg" | "guasi" => {
+            false.into()
+        }
+        "libaio" | "posixaio" | "solarisaio" | "windowsaio" | "io_uring" | "io_uring_cmd" => false.into(),
+        "libblkio" | "xnvme" | "libzbc" | "nbd" | "rbd" | "libiscsi" | "nfs" | "gfapi" => false.into(),
+        _ if engine.contains("spdk") => false.into(),
+        _ if is_external(engine) => Known::Unknown,
+        _ => true.into(),
     }
 }
 
@@ -339,7 +310,7 @@ fn writes_zeros(asked: &Asked) -> bool {
 /// The share of each block that is a pattern or zeros, in percent.
 fn pattern_percent(asked: &Asked) -> Option<u32> {
     let pattern = asked.given("buffer_pattern").is_some().then_some(100);
-    asked.int("buffer_compress_percentage").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0).or(pattern)
+    count(asked, "buffer_compress_percentage").filter(|n| *n > 0).or(pattern)
 }
 
 /// fio's `prioclass=3`: the kernel serves such I/Os where no other waits.
@@ -357,35 +328,39 @@ fn is_zeros(pattern: &str) -> bool {
 fn pace(asked: &Asked, job: &OutputRow) -> Pace {
     // Reads that verify what a job wrote have no rate of their own.
     let only_writes = asked.choice("rw").is_some_and(|word| ["write", "randwrite"].contains(&word));
-    let of_load = |(d, _): &(Direction, &Stats)| !(only_writes && *d == Direction::Read);
-    let ranges = block_ranges(asked);
-    // Of several sizes fio makes a rate of bytes by the smallest, so that the I/Os a second follow from their mean.
-    // A direction without a rate runs as fast as it can.
-    let rate_of = |name: &str| -> f64 {
-        let rates = asked.ints(name);
-        let each = |(d, stats): (Direction, &Stats)| {
-            let place = (d as usize).min(2);
-            let (rate, (low, high)) = (rates[place].filter(|n| *n > 0)? as f64, ranges[place]);
-            let mean = if low == high {
-                low as f64
-            } else {
-                stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64
-            };
-            Some(rate * if name == "rate" { 1.0 } else { low as f64 } / mean)
-        };
-        let rates: Option<Vec<f64>> = job.moved().filter(of_load).map(each).collect();
-        rates.unwrap_or_default().into_iter().filter(|rate| rate.is_finite()).sum()
-    };
-    let by_bytes = rate_of("rate");
+    let moved: Vec<(Direction, &Stats)> =
+        job.moved().filter(|(d, _)| !only_writes || *d != Direction::Read).collect();
+    let rates = ["rate", "rate_iops"].map(|name| (offered(name, asked, &moved).unwrap_or(0.0), name));
     // The tighter of two holds.
-    let rate = [rate_of("rate_iops"), by_bytes].into_iter().filter(|r| *r > 0.0).min_by(f64::total_cmp);
-    let line = |name: &str| asked.given(name).map(Given::line);
+    let (rate, name) = rates.into_iter().filter(|(r, _)| *r > 0.0).min_by(|a, b| a.0.total_cmp(&b.0)).unzip();
     Pace {
         offered_per_second: rate.map(|r| r * f64::from(jobs(asked, job))),
-        rate_option: rate.and_then(|r| line(if r == by_bytes { "rate" } else { "rate_iops" })),
-        pause_option: asked.time("thinktime").filter(|t| t.0 > 0).and(line("thinktime")),
+        rate_option: name.and_then(|name| asked.given(name)).map(Given::line),
+        pause_option: asked
+            .given("thinktime")
+            .filter(|_| asked.time("thinktime").is_some_and(|t| t.0 > 0))
+            .map(Given::line),
         ..Pace::default()
     }
+}
+
+/// The I/Os a second of one job that a rate comes to; none where a direction has no rate, and runs as fast as it can.
+fn offered(name: &str, asked: &Asked, moved: &[(Direction, &Stats)]) -> Option<f64> {
+    let (rates, ranges) = (asked.ints(name), block_ranges(asked));
+    let mut sum = 0.0;
+    for (d, stats) in moved {
+        let place = (*d as usize).min(2);
+        let (rate, (low, high)) = (rates[place].filter(|n| *n > 0)? as f64, ranges[place]);
+        // Of several sizes fio makes a rate of bytes by the smallest, so that the I/Os a second follow from their mean.
+        let mean = if low == high {
+            low as f64
+        } else {
+            stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64
+        };
+        let offered = rate * if name == "rate" { 1.0 } else { low as f64 } / mean;
+        sum += if offered.is_finite() { offered } else { 0.0 };
+    }
+    Some(sum)
 }
 
 /// A queue that drains before it is filled again, where that leaves clearly fewer requests than its depth. fio fills a full queue again when at most
@@ -396,14 +371,14 @@ fn drained_queue(output: &Output, asked: &Asked) -> Option<DrainedQueue> {
     if output.version == VERSION || ONE_AT_A_TIME.contains(&asked.engine()) {
         return None;
     }
-    let depth = asked.int("iodepth").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1)?;
-    // No more than the depth can be left or taken.
-    let given = |name: &str| {
+    let depth = count(asked, "iodepth").filter(|n| *n > 1)?;
+    let [low, batch] = ["iodepth_low", "iodepth_batch_complete_min"].map(|name| {
+        // No more than the depth can be left or taken.
         let count = asked.int(name).filter(|n| *n > 0)?.min(i64::from(depth)) as u32;
         Some((count, asked.given(name)?.line()))
-    };
-    let low = given("iodepth_low").filter(|(n, _)| *n < depth);
-    let batch = given("iodepth_batch_complete_min").filter(|(n, _)| *n > 1);
+    });
+    let low = low.filter(|(n, _)| *n < depth);
+    let batch = batch.filter(|(n, _)| *n > 1);
     let at_once = batch.as_ref().map_or(1, |(n, _)| *n);
     let taken = low.as_ref().map_or(at_once, |(low, _)| (depth - low).next_multiple_of(at_once));
     let left = depth.saturating_sub(taken);
@@ -415,18 +390,16 @@ fn drained_queue(output: &Output, asked: &Asked) -> Option<DrainedQueue> {
 /// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
 /// Told by more bytes than the job was to move, or by a run time that was used up.
 pub fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
-    let given = |names: &[&str]| job.option(output, names);
-    if given(&["time_based", "loops"]).is_some() {
+    if job.option(output, &["time_based", "loops"]).is_some() {
         return false;
     }
     let asked = options(output, job);
     let Some(limit) = asked.time("runtime").filter(|t| t.0 > 0) else { return false };
     let moved = total(job.moved().map(|(_, s)| s.bytes.0));
-    let bytes = |name: &str| match asked.size(name) {
+    let whole = ["io_size", "size"].iter().find_map(|name| match asked.size(name) {
         Some(TargetAmount::Bytes(b)) if b > 0 => Some(b),
         _ => None,
-    };
-    let whole = bytes("io_size").or(bytes("size"));
+    });
     let more = whole.is_some_and(|w| moved > w.saturating_mul(u64::from(jobs(&asked, job))));
     let longest = job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default();
     // fio's clock counts whole milliseconds.
@@ -434,20 +407,17 @@ pub fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
 }
 
 /// The block size from amounts, where all directions agree on a whole sector within what printing rounds.
-fn of_amounts(job: &OutputRow) -> Option<Bytes> {
-    let of = |s: &Stats| {
-        let ios = s.ios.filter(|n| *n > 0)?;
-        let mean = s.bytes.0 as f64 / ios as f64;
-        let power = 2f64.powf(mean.log2().round());
-        let sector = (mean / 512.0).round() * 512.0;
-        let near = |b: &f64| *b >= 512.0 && (mean / b - 1.0).abs() < 0.006;
-        [power, sector].into_iter().find(near).map(|b| Bytes(b as u64))
-    };
-    let mut sizes = Direction::ALL
-        .iter()
-        .filter_map(|d| job.directions[*d].as_deref())
-        .chain(job.mixed.as_deref())
-        .map(of);
-    let first = sizes.next()??;
-    sizes.all(|s| s == Some(first)).then_some(first)
+fn block_of_amounts(job: &OutputRow) -> Known<(Bytes, Bytes)> {
+    let parts = job.directions.0.iter().flatten().chain(&job.mixed);
+    let mut sizes = parts.map(|stats| mean_block(stats));
+    let first = sizes.next().flatten().filter(|first| sizes.all(|size| size == Some(*first)));
+    Known::assumed_from(first.map(|block| (block, block)), "bytes moved over I/Os")
+}
+
+/// The power of two, or the whole sectors, that the mean of a direction is.
+fn mean_block(stats: &Stats) -> Option<Bytes> {
+    let mean = stats.bytes.0 as f64 / stats.ios.filter(|n| *n > 0)? as f64;
+    let sizes = [2f64.powf(mean.log2().round()), (mean / 512.0).round() * 512.0];
+    let near = sizes.into_iter().find(|size| *size >= 512.0 && (mean / size - 1.0).abs() < 0.006);
+    near.map(|size| Bytes(size as u64))
 }

@@ -33,12 +33,9 @@ pub(super) fn spacing(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
     let share = Spacing::share(mean, apart) * zones.map_or(1.0, |zones| zones.share(random));
     let names = ["ba", "rw", "rw_sequencer"];
     let given = names.iter().chain(zones.iter().flat_map(|_| &Zones::OPTIONS));
-    let says = |given: &&Given| match given.option.name {
-        "rw" => given.line().contains(':'),
-        _ => true,
-    };
-    let options: Vec<String> =
-        given.filter_map(|name| asked.given(name)).filter(says).map(Given::line).collect();
+    let lines = given.filter_map(|name| asked.given(name)).map(Given::line);
+    // A pattern says nothing of places without a suffix.
+    let options = lines.filter(|line| !line.starts_with("rw=") || line.contains(':')).collect();
     let single = Some(Bytes(low)).filter(|_| low == high);
     let spacing =
         Spacing { options, used_share: Some(share), times_in_a_row: Some(times), unaligned_to: None };
@@ -47,12 +44,11 @@ pub(super) fn spacing(asked: &Asked, row: &OutputRow) -> Option<Spacing> {
 
 /// Places of the directions that a row moved, in values for reads, writes and trims.
 fn directions(word: &str, row: &OutputRow) -> Vec<usize> {
-    let place = |d: Direction| (d as usize).min(2);
-    let moved: Vec<usize> = row.moved().map(|(d, _)| place(d)).collect();
-    match word.parse::<Pattern>() {
-        Ok(pattern) if moved.is_empty() => pattern.directions().iter().map(|d| place(*d)).collect(),
-        _ => moved,
+    let mut moved: Vec<Direction> = row.moved().map(|(d, _)| d).collect();
+    if let (true, Ok(pattern)) = (moved.is_empty(), word.parse::<Pattern>()) {
+        moved.extend(pattern.directions());
     }
+    moved.into_iter().map(|d| (d as usize).min(2)).collect()
 }
 
 fn mean_block(row: &OutputRow) -> Option<f64> {
@@ -74,14 +70,15 @@ impl Zones {
     fn asked_for(asked: &Asked) -> Option<Zones> {
         // Without a mode, a size alone makes them.
         let none = asked.given("zonemode").is_some() && asked.choice("zonemode") == Some("none");
-        let number = |name: &str| asked.int(name).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
-        let size = number("zonesize").filter(|_| !none)?;
+        let [size, range] = ["zonesize", "zonerange"]
+            .map(|name| asked.int(name).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0));
+        let size = size.filter(|_| !none)?;
         let skip = match asked.size("zoneskip") {
             Some(TargetAmount::Bytes(n)) => n,
             Some(TargetAmount::Zones(n)) => n.saturating_mul(size),
             _ => 0,
         };
-        Some(Zones { size, range: number("zonerange").unwrap_or(size), skip })
+        Some(Zones { size, range: range.unwrap_or(size), skip })
     }
 
     /// How often each zone is gone over before the next.

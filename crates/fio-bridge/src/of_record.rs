@@ -21,7 +21,7 @@ use volproof_base::sample::{Depth, Direction, PerDirection, Series};
 use volproof_base::unit::{Nanos, moment, total};
 use volproof_host::observe::KernelCounters;
 use volproof_plan::Step;
-use volproof_record::{Record, StepRecord, Together};
+use volproof_record::{Record, StepRecord};
 
 /// The version that reports name: the fio whose form they have, and who wrote them.
 pub const VERSION: &str = concat!("fio-3.33-volproof-", env!("CARGO_PKG_VERSION"));
@@ -163,14 +163,16 @@ fn depths(job: &mut OutputRow, ios: u64, flushes: u64, parts: &[(&Step, &StepRec
         known = true;
         sum.add(depth);
     }
-    let share =
-        |counts: [u64; 7], total: u64| Some(counts.map(|n| depth_share(n as f64 / total.max(1) as f64)));
     if known {
         let begun = total(sum.in_flight).saturating_sub(flushes);
-        job.depth = share(sum.in_flight, ios.max(begun));
-        job.submit = share(sum.submitted, total(sum.submitted));
-        job.complete = share(sum.completed, total(sum.completed));
+        job.depth = Some(shares_of(sum.in_flight, ios.max(begun)));
+        job.submit = Some(shares_of(sum.submitted, total(sum.submitted)));
+        job.complete = Some(shares_of(sum.completed, total(sum.completed)));
     }
+}
+
+fn shares_of(counts: [u64; 7], whole: u64) -> [f64; 7] {
+    counts.map(|n| depth_share(n as f64 / whole.max(1) as f64))
 }
 
 /// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
@@ -260,17 +262,19 @@ fn disks(evidence: &[&KernelCounters]) -> Vec<DiskCounters> {
                 out.push(DiskCounters { name: track.name.clone(), ..DiskCounters::default() });
                 out.len() - 1
             });
-            let sum = |column: &[u64]| total(column.iter().copied());
-            let ms = |column: &[u64]| sum(column) / 1_000_000;
+            let [reads, writes, reads_merged, writes_merged] =
+                [&track.reads, &track.writes, &track.reads_merged, &track.writes_merged]
+                    .map(|column| total(column.iter().copied()));
+            let [read_ms, all_ms, queue_ms, active_ms] =
+                [&track.read_ns, &track.busy_ns, &track.queue_ns, &track.active_ns]
+                    .map(|column| total(column.iter().copied()) / 1_000_000);
             let c: &mut DiskCounts = &mut out[place].counts;
-            c.ios.0 = c.ios.0.saturating_add(sum(&track.reads));
-            c.ios.1 = c.ios.1.saturating_add(sum(&track.writes));
-            c.merges.0 = c.merges.0.saturating_add(sum(&track.reads_merged));
-            c.merges.1 = c.merges.1.saturating_add(sum(&track.writes_merged));
-            c.ticks.0 = c.ticks.0.saturating_add(ms(&track.read_ns));
-            c.ticks.1 = c.ticks.1.saturating_add(ms(&track.busy_ns).saturating_sub(ms(&track.read_ns)));
-            c.in_queue = c.in_queue.saturating_add(ms(&track.queue_ns));
-            c.busy += ms(&track.active_ns) as f64 / 1000.0;
+            c.ios = (c.ios.0.saturating_add(reads), c.ios.1.saturating_add(writes));
+            c.merges = (c.merges.0.saturating_add(reads_merged), c.merges.1.saturating_add(writes_merged));
+            c.ticks.0 = c.ticks.0.saturating_add(read_ms);
+            c.ticks.1 = c.ticks.1.saturating_add(all_ms.saturating_sub(read_ms));
+            c.in_queue = c.in_queue.saturating_add(queue_ms);
+            c.busy += active_ms as f64 / 1000.0;
         }
     }
     for disk in &mut out {
@@ -298,14 +302,18 @@ pub fn of_record(record: &Record) -> Output {
     }
     let stages = record.together.iter();
     let evidence: Vec<_> =
-        steps.iter().map(|(_, s)| &s.evidence).chain(stages.clone().map(|t| &t.evidence)).collect();
-    let load = |(step, s): &(&Step, &StepRecord)| {
-        total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0, silence_after(s).0])
-    };
-    let within = |t: &Together, s: &StepRecord| t.steps.contains(&s.name);
-    let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load);
-    let longest = |t: &Together| steps.iter().filter(|(_, s)| within(t, s)).map(load).max().unwrap_or(0);
-    let elapsed = Nanos(total(alone.chain(stages.clone().map(longest))));
+        steps.iter().map(|(_, s)| &s.evidence).chain(stages.map(|t| &t.evidence)).collect();
+    // The steps of a stage ran together: the longest of them counts.
+    let (mut alone, mut staged) = (0u64, vec![0; record.together.len()]);
+    for (step, s) in &steps {
+        let time =
+            total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0, silence_after(s).0]);
+        match record.together.iter().position(|stage| stage.steps.contains(&s.name)) {
+            Some(stage) => staged[stage] = time.max(staged[stage]),
+            None => alone = alone.saturating_add(time),
+        }
+    }
+    let elapsed = Nanos(total(staged.into_iter().chain([alone])));
     let started = record.started.as_ref().and_then(|text| moment(text)).unwrap_or_default();
     let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
     report(Vec::new(), rows, &evidence, at, elapsed)
@@ -325,13 +333,13 @@ fn header(step: &Step) -> Header {
 
 /// A step as options that a reader of the report knows, without those that fio does not have.
 fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
-    let place = |t: &PathBuf| JobTarget { path: t.display().to_string(), size: None };
-    let places: Vec<JobTarget> = targets.iter().map(place).collect();
+    let paths = targets.iter().map(|target| target.display().to_string());
+    let places: Vec<JobTarget> = paths.map(|path| JobTarget { path, size: None }).collect();
     // A row is that of all targets together, as of one job with all files.
     let step = Step { simulate: None, ..step.clone() };
-    let without_rate = || Step { rate_iops: None, rate_bw: None, ..step.clone() };
+    let without_rate = Step { rate_iops: None, rate_bw: None, ..step.clone() };
     let section = write_jobs::section_of_all(&step, &places, 0)
-        .or_else(|_| write_jobs::section_of_all(&without_rate(), &places, 0))
+        .or_else(|_| write_jobs::section_of_all(&without_rate, &places, 0))
         .unwrap_or_default();
     let said = section.into_iter().filter(|(name, _)| *name != "randseed");
     let named = std::iter::once(("name", step.name.clone())).chain(said);

@@ -4,13 +4,7 @@ use fio_formats::output::Latency;
 use volproof_base::hist::{FIO_BUCKETS, Histogram, bucket_middle};
 use volproof_base::unit::{Nanos, total};
 
-/// Percentiles (ascending, in percent) of a histogram, as fio prints them; none of an empty one.
-pub fn list(histogram: &Histogram, percents: &[f64]) -> Vec<(f64, Nanos)> {
-    let buckets: Vec<(Nanos, u64)> = bins(histogram);
-    of_bins(&buckets, percents)
-}
-
-/// The same from bins in ascending order.
+/// Percentiles (ascending, in percent) of bins in ascending order, as fio prints them; none where there are no samples.
 pub fn of_bins(bins: &[(Nanos, u64)], percents: &[f64]) -> Vec<(f64, Nanos)> {
     let samples = total(bins.iter().map(|b| b.1));
     let mut percents: Vec<f64> = percents.iter().copied().filter(|p| *p > 0.0 && *p <= 100.0).collect();
@@ -68,12 +62,15 @@ mod tests {
         let mut h = Histogram::new();
         h.record_n(Nanos(5), 99);
         h.record(1000);
-        assert_eq!(list(&h, &[99.0, 50.0, 99.9]), [(50.0, Nanos(5)), (99.0, Nanos(5)), (99.9, Nanos(1004))]);
+        assert_eq!(
+            of_bins(&bins(&h), &[99.0, 50.0, 99.9]),
+            [(50.0, Nanos(5)), (99.0, Nanos(5)), (99.9, Nanos(1004))]
+        );
         // Half a minute lies beyond fio's last bucket.
         h.record(30_000_000_000);
         h.record(20_000_000_000);
         let last = *bins(&h).last().unwrap();
         assert_eq!(last, (Nanos(bucket_middle(FIO_BUCKETS - 1)), 2));
-        assert_eq!(list(&Histogram::new(), &[50.0]), []);
+        assert_eq!(of_bins(&bins(&Histogram::new()), &[50.0]), []);
     }
 }

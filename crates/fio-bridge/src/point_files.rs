@@ -31,10 +31,11 @@ pub fn point_files(record: &Record) -> Result<Vec<(PathBuf, Output)>, String> {
         points.entry(words.chain([file]).collect()).or_default().push(done);
     }
     let mut alone = record.clone();
-    let report = |(path, mut runs): (PathBuf, Vec<&StepRecord>)| {
+    let mut reports = Vec::new();
+    for (path, mut runs) in points {
         runs.sort_by(|a, b| a.iops().total_cmp(&b.iops()));
         alone.steps = vec![runs[runs.len() / 2].clone()];
-        (path, of_record(&alone))
-    };
-    Ok(points.into_iter().map(report).collect())
+        reports.push((path, of_record(&alone)));
+    }
+    Ok(reports)
 }

@@ -3,6 +3,8 @@
 //! A report has no samples over time, no plan of volproof and no facts about the machine. None are made up: the Record has none. The summaries
 //! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
+use std::collections::BTreeMap;
+
 use super::of_record::is_simulated;
 use super::{disk_stack, job_conditions};
 use fio_formats::impossible::Impossible;
@@ -44,26 +46,9 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
             reported.rate_impossible = true;
             reported.impossible.push(why.clone());
         }
-        let reported = step.reported.as_ref();
-        if let Some(n) = reported.and_then(|reported| verifying_reads(&reported.conditions, &job)) {
-            let note = format!("{}: {n} reads that verified what was written are left out", step.name);
-            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
-        }
-        if let Some(calls) = sync(&job).filter(|_| job_conditions::begins_writeback(output, &job)) {
-            let count = calls.count.get().map_or("the".into(), |n| n.to_string());
-            let note = format!(
-                "{}: {count} calls of sync_file_range begin to write and flush nothing: their latencies are left out",
-                step.name
-            );
-            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
-        }
-        if shows_one_of_several(output, &job) {
-            let shown = job.options_of().map_or(String::new(), |name| format!(", {name}"));
-            let note = format!(
-                "{}: the row sums up several jobs (group_reporting) and shows the options of one of them{shown}: what the others were asked for is not known",
-                step.name
-            );
-            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
+        let notes = left_out(output, &job, step.reported.as_ref().map(|reported| &reported.conditions));
+        if let Some(report) = &mut record.report {
+            report.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", step.name)));
         }
         // The jobs of a group ran together.
         if group != Some(job.group) {
@@ -77,6 +62,27 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
     record
 }
 
+/// What of a run its step does not show, each in a sentence.
+fn left_out(output: &Output, job: &OutputRow, conditions: Option<&Conditions>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(n) = conditions.and_then(|conditions| verifying_reads(conditions, job)) {
+        notes.push(format!("{n} reads that verified what was written are left out"));
+    }
+    if let Some(calls) = sync(job).filter(|_| job_conditions::begins_writeback(output, job)) {
+        let count = calls.count.get().map_or("the".into(), |n| n.to_string());
+        notes.push(format!(
+            "{count} calls of sync_file_range begin to write and flush nothing: their latencies are left out"
+        ));
+    }
+    if shows_one_of_several(output, job) {
+        let shown = job.options_of().map_or(String::new(), |name| format!(", {name}"));
+        notes.push(format!(
+            "the row sums up several jobs (group_reporting) and shows the options of one of them{shown}: what the others were asked for is not known"
+        ));
+    }
+    notes
+}
+
 /// A Record of the report without its steps.
 fn empty(output: &Output, form: ReportForm) -> Record {
     let written = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok());
@@ -84,7 +90,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
         written.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()).filter(|t| t.as_second() > 0);
     // Text has the clock of its machine, and tells no zone.
     let local = form == ReportForm::Text;
-    let words = |at| if local { without_zone(at) } else { utc(at) };
+    let words = if local { without_zone } else { utc };
     let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
     let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
     let started = match (began, written) {
@@ -126,15 +132,12 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
     let block = conditions.single_block();
     let verifies = verifying_reads(&conditions, job).is_some();
     let writeback = job_conditions::begins_writeback(output, job);
-    let of = |d: Direction| {
-        let told = job.directions[d].as_ref().filter(|_| d != Direction::Read || !verifies);
-        let mut told = told.map(|s| figures(s, block, job.members))?;
-        if writeback && d == Direction::Write {
-            let calls = job.sync.as_ref().and_then(|l| l.samples);
-            told.short_ios = told.short_ios.saturating_sub(calls.unwrap_or(u64::MAX));
-        }
-        Some(told)
-    };
+    let [read, mut write, trim] = [Direction::Read, Direction::Write, Direction::Trim]
+        .map(|d| job.directions[d].as_ref().map(|s| figures(s, block, job.members)));
+    if let Some(told) = write.as_mut().filter(|_| writeback) {
+        let calls = job.sync.as_ref().and_then(|l| l.samples);
+        told.short_ios = told.short_ios.saturating_sub(calls.unwrap_or(u64::MAX));
+    }
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
     // Terse lines of two calls with one name look like clones of one job, but for the options.
     let jobs = conditions.jobs.get().filter(|_| job.members == 0).map(|n| n as usize);
@@ -163,9 +166,9 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         busiest_cpu: None,
         rate_impossible: unlike.is_some() || job.impossible.iter().any(Impossible::of_rate),
         impossible: job.impossible.iter().map(Impossible::to_string).chain(unlike).collect(),
-        read: of(Direction::Read),
-        write: of(Direction::Write),
-        trim: of(Direction::Trim),
+        read: read.filter(|_| !verifies),
+        write,
+        trim,
         mixed: job.mixed.as_ref().map(|s| figures(s, block, job.members)),
         sync: sync(job).filter(|_| !writeback),
         bands: bands(job),
@@ -177,22 +180,27 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
 
 fn host(name: &str, rows: &[&OutputRow]) -> ReportedHost {
     let all: Vec<&Stats> = rows.iter().flat_map(|j| parts(j)).collect();
-    let sum = |of: fn(&Stats) -> f64| Some(all.iter().map(|s| of(s)).sum::<f64>()).filter(|x| *x > 0.0);
+    let (iops, speed): (f64, f64) =
+        (all.iter().map(|s| s.iops).sum(), all.iter().map(|s| s.bytes_per_second).sum());
     let latencies: Vec<(f64, f64)> =
         all.iter().filter_map(|s| Some((s.ios? as f64, s.lat.as_ref().or(s.clat.as_ref())?.mean))).collect();
     let n: f64 = latencies.iter().map(|l| l.0).sum();
     let whole = n > 0.0 && latencies.len() == all.len();
     ReportedHost {
         host: name.into(),
-        iops: sum(|s| s.iops).into(),
-        bytes_per_second: sum(|s| s.bytes_per_second).into(),
+        iops: positive(iops).into(),
+        bytes_per_second: positive(speed).into(),
         mean_ns: whole.then(|| latencies.iter().map(|(n, mean)| n * mean).sum::<f64>() / n).into(),
     }
 }
 
+/// A figure above 0; a report has 0 where it tells none.
+fn positive(figure: f64) -> Option<f64> {
+    Some(figure).filter(|figure| *figure > 0.0)
+}
+
 fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
     let seconds = s.runtime.as_seconds();
-    let positive = |x: f64| Some(x).filter(|x| *x > 0.0);
     // fio cuts a rate to a whole number in text; bytes and time say more of a low one.
     let by_bytes = block
         .filter(|b| b.0 > 0 && s.bytes.0 > 0 && seconds > 0.0 && s.ios.is_none() && s.iops < CUT_RATE)
@@ -205,11 +213,8 @@ fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
         }
         (None, None) => positive(s.iops).into(),
     };
-    let told = |l: &Option<Latency>| {
-        l.as_ref().filter(|l| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0)).map(latency)
-    };
-    let (submission, completion) = (told(&s.slat), told(&s.clat));
-    let said = told(&s.lat);
+    let [submission, completion, said] = [&s.slat, &s.clat, &s.lat]
+        .map(|l| l.as_ref().filter(|l| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0)).map(latency));
     let sum =
         if said.is_some() { None } else { submission.as_ref().zip(completion.as_ref()).and_then(added) };
     ReportedFigures {
@@ -276,14 +281,18 @@ fn added((submission, completion): (&ReportedLatency, &ReportedLatency)) -> Opti
 fn latency(l: &Latency) -> ReportedLatency {
     // fio tells the middle of a bucket, 1/64 of its power of two wide, which may lie beyond the longest latency in it.
     let rounded = Nanos(l.max.0.saturating_add(l.max.0 / 64));
-    let within = |v: Nanos| if l.max < v && v <= rounded { l.max } else { v };
+    let mut percentiles = BTreeMap::new();
+    for (percent, value) in &l.percentiles {
+        let is_rounded = l.max < *value && *value <= rounded;
+        percentiles.insert(percent.to_string(), if is_rounded { l.max } else { *value });
+    }
     ReportedLatency {
         samples: l.samples.into(),
         min: l.min,
         mean: l.mean,
         deviation: l.deviation,
         max: l.max,
-        percentiles: l.percentiles.iter().map(|(p, v)| (p.to_string(), within(*v))).collect(),
+        percentiles,
     }
 }
 
@@ -311,23 +320,20 @@ fn bands(job: &OutputRow) -> Vec<Band> {
     let bins = one.into_iter().flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.bins.is_empty());
     if let Some(l) = bins {
         let total = l.bins.iter().map(|b| b.1 as f64).sum::<f64>().max(1.0);
-        let band = |(middle, n): &(Nanos, u64)| {
+        let mut bands = Vec::new();
+        for (middle, n) in &l.bins {
             // A bucket of fio is 1/64 of its power of two wide (shared by `stat.h`, FIO_IO_U_PLAT_BITS).
             let half = (1u64 << middle.0.max(1).ilog2().saturating_sub(6)) / 2;
-            Band {
-                above: Nanos(middle.0.saturating_sub(half + 1)),
-                up_to: Nanos(middle.0 + half),
-                share: *n as f64 / total,
-            }
-        };
-        return l.bins.iter().map(band).collect();
+            let above = Nanos(middle.0.saturating_sub(half + 1));
+            bands.push(Band { above, up_to: Nanos(middle.0 + half), share: *n as f64 / total });
+        }
+        return bands;
     }
     let mut rows: Vec<(u64, f64)> = Vec::new();
-    let below = |unit: u64, shares: &[f64]| -> Vec<(u64, f64)> {
-        BELOW.iter().zip(shares).map(|(edge, share)| (u64::from(*edge) * unit, *share)).collect()
-    };
-    rows.extend(job.latency_ns.iter().flat_map(|s| below(1, s)));
-    rows.extend(job.latency_us.iter().flat_map(|s| below(1000, s)));
+    for (unit, shares) in [(1, job.latency_ns), (1000, job.latency_us)] {
+        let edges = BELOW.iter().map(|edge| u64::from(*edge) * unit);
+        rows.extend(edges.zip(shares.into_iter().flatten()));
+    }
     let longest = parts.iter().flat_map(|s| [&s.lat, &s.clat]).flatten().map(|l| l.max.0).max();
     for (key, share) in BELOW_MS.iter().zip(job.latency_ms.iter().flatten()) {
         let edge = key.parse::<u64>().map_or(longest.unwrap_or(0).max(2_000_000_001), |ms| ms * 1_000_000);
@@ -364,13 +370,13 @@ fn step(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> S
     let time = job.runtime.unwrap_or(Nanos(step.window_ns.0.saturating_mul(members)));
     let cpu = job.cpu.unwrap_or_default();
     let ios = total([&step.read, &step.write, &step.trim].into_iter().flatten().map(|s| s.ios));
-    let used = |share: f64| Nanos((share.max(0.0) * time.0 as f64) as u64);
-    let (user, system) = (used(cpu.user), used(cpu.system));
-    let per_io = |t: Nanos| if ios > 0 { t.0 as f64 / ios as f64 } else { 0.0 };
+    let [user, system] = [cpu.user, cpu.system].map(|share| Nanos((share.max(0.0) * time.0 as f64) as u64));
+    let [user_per_io, system_per_io] =
+        [user, system].map(|time| if ios > 0 { time.0 as f64 / ios as f64 } else { 0.0 });
     step.workers_window_ns = job.runtime.unwrap_or_default();
     step.cpu = CpuRecord {
-        user_ns_per_io: per_io(user),
-        system_ns_per_io: per_io(system),
+        user_ns_per_io: user_per_io,
+        system_ns_per_io: system_per_io,
         user_ns: user,
         system_ns: system,
         context_switches: cpu.switches,

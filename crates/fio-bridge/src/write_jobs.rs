@@ -93,11 +93,6 @@ pub fn write_section<'a>(
     name: &str,
     options: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<(), String> {
-    let changed = |text: &str| {
-        text.contains(|c: char| c.is_control() || c == ';' || c == '#')
-            || text.contains("${")
-            || text.trim() != text
-    };
     if changed(name) || name.contains(['[', ']']) || name.is_empty() {
         return Err(format!("a job file cannot hold the name {name:?}: rename it"));
     }
@@ -112,6 +107,13 @@ pub fn write_section<'a>(
     Ok(())
 }
 
+/// fio would read another text than this one.
+fn changed(text: &str) -> bool {
+    text.contains(|c: char| c.is_control() || c == ';' || c == '#')
+        || text.contains("${")
+        || text.trim() != text
+}
+
 /// The jobs of one step: one for each target.
 ///
 /// # Errors
@@ -120,11 +122,13 @@ pub fn sections(step: &Step, places: &[JobTarget], seed: u64) -> Result<Vec<JobO
     if places.is_empty() {
         return Ok(vec![section_of_all(step, places, seed)?]);
     }
-    let one = |place: &JobTarget| {
-        let filename = ("filename", escape(&place.path));
-        Ok(std::iter::once(filename).chain(options(step, place.size, 1, seed)?).collect())
-    };
-    places.iter().map(one).collect()
+    let mut sections = Vec::new();
+    for place in places {
+        let mut section = vec![("filename", escape(&place.path))];
+        section.extend(options(step, place.size, 1, seed)?);
+        sections.push(section);
+    }
+    Ok(sections)
 }
 
 /// One job that drives all targets in turn.

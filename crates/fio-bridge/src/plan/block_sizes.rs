@@ -28,7 +28,8 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> BlockSizes {
         None => job.ints("bs"),
     };
     let split = job.text("bssplit").map(|text| split_sizes(&text, job));
-    let of = |direction: usize, obstacles: &mut Obstacles<'_>| {
+    let mut all = Vec::new();
+    for direction in rw.directions().iter().map(|d| (*d as usize).min(2)) {
         let sizes = match &split {
             Some(Ok(shares)) => shares[direction.min(shares.len() - 1)].clone(),
             Some(Err(why)) => {
@@ -40,20 +41,14 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> BlockSizes {
         if sizes.largest() > Bytes::gib(1) {
             obstacles.fio_only("bs", format!("{} is above 1 GiB", sizes.largest()));
         }
-        sizes
-    };
-    match rw.directions() {
-        [Direction::Read, _, ..] => {
-            let (read, write) = (of(0, obstacles), of(1, obstacles));
-            if read != write {
-                obstacles.fio_only("bs", "reads and writes differ in size");
-            }
-            read
-        }
-        [Direction::Write, ..] => of(1, obstacles),
-        [Direction::Trim, ..] => of(2, obstacles),
-        _ => of(0, obstacles),
+        all.push(sizes);
     }
+    if let [Direction::Read, Direction::Write] = rw.directions()
+        && all[0] != all[1]
+    {
+        obstacles.fio_only("bs", "reads and writes differ in size");
+    }
+    all.swap_remove(0)
 }
 
 /// `bsrange` has one size for each direction, and nothing beside it says otherwise.

@@ -190,12 +190,12 @@ pub fn files_of_clone(job: &Job, number: u32, look: &dyn Fn(&Path) -> PathKind) 
         None if count == 1 && is_target(Path::new(&job.name), look) => vec![job.name.clone()],
         None => (0..count).map(|file| made_up(job, number, file)).collect(),
     };
-    let path = |name: String| match folder {
+    let paths = names.into_iter().map(|name| match folder {
         // As fio has it, a path from the root lies in the folder too.
         Some(folder) if name != "-" => PathBuf::from(format!("{folder}/{name}")),
         _ => PathBuf::from(name),
-    };
-    names.into_iter().map(path).collect()
+    });
+    paths.collect()
 }
 
 /// The name of a file that the job does not name itself.

@@ -316,12 +316,6 @@ pub(super) fn to(
     files: usize,
     words: &mut FioWords,
 ) -> Result<(), String> {
-    let of_all = |size: u64| {
-        let all = size
-            .checked_mul(files.max(1) as u64)
-            .ok_or("the size of all its targets is above 16 EiB: use a smaller size")?;
-        Ok::<_, String>(written_size(Bytes(all)))
-    };
     let jobs = u64::from(step.numjobs);
     let block = step.bs.largest().0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
@@ -329,14 +323,16 @@ pub(super) fn to(
     match whole {
         Some(whole) if parts => {
             let share = whole.0 / jobs / block * block;
-            words.set("size", of_all(share)?);
+            words.set("size", size_of_all(share, files)?);
             words.set("offset_increment", written_size(Bytes(share)));
         }
         None if parts => {
             words.set("size", format!("{}%", 100 / jobs));
             words.set("offset_increment", format!("{}%", 100 / jobs));
         }
-        Some(whole) if step.size.is_some() || step.offset.0 > 0 => words.set("size", of_all(whole.0)?),
+        Some(whole) if step.size.is_some() || step.offset.0 > 0 => {
+            words.set("size", size_of_all(whole.0, files)?);
+        }
         _ => {}
     }
     if step.offset.0 > 0 {
@@ -349,6 +345,14 @@ pub(super) fn to(
         words.set("io_size", written_size(amount));
     }
     Ok(())
+}
+
+/// The size of all files of a job, from that of each.
+fn size_of_all(size: u64, files: usize) -> Result<String, String> {
+    let all = size
+        .checked_mul(files.max(1) as u64)
+        .ok_or("the size of all its targets is above 16 EiB: use a smaller size")?;
+    Ok(written_size(Bytes(all)))
 }
 
 /// Sequential jobs of ours get parts of their own.

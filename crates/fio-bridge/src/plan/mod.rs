@@ -76,6 +76,13 @@ pub struct Obstacle {
     pub why: String,
 }
 
+impl Obstacle {
+    /// One of all jobs together, which fio can do.
+    fn of_all(option: &str, why: &str) -> Obstacle {
+        Obstacle { job: "all jobs".into(), option: option.into(), fio_can: true, why: why.into() }
+    }
+}
+
 /// Collects what stands in the way of one job.
 struct Obstacles<'a> {
     job: &'a str,
@@ -107,12 +114,7 @@ pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Res
     let native = assemble(jobs, look, seed)?;
     match native.plan.problem() {
         None => Ok(native),
-        Some(why) => Err(vec![Obstacle {
-            job: "all jobs".into(),
-            option: "these options together".into(),
-            fio_can: true,
-            why,
-        }]),
+        Some(why) => Err(vec![Obstacle::of_all("these options together", &why)]),
     }
 }
 
@@ -189,24 +191,14 @@ fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
 
 /// Options of fio's jobs that volproof has for a whole plan: jobs that differ in one go to fio.
 fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
-    let mut differ = |option: &str, why: &str| {
-        found.push(Obstacle {
-            job: "all jobs".into(),
-            option: option.into(),
-            fio_can: true,
-            why: why.into(),
-        });
-    };
-    let goes_on: Vec<bool> = jobs.iter().map(continues).collect();
-    match (goes_on.contains(&true), goes_on.contains(&false)) {
-        (true, true) => {
-            differ("continue_on_error", "volproof has it for all jobs of a run or none, and here they differ")
-        }
-        (all, _) => plan.continue_on_error = all,
+    plan.continue_on_error = jobs.iter().any(continues);
+    if plan.continue_on_error && !jobs.iter().all(continues) {
+        let why = "volproof has it for all jobs of a run or none, and here they differ";
+        found.push(Obstacle::of_all("continue_on_error", why));
     }
     let null = plan.steps.iter().filter(|s| s.engine == EngineKind::Null).count();
     if null > 0 && null < plan.steps.len() {
-        differ("ioengine=null", "volproof runs it without other engines beside it");
+        found.push(Obstacle::of_all("ioengine=null", "volproof runs it without other engines beside it"));
     }
 }
 

@@ -11,15 +11,11 @@ use volproof_plan::{Arrival, EngineKind, Step};
 /// The rate of one job. [`scale`] makes it that of all clones.
 pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     let directions = step.rw.directions();
-    let of = |name: &str| -> Vec<f64> {
+    let [bw, iops] = ["rate", "rate_iops"].map(|name| {
         let all = job.ints(name);
-        directions
-            .iter()
-            .filter(|d| **d != Direction::Sync)
-            .map(|d| all[*d as usize].unwrap_or(0) as f64)
-            .collect()
-    };
-    let (bw, iops) = (of("rate"), of("rate_iops"));
+        let moving = directions.iter().filter(|d| **d != Direction::Sync);
+        moving.map(|d| all[*d as usize].unwrap_or(0) as f64).collect::<Vec<f64>>()
+    });
     let (name, rates) = match (bw.iter().any(|r| *r > 0.0), iops.iter().any(|r| *r > 0.0)) {
         (false, false) => return,
         (true, true) => return obstacles.refused("rate_iops", "rate and rate_iops exclude each other"),
