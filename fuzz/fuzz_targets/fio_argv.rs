@@ -5,7 +5,7 @@ use std::io;
 
 use libfuzzer_sys::fuzz_target;
 use volproof::fio_formats::command::Surroundings;
-use volproof::fio::{cmdhelp, support};
+use volproof::fio::{help, support};
 use volproof::fio_formats::{argv, table};
 
 fuzz_target!(|text: &str| {
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         Err(mistakes) => assert!(!mistakes.is_empty() && mistakes.iter().all(|m| !m.to_string().is_empty())),
         Ok(command) => {
             if let Some(request) = &command.request {
-                assert!(!cmdhelp::answer(request).text.is_empty());
+                assert!(!help::answer(request).is_empty());
             }
             for job in &command.jobs {
                 support::limits(job);

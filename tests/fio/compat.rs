@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use volproof::fio::cmdhelp::SPOKEN;
+use volproof::fio::help::SPOKEN;
 use volproof::fio::support::{self, Support};
 use volproof::fio_formats::argv::FLAGS;
 use volproof::fio_formats::option::FioOption;
@@ -113,7 +113,7 @@ fn options() -> String {
         text,
         "# fio compatibility\n\n\
          `volproof fio` reads the command line and the job files of {SPOKEN}. This page is made from the table that reads them:\n\
-         every option of `--cmdhelp=all` and of every engine, {} in all.\n\n\
+         every option of fio's `--cmdhelp=all` and of every engine, {} in all.\n\n\
          - **native** ({}): honoured as fio does.\n\
          - **noted** ({}): accepted; it changes nothing that is measured, for the reason beside it.\n\
          - **fio-only** ({}): the job runs on the installed fio, which is said, or is refused by the option's name.\n\

@@ -241,7 +241,6 @@ fn what_is_asked_instead_of_a_run() {
     assert!(bench.run(&["fio", "--version"]).ended(0).out.starts_with("fio-3.33"));
     let help = bench.run(&["fio", "--help"]).ended(0).out;
     assert!(help.contains("--output-format") && help.contains("--destroy"), "{help}");
-    assert!(bench.run(&["fio", "--cmdhelp=iodepth"]).ended(0).out.contains("iodepth"));
     bench.run(&["fio", "--nme=j"]).ended(1).says(&["nme", "name"]);
     bench.run(&["fio", "--name=j", "--rw=sideways"]).ended(1).says(&["sideways"]);
     bench.run(&["fio"]).ended(1);
@@ -312,7 +311,7 @@ fn what_has_no_effect_here_is_said_once() {
     let ran = bench.run(&line).ended(0);
     let said: Vec<&str> = ran.err.lines().filter(|l| l.contains("taken")).collect();
     assert_eq!(said.len(), 1, "{}", ran.err);
-    assert!(ran.err.contains("thread,\n          iodepth_batch\n"), "{}", ran.err);
+    assert!(ran.err.contains("thread,") && ran.err.contains("iodepth_batch\n"), "{}", ran.err);
     fits(&ran.err);
     assert_eq!(bench.run(&[&line[..], &["--quiet-doubts"]].concat()).ended(0).err, "");
 }

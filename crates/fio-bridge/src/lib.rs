@@ -4,10 +4,10 @@
 //! Records alone. [`plan`] turns jobs into a Plan, [`write_jobs`] a step into a job, [`fio_process`] runs one. It may use plans, Records and the
 //! engine's types. It parses no text of fio, judges nothing, and opens no target.
 
-pub mod cmdhelp;
 mod direction_sum;
 mod disk_stack;
 pub mod fio_process;
+pub mod help;
 pub mod increments;
 pub mod installed;
 pub mod job_conditions;

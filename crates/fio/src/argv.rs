@@ -89,7 +89,9 @@ pub const FLAGS: &[Flag] = &[
 const NOT_HANDED: [&str; 5] = ["output", "section", "aux-path", "parse-only", "warnings-fatal"];
 
 /// Flags that need no job.
-const WITHOUT_JOBS: [&str; 10] = [
+const WITHOUT_JOBS: [&str; 12] = [
+    "cmdhelp",
+    "enghelp",
     "bandwidth-log",
     "profile",
     "server",
@@ -317,8 +319,6 @@ impl CommandLine {
             }
             "version" => command.request = Some(InfoRequest::Version),
             "help" => command.request = Some(InfoRequest::Help),
-            "cmdhelp" => command.request = Some(InfoRequest::CmdHelp(value)),
-            "enghelp" => command.request = Some(InfoRequest::EngHelp(value)),
             "readonly" => command.readonly = true,
             "eta" => match text.as_str() {
                 "always" => command.eta.when = Eta::Always,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use volproof_base::unit::Nanos;
 
 use super::job::{Given, Job, KB_BASE};
-use super::mistake::{Mistake, Origin, What};
+use super::mistake::{Mistake, Origin};
 use super::option::FioOption;
 use super::option_value::{self, OptionValue};
 
@@ -35,8 +35,6 @@ pub struct Command {
     pub request: Option<InfoRequest>,
     /// Notes end the run.
     pub warnings_fatal: bool,
-    /// Options whose values are arithmetic, as given. fio works it out: numbers in the jobs stand in for it.
-    pub arithmetic: Vec<String>,
     /// Flags beside those that the fields here tell of.
     pub other_flags: Vec<GivenFlag>,
     /// Job files in order.
@@ -102,10 +100,6 @@ pub enum InfoRequest {
     Version,
     /// `--help`.
     Help,
-    /// `--cmdhelp`, perhaps of one option.
-    CmdHelp(Option<String>),
-    /// `--enghelp`, perhaps of one engine, perhaps of one of its options.
-    EngHelp(Option<String>),
 }
 
 /// The facts of the machine that the text of a job file may refer to.
@@ -147,9 +141,6 @@ fn online() -> u64 {
 /// More files have no run: they would be open at once (`fs.nr_open`).
 const MOST_FILES: u64 = 1 << 20;
 
-/// Numbers that count files or clones: names of files depend on them.
-const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
-
 fn read_file(name: &str) -> io::Result<String> {
     let bytes = volproof_base::input::read_settings(Path::new(name))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -167,7 +158,6 @@ impl Command {
             sections: Vec::new(),
             request: None,
             warnings_fatal: false,
-            arithmetic: Vec::new(),
             other_flags: Vec::new(),
             files: Vec::new(),
             flag_arguments: Vec::new(),
@@ -213,20 +203,8 @@ impl Command {
         before: &[&[Given]],
     ) -> Result<Given, Mistake> {
         let kb_base = before.iter().rev().find_map(|given| kb_base(given)).unwrap_or(KB_BASE);
-        let arithmetic = text.filter(|text| option.is_number() && text.trim_start().starts_with('('));
-        if let Some(text) = arithmetic {
-            if NAMES_FILES.contains(&option.name) {
-                let why =
-                    format!("'{text}' is arithmetic, and names of files depend on it: write the result");
-                return Err(Mistake::value(origin, option.name, why));
-            }
-            self.arithmetic.push(format!("{}={text}", option.name));
-        }
-        let read = if arithmetic.is_some() { Some("1") } else { text };
-        let (value, notes) = option_value::read(option, read, kb_base).map_err(|why| {
-            let option = option.name.to_string();
-            Mistake::at(origin, What::Value { option, why })
-        })?;
+        let (value, notes) = option_value::read(option, text, kb_base)
+            .map_err(|why| Mistake::value(origin, option.name, why))?;
         self.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", option.name)));
         Ok(Given { option, text: text.map(str::to_string), value, origin: origin.clone() })
     }

@@ -298,7 +298,7 @@ pub(super) fn unknown(name: &str, engine: &str) -> What {
     }
 }
 
-/// An option line with its variables and keywords replaced. Arithmetic with a keyword is put in brackets, as fio's expressions stand.
+/// An option line with its variables and keywords replaced.
 ///
 /// # Errors
 /// fio would make another text of it.
@@ -324,16 +324,12 @@ fn replaced(line: &OptionLine, around: &Surroundings) -> Result<String, Mistake>
     for (keyword, value) in keywords {
         text = text.replace(keyword, &value.to_string());
     }
-    match text.split_once('=') {
-        Some((name, value)) if value.contains(['+', '-', '*', '/']) && !value.starts_with('(') => {
-            let name = name.trim_end();
-            if option::find_any(name).is_some_and(|option| !option.is_number()) {
-                let why = format!(
-                    "'{value}' is arithmetic for fio, as a word like $ncpus stood in it: write the result"
-                );
-                return Err(Mistake::value(&line.origin, name, why));
-            }
-            Ok(format!("{name}=({value})"))
+    match name_and_value(&text) {
+        (name, Some(value)) if value.contains(['+', '-', '*', '/']) => {
+            let why = format!(
+                "'{value}' is arithmetic for fio, as a word like $ncpus stood in it: write the result"
+            );
+            Err(Mistake::value(&line.origin, name, why))
         }
         _ => Ok(text),
     }

@@ -108,7 +108,7 @@ pub struct OptionWord {
 }
 
 impl FioOption {
-    /// Its values are numbers, which fio can also work out from an expression in brackets.
+    /// Its values are numbers, which some builds of fio also work out from an expression in brackets.
     pub(super) fn is_number(&self) -> bool {
         use ValueKind::{Between, Delay, Int, IntTime, Long, Ranges, Size, Time};
         matches!(

@@ -62,6 +62,9 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
     if text.is_empty() && option.kind != ValueKind::Deprecated {
         return Err("the value is empty".to_string());
     }
+    if option.is_number() && text.trim_start().starts_with('(') {
+        return Err(format!("'{text}' is arithmetic: write the result"));
+    }
     let value = match option.kind {
         ValueKind::Text | ValueKind::LogName | ValueKind::Deprecated => OptionValue::Text(text.to_string()),
         ValueKind::Gone => return Err("fio has given this option up".to_string()),

@@ -27,10 +27,15 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs: Vec<Output> = Vec::new();
     let mut output = Output::default();
     let mut rows = 0;
+    let mut described = false;
     for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
+        if described && let (Some(words), Some(job)) = (line.strip_prefix(';'), output.jobs.last_mut()) {
+            job.description = Some(words.into());
+        }
+        described = false;
         let Some(version) = version_of(line) else { continue };
         if rows == MOST_ROWS {
             output.partial = Some(format!("only the first {MOST_ROWS} rows were read"));
@@ -54,6 +59,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
             }
             Err(e) => return Err(e),
         }
+        described = version == 2;
     }
     if output.jobs.is_empty() && output.partial.is_none() {
         return Err(ReadError::Nothing { kind: "terse report" });

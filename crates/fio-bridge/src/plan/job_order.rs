@@ -1,7 +1,7 @@
 //! When jobs begin: what waits for what, and for how long.
 //!
-//! fio (`run_threads` in backend.c) goes through the jobs in order. `stonewall` stops there until nothing runs, `wait_for` passes over the job
-//! until the other one has ended, and `startdelay` counts from the start of the whole run.
+//! fio (`run_threads` in backend.c) goes through the jobs in order. `stonewall` stops there until nothing runs, and `startdelay` counts from the
+//! start of the whole run.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,54 +17,32 @@ pub(super) struct JobOrder {
     names: BTreeSet<String>,
     /// The last number that was added to a name.
     numbers: HashMap<String, usize>,
-    jobs: Vec<Earlier>,
-    /// Places of the jobs of a name among them.
-    places: HashMap<String, Vec<usize>>,
-    /// Jobs before this stage.
-    before: usize,
+    jobs: usize,
+    /// There are jobs before this stage.
+    is_later_stage: bool,
     /// Some job of this stage may begin at once.
     begins: bool,
 }
 
-struct Earlier {
-    /// Its step, where it has only one.
-    step: Option<String>,
-}
-
 impl JobOrder {
     /// A job comes next: what of its order cannot be had?
-    pub(super) fn job(&mut self, job: &Job, merged: bool, obstacles: &mut Obstacles<'_>) {
-        let wait_for = job.text("wait_for");
+    pub(super) fn job(&mut self, job: &Job, obstacles: &mut Obstacles<'_>) {
         let delayed = delay(job).0 > 0;
-        if job.stonewall && !self.jobs.is_empty() {
+        if job.stonewall && self.jobs > 0 {
             if !self.begins {
                 obstacles
                     .fio_only("stonewall", "all jobs before it are delayed, and fio does not wait for those");
             }
-            (self.before, self.begins) = (self.jobs.len(), false);
+            (self.is_later_stage, self.begins) = (true, false);
         }
         if let Some(OptionValue::Ranges(_)) = job.value("startdelay") {
             obstacles.fio_only("startdelay", "volproof waits for a time that is known");
         }
-        if delayed && (self.before > 0 || wait_for.is_some()) {
-            obstacles.fio_only(
-                "startdelay",
-                "behind stonewall or wait_for, fio counts it from the start of the run",
-            );
+        if delayed && self.is_later_stage {
+            obstacles.fio_only("startdelay", "behind stonewall, fio counts it from the start of the run");
         }
-        if let Some(name) = &wait_for {
-            let option = format!("wait_for={name}");
-            match self.places.get(name).map(Vec::as_slice).unwrap_or_default() {
-                [one] if self.jobs[*one].step.is_some() => {}
-                [_] => obstacles
-                    .fio_only(option, "its clones are reported one by one, and volproof waits for one step"),
-                [] => obstacles.refused(option, "no job before it has that name"),
-                _ => obstacles.refused(option, "several jobs have that name"),
-            }
-        }
-        self.begins |= !delayed && wait_for.is_none();
-        self.places.entry(job.name.clone()).or_default().push(self.jobs.len());
-        self.jobs.push(Earlier { step: merged.then(String::new) });
+        self.begins |= !delayed;
+        self.jobs += 1;
     }
 
     /// A name for the next step of that job: no two steps have the same.
@@ -75,20 +53,12 @@ impl JobOrder {
             *number += 1;
             name = format!("{}-{number}", job.name);
         }
-        if let Some(Earlier { step: Some(step) }) = self.jobs.last_mut() {
-            step.clone_from(&name);
-        }
         name
     }
 
     /// When the first step of that job begins, or another one.
     pub(super) fn start(&self, job: &Job, first: bool) -> Start {
-        let waited = job.text("wait_for").and_then(|name| self.places.get(&name)?.first());
-        match waited.map(|place| &self.jobs[*place]) {
-            Some(Earlier { step: Some(step) }) => Start::After(step.clone()),
-            _ if first && (job.stonewall || self.jobs.len() == 1) => Start::AfterAll,
-            _ => Start::WithPrevious,
-        }
+        if first && (job.stonewall || self.jobs == 1) { Start::AfterAll } else { Start::WithPrevious }
     }
 }
 

@@ -3,7 +3,7 @@
 //! The rules are fio's (3.33: `fixup_options` and `add_job` in init.c, `setup_files` in filesetup.c, `run_threads` in backend.c):
 //!
 //! - A job is one [`Step`]. Where its clones (`numjobs`) are reported together they stay in it; else each clone is a step of its own.
-//! - `stonewall` waits for everything before it, `wait_for` for one job; everything else begins together.
+//! - `stonewall` waits for everything before it; everything else begins together.
 //! - A job ends after its `size` (or `io_size`, times `loops`) even when it has a runtime, unless `time_based`.
 //!
 //! The table's reasons and `docs/fio-compat.md` say where an option of the same name works differently: random offsets come from our
@@ -146,7 +146,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;
-        order.job(job, merged, obstacles);
+        order.job(job, obstacles);
         let clones = if merged { numjobs } else { 1 };
         for (i, part) in (0..).zip(parts) {
             let mut step = part.apply(&load);

@@ -62,14 +62,7 @@ fn on(job: &Job, name: &str) -> bool {
 /// CPUs of `workers` jobs. The first of them is number `first` (from 0) among all jobs of the command. fio takes the list as a set of bits;
 /// `split` gives job *i* the *i*-th bit in ascending order, and begins again behind the last (`fio_cpus_split` in options.c).
 pub(super) fn cpus(job: &Job, first: u32, workers: u32) -> Option<CpuList> {
-    let set: BTreeSet<u32> = match (job.given("cpus_allowed"), job.given("cpumask")) {
-        (Some(_), _) => job.text("cpus_allowed")?.parse::<CpuList>().ok()?.0.into_iter().collect(),
-        (None, Some(_)) => {
-            let mask = whole(job, "cpumask")?;
-            (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
-        }
-        (None, None) => return None,
-    };
+    let set: BTreeSet<u32> = job.text("cpus_allowed")?.parse::<CpuList>().ok()?.0.into_iter().collect();
     let bits: Vec<u32> = set.into_iter().collect();
     if bits.is_empty() {
         return None;

@@ -50,7 +50,7 @@ use volproof_device::device::Root;
 use volproof_device::guard::Clearance;
 use volproof_device::output::{self, FileIdentity, OutputFile, OutputKind, screen};
 use volproof_engine::Timer;
-use volproof_fio::cmdhelp;
+use volproof_fio::help;
 use volproof_fio::plan::{self, Native, Obstacle, PathKind};
 use volproof_fio::support::{self, CommandLimits};
 use volproof_options::VolproofOptions;
@@ -261,10 +261,9 @@ fn mistaken(mistakes: &[Mistake]) -> Failure {
 
 /// Help and version.
 fn asked(request: &InfoRequest) -> Result<ExitCode, Failure> {
-    let answer = cmdhelp::answer(request);
     let ours = if *request == InfoRequest::Help { volproof_options::HELP } else { "" };
-    crate::run::print(&(answer.text + ours)).map_err(as_fio)?;
-    Ok(ExitCode::from(answer.status))
+    crate::run::print(&(help::answer(request) + ours)).map_err(as_fio)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `directory` names folders that are there; fio makes none of them.
@@ -290,7 +289,7 @@ fn converted(
         why: why.to_string(),
     });
     let flags: Vec<Obstacle> = flags.collect();
-    if command.jobs.is_empty() || !command.arithmetic.is_empty() {
+    if command.jobs.is_empty() {
         return Err(flags);
     }
     match plan::convert(&command.jobs, look, seed) {

@@ -18,7 +18,7 @@ use volproof_base::doubt::{Doubt, Severity};
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Nanos;
 use volproof_device::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
-use volproof_fio::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
+use volproof_fio::help::{MEASURED_BY, SIMULATED_BY, SPOKEN};
 use volproof_fio::of_record;
 use volproof_fio::plan::Native;
 use volproof_fio::support::CommandLimits;
@@ -158,7 +158,7 @@ pub fn say_noted(limits: &CommandLimits, native: &Native) {
     }
     if !names.is_empty() {
         let names = names.join(", ");
-        messages::say(&format!("taken, but nothing here depends on it (see --cmdhelp=NAME): {names}"));
+        messages::say(&format!("taken, but nothing here depends on it (see docs/fio-compat.md): {names}"));
     }
 }
 
