@@ -283,7 +283,7 @@ const fn settings(name: &'static str, rows: Rows) -> Input {
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [Input; 34] = [
+pub const INPUTS: [Input; 31] = [
     all("a fleet of many machines", machines),
     all("a fleet of many steps", machines_of_steps),
     all("a Record of many steps", record_of_steps),
