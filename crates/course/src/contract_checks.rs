@@ -382,7 +382,8 @@ fn half_share(rate: &Estimate) -> f64 {
 /// The rate of the first fifth of a step against that of its last; none where it did not fall.
 fn fallen(bins: &[u64]) -> Option<CheckOutcome> {
     let fifth = bins.len() / 5;
-    let (first, last) = (Estimate::from_bins(&bins[..fifth])?, Estimate::from_bins(&bins[bins.len() - fifth..])?);
+    let (first, last) =
+        (Estimate::from_bins(&bins[..fifth])?, Estimate::from_bins(&bins[bins.len() - fifth..])?);
     let left = last.mean_per_second / first.mean_per_second.max(1e-9);
     let error = left * half_share(&first).hypot(half_share(&last));
     let seen = format!(

@@ -87,7 +87,7 @@ pub(super) fn summed(
     let open_loop = open_loop(present, &parts, common);
     let late: Vec<&LateResponses> = open_loop.iter().map(|o| &o.late).collect();
     let [read, write, trim, sync] =
-        Direction::ALL.map(|direction| DirectionSummary::of(direction, &[&series], &late));
+        Direction::ALL.map(|direction| DirectionSummary::of_samples(direction, &[&series], &late));
     let total = DirectionSummary::total(&[&series], &late);
     let mut depth = Depth::default();
     parts.iter().filter_map(|s| s.depth.as_ref()).for_each(|d| depth.add(d));

@@ -333,17 +333,10 @@ impl InstanceExcess {
     /// Holds the sum of a promise's volumes against a cap. A unit in doubt is read as the lesser one.
     pub fn above(promise: &Promise, cap: &InstanceCap) -> InstanceExcess {
         let alone = Promise { instance: None, ..promise.clone() };
-        let above = |promised: Option<f64>, limit: Option<f64>| promised.zip(limit).filter(|(p, l)| p > l);
-        let most = |all: [Option<(f64, f64)>; 2]| {
-            all.into_iter().flatten().max_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1)))
-        };
-        let bytes = |d| least_bytes(&alone, d).map(|(cap, _)| cap.value);
-        InstanceExcess {
-            iops: most(
-                DIRECTIONS.map(|d| above(alone.iops_cap(d).map(|c| c.value), cap.iops.in_direction(d))),
-            ),
-            bytes: most(DIRECTIONS.map(|d| above(bytes(d), cap.bytes.in_direction(d)))),
-        }
+        let iops = DIRECTIONS.map(|d| alone.iops_cap(d).map(|c| c.value).zip(cap.iops.in_direction(d)));
+        let bytes =
+            DIRECTIONS.map(|d| least_bytes(&alone, d).map(|(c, _)| c.value).zip(cap.bytes.in_direction(d)));
+        InstanceExcess { iops: furthest_above(iops), bytes: furthest_above(bytes) }
     }
 }
 

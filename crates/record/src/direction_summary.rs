@@ -297,7 +297,8 @@ impl DirectionSummary {
             tail.of_direction(d).for_each(|all| extra.merge_sparse(all));
             censored += tail.censored.get(&d).map_or(0, StoredHistogram::count);
         }
-        let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
+        let mut service =
+            LatencySummary::of_seconds(columns(&streams, |s| &s.service), &Histogram::new(), 0)?;
         let load = LoadGrid::from_series(series.iter().copied());
         let stalled: f64 = load.stalls().iter().map(|stall| stall.length.as_seconds()).sum();
         service.mark_stalls(stalled / window);

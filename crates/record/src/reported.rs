@@ -369,6 +369,14 @@ impl ReportedStep {
         self.sync.as_ref().filter(|sync| sync.latency.mean > 0.0)
     }
 
+    /// The latency of writes that were durable one after the other: the time of each is that of the write and its flush together.
+    pub fn durable_writes(&self) -> Option<&ReportedLatency> {
+        let c = &self.conditions;
+        let is_each_flushed = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && self.sync.is_none();
+        let write = self.write.as_ref().filter(|_| is_each_flushed && self.read.is_none())?;
+        Some(write.latency()?.1)
+    }
+
     /// So many requests are the I/Os alone, without the flushes that the report counts.
     pub fn are_without_flushes(&self, requests: f64) -> bool {
         let flushes = self.sync.as_ref().and_then(|sync| sync.count.get()).unwrap_or(0) as f64;

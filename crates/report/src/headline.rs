@@ -230,7 +230,7 @@ fn of_many(record: &Record, all: &[Measured<'_>]) -> String {
 fn shortest_durable<'a>(many: &[Measured<'a>]) -> Option<(&'a str, Nanos)> {
     let mut shortest: Option<(&str, Nanos)> = None;
     for (step, _) in many {
-        let Some((latency, _)) = step.reported.as_ref().and_then(|r| r.durable_writes()) else { continue };
+        let Some(latency) = step.reported.as_ref().and_then(|r| r.durable_writes()) else { continue };
         let mean = Nanos(latency.mean.round() as u64);
         if shortest.is_none_or(|(_, best)| mean < best) {
             shortest = Some((&step.name, mean));

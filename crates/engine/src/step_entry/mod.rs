@@ -56,7 +56,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&LateResponses> = tails.iter().collect();
     let total = DirectionSummary::total(&all, &all_tails);
-    let [read, write, trim, sync] = Direction::ALL.map(|d| DirectionSummary::of(d, &all, &all_tails));
+    let [read, write, trim, sync] = Direction::ALL.map(|d| DirectionSummary::of_samples(d, &all, &all_tails));
     let ios: u64 = [&read, &write, &trim, &sync].into_iter().flatten().map(|s| s.ios).sum();
     let mut depth = Depth::default();
     ends.iter().for_each(|e| depth.add(&e.depth));
