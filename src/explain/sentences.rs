@@ -17,10 +17,12 @@ pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &StepFigure
         ReportProgram::Diskspd => c.own_files.get() == Some(false),
         _ => false,
     });
-    let apart = match several {
-        true if shared => " together",
-        true => " each",
-        false => "",
+    let apart = if !several {
+        ""
+    } else if shared {
+        " together"
+    } else {
+        " each"
     };
     let size = c.size.get().filter(|b| b.0 > 0);
     let assumed = if c.size.is_assumed() { " (assumed)" } else { "" };

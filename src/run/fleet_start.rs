@@ -137,7 +137,7 @@ pub struct Due {
 
 impl Due {
     /// Of a step of the plan.
-    pub fn of(plan: &Plan, rank: &FleetRank, step: usize) -> Due {
+    pub fn of_step(plan: &Plan, rank: &FleetRank, step: usize) -> Due {
         let common = planned_times::first_io(plan, rank.start_unix_ns, step);
         Due { unix_ns: common.saturating_add(rank.clock.offset_ns), basis: rank.clock.basis }
     }

@@ -38,7 +38,7 @@ impl<'a> FleetWork<'a> {
     ///
     /// # Errors
     /// Of input: an option that a course of many machines has not.
-    pub fn of(args: &'a FleetRunArgs) -> Result<FleetWork<'a>, Failure> {
+    pub fn from_args(args: &'a FleetRunArgs) -> Result<FleetWork<'a>, Failure> {
         let named = |option: &str, path: &PathBuf| {
             (format!("{option} {}", path.display()), FileIdentity::from_path(path))
         };

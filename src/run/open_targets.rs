@@ -112,7 +112,7 @@ impl Ready {
         target: Surveyed,
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
-        let uses = Uses::of(setting.plan, &target.named);
+        let uses = Uses::of_target(setting.plan, &target.named);
         if let Some(laid) = target.job_file.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
         }
@@ -320,19 +320,19 @@ impl Ready {
     }
 
     /// The targets of a step.
-    fn of<'a>(&'a self, plan: &'a Plan, step: &'a Step) -> impl Iterator<Item = &'a Held> {
+    fn held_by<'a>(&'a self, plan: &'a Plan, step: &'a Step) -> impl Iterator<Item = &'a Held> {
         let named = plan.targets_of(step);
         named.iter().filter_map(|n| self.open.iter().find(|t| t.record.named == *n))
     }
 
     /// The targets of a step for the Record.
     pub fn records_of<'a>(&'a self, plan: &'a Plan, step: &'a Step) -> Vec<&'a TargetRecord> {
-        self.of(plan, step).map(|t| &t.record).collect()
+        self.held_by(plan, step).map(|t| &t.record).collect()
     }
 
     /// The paths of a step's targets.
     pub fn paths_of(&self, plan: &Plan, step: &Step) -> Vec<PathBuf> {
-        self.of(plan, step).map(|t| t.record.path.clone()).collect()
+        self.held_by(plan, step).map(|t| t.record.path.clone()).collect()
     }
 
     /// The files that the engine drives in a step.
@@ -349,14 +349,14 @@ impl Ready {
                 volume: t.volume.clone(),
             },
         };
-        let targets: Vec<Target> = self.of(plan, step).map(target).collect();
+        let targets: Vec<Target> = self.held_by(plan, step).map(target).collect();
         let nowhere = Target { clearance: None, size: NULL_SIZE, volume: self.nowhere.clone() };
         if targets.is_empty() { vec![nowhere] } else { targets }
     }
 
     /// The whole disks under the targets of some steps, by name, each once.
     pub fn disks(&self, plan: &Plan, steps: &[Step]) -> Vec<String> {
-        let targets = steps.iter().flat_map(|s| self.of(plan, s));
+        let targets = steps.iter().flat_map(|s| self.held_by(plan, s));
         let mut names: Vec<String> =
             targets.flat_map(|t| t.record.facts.disks()).map(|disk| disk.name.clone()).collect();
         names.sort();
@@ -439,7 +439,7 @@ pub fn try_open(root: &Root, plan: &Plan, target: &Surveyed, options: &RunOption
     if target.make.is_some() || target.is_only_simulated() {
         return Ok(()); // A new file in a folder, which the survey has looked at.
     }
-    existing(root, target, Uses::of(plan, &target.named), options).map(drop)
+    existing(root, target, Uses::of_target(plan, &target.named), options).map(drop)
 }
 
 /// The consent that was given for this device; where none is for this device, any of the given ones, for the guard to name.

@@ -64,10 +64,10 @@ impl EarlierRun {
         if let Some(edit) = doubts::edits(&record).first() {
             return Err(differs(&edit.message));
         }
-        Ok(EarlierRun::of(record))
+        Ok(EarlierRun::from_interrupted(record))
     }
 
-    fn of(record: Record) -> EarlierRun {
+    fn from_interrupted(record: Record) -> EarlierRun {
         let whole = |done: &StepRecord| {
             record.plan_step(&done.name).is_some_and(|planned| is_whole(planned, done))
                 && done.stuck_workers == 0

@@ -89,7 +89,7 @@ pub struct Uses {
 
 impl Uses {
     /// The uses of the target with this name. The null engine uses no target.
-    pub fn of(plan: &Plan, named: &Path) -> Uses {
+    pub fn of_target(plan: &Plan, named: &Path) -> Uses {
         let mut uses = Uses::default();
         for step in driving(plan, named) {
             uses.reads |= step.rw.directions().contains(&Direction::Read);
@@ -328,7 +328,7 @@ fn to_lay(
             named.display()
         )));
     }
-    let make = (lacks.0 > 0 && Uses::of(plan, named).reads).then_some(lacks);
+    let make = (lacks.0 > 0 && Uses::of_target(plan, named).reads).then_some(lacks);
     Ok(Surveyed {
         named: named.into(),
         size,
@@ -425,7 +425,7 @@ fn direct_mistake(step: &Step, target: &Surveyed) -> Option<String> {
 
 /// Refuses a plan that writes to an existing file without --overwrite. The guard would refuse it later, without the names of options.
 fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
-    let writes = Uses::of(plan, &target.named).writes;
+    let writes = Uses::of_target(plan, &target.named).writes;
     if writes && target.job_file.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
         return Err(Failure {
             code: Exit::Refused.code(),

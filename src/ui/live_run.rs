@@ -259,7 +259,7 @@ impl LiveRun {
         if steps.is_empty() {
             return;
         }
-        let outlooks = Outlook::of(record, steps, &stage.evidence);
+        let outlooks = Outlook::of_steps(record, steps, &stage.evidence);
         for (n, outlook) in numbers.into_iter().zip(outlooks) {
             stage.steps[n].outlook = Some(outlook);
         }

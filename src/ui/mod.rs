@@ -168,7 +168,7 @@ impl Ui {
     /// Steps have ended: those of the Record from `first` on.
     pub fn measured(&mut self, record: &Record, first: usize) {
         let claims = record.verdict.as_ref().map_or(&[][..], |v| &v.claims);
-        let finished = |step: &StepRecord| StepResult::of(step, claims);
+        let finished = |step: &StepRecord| StepResult::of_step(step, claims);
         let steps: Vec<StepResult> = match self.way {
             Way::Silent => return,
             _ => record.steps[first..].iter().map(finished).collect(),

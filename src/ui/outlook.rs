@@ -52,7 +52,11 @@ impl OutlookPace {
 
 impl Outlook {
     /// The outlook of the steps that run now. `record` is the Record without finished steps.
-    pub fn of(record: &mut Record, mut steps: Vec<StepRecord>, evidence: &KernelCounters) -> Vec<Outlook> {
+    pub fn of_steps(
+        record: &mut Record,
+        mut steps: Vec<StepRecord>,
+        evidence: &KernelCounters,
+    ) -> Vec<Outlook> {
         record.lookup = Default::default();
         record.together.clear();
         if let [alone] = steps.as_mut_slice() {

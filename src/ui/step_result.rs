@@ -17,7 +17,7 @@ pub struct StepResult {
 
 impl StepResult {
     /// From the Record's entry and the claims that the Record holds.
-    pub fn of(step: &StepRecord, claims: &[Claim]) -> StepResult {
+    pub fn of_step(step: &StepRecord, claims: &[Claim]) -> StepResult {
         let outcome = |row: &str| {
             let of_step = claims.iter().filter(|c| c.row_step() == step.name);
             let of_row = of_step.filter(|c| c.row(step).is_none_or(|of| of == row));

@@ -20,7 +20,7 @@ use volproof_record::exit::Exit;
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
     let interrupts = end_signals::counted(end_signals::all())?;
-    let work = FleetWork::of(args)?;
+    let work = FleetWork::from_args(args)?;
     let link = begin(&work, interrupts.clone())?;
     take_part(&work, link, &interrupts)
 }

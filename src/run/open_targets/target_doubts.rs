@@ -15,7 +15,7 @@ impl Ready {
         // A load that reaches no target says nothing of it.
         for Held { first, record, .. } in self.open.iter().filter(|_| !plan.needs_no_target()) {
             if let Some(extents) = record.facts.extents()
-                && Uses::of(plan, &record.named).reads
+                && Uses::of_target(plan, &record.named).reads
                 // What is not written yet, the first steps write.
                 && plan.precondition_steps() == 0
             {

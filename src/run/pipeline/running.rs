@@ -241,7 +241,7 @@ impl Running<'_> {
             }
         }
         let Some(rank) = &self.record.rank else { return Ok(false) };
-        let due = Due::of(&self.record.plan, rank, stage.start);
+        let due = Due::of_step(&self.record.plan, rank, stage.start);
         let in_virtual_time = self.record.plan.steps[stage.clone()].iter().all(|s| s.simulate.is_some());
         if !in_virtual_time && (stage.start == measured || self.record.plan.question.is_some()) {
             due.still_ahead()?;
@@ -387,7 +387,7 @@ impl Running<'_> {
                 .rank
                 .as_ref()
                 .filter(|_| range.start >= self.record.plan.precondition_steps())
-                .map(|rank| Due::of(&self.record.plan, rank, range.start).instant()),
+                .map(|rank| Due::of_step(&self.record.plan, rank, range.start).instant()),
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
             continued: self.continued,

@@ -52,7 +52,7 @@ fn fleet(words: &[String], records: &Path) -> Vec<Result<Exit, Failure>> {
     std::thread::scope(|scope| {
         let rank = |(link, words): (FleetLink, &String)| {
             let args = arguments(words, records);
-            scope.spawn(move || take_part(&FleetWork::of(&args)?, link, &Arc::default()))
+            scope.spawn(move || take_part(&FleetWork::from_args(&args)?, link, &Arc::default()))
         };
         let ranks: Vec<_> = links(words.len() as u32).into_iter().zip(words).map(rank).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
@@ -126,13 +126,13 @@ fn all_machines_measure_a_course_together() {
 fn a_searched_rate_is_that_of_all_machines() {
     let words = "slo --p99 1ms --simulate latency=500us";
     let args = arguments(words, Path::new("."));
-    let (plan, _) = (FleetWork::of(&args).unwrap().plan)().unwrap();
+    let (plan, _) = (FleetWork::from_args(&args).unwrap().plan)().unwrap();
     assert!(matches!(plan.question, Some(Question::Slo(_))));
     let step = Step { rate_iops: Some(1000.0), ..Step::default() };
     assert_eq!(rate_of_rank(&plan, step.clone(), 4).rate_iops, Some(250.0));
     assert_eq!(rate_of_rank(&Plan::none(), step, 4).rate_iops, Some(1000.0), "as it was given");
     let resumed = arguments(&format!("{words} --resume r.json"), Path::new("."));
-    let told = FleetWork::of(&resumed).err().unwrap().message;
+    let told = FleetWork::from_args(&resumed).err().unwrap().message;
     assert!(told.contains("--resume is for a course on one machine"), "{told}");
 }
 
@@ -192,7 +192,7 @@ fn told_by(hello: FleetMessage) -> (Failure, String) {
     let [first, other] = links(2).try_into().unwrap_or_else(|_| panic!("two ranks"));
     let args = arguments(SIMULATED, folder.path());
     let failure = std::thread::scope(|scope| {
-        let rank = scope.spawn(move || take_part(&FleetWork::of(&args)?, first, &Arc::default()));
+        let rank = scope.spawn(move || take_part(&FleetWork::from_args(&args)?, first, &Arc::default()));
         other.send(0, hello);
         while other.stopped().is_none() {
             std::thread::sleep(Duration::from_millis(1));

@@ -50,7 +50,7 @@ pub struct Cut {
 
 impl Cut {
     /// Units are single intervals in a run of up to a minute, seconds in a longer one.
-    pub fn of(intervals: usize) -> Cut {
+    pub fn new(intervals: usize) -> Cut {
         let unit = if intervals <= POINTS { 1 } else { PER_SECOND as usize };
         Cut { unit, group: intervals.div_ceil(unit).div_ceil(POINTS).max(1) }
     }
@@ -214,7 +214,7 @@ mod tests {
     fn a_second_of_nothing_survives_an_hour() {
         let mut counts = vec![100u64; 36_000];
         counts[18_000..18_010].fill(0);
-        let cut = Cut::of(counts.len());
+        let cut = Cut::new(counts.len());
         assert_eq!((cut.unit, cut.group, cut.point_seconds()), (10, 6, 6.0));
         let curve = rates(&counts, 3600.0, cut);
         assert_eq!((curve.mean.len(), curve.low.len(), curve.first), (600, 600, 3.0));
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_short_run_is_not_thinned_and_a_broken_end_not_inflated() {
-        let cut = Cut::of(52);
+        let cut = Cut::new(52);
         assert_eq!((cut.unit, cut.group), (1, 1));
         // The last interval lasted 70 ms, and holds seven tenths of a full one.
         let mut counts = vec![10u64; 52];

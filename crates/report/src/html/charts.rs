@@ -118,7 +118,7 @@ pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
     let moved: Vec<_> =
         Direction::ALL.into_iter().map(|d| (d, streams(d))).filter(|(_, s)| !s.is_empty()).collect();
     let intervals = moved.iter().flat_map(|(_, s)| s).map(|s| s.track.ios.len()).max().unwrap_or(0);
-    let cut = Cut::of(intervals);
+    let cut = Cut::new(intervals);
     let mut charts = StepCharts {
         id: id.into(),
         seconds: bins::rounded(window),
