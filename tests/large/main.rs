@@ -3,6 +3,7 @@
 //! 512 MiB are enough for 100 MB of input. The work for four times as many rows is four times as much; with a part that grows with the square it
 //! would be up to sixteen times.
 
+mod fleet_of_a_thousand;
 mod inputs;
 mod meter;
 

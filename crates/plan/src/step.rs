@@ -1,7 +1,7 @@
 //! The options of a step: the one place that declares them. `key` says what follows from it.
 //!
 //! To add an option: declare it here; say in `fio/` which words of fio mean it; give it its meaning in `engine`; make `docs/plan.md`
-//! anew (`UPDATE_PLAN=1 cargo test --test plan_page`).
+//! anew (`UPDATE_PLAN=1 cargo test --test simulated plan_page`).
 
 use std::path::PathBuf;
 

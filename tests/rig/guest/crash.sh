@@ -1,7 +1,7 @@
 # Runs that end by themselves: a panic, an abort, a fatal signal, a call that fails.
 #
 # The program has no hook for this: strace makes single system calls of the released program fail. (Every call in turn is
-# for tests/tune/steps.rs on the host, which is a hundred times as fast.)
+# for tests/machine/tune/steps.rs on the host, which is a hundred times as fast.)
 . ./knobs.sh
 entry=/sys/block/${first##*/}
 told=/tmp/said-${first##*/}

@@ -1,7 +1,7 @@
 //! The codes of doubts: one table with the effect of each. Records, pages and pipelines have the same names.
 //!
 //! A code says what a doubt is about, never how much it weighs: that is its [`Severity`](super::Severity). docs/findings.md is made of the
-//! comments of this table, and of those at the head of each rule in `judge/doubts`; `tests/documents.rs` holds it.
+//! comments of this table, and of those at the head of each rule in `judge/doubts`; `tests/simulated/documents.rs` holds it.
 
 use std::fmt::{Display, Formatter};
 

@@ -4,7 +4,7 @@
 //! together (moving-block bootstrap, Künsch 1989; wrapped around the end so that every second counts alike, Politis and
 //! Romano 1992). Ten blocks are a small sample, and plain percentile intervals of small samples are too narrow; they are
 //! read further out, at the normal quantile of t(9) sqrt(10/9) (expanded percentile interval, Hesterberg 2015). Coverage
-//! is simulated in `tests/stats/percentile.rs`. The seed is fixed: the same histograms give the same interval.
+//! is simulated in `tests/simulated/stats/percentile.rs`. The seed is fixed: the same histograms give the same interval.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -5,7 +5,7 @@
 //! tested again, until the p of every point is within the limit.
 //!
 //! The last test does not take the values as independent: their number is divided by the correlation time of the residuals around the two
-//! levels. Slow noise within a run would look like changes of level. False alarms are simulated in `tests/stats/change.rs`. Values have no
+//! levels. Slow noise within a run would look like changes of level. False alarms are simulated in `tests/simulated/stats/change.rs`. Values have no
 //! unit here.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};

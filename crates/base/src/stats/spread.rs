@@ -6,7 +6,7 @@
 //! as in a first-order process, and is added: by a correlation one standard error above its estimate, since an estimate that is too
 //! low makes the interval too short. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to 0.9. A series whose
 //! correlation time its length cannot show mostly has no interval; whatever the correlation, at most 8 in 100 series get one that does not
-//! hold (both simulated in `tests/stats/rate.rs`). Values have no unit here.
+//! hold (both simulated in `tests/simulated/stats/rate.rs`). Values have no unit here.
 
 use std::f64::consts::PI;
 

@@ -123,7 +123,7 @@ mod tests {
     /// A format, and the bytes that show it.
     type Case<'a> = (&'a str, &'a [(i64, &'a [u8])]);
 
-    /// Marks placed by hand; the tools that make the real things are asked in tests/guard/data.rs.
+    /// Marks placed by hand; the tools that make the real things are asked in tests/machine/guard/data.rs.
     #[test]
     fn every_mark_is_recognised() {
         let md1 = [MD, b"\x01\0\0\0"].concat();

@@ -1,0 +1,19 @@
+//! What needs no device: virtual time, reports of other tools, texts, tables, documents. Light on the machine.
+
+mod causes;
+mod course;
+mod documents;
+mod explain;
+mod fio;
+mod fit;
+mod foreign;
+mod lint;
+mod names;
+mod page_record;
+mod page_report;
+mod plan_page;
+mod promise;
+mod stats;
+mod topo;
+mod verdict_cases;
+mod volumes;
