@@ -45,12 +45,12 @@ impl Drop for NoStart<'_> {
 }
 
 /// Asks the watching function while workers are set up.
-struct Question<'a> {
+struct SetUpPoll<'a> {
     asked: Instant,
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
-impl Question<'_> {
+impl SetUpPoll<'_> {
     /// Whether the load is to end; asks once a [`TICK`] at most.
     fn ends_load(&mut self) -> bool {
         if self.asked.elapsed() < TICK {
@@ -122,9 +122,9 @@ where
     let crews: Vec<Vec<WorkerJob>> =
         if C::VIRTUAL { vec![jobs] } else { jobs.into_iter().map(|job| vec![job]).collect() };
     let (ready, said) = channel();
-    let mut question = Question { asked: Instant::now(), go_on };
+    let mut poll = SetUpPoll { asked: Instant::now(), go_on };
     for crew in crews {
-        if question.ends_load() {
+        if poll.ends_load() {
             return Ok(None);
         }
         let mut members = Vec::new();
@@ -166,7 +166,7 @@ where
     drop(ready);
     let mut threads = Vec::new();
     loop {
-        if question.ends_load() {
+        if poll.ends_load() {
             return Ok(None);
         }
         match said.recv_timeout(TICK) {

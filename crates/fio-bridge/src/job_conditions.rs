@@ -90,7 +90,7 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
     let shown = options(output, job);
     let given: HashSet<&str> = asked.options().map(|g| g.option.name).collect();
     let own: HashSet<&str> = shown.own.iter().map(|g| g.option.name).collect();
-    let shared = SharedOptions { names: &given - &own, why };
+    let shared = GlobalOptions { names: &given - &own, why };
     // Their run times added up tell how many they were.
     let longest = job.moved().map(|(_, s)| s.runtime.0).max().filter(|ns| *ns > 0);
     let times = job.runtime.zip(longest).map(|(sum, longest)| sum.0 as f64 / longest as f64);
@@ -116,12 +116,12 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
 }
 
 /// The options that are given for all jobs, and not again for the one that a report shows.
-struct SharedOptions<'a> {
+struct GlobalOptions<'a> {
     names: HashSet<&'a str>,
     why: &'static str,
 }
 
-impl SharedOptions<'_> {
+impl GlobalOptions<'_> {
     /// A fact that follows from an option; not known where the option is not among these.
     fn fact<T: Clone>(&self, option: &str, value: Known<T>) -> Known<T> {
         let value = value.as_ref().filter(|_| self.names.contains(option));

@@ -161,7 +161,7 @@ fn a_class_may_stand_in_another_file() {
 
 #[test]
 fn the_page_has_every_code() {
-    let page = std::fs::read_to_string(fixture("../../../docs/lint.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lint.md")).unwrap();
     let mut codes = BTreeSet::new();
     for name in FIXTURES {
         let (answer, _) = answer(&fixture(""), &[name]);

@@ -48,7 +48,7 @@ fn seventy_two_cpus() {
       queue  14       CPU 32 33 68 69
       queue  15       CPU 34 35 70 71
 
-    0=w0: worker 0 is on CPU 0
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 10 workers
       worker   0 on CPU 0     first on queue 0, own core, local node 0
@@ -74,7 +74,7 @@ fn one_queue() {
     vda: 1 hardware queue
       queue   0       CPU 0=w0 1=w1
 
-    0=w0: worker 0 is on CPU 0
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 2 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -94,7 +94,7 @@ fn poll_queues() {
       queue   2 poll  CPU 0 1
       queue   3 poll  CPU 2 3
 
-    0=w0: worker 0 is on CPU 0
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 2 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -129,7 +129,7 @@ fn two_nodes() {
       queue  14       CPU 14=w3
       queue  15       CPU 15
 
-    8=w0: worker 0 is on CPU 8
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 4 workers
       worker   0 on CPU 8     first on queue 8, own core, local node 1
@@ -154,7 +154,7 @@ fn container() {
       queue   2       CPU 2=w2 [6]
       queue   3       CPU 3=w3 [7]
 
-    4=w0: worker 0 is on CPU 4; [3]: isolated or not allowed
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 4 workers
       worker   0 on CPU 4     first on queue 0, own core
@@ -197,7 +197,7 @@ fn multipath() {
       queue   2       CPU 2=w2
       queue   3       CPU 3=w3
 
-    0=w0: worker 0 is on CPU 0
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 4 workers
       worker   0 on CPU 0     first on queue 0, own core, local node 0
@@ -230,7 +230,7 @@ fn hybrid() {
       queue   8       CPU 16=w7 17
       queue   9       CPU 18=w8 (19)
 
-    0=w0: worker 0 is on CPU 0; (3): offline; [3]: isolated or not allowed
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 9 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -294,7 +294,7 @@ fn nine_disks() {
 
     zram0: no hardware queues
 
-    0=w0: worker 0 is on CPU 0
+    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
 
     Placement of 4 workers
       worker   0 on CPU 0     vdb: first on queue 0, own core
