@@ -9,6 +9,7 @@ mod fit;
 mod foreign;
 mod lint;
 mod names;
+mod option_files;
 mod page_record;
 mod page_report;
 mod plan_page;
