@@ -121,20 +121,13 @@ fn logical_volumes_are_followed_both_ways() {
 
     REFUSED: a run may read /dev/vdb, and may not write to it.
 
-    ────────────────────────────────────────────────────────────────────────────────
-     finding             what was seen                    what to do
-    ════════════════════════════════════════════════════════════════════════════════
-     mounted             dm-1, built on this disk, is     Unmount it (umount
-     refused             mounted                          /var/lib/postgresql), or
-                         xfs on /var/lib/postgresql, in   test a file on it.
-                         the mount namespace of process
-                         4711 (postgres)
-    ────────────────────────────────────────────────────────────────────────────────
-     held                vdb is in use by dm-1            Deactivate it first:
-     refused             (vg1-data)                       lvchange -an
-                         /sys/class/block/vdb/holders     /dev/mapper/vg1-data
-                         says so
-    ────────────────────────────────────────────────────────────────────────────────
+    refused        mounted: dm-1, built on this disk, is mounted
+                   xfs on /var/lib/postgresql, in the mount namespace of process
+                   4711 (postgres)
+                   -> Unmount it (umount /var/lib/postgresql), or test a file on it.
+    refused        held: vdb is in use by dm-1 (vg1-data)
+                   /sys/class/block/vdb/holders says so
+                   -> Deactivate it first: lvchange -an /dev/mapper/vg1-data
     "#);
 }
 
@@ -216,24 +209,16 @@ fn a_serial_that_two_disks_share_names_neither() {
 
     REFUSED: a run may read /dev/sdd, and may not write to it.
 
-    ────────────────────────────────────────────────────────────────────────────────
-     finding             what was seen                    what to do
-    ════════════════════════════════════════════════════════════════════════════════
-     wrong-consent       the consent names another        Check that this is the
-     refused             device                           device you mean.
-                         --destroy 'beaf11' was given,
-                         this device is 'naa.601d'
-    ────────────────────────────────────────────────────────────────────────────────
-     shared-serial       its serial does not tell it      Consent therefore asks
-     note                from other disks                 for another of its names.
-                         sde has the same
-    ────────────────────────────────────────────────────────────────────────────────
-     cgroup-limit        this process's cgroup limits     Run outside that cgroup,
-     note                the disk                         or the limit is what gets
-                         rbps=1048576 wbps=max            measured.
-                         riops=max wiops=120 in /sys/fs
-                         /cgroup/jobs.slice/io.max
-    ────────────────────────────────────────────────────────────────────────────────
+    refused        wrong-consent: the consent names another device
+                   --destroy 'beaf11' was given, this device is 'naa.601d'
+                   -> Check that this is the device you mean.
+    note           shared-serial: its serial does not tell it from other disks
+                   sde has the same
+                   -> Consent therefore asks for another of its names.
+    note           cgroup-limit: this process's cgroup limits the disk
+                   rbps=1048576 wbps=max riops=max wiops=120 in
+                   /sys/fs/cgroup/jobs.slice/io.max
+                   -> Run outside that cgroup, or the limit is what gets measured.
 
     Consent to overwrite this device, and no other:
       --destroy 'naa.601d'

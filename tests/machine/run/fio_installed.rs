@@ -39,7 +39,6 @@ fn the_real_fio_does_what_only_it_can() {
         "--dedupe_percentage=50",
         "--zonemode=strided --zonesize=16k",
         "--minimal",
-        "--size=(64*1024)",
     ] {
         let words: Vec<&str> =
             ["fio", "--name=j", "--size=64k"].into_iter().chain(given_back.split(' ')).collect();

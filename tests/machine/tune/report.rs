@@ -352,6 +352,8 @@ fn what_the_knobs_did() {
         effect(1.0, 0.0, 0),
     ];
     insta::assert_snapshot!(effects(&all), @r"
+
+    What each knob does to the rate, by alternating pairs of short runs
     rq_affinity   1 -> 2: raises the rate
         +21.0 % [+20.2, +21.9], p 0.008, 8 pairs, would show 1.0 %
     rq_affinity   1 -> 2: LOWERS the rate: leave it alone on this device
