@@ -162,7 +162,7 @@ fn rates(record: &Record, rows: &[TableRow<'_>]) -> String {
 }
 
 pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
-/// The heads of [`latency_cells`].
+/// The heads of the cells of latencies.
 pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
 
 /// Mean, percentiles and maximum; `shown` writes a latency.
