@@ -12,18 +12,20 @@ use volproof_base::sample::Direction;
 
 impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn one_by_one<S: Source>(&mut self, mut source: S) -> io::Result<()> {
-        while self.more() && self.one::<S>(&mut source) {}
+        let mut left = self.bytes_left;
+        while left > 0 && self.one::<S>(&mut source, &mut left) {}
+        self.bytes_left = left;
         self.drain::<S, false>()
     }
 
-    /// One request; false at the end of the load.
+    /// One request, whose bytes are taken off those that are left; false at the end of the load.
     #[inline(always)]
-    fn one<S: Source>(&mut self, source: &mut S) -> bool {
+    fn one<S: Source>(&mut self, source: &mut S, left: &mut i64) -> bool {
         let (direction, offset, length) = source.next();
         if direction == Direction::Write {
             self.buffers.stamp(0, length, self.compressible);
         }
-        self.bytes_left -= i64::from(length);
+        *left -= i64::from(length);
         let sent = self.clock.now();
         self.backend.fill(&[0], |slot| IoRequest { slot, direction, offset, length });
         let now = self.clock.now();
