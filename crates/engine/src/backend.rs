@@ -72,7 +72,8 @@ pub fn no_discard() -> ! {
 /// A way to do I/O. One thread calls `fill`, `submit_and_wait`, `ready` and `completions` in this order, over and over. Before
 /// `submit_and_wait`, further `fill`s may follow a `submit`.
 pub trait Backend {
-    /// `fill` carries its one request out completely, so that a closed loop has nothing to submit and nothing to wait for (`one_by_one`).
+    /// Requests are carried out one after the other in [`Backend::carry_out`], so that a closed loop has nothing to submit and nothing to wait
+    /// for (`one_by_one`).
     const ONE_BY_ONE: bool = false;
 
     /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
@@ -100,6 +101,11 @@ pub trait Backend {
     /// take stay queued. This is an iterator rather than a callback, so that the compiler always inlines the loop's work for each
     /// completion.
     fn completions(&mut self) -> impl Iterator<Item = (u32, i64)>;
+
+    /// Carries out one request, and returns its completion: bytes moved, or a negative error number. For backends that are `ONE_BY_ONE`.
+    fn carry_out(&mut self, _request: IoRequest) -> i64 {
+        unreachable!("for backends that carry out one request at a time")
+    }
 
     /// Tells the backend that kernel threads (io-wq) execute its requests, on CPUs that the load thread may need too, and how many completed
     /// in the last interval, which had this length.

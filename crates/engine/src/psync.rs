@@ -106,13 +106,18 @@ impl Backend for Psync {
 
     #[inline(always)]
     fn fill(&mut self, _slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
-        let r = next(0);
+        self.carry_out(next(0));
+    }
+
+    #[inline(always)]
+    fn carry_out(&mut self, r: IoRequest) -> i64 {
         self.result = if r.direction == Direction::Read {
             // SAFETY: slot 0 is at least `length` long and used by this thread alone.
             unsafe { pread(self.fd, self.buffer, r.length, r.offset) }
         } else {
             self.change(&r)
         };
+        self.result
     }
 
     fn datasync(&mut self, yes: bool) {

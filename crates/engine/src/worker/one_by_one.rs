@@ -13,53 +13,60 @@ use volproof_base::sample::Direction;
 impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn one_by_one<S: Source>(&mut self, mut source: S) -> io::Result<()> {
         let mut left = self.bytes_left;
-        while left > 0 && self.one::<S>(&mut source, &mut left) {}
+        while left > 0 {
+            let (direction, offset, length) = source.next();
+            if direction == Direction::Write {
+                self.buffers.stamp(0, length, self.compressible);
+            }
+            left -= i64::from(length);
+            let sent = self.clock.now();
+            let result = self.backend.carry_out(IoRequest { slot: 0, direction, offset, length });
+            let now = self.clock.now();
+            // Where the clock runs backwards the difference wraps to a value beyond every bucket, and `record_common` refuses it.
+            let passed = now.wrapping_sub(sent);
+            if now >= self.next_event {
+                if !self.pass_interval(Slot { sent, offset, length, direction, ..EMPTY }, now) {
+                    break;
+                }
+            } else {
+                self.occupancy = self.occupancy.wrapping_add(passed);
+            }
+            if result != i64::from(length) {
+                if !self.fail(Slot { sent, offset, length, direction, ..EMPTY }, result, now) {
+                    break;
+                }
+                continue;
+            }
+            let service = &mut self.tally.service[direction as usize];
+            self.tally.bytes[direction as usize] += u64::from(length);
+            if !service.record_common(self.clock.ns(passed)) {
+                rare(service, sent, now, &self.clock, &mut self.outcome.backwards);
+            }
+            if S::PASSES
+                && let Some(passes) = &mut self.passes
+            {
+                passes.complete(length);
+            }
+        }
         self.bytes_left = left;
         self.drain::<S, false>()
     }
 
-    /// One request, whose bytes are taken off those that are left; false at the end of the load.
-    #[inline(always)]
-    fn one<S: Source>(&mut self, source: &mut S, left: &mut i64) -> bool {
-        let (direction, offset, length) = source.next();
-        if direction == Direction::Write {
-            self.buffers.stamp(0, length, self.compressible);
-        }
-        *left -= i64::from(length);
-        let sent = self.clock.now();
-        self.backend.fill(&[0], |slot| IoRequest { slot, direction, offset, length });
-        let now = self.clock.now();
-        if now >= self.next_event {
-            self.slots[0] = Slot { sent, offset, length, direction, ..EMPTY };
-            if !self.pass_interval(sent, now) {
-                return false;
-            }
-        } else {
-            self.occupancy = self.occupancy.wrapping_add(now.wrapping_sub(sent));
-        }
-        let Some((_, result)) = self.backend.completions().next() else { return false };
-        if result != i64::from(length) {
-            let failure = Slot { sent, offset, length, direction, ..EMPTY }.failure(result);
-            self.outside += self.outcome.fail_in_window(failure, sent, now);
-            self.failed(now);
-            return !self.closed;
-        }
-        let service = &mut self.tally.service[direction as usize];
-        self.tally.bytes[direction as usize] += u64::from(length);
-        if !service.record_common(self.clock.ns(now.wrapping_sub(sent))) {
-            rare(service, sent, now, &self.clock, &mut self.outcome.backwards);
-        }
-        if S::PASSES
-            && let Some(passes) = &mut self.passes
-        {
-            passes.complete(length);
-        }
-        true
+    /// A failed request; false where it ends the load.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, request: Slot, result: i64, now: u64) -> bool {
+        self.outside += self.outcome.fail_in_window(request.failure(result), request.sent, now);
+        self.failed(now);
+        !self.closed
     }
 
-    /// Closes the intervals that ended while the request in slot 0 was in flight; false where the window ended too.
+    /// Closes the intervals that ended while a request was in flight; false where the window ended too.
     #[cold]
-    fn pass_interval(&mut self, sent: u64, now: u64) -> bool {
+    #[inline(never)]
+    fn pass_interval(&mut self, request: Slot, now: u64) -> bool {
+        let sent = request.sent;
+        self.slots[0] = request;
         // The thread may have lost its CPU before the request was sent.
         if self.next_event <= sent {
             self.event(sent);
