@@ -2,6 +2,7 @@
 
 use super::layout::{wrap, wrap_command};
 use volproof_base::unit::{percent, significant};
+use volproof_judge::facts::DELIVERED;
 use volproof_judge::{figure, figures};
 use volproof_record::{
     Claim, Compared, Delivered, IntervalBasis, JudgedNeed, Metric, Outcome, ReportComparison, SavedAs,
@@ -157,8 +158,9 @@ fn delivered(d: &Delivered) -> String {
     };
     let (low, high) = (rounded_down(d.low), rounded_up(d.high));
     format!(
-        "{} % of the seconds delivered 90 % of the promise or more (95 % bounds {low} and {high} %){promised}",
-        rounded_down(d.share)
+        "{} % of the seconds delivered {} % of the limit or more (95 % bounds {low} and {high} %){promised}",
+        rounded_down(d.share),
+        significant(DELIVERED * 100.0)
     )
 }
 
