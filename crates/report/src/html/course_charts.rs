@@ -2,6 +2,7 @@
 //!
 //! Latencies are in microseconds.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::bins::rounded;
 use crate::suite_text::tracked;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
-use volproof_course::steady::ROUNDS;
+use volproof_course::steady::{DRIFT_PCT, RANGE_PCT, ROUNDS};
 use volproof_plan::{AxisOption, TrackedFigure};
 use volproof_record::{
     Record, SloAnswer, SuiteRounds, SweepAnswer, SweepPoint, TrialOutcome, promise_direction,
@@ -120,10 +121,7 @@ fn groups<'a>(sweep: &'a SweepAnswer, without: &[AxisOption]) -> Vec<(String, Ve
             None => groups.push((name, vec![point])),
         }
     }
-    let highest = sweep.points.iter().max_by(|a, b| {
-        let sound = a.spoilt_by.is_empty().cmp(&b.spoilt_by.is_empty());
-        sound.then(a.iops.total_cmp(&b.iops))
-    });
+    let highest = sweep.points.iter().max_by(|a, b| sound_and_fast(a, b));
     let best = groups.iter().position(|(_, group)| group.iter().any(|p| Some(*p) == highest));
     if let Some(best) = best {
         groups[..=best].rotate_right(1);
@@ -131,7 +129,13 @@ fn groups<'a>(sweep: &'a SweepAnswer, without: &[AxisOption]) -> Vec<(String, Ve
     groups
 }
 
-/// Points of a sweep as a series; `place` says where each lies.
+/// A point that nothing spoilt is above one that something did, and of those alike the one with the higher rate.
+fn sound_and_fast(a: &SweepPoint, b: &SweepPoint) -> Ordering {
+    let sound = a.spoilt_by.is_empty().cmp(&b.spoilt_by.is_empty());
+    sound.then(a.iops.total_cmp(&b.iops))
+}
+
+/// Points of a sweep as a series, each with its depth beside it; `place` says where each lies.
 fn measured(
     sweep: &SweepAnswer,
     number: usize,
@@ -141,10 +145,17 @@ fn measured(
 ) -> ChartSeries {
     let points = points.iter().filter_map(|p| {
         let (x, y) = place(p)?;
-        Some(ChartPoint { x: rounded(x), y: rounded(y), said: said(sweep, p), beside: String::new() })
+        Some(ChartPoint { x: rounded(x), y: rounded(y), said: said(sweep, p), beside: p.iodepth.to_string() })
     });
     let colour = COLOURS[number % MOST_SERIES];
     ChartSeries { name: name.into(), colour, kind: SeriesKind::Line, points: points.collect() }
+}
+
+/// Leaves out the depths beside the points.
+fn without_depths(series: &mut ChartSeries) {
+    for point in &mut series.points {
+        point.beside.clear();
+    }
 }
 
 /// Everything about a point.
@@ -157,7 +168,11 @@ fn said(sweep: &SweepAnswer, p: &SweepPoint) -> String {
 
 /// The words about series that are not drawn.
 fn left_out(groups: usize) -> String {
-    if groups > MOST_SERIES { format!(" The best and 3 more of {groups} are drawn.") } else { String::new() }
+    if groups > MOST_SERIES {
+        format!(" The best and {} more of {groups} are drawn.", MOST_SERIES - 1)
+    } else {
+        String::new()
+    }
 }
 
 /// The charts of a sweep: latency against rate, rate over block size, latency over mixes.
@@ -193,9 +208,9 @@ fn latency_against_rate(record: &Record, sweep: &SweepAnswer) -> CourseChart {
             series.push(measured(sweep, i, &name, group, |p| Some((p.iops, micros(p.p99_ns?)))));
         }
     }
-    if let (Some(last), Some((_, group))) = (series.last_mut(), groups.first()) {
-        let depths = group.iter().map(|p| p.iodepth.to_string());
-        last.points.iter_mut().zip(depths).for_each(|(point, depth)| point.beside = depth);
+    // The series of one load have the same depths: one of them shows them.
+    if groups.len() == 1 {
+        series[..2].iter_mut().for_each(without_depths);
     }
     if let Some(rate) = groups.first().and_then(|(_, g)| promised(record, sweep, g[0].block_bytes)) {
         series.push(upright("promised".into(), "bad", rate, &series));
@@ -218,7 +233,7 @@ fn most_of_each_size<'a>(group: &[&'a SweepPoint]) -> Vec<&'a SweepPoint> {
     let sizes: BTreeSet<Bytes> = group.iter().map(|p| p.block_bytes).collect();
     let of_size = sizes.into_iter().filter_map(|size| {
         let points = group.iter().filter(|p| p.block_bytes == size);
-        points.max_by(|a, b| a.iops.total_cmp(&b.iops)).copied()
+        points.max_by(|a, b| sound_and_fast(a, b)).copied()
     });
     of_size.collect()
 }
@@ -227,13 +242,14 @@ fn most_of_each_size<'a>(group: &[&'a SweepPoint]) -> Vec<&'a SweepPoint> {
 fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> CourseChart {
     let mut series: Vec<ChartSeries> = Vec::new();
     let mut sizes: BTreeSet<Bytes> = BTreeSet::new();
-    for (i, (name, group)) in
-        groups(sweep, &[AxisOption::Bs, AxisOption::Iodepth]).iter().take(MOST_SERIES).enumerate()
-    {
+    let groups = groups(sweep, &[AxisOption::Bs, AxisOption::Iodepth]);
+    for (i, (name, group)) in groups.iter().take(MOST_SERIES).enumerate() {
         let name = if name.is_empty() { "the most" } else { name };
         let points = most_of_each_size(group);
         sizes.extend(points.iter().map(|p| p.block_bytes));
-        series.push(measured(sweep, i, name, &points, |p| Some((p.block_bytes.0 as f64, p.iops))));
+        let mut most = measured(sweep, i, name, &points, |p| Some((p.block_bytes.0 as f64, p.iops)));
+        without_depths(&mut most);
+        series.push(most);
     }
     if let (Some(fit), Some(low), Some(high)) = (sweep.caps.first(), sizes.first(), sizes.last()) {
         let (a, b) = (fit.iops_cap.unwrap_or(f64::INFINITY), fit.bytes_cap.unwrap_or(f64::INFINITY));
@@ -259,7 +275,10 @@ fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> CourseChart {
     let marks = sizes.iter().map(|size| (size.0 as f64, size.to_string())).collect();
     CourseChart {
         title: "Rate by block size".into(),
-        caption: "Level where I/Os are the limit, falling where bytes are. Both axes are logarithmic.".into(),
+        caption: format!(
+            "Level where I/Os are the limit, falling where bytes are. Both axes are logarithmic.{}",
+            left_out(groups.len())
+        ),
         x: ChartAxis { marks, ..logarithmic("block size") },
         y: logarithmic("IOPS"),
         series,
@@ -368,20 +387,22 @@ pub(super) fn of_rounds(rounds: &SuiteRounds) -> CourseChart {
         let (low, high) = ((end - ROUNDS + 1) as f64, end as f64);
         let half = rounds.drift_pct.unwrap_or_default() / 200.0;
         series.push(dashed("mean of the window".into(), "soft", [(low, mean), (high, mean)]));
-        series.push(dashed("mean + 10 %".into(), "bad", [(low, 1.1 * mean), (high, 1.1 * mean)]));
-        series.push(dashed("mean - 10 %".into(), "bad", [(low, 0.9 * mean), (high, 0.9 * mean)]));
+        let beside = RANGE_PCT / 2.0;
+        let (above, below) = (mean * (1.0 + beside / 100.0), mean * (1.0 - beside / 100.0));
+        series.push(dashed(format!("mean + {beside} %"), "bad", [(low, above), (high, above)]));
+        series.push(dashed(format!("mean - {beside} %"), "bad", [(low, below), (high, below)]));
         let fit = [(low, mean * (1.0 - half)), (high, mean * (1.0 + half))];
         series.push(dashed("fitted line".into(), "second", fit));
     }
     let caption = match rounds.reached {
-        Some(_) => {
-            "Steady: over five rounds a range of at most 20 % of the mean, and a fitted line that changes by at most 10 %."
-        }
-        None => "Not steady.",
+        Some(_) => format!(
+            "Steady: over {ROUNDS} rounds a range of at most {RANGE_PCT} % of the mean, and a fitted line that changes by at most {DRIFT_PCT} %."
+        ),
+        None => "Not steady.".into(),
     };
     CourseChart {
         title: format!("Convergence of {}", rounds.phase),
-        caption: caption.into(),
+        caption,
         x: ChartAxis { marks, ..axis("round") },
         y: axis(unit),
         series,
