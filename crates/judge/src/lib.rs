@@ -117,8 +117,8 @@ fn claims_of(record: &Record) -> Vec<Claim> {
     claims
 }
 
-/// One step by itself against the promise of its Record: the latency of one request at a time, or the rate of more; or why the step is
-/// held against nothing. `None` without a promise.
+/// One step by itself against the promise of its Record. `Ok` is its claim: on latency at depth 1, else on the rate. `Err` says why it has none.
+/// `None` means that the Record has no promise.
 pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
     let judged_promise = record.judged_promise.as_ref()?;
     let mut alone = record.clone();
@@ -166,8 +166,7 @@ fn outcome_of(record: &Record, claims: &[Claim], unanswered: &[Untested]) -> Opt
     Some(if answered || gravest.weight() > open.weight() { gravest } else { open })
 }
 
-/// The claim that comes first: of the gravest outcome the one that misses its limit by most; where none misses it, the one that more time does not
-/// decide, and then the one nearest to its limit.
+/// The claim of the gravest outcome that comes first. The order is: misses its limit by most; more time does not decide it; nearest to its limit.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
     gravest_of(v, |_| true)
 }
@@ -180,9 +179,9 @@ fn gravest_promise(v: &Verdict) -> Option<&Claim> {
 fn gravest_of(v: &Verdict, counts: impl Fn(&Claim) -> bool) -> Option<&Claim> {
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome && counts(c));
     of_outcome.min_by(|a, b| {
-        let [missed, other] = [a, b].map(|c| if c.misses_limit() { c.room() } else { 1.0 });
+        let [room_a, room_b] = [a, b].map(|c| if c.misses_limit() { c.room() } else { 1.0 });
         let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
-        missed.total_cmp(&other).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
+        room_a.total_cmp(&room_b).then(by_time).then_with(|| a.room().total_cmp(&b.room()))
     })
 }
 

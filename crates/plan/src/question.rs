@@ -1,7 +1,7 @@
 //! Questions that a plan asks. The steps of such a plan are not a fixed list: each follows from those that have finished (`course`).
 
 use super::block_shares::MOST_BYTES;
-use super::problem::{MOST_DEPTH, MOST_JOBS};
+use super::step_limits::{MOST_DEPTH, MOST_JOBS};
 use std::fmt;
 use std::str::FromStr;
 

@@ -54,6 +54,7 @@ impl Running<'_> {
         let plan = &self.record.plan;
         let known = if plan.question.is_some() { plan.precondition_steps() } else { plan.steps.len() };
         let finished = if plan.question.is_some() { 0 } else { self.finished_steps() };
+        // Headroom is measured before a target is touched; each step takes its own from there.
         for number in finished.min(known)..known {
             let _ = self.headroom(number);
         }
@@ -220,6 +221,7 @@ impl Running<'_> {
         match (tuning::effects(tuned, &run, self.front.ui()), &mut self.record.tuning) {
             (Ok(effects), Some(tuning)) => {
                 tuning.effects = effects;
+                // The comparison stands in the effects, and is no step of the plan.
                 self.record.plan.steps.truncate(place);
             }
             (Ok(_), None) => {}
@@ -321,8 +323,10 @@ impl Running<'_> {
             self.abort(&done);
             return Ok(None);
         }
-        for (step, for_ns) in done.steps.iter_mut().zip(paused.into_iter().cycle()) {
-            step.interventions.insert(0, Intervention::PausedBefore { for_ns });
+        if let Some(for_ns) = paused {
+            for step in &mut done.steps {
+                step.interventions.insert(0, Intervention::PausedBefore { for_ns });
+            }
         }
         let record = &mut self.record;
         let first = record.steps.len();

@@ -8,7 +8,6 @@
 //!
 //! Nothing in here knows of volumes, prices or devices, prints, or reads files.
 
-pub mod bootstrap;
 pub mod burst;
 pub mod change;
 pub mod compare;
@@ -18,6 +17,7 @@ pub mod load_grid;
 pub mod mean_latency;
 pub mod moments;
 pub mod percentile;
+pub mod percentile_interval;
 pub mod rate;
 pub mod spread;
 
@@ -35,7 +35,7 @@ pub const LEAST_SEEN: Nanos = Nanos::seconds(20);
 /// Rates that differ by less are held by one limit.
 pub const SAME_RATE: f64 = 0.03;
 
-/// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
+/// Blocks into which the seconds of a run are put where latencies are resampled (see `percentile_interval`).
 pub const BATCHES: usize = 10;
 /// Long runs are looked at in at most so many units of several seconds each.
 const UNITS: usize = 600;

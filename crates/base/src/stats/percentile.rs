@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limit_answer::share_bounds;
-use super::{BATCHES, CONFIDENCE, bootstrap};
+use super::{BATCHES, CONFIDENCE, percentile_interval};
 use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};
 
@@ -38,7 +38,7 @@ pub struct Percentile {
     pub interval: Option<PercentileBounds>,
 }
 
-/// Interval of a percentile, by resampling blocks of seconds (see [`bootstrap`]).
+/// Interval of a percentile, by resampling blocks of seconds (see [`percentile_interval`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PercentileBounds {
@@ -120,7 +120,7 @@ pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Perce
         })
         .collect();
     let shares: Vec<f64> = rows.iter().map(|p| p.share).collect();
-    if let Some(found) = bootstrap::intervals(seconds, &shares) {
+    if let Some(found) = percentile_interval::intervals(seconds, &shares) {
         for (row, (low, high)) in rows.iter_mut().zip(found) {
             // In a long tail the interval from resampling may miss the value by a bucket; then it is widened.
             let (low_ns, high_ns) = (low.min(row.value_ns), high.max(row.value_ns));

@@ -14,7 +14,9 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl};
 use super::file_rules::{self, Agreed};
 use super::finding::{Code, GuardFinding};
 use super::rules;
-use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
+use super::{
+    Check, Consent, Examined, GuardError, beneath, check_block, consent_string, outcome, with_notes,
+};
 use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::output::late::told_if_late;
 use volproof_base::unit::Bytes;
@@ -240,7 +242,7 @@ fn destroy(
     direct: bool,
 ) -> Result<Clearance, GuardError> {
     let seen = Examined::look(root, facts, None);
-    let wanted = consent::consent(&seen.facts.device, &seen.facts.usage);
+    let wanted = consent_string::consent(&seen.facts.device, &seen.facts.usage);
     let consent = match given {
         Some(given) => Consent::Given { equal: given == wanted, given, wanted: &wanted },
         None => Consent::Missing { wanted: &wanted },
@@ -379,7 +381,7 @@ impl Clearance {
                     }
                 };
                 let mut changes = device::changes(&before.device, &now.device);
-                let wanted = consent::consent(&before.device, &before.usage);
+                let wanted = consent_string::consent(&before.device, &before.usage);
                 let mut seen = Examined::look(&self.root, *now, Some(&self.file));
                 if !confirmed && data == DataNow::AsChecked && (seen.digest != *digest || digest.is_none()) {
                     changes.push("the data in its first or last MiB is not what it was".to_string());

@@ -7,7 +7,7 @@
 
 mod advice;
 mod clearance;
-mod consent;
+mod consent_string;
 mod file_rules;
 mod finding;
 mod rules;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use advice::snapshot_command;
 pub use clearance::{Access, Clearance, Displaced, clear};
-pub use consent::consent;
+pub use consent_string::consent;
 pub use finding::{Code, GuardFinding, GuardSeverity};
 
 use file_rules::Agreed;

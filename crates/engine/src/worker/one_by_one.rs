@@ -24,15 +24,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let now = self.clock.now();
             // Where the clock runs backwards the difference wraps to a value beyond every bucket, and `record_common` refuses it.
             let passed = now.wrapping_sub(sent);
+            // The in-flight time of an interval that ends here is added when it is closed.
             if now >= self.next_event {
-                if !self.pass_interval(Slot { sent, offset, length, direction, ..EMPTY }, now) {
+                if !self.close_intervals(Slot { sent, offset, length, direction, ..EMPTY }, now) {
                     break;
                 }
             } else {
                 self.occupancy = self.occupancy.wrapping_add(passed);
             }
             if result != i64::from(length) {
-                if !self.fail(Slot { sent, offset, length, direction, ..EMPTY }, result, now) {
+                if !self.count_failure(Slot { sent, offset, length, direction, ..EMPTY }, result, now) {
                     break;
                 }
                 continue;
@@ -55,7 +56,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// A failed request; false where it ends the load.
     #[cold]
     #[inline(never)]
-    fn fail(&mut self, request: Slot, result: i64, now: u64) -> bool {
+    fn count_failure(&mut self, request: Slot, result: i64, now: u64) -> bool {
         self.outside += self.outcome.fail_in_window(request.failure(result), request.sent, now);
         self.failed(now);
         !self.closed
@@ -64,10 +65,10 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Closes the intervals that ended while a request was in flight; false where the window ended too.
     #[cold]
     #[inline(never)]
-    fn pass_interval(&mut self, request: Slot, now: u64) -> bool {
+    fn close_intervals(&mut self, request: Slot, now: u64) -> bool {
         let sent = request.sent;
         self.slots[0] = request;
-        // The thread may have lost its CPU before the request was sent.
+        // The request has the one slot from `sent` to `now`. The thread may have lost its CPU before the request was sent.
         if self.next_event <= sent {
             self.event(sent);
         }
