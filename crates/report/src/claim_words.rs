@@ -160,7 +160,7 @@ fn delivered(d: &Delivered) -> String {
     format!(
         "{} % of the seconds delivered {} % of the limit or more (95 % bounds {low} and {high} %){promised}",
         rounded_down(d.share),
-        significant(DELIVERED * 100.0)
+        (DELIVERED * 100.0).round()
     )
 }
 
