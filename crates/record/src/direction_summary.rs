@@ -14,7 +14,7 @@ use volproof_base::stats::rate::{Estimate, RateBounds};
 use volproof_base::unit::{Bytes, Nanos, total};
 
 /// The directions that move data or discard it.
-const DATA: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+pub(crate) const DATA: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 /// One direction in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

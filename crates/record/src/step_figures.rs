@@ -1,9 +1,9 @@
 //! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
 
+use super::direction_summary::DATA;
 use super::promised::{Promised, load_without_promise, promise_direction};
 use super::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
 use volproof_base::hist::{bucket_high, bucket_low};
-use volproof_base::sample::Direction;
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, FileState};
@@ -156,7 +156,7 @@ pub fn most_parts(block: Bytes) -> f64 {
 pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for series in step.targets.iter().map(|t| &t.series) {
-        for d in [Direction::Read, Direction::Write] {
+        for d in DATA {
             let Some(stream) = series.stream(d) else { continue };
             let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
             out.resize(out.len().max(column.len()), 0);

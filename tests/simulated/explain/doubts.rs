@@ -256,10 +256,10 @@ fn jobs_of_several_groups_that_ran_together_are_seen_where_the_report_shows_it()
         );
         of(&text)[0].doubts.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
     };
-    insta::assert_snapshot!(two("", "", 301)[0], @"a, b ran at the same time (their run times do not fit behind each other into the whole run): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
+    insta::assert_snapshot!(two("", "", 301)[0], @"the jobs a, b ran at the same time (their run times do not fit behind each other into the whole run): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
     assert_eq!(two("", "", 602), Vec::<String>::new());
     let at = |ms: u64| format!(r#","job_start":{ms}"#);
-    insta::assert_snapshot!(two(&at(1_000), &at(2_000), 602)[0], @"a, b ran at the same time (their start times overlap): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
+    insta::assert_snapshot!(two(&at(1_000), &at(2_000), 602)[0], @"the jobs a, b ran at the same time (their start times overlap): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
     assert_eq!(two(&at(1_000), &at(301_000), 301), Vec::<String>::new());
     // Text tells neither; the command above it does.
     let report = |command: &str| {
@@ -280,7 +280,7 @@ fn jobs_of_several_groups_that_ran_together_are_seen_where_the_report_shows_it()
     let load = "--rw=randread --ioengine=libaio --iodepth=8";
     let command = format!("$ fio --name=j {load} --name=k --new_group {load}");
     assert_eq!(report(&command.replace("--new_group", "--stonewall")), Vec::<String>::new());
-    insta::assert_snapshot!(report(&command).join("\n"), @"j, k ran at the same time (new_group without stonewall): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
+    insta::assert_snapshot!(report(&command).join("\n"), @"the jobs j, k ran at the same time (new_group without stonewall): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
 }
 
 #[test]

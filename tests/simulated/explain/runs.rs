@@ -327,7 +327,7 @@ fn jobs_that_ran_together_and_hosts() {
     };
     let text = format!("{}{}fio-3.28\n\n{}{}", header("a"), header("b"), row("a", 1), row("b", 2));
     let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
-    insta::assert_snapshot!(found[0].doubts[0].message, @"a, b ran at the same time (one reporting group): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
+    insta::assert_snapshot!(found[0].doubts[0].message, @"the jobs a, b ran at the same time (one reporting group): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
     // Clones that fio told apart are one run; in client mode the hosts are, and their sum is not counted again.
     let clones = format!("{}...\nfio-3.28\n\n{}{}", header("a"), row("a", 1), row("a", 2));
     let found = explained("x".as_ref(), clones.as_bytes(), &PromiseOptions::default()).unwrap();

@@ -30,9 +30,12 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         }
     }
     let little = Little::from_window(measured)?;
-    // Where I/Os at the edges were not counted: a window that ends with the amount of I/O, or with an error, ends at a moment of its own on
-    // each worker.
-    let uneven = plan.ends_by_amount() || step.errors.count > 0 || step.lost_ios > 0;
+    // The time of an I/O that failed is in no latency.
+    if step.errors.count > 0 {
+        return None;
+    }
+    // Where I/Os at the edges were not counted: a window that ends with the amount of I/O ends at a moment of its own on each worker.
+    let uneven = plan.ends_by_amount() || step.lost_ios > 0;
     (!little.holds && (outside.is_some() || !uneven)).then(|| {
         Doubt::new(
             Severity::Blocker,

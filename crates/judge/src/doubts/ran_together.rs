@@ -61,7 +61,7 @@ fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Doubt {
         Severity::Warning,
         DoubtCode::RanTogether,
         format!(
-            "{shown} ran at the same time ({why}): each shows only its part, together they did {} IOPS, {}",
+            "the jobs {shown} ran at the same time ({why}): each shows only its part, together they did {} IOPS, {}",
             grouped(iops.round() as u64),
             megabytes(bytes)
         ),

@@ -9,7 +9,7 @@ use volproof_record::{Confidence, Finding};
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let stalls = samples.load.stalls();
     let longest = stalls.iter().max_by_key(|stall| stall.length)?;
-    let window = Nanos(samples.bins.len() as u64 * GRID.0);
+    let window = Nanos(samples.load.waiting_ns.len().max(samples.bins.len()) as u64 * GRID.0);
     let lost: f64 = stalls.iter().map(|stall| stall.length_within(window).as_seconds()).sum();
     let share = lost / window.as_seconds().max(1e-9);
     let named = stalls
