@@ -13,7 +13,7 @@ use crate::promise_options::{self, PromiseOptions};
 use crate::result_file;
 use volproof_base::sample::{Direction, Series};
 use volproof_fleet::FleetMerge;
-use volproof_record::Record;
+use volproof_record::{Record, SavedAs};
 
 /// The most figures of machines in the Record of a fleet, so that it stays below the most values that a Record may have.
 const MOST_SAMPLES: usize = 24_000_000;
@@ -90,6 +90,8 @@ pub fn answer(records: &[PathBuf], promise: &PromiseOptions) -> anyhow::Result<R
         })
     })?;
     let mut record = gathering.finish()?;
+    // The first machine's file is not that of the fleet.
+    record.saved_as = SavedAs::default();
     promise_options::hold_against(promise, None, &mut record)?;
     Ok(record)
 }

@@ -9,8 +9,8 @@ use super::shape;
 use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
 use volproof_base::unit::grouped;
 use volproof_record::{
-    Claim, ClaimStep, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Verdict,
-    form, remarks,
+    Claim, ClaimStep, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Untested,
+    Verdict, form, remarks,
 };
 
 /// The findings and the verdict of one machine, with its name.
@@ -98,7 +98,8 @@ fn of_machines(step: &str, machines: &[JudgedMachine<'_>]) -> Diagnosis {
 fn on_machine(claim: Claim, label: &str) -> Claim {
     let named = |step: &str| format!("{step} on {label}");
     let evidence = claim.evidence.into_iter().map(|e| ClaimStep { step: named(&e.step), ..e }).collect();
-    Claim { step: named(&claim.step), evidence, ..claim }
+    // A command for one machine says nothing about all of them.
+    Claim { step: named(&claim.step), evidence, command: None, ..claim }
 }
 
 /// Each machine's own volumes against their own promise and the needs of applications.
@@ -118,7 +119,7 @@ fn of_each(record: &Record, machines: Vec<JudgedMachine<'_>>) -> Verdict {
                 Some(doubt) => faults::void(claim, &Fault::from(doubt)),
             }
         }));
-        untested = verdict.untested;
+        untested = verdict.untested.into_iter().map(|u| Untested { command: None, ..u }).collect();
         notes.extend(verdict.notes.into_iter().filter(|n| !known.contains(n)));
     }
     notes.dedup();

@@ -63,6 +63,7 @@ fn plain(step: &Step) -> Step {
         io_size: None,
         time_based: false,
         cpus: None,
+        arrival: default.arrival,
         rwmix,
         ..step.clone()
     }
