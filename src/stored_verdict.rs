@@ -69,6 +69,9 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     } else if args.json {
         pretty(&json!({
             "record": args.record,
+            "conclusion": judge::Conclusion::from_record(record).word(),
+            "exit_code": exit.code(),
+            "simulated": record.is_simulated(),
             "verdict": verdict,
             "causes": record.causes,
             "diagnoses": found,

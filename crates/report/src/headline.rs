@@ -107,17 +107,25 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
     let all_void = || record.steps.iter().all(|step| record.is_void(step));
     let of_nothing = [Conclusion::Judged(None), Conclusion::Compared(false)];
     if *conclusion == Conclusion::NotValid || (of_nothing.contains(conclusion) && all_void()) {
-        let groups = grouped_doubts(&record.doubts);
-        let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
-        return blocker.map_or_else(String::new, |group| group.words(&group.of.message));
+        return why_void(record);
     }
     match (record.state.cut_short(), outcome) {
         _ if record.state == State::Interrupted && record.measured_nothing() => String::new(),
         (Some(why), Some(outcome)) if conclusion.word() != outcome.name() => {
             format!("{why}; the verdict on what was measured: {}", outcome.name())
         }
+        (Some(why), None) if !record.measured_nothing() && all_void() => {
+            format!("{why}, which is not valid: {}", why_void(record))
+        }
         (why, _) => why.unwrap_or_default().to_string(),
     }
+}
+
+/// The first doubt that voids figures; empty where none does.
+fn why_void(record: &Record) -> String {
+    let groups = grouped_doubts(&record.doubts);
+    let blocker = groups.iter().find(|group| group.of.severity == Severity::Blocker);
+    blocker.map_or_else(String::new, |group| group.words(&group.of.message))
 }
 
 /// The promise that the checks of a suite are held against; none where they are held against none.
