@@ -282,7 +282,7 @@ fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
         "the rate that was asked for left the queue short"
     } else if c.is_null() {
         "no device was driven, the tool's own time is the rest"
-    } else if c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some() {
+    } else if c.fsync.get().is_some_and(|n| n > 0) || s.flushes {
         "flushes took time as well"
     } else if s.pauses.is_some() {
         "its pauses took the rest of the time"

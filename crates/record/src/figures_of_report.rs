@@ -1,6 +1,6 @@
 //! The figures of a run from the report of another tool.
 
-use super::step_figures::{DeviceCounts, DirectionCounts, DiskTime, Flushes, StepFigures, most_parts};
+use super::step_figures::{DeviceCounts, DirectionCounts, StepFigures, most_parts};
 use super::{Conditions, DrainedQueue, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
 use volproof_base::sample::Direction;
 use volproof_base::stats::little;
@@ -34,9 +34,7 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
     let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
     StepFigures {
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
-        random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
         direct: conditions.direct.get(),
-        blocking: conditions.blocking.get(),
         iops,
         bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
         ios: (total > 0.0).then_some(total),
@@ -45,45 +43,30 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
         in_flight: in_flight(asked, by_law),
         window: reported.window(),
         mean_ns: mean,
-        min: latencies.iter().map(|(_, l)| l.min).min(),
         max: latencies.iter().map(|(_, l)| l.max).max(),
         percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
-        bands: reported.bands.clone(),
         range: range(reported, conditions),
         device: disk.map(|d| device(d, conditions)),
-        disk_time: disk.and_then(|d| {
-            let (total, busy) = (d.request_time?, d.busy?);
-            Some(DiskTime { total, busy })
-        }),
         counted: conditions
             .ramp
             .get()
             .zip(reported.window())
             .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
         other_direction: disk.and_then(|d| other_direction(d, conditions)),
-        read_counts: of_direction(reported, Direction::Read),
-        write_counts: of_direction(reported, Direction::Write),
+        read_counts: read_counts(reported),
         busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
         polling: conditions.polling.get(),
         waits_to_submit: reported.share_waiting_to_submit().filter(|share| *share >= WAITS_TO_SUBMIT),
         busiest_cpu: reported.busiest_cpu,
         offered: conditions.offered(),
-        pace: pace.and_then(|p| p.rate_option.clone()),
         pauses: pace.and_then(|p| p.pause_option.clone()),
         drained_queue: pace.and_then(|p| {
             let queue = p.drained_queue.clone()?;
             Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
         }),
-        // A status line tells a rate, and says nothing about the other options.
-        pace_known: conditions.runtime.is_known(),
         asked,
-        on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
-        flushes: reported
-            .sync
-            .as_ref()
-            .map(|s| (s.count.get().map(|n| n as f64), &s.latency))
-            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: Some(l.max).filter(|max| max.0 > 0) }),
+        flushes: reported.sync.is_some(),
         samples: reported.spread_of_rate(),
         ..StepFigures::default()
     }
@@ -174,12 +157,13 @@ fn are_of_the_run(d: &ReportedDevice, reported: &ReportedStep, conditions: &Cond
     }
 }
 
-/// A direction is held against what the disk did in it: the writes of a mix, and others' writes, are no part of the reads.
-fn of_direction(reported: &ReportedStep, d: Direction) -> Option<DirectionCounts> {
-    let (moved, disk) = (reported.direction(d).filter(|f| f.moved())?, reported.device.as_ref()?);
+/// The reads of a run and of the disk: the writes of a mix, and others' writes, are no part of them.
+fn read_counts(reported: &ReportedStep) -> Option<DirectionCounts> {
+    let (moved, disk) =
+        (reported.direction(Direction::Read).filter(|f| f.moved())?, reported.device.as_ref()?);
     Some(DirectionCounts {
         ios: moved.count(),
         bytes: (moved.bytes.0 > 0).then_some(moved.bytes.0 as f64),
-        device: counts(if d == Direction::Read { &disk.reads } else { &disk.writes }),
+        device: counts(&disk.reads),
     })
 }

@@ -79,7 +79,7 @@ pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
-pub use promised::{Promised, load_without_promise, promise_direction};
+pub use promised::{load_without_promise, promise_direction};
 pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportProgram};
@@ -91,9 +91,7 @@ pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use saved_as::SavedAs;
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
-pub use step_figures::{
-    DeviceCounts, DirectionCounts, DiskTime, Flushes, QUEUE_SETS_LATENCY, StepFigures, bins, most_parts,
-};
+pub use step_figures::{DeviceCounts, DirectionCounts, QUEUE_SETS_LATENCY, StepFigures, bins, most_parts};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

@@ -5,22 +5,7 @@ use volproof_base::unit::Bytes;
 use volproof_plan::Pattern;
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::promised_level::PromiseDirection;
-use volproof_promise::catalogue::volume_promise::{Binding, Reading, VolumePromise};
-
-/// The promise at the block size of the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promised {
-    /// I/Os per second.
-    pub iops: f64,
-    /// Bytes per second.
-    pub bytes_per_second: f64,
-    /// Which limit decides.
-    pub binding: Binding,
-    /// The IOPS cap at any block size.
-    pub iops_cap: Option<f64>,
-    /// The cap on bytes per second at any block size.
-    pub bytes_cap: Option<f64>,
-}
+use volproof_promise::catalogue::volume_promise::VolumePromise;
 
 /// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
 pub fn promise_direction(pattern: Pattern) -> Option<PromiseDirection> {
@@ -41,20 +26,6 @@ pub fn load_without_promise(promise: &Promise, block: Bytes, pattern: Pattern) -
     (!pattern.is_random() && charged.any(|charged| block < charged)).then_some(
         "its requests are smaller than those that are charged, and may be merged: what a sequential load gets depends on that",
     )
-}
-
-impl Promised {
-    /// The promise at a block size, as little as every reading of the units allows.
-    pub fn at_block(promise: &Promise, block: Bytes, direction: PromiseDirection) -> Option<Promised> {
-        let at = promise.least(block, direction)?;
-        Some(Promised {
-            iops: at.iops,
-            bytes_per_second: at.bytes,
-            binding: at.binding,
-            iops_cap: promise.iops_cap(direction).map(|c| c.value),
-            bytes_cap: promise.bytes_cap(direction, Reading::Likely).map(|c| c.value),
-        })
-    }
 }
 
 #[cfg(test)]

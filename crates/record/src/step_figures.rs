@@ -1,9 +1,7 @@
 //! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
 
 use super::direction_summary::DATA;
-use super::promised::{Promised, load_without_promise, promise_direction};
-use super::{Band, Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
-use volproof_base::hist::{bucket_high, bucket_low};
+use super::{Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, FileState};
@@ -24,15 +22,6 @@ pub struct DeviceCounts {
     pub bytes: Option<f64>,
 }
 
-/// How long a disk without others below it had requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DiskTime {
-    /// The times of all requests added up.
-    pub total: Nanos,
-    /// Share of the time in which it had any.
-    pub busy: f64,
-}
-
 /// The I/Os of a direction of a run, and what the disk counted of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionCounts {
@@ -44,30 +33,13 @@ pub struct DirectionCounts {
     pub device: DeviceCounts,
 }
 
-/// Flushes of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Flushes {
-    /// How many, where they were counted.
-    pub count: Option<f64>,
-    /// Mean latency in nanoseconds.
-    pub mean_ns: f64,
-    /// The longest latency, where it is known.
-    pub max: Option<Nanos>,
-}
-
 /// The figures of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepFigures {
-    /// Name of the run.
-    pub name: String,
     /// The run reads.
     pub reads: Option<bool>,
-    /// The I/Os are at random places.
-    pub random: Option<bool>,
     /// The page cache was bypassed.
     pub direct: Option<bool>,
-    /// The engine finishes an I/O before it begins the next, so that depth comes from jobs alone.
-    pub blocking: Option<bool>,
     /// I/Os a second.
     pub iops: Option<f64>,
     /// Bytes a second.
@@ -84,30 +56,22 @@ pub struct StepFigures {
     pub window: Option<Nanos>,
     /// Mean latency in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// The shortest latency.
-    pub min: Option<Nanos>,
     /// The longest latency.
     pub max: Option<Nanos>,
     /// Share of I/Os (0 to 1, ascending) and the latency that they do not exceed.
     pub percentiles: Vec<(f64, Nanos)>,
-    /// Latencies by bands, ascending; bands without I/O may be left out.
-    pub bands: Vec<Band>,
     /// Bytes of the target from the first I/O to the last.
     pub range: Option<Bytes>,
     /// Share of the range that was used, where options left out the rest.
     pub used_share: Option<f64>,
     /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
-    /// The time that the disk itself took, by a report.
-    pub disk_time: Option<DiskTime>,
     /// The time of the disk's counters of a report, with its ramp; absent where the report does not tell the ramp.
     pub counted: Option<Nanos>,
     /// What the disk did in the direction that a run of one direction has not, by a report.
     pub other_direction: Option<DeviceCounts>,
     /// Reads by the disk's counters beside the reads of the run, where both are counted apart from writes. The disk counted those of a ramp too.
     pub read_counts: Option<DirectionCounts>,
-    /// The same of writes.
-    pub write_counts: Option<DirectionCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Share of their time for which load threads waited to submit ([`ReportedStep::share_waiting_to_submit`]), where that is half of it or more.
@@ -120,31 +84,23 @@ pub struct StepFigures {
     pub busiest_cpu: Option<f64>,
     /// The offered rate, under a schedule.
     pub offered: Option<f64>,
-    /// The option that sets the rate, as it was given.
-    pub pace: Option<String>,
     /// The option that makes the load pause, as it was given.
     pub pauses: Option<String>,
     /// The load lets its queue drain before it fills it again; the requests that are left are those of all jobs.
     pub drained_queue: Option<DrainedQueue>,
-    /// Whether it is known if a rate was set.
-    pub pace_known: bool,
     /// Requests that were to be in flight.
     pub asked: Option<f64>,
     /// The program whose options advice names: volproof's are those of fio.
     pub program: ReportProgram,
-    /// The run was on Windows, where advice for Linux is no help.
-    pub on_windows: bool,
     /// Load threads.
     pub jobs: Option<f64>,
     /// The times of all load threads added up, where they are known: less than threads times window where threads ended before others.
     pub threads_time: Option<Nanos>,
-    /// Flushes between the I/Os.
-    pub flushes: Option<Flushes>,
+    /// There were flushes between the I/Os.
+    pub flushes: bool,
     /// Samples of the rate over time, where a report tells them: an upper bound of the standard deviation over the rate, and the number of
     /// samples.
     pub samples: Option<(f64, u64)>,
-    /// The promise, where there is one.
-    pub promised: Option<Promised>,
 }
 
 /// The largest number of requests that an I/O of a size may be split into: one for each page.
@@ -177,16 +133,9 @@ impl StepFigures {
             Some(reported) => figures_of_report::figures(reported, &conditions),
             None => measured(record, step, &conditions),
         };
-        let promise = record.judged_promise.as_ref().map(|c| &c.promise);
         summary.used_share = conditions.spacing.as_ref().and_then(|s| s.used_share);
-        summary.name = step.name.clone();
         summary.threads_time = Some(step.workers_window_ns).filter(|t| t.0 > 0);
         summary.program = record.report.as_ref().map(|report| report.program).unwrap_or_default();
-        summary.promised = promise
-            .zip(summary.block)
-            .zip(conditions.pattern())
-            .filter(|((p, block), pattern)| load_without_promise(p, *block, *pattern).is_none())
-            .and_then(|((p, block), pattern)| Promised::at_block(p, block, promise_direction(pattern)?));
         summary
     }
 
@@ -215,16 +164,13 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
         .flatten()
         .flat_map(|stream| &stream.service);
     let latencies = pooled(seconds);
-    let n = latencies.count().max(1) as f64;
     let plan = record.plan_step(&step.name);
     let data_moved = ios > 0.0;
     let others = plan.and_then(|p| p.simulate.as_ref()).map_or(0.0, |device| device.others_iops);
     let has_others = others > 0.0;
     StepFigures {
         reads: Some(step.read.is_some()),
-        random: conditions.pattern().map(|p| p.is_random()),
         direct: conditions.direct.get(),
-        blocking: conditions.blocking.get(),
         iops: data_moved.then_some(iops),
         bytes_per_second: data_moved.then_some(bytes_per_second),
         ios: data_moved.then_some(ios),
@@ -233,19 +179,10 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
         in_flight: Some(step.in_flight_mean),
         window: Some(step.window_ns),
         mean_ns: latencies.mean(),
-        min: latencies.min(),
         max: latencies.max(),
         percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
             .into_iter()
             .filter_map(|q| Some((q, latencies.quantile(q)?)))
-            .collect(),
-        bands: latencies
-            .nonzero()
-            .map(|(i, count)| Band {
-                above: Nanos(bucket_low(i).saturating_sub(1)),
-                up_to: Nanos(bucket_high(i)),
-                share: count as f64 / n,
-            })
             .collect(),
         range: record
             .targets
@@ -264,15 +201,9 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
         polling: conditions.polling.get(),
         offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
-        pace_known: true,
         asked: step.in_flight_asked.get(),
-        on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
-        flushes: step
-            .sync
-            .as_ref()
-            .map(|s| (Some(s.ios as f64), &s.service_latency_ns))
-            .map(|(count, l)| Flushes { count, mean_ns: l.mean, max: l.known_max() }),
+        flushes: step.sync.is_some(),
         ..StepFigures::default()
     }
 }

@@ -54,7 +54,7 @@ impl ComparedStep<'_> {
 
     /// Whether flushes took time from the I/Os.
     fn flushes(&self) -> Option<String> {
-        let flushed = self.summary.flushes.is_some() || self.conditions.fsync.get().is_some_and(|n| n > 0);
+        let flushed = self.summary.flushes || self.conditions.fsync.get().is_some_and(|n| n > 0);
         flushed.then(|| "What the volume does without the flushes of the load.".into())
     }
 

@@ -105,7 +105,7 @@ fn more_requests(s: &StepFigures) -> Option<String> {
     let (device, ios, block) = (s.device?, s.ios?, s.block?);
     let each = (device.ios + device.merges) / ios;
     let beyond_splits = each > MORE_REQUESTS && each > most_parts(block);
-    (s.flushes.is_none() && (beyond_splits || is_beyond_the_rate(s))).then(|| {
+    (!s.flushes && (beyond_splits || is_beyond_the_rate(s))).then(|| {
         format!(
             "the disk completed {} requests while {} I/Os were done, which are too small to be split into so many",
             significant(device.ios),
