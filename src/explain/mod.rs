@@ -408,14 +408,14 @@ fn workings(judged_promise: &JudgedPromise) -> Vec<String> {
 }
 
 fn figures(s: &StepFigures) -> RunFigures {
-    let at = |share: f64| s.percentiles.iter().find(|p| (p.0 - share).abs() < 1e-9).map(|p| p.1.0);
+    let at = |share: f64| s.latency.percentiles.iter().find(|p| (p.0 - share).abs() < 1e-9).map(|p| p.1.0);
     RunFigures {
-        iops: s.iops,
-        bytes_per_second: s.bytes_per_second,
-        mean_ns: s.mean_ns,
+        iops: s.rate.iops,
+        bytes_per_second: s.rate.bytes_per_second,
+        mean_ns: s.latency.mean_ns,
         p50_ns: at(0.5),
         p99_ns: at(0.99),
-        in_flight: s.in_flight,
-        seconds: s.window.map(|w| w.as_seconds()),
+        in_flight: s.load.in_flight,
+        seconds: s.rate.window.map(|w| w.as_seconds()),
     }
 }

@@ -28,7 +28,7 @@ pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &StepFigure
     let assumed = if c.size.is_assumed() { " (assumed)" } else { "" };
     let size = size.map(|b| format!(", range {b}{apart}{assumed}"));
     let description = step.reported.as_ref().and_then(|r| r.description.as_ref()).map(|d| format!(" [{d}]"));
-    let time = s.window.filter(|w| w.0 > 0).map(|w| format!(", {} s", significant(w.as_seconds())));
+    let time = s.rate.window.filter(|w| w.0 > 0).map(|w| format!(", {} s", significant(w.as_seconds())));
     let own = || record.targets_of(step).iter().map(|t| t.path.display().to_string()).collect::<Vec<_>>();
     let said = || c.targets.as_ref().map(|t| t.iter().map(|t| t.display().to_string()).collect::<Vec<_>>());
     let (targets, apart) = match record.report {
@@ -114,7 +114,7 @@ pub fn result(step: &StepRecord, s: &StepFigures) -> Vec<String> {
             .map(|(d, f)| line(d.name(), f.iops, f.bytes_per_second, f.ios, step.window_ns))
             .collect(),
     };
-    if let (Some(x), Some(bytes), true) = (s.iops, s.bytes_per_second, lines.len() > 1) {
+    if let (Some(x), Some(bytes), true) = (s.rate.iops, s.rate.bytes_per_second, lines.len() > 1) {
         // Directions that ran for unequal times do not add up to the total.
         let uneven = step.reported.as_ref().filter(|reported| reported.uneven());
         let over = uneven.and_then(|reported| reported.window());
@@ -240,13 +240,13 @@ fn latency_line(
 ///
 /// [`Accounting::outside_latency_ns`]: volproof_record::Accounting::outside_latency_ns
 pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<String>, Option<bool>) {
-    let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
+    let (Some(x), Some(mean)) = (s.rate.iops, s.latency.mean_ns) else { return (None, None) };
     let by_law = in_flight(x, mean);
     let product =
         format!("{}/s x {} = {} in flight", significant(x), Nanos(mean as u64), significant(by_law));
     // The edges of the window hold a mean latency, in which requests lie only partly inside.
-    let edges = s.window.map_or(0.0, |w| mean / w.0.max(1) as f64);
-    if let (Some(n), Some(outside)) = (s.in_flight, counted) {
+    let edges = s.rate.window.map_or(0.0, |w| mean / w.0.max(1) as f64);
+    if let (Some(n), Some(outside)) = (s.load.in_flight, counted) {
         let holds = ((by_law + outside) / n - 1.0).abs() <= 0.02 + edges;
         let words = if holds { "holds" } else { "does not hold: something is counted wrong" };
         let apart = match significant(outside) {
@@ -261,11 +261,11 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
     let near = 0.05 + edges;
     let (holds, words) = if ratio < 1.0 - near {
         (true, why_short(c, s, ratio))
-    } else if ratio <= 1.0 + near && s.direct != Some(false) && s.drained_queue.is_none() {
+    } else if ratio <= 1.0 + near && s.load.direct != Some(false) && s.pace.drained_queue.is_none() {
         (true, "the law holds, the queue was full all the time".into())
     } else if ratio <= 1.0 + near {
         (true, "the law holds".into())
-    } else if ratio <= 1.0 + near + c.begun_before(s.max, s.window) {
+    } else if ratio <= 1.0 + near + c.begun_before(s.latency.max, s.rate.window) {
         (true, "requests that began before the measured time explain what is above".into())
     } else {
         (false, "more than can be: the report's figures do not belong together".into())
@@ -275,16 +275,16 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
 
 /// Why only this share of the requests that were asked for was in flight.
 fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
-    if let Some(queue) = s.drained_queue.as_ref() {
+    if let Some(queue) = s.pace.drained_queue.as_ref() {
         return format!("{} lets the queue drain before it is filled again", queue.option);
     }
-    let words = if s.offered.is_some() {
+    let words = if s.pace.offered.is_some() {
         "the rate that was asked for left the queue short"
     } else if c.is_null() {
         "no device was driven, the tool's own time is the rest"
-    } else if c.fsync.get().is_some_and(|n| n > 0) || s.flushes {
+    } else if c.fsync.get().is_some_and(|n| n > 0) || s.load.flushes {
         "flushes took time as well"
-    } else if s.pauses.is_some() {
+    } else if s.pace.pauses.is_some() {
         "its pauses took the rest of the time"
     } else if c.direct.get() == Some(false) && !c.one_at_a_time() {
         "the depth was not there: through the page cache, I/O is done one at a time"

@@ -42,11 +42,11 @@ pub(super) fn by_places(conditions: &Conditions) -> Option<String> {
 /// A range that a cache may hold, gone over many times.
 pub(super) fn by_small_range(s: &StepFigures, conditions: &Conditions) -> Option<String> {
     let part = conditions.spacing.as_ref().filter(|spacing| spacing.leaves_out());
-    let range = s.used_range(None).filter(|range| *range < SMALL_RANGE)?;
-    let moved = s.ios? * s.block?.0 as f64;
-    let times = moved / (range.0.max(1) as f64 * s.jobs.unwrap_or(1.0).max(1.0));
+    let range = s.load.used_range(None).filter(|range| *range < SMALL_RANGE)?;
+    let moved = s.rate.ios? * s.load.block?.0 as f64;
+    let times = moved / (range.0.max(1) as f64 * s.load.jobs.unwrap_or(1.0).max(1.0));
     let left_out = part
-        .filter(|_| s.range.is_none_or(|whole| whole.0 == 0 || range < whole))
+        .filter(|_| s.load.range.is_none_or(|whole| whole.0 == 0 || range < whole))
         .map_or(String::new(), |part| format!(", since {} leaves out the rest", part.words()));
     (times >= TIMES_OVER).then(|| {
         format!(

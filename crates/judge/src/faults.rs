@@ -97,7 +97,7 @@ pub fn of_doubts(record: &Record, step: &StepRecord) -> Vec<Fault> {
 /// second.
 pub fn rate_with_others(record: &Record, step: &StepRecord, in_bytes: bool) -> Option<f64> {
     let figures = StepFigures::of_step(record, step);
-    let device = figures.device?;
+    let device = figures.disk.own?;
     let seconds = step.window_ns.as_seconds();
     if in_bytes { Some(device.bytes? / seconds) } else { Some((device.ios + device.merges) / seconds) }
 }
@@ -128,7 +128,7 @@ fn sold(judged_promise: &JudgedPromise) -> Bytes {
 
 fn larger_than_named(record: &Record, judged_promise: &JudgedPromise, step: &StepRecord) -> Option<Fault> {
     let sold = sold(judged_promise);
-    let range = StepFigures::of_step(record, step).range?;
+    let range = StepFigures::of_step(record, step).load.range?;
     (range.0 as f64 > NAMED_SIZE * sold.0 as f64).then(|| {
         Fault::new(
             DoubtCode::LargerThanNamed,

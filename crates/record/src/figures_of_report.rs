@@ -1,6 +1,9 @@
 //! The figures of a run from the report of another tool.
 
-use super::step_figures::{DeviceCounts, DirectionCounts, StepFigures, most_parts};
+use super::step_figures::{
+    CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
+    RateFigures, StepFigures, most_parts,
+};
 use super::{Conditions, DrainedQueue, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
 use volproof_base::sample::Direction;
 use volproof_base::stats::little;
@@ -33,41 +36,55 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
     let pace = conditions.pace.as_ref();
     let disk = reported.device.as_ref().filter(|d| are_of_the_run(d, reported, conditions));
     StepFigures {
-        reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
-        direct: conditions.direct.get(),
-        iops,
-        bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
-        ios: (total > 0.0).then_some(total),
-        bytes: reported.amount(),
-        block: conditions.single_block(),
-        in_flight: in_flight(asked, by_law),
-        window: reported.window(),
-        mean_ns: mean,
-        max: latencies.iter().map(|(_, l)| l.max).max(),
-        percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
-        range: range(reported, conditions),
-        device: disk.map(|d| device(d, conditions)),
-        counted: conditions
-            .ramp
-            .get()
-            .zip(reported.window())
-            .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
-        other_direction: disk.and_then(|d| other_direction(d, conditions)),
-        read_counts: read_counts(reported),
-        busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
-        polling: conditions.polling.get(),
-        waits_to_submit: reported.share_waiting_to_submit().filter(|share| *share >= WAITS_TO_SUBMIT),
-        busiest_cpu: reported.busiest_cpu,
-        offered: conditions.offered(),
-        pauses: pace.and_then(|p| p.pause_option.clone()),
-        drained_queue: pace.and_then(|p| {
-            let queue = p.drained_queue.clone()?;
-            Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
-        }),
-        asked,
-        jobs: conditions.jobs.get().map(f64::from),
-        flushes: reported.sync.is_some(),
-        samples: reported.spread_of_rate(),
+        load: LoadFigures {
+            reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
+            direct: conditions.direct.get(),
+            block: conditions.single_block(),
+            jobs: conditions.jobs.get().map(f64::from),
+            asked,
+            in_flight: in_flight(asked, by_law),
+            range: range(reported, conditions),
+            flushes: reported.sync.is_some(),
+            ..LoadFigures::default()
+        },
+        pace: PaceFigures {
+            offered: conditions.offered(),
+            pauses: pace.and_then(|p| p.pause_option.clone()),
+            drained_queue: pace.and_then(|p| {
+                let queue = p.drained_queue.clone()?;
+                Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
+            }),
+        },
+        rate: RateFigures {
+            ios: (total > 0.0).then_some(total),
+            bytes: reported.amount(),
+            window: reported.window(),
+            iops,
+            bytes_per_second: reported.sum_of_rates(|f| f.bytes_per_second.get()),
+            samples: reported.spread_of_rate(),
+        },
+        latency: LatencyFigures {
+            mean_ns: mean,
+            max: latencies.iter().map(|(_, l)| l.max).max(),
+            percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
+        },
+        disk: DiskFigures {
+            own: disk.map(|d| device(d, conditions)),
+            other_direction: disk.and_then(|d| other_direction(d, conditions)),
+            reads: read_counts(reported),
+            time: conditions
+                .ramp
+                .get()
+                .zip(reported.window())
+                .map(|(ramp, window)| Nanos(ramp.0.saturating_add(window.0))),
+        },
+        cpu: CpuFigures {
+            busiest_thread: reported.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+            busiest_cpu: reported.busiest_cpu,
+            polling: conditions.polling.get(),
+            waits_to_submit: reported.share_waiting_to_submit().filter(|share| *share >= WAITS_TO_SUBMIT),
+            ..CpuFigures::default()
+        },
         ..StepFigures::default()
     }
 }

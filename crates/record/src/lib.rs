@@ -91,7 +91,10 @@ pub use runs_at_one_time::{Neighbour, TimedRun, company};
 pub use saved_as::SavedAs;
 pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
-pub use step_figures::{DeviceCounts, DirectionCounts, QUEUE_SETS_LATENCY, StepFigures, bins, most_parts};
+pub use step_figures::{
+    CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
+    QUEUE_SETS_LATENCY, RateFigures, StepFigures, bins, most_parts,
+};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::Together;
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

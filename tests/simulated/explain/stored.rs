@@ -40,7 +40,7 @@ fn a_report_in_a_record_of_version_1_loses_what_was_made_up() {
     let now = result_file::load("tests/fixtures/fio/2.2.8-published.txt".as_ref()).unwrap();
     // Version 1 kept the rate as text has it, cut to a whole number.
     assert!((now.steps[0].iops() - step.iops()).abs() < 1.0, "{}", step.iops());
-    let mean = |r: &Record| volproof::record::StepFigures::of_step(r, &r.steps[0]).mean_ns;
+    let mean = |r: &Record| volproof::record::StepFigures::of_step(r, &r.steps[0]).latency.mean_ns;
     assert_eq!(mean(&record), mean(&now));
     let text = volproof::report::text::record(&record) + &volproof::report::verdict_text::of_record(&record);
     assert!(!text.contains("machine  ") && !text.contains("0 CPUs"), "{text}");

@@ -41,8 +41,8 @@ impl ComparedStep<'_> {
         let count = sync.flushes().filter(|count| *count > 0.0)?;
         match need.figure.kind {
             FigureKind::Iops => {
-                let value = count / self.summary.window?.as_seconds();
-                let (spread, samples) = self.summary.samples.unzip();
+                let value = count / self.summary.rate.window?.as_seconds();
+                let (spread, samples) = self.summary.rate.samples.unzip();
                 let samples = samples.map_or(0.0, |samples| samples as f64);
                 let deviation = spread.map(|spread| spread * value);
                 Some((Metric::Iops, FigureInterval::of_spread(value, deviation, samples, (value, value))))

@@ -201,5 +201,5 @@ impl ComparedStep<'_> {
 
 /// The time of a step in words: `12.0 s`.
 fn seconds(s: &StepFigures) -> Option<String> {
-    Some(format!("{} s", significant(s.window?.as_seconds())))
+    Some(format!("{} s", significant(s.rate.window?.as_seconds())))
 }

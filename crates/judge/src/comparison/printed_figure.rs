@@ -19,7 +19,7 @@ impl ComparedStep<'_> {
                 let value = self.reported.sum_of_rates(value)?;
                 let end = |of: fn((f64, f64)) -> f64| self.reported.sum_of_rates(|f| ends(f).map(of));
                 let printed = (end(|(low, _)| low).unwrap_or(value), end(|(_, high)| high).unwrap_or(value));
-                let spread = self.summary.samples;
+                let spread = self.summary.rate.samples;
                 let samples = spread.map_or(0.0, |(_, samples)| samples as f64);
                 Some(FigureInterval::of_spread(value, spread.map(|(of, _)| of * value), samples, printed))
             }
@@ -28,10 +28,10 @@ impl ComparedStep<'_> {
 
     /// The mean latency of all requests. Without a deviation it is as exact as its digits.
     pub(super) fn mean_latency(&self) -> Option<FigureInterval> {
-        let mean = self.summary.mean_ns?;
+        let mean = self.summary.latency.mean_ns?;
         let latencies = self.reported.parts().into_iter().filter_map(|(_, f)| Some(f.latency()?.1));
         let deviation = latencies.map(|l| l.deviation).fold(0.0, f64::max);
-        let samples = self.summary.ios.unwrap_or(0.0);
+        let samples = self.summary.rate.ios.unwrap_or(0.0);
         Some(FigureInterval::of_spread(mean, Some(deviation).filter(|d| *d > 0.0), samples, (mean, mean)))
     }
 }

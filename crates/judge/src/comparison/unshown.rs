@@ -31,7 +31,7 @@ impl ComparedStep<'_> {
 
     /// Whether more requests in flight give more.
     fn depth(&self) -> Option<String> {
-        Some(match self.summary.asked.or(self.summary.in_flight) {
+        Some(match self.summary.load.asked.or(self.summary.load.in_flight) {
             Some(n) => format!("Whether more than {} in flight give more.", grouped(n.round() as u64)),
             None => "How many requests were in flight.".into(),
         })
@@ -40,27 +40,27 @@ impl ComparedStep<'_> {
     /// Whether the load held itself back.
     fn pace(&self, promised: f64) -> Option<String> {
         let s = self.summary;
-        if let Some(offered) = s.offered.filter(|offered| *offered < promised) {
+        if let Some(offered) = s.pace.offered.filter(|offered| *offered < promised) {
             return Some(format!(
                 "Whether the volume does more than the {} I/Os a second that were asked for.",
                 grouped(offered.round() as u64)
             ));
         }
         let priority = self.conditions.low_priority.as_ref().map(|p| format!("a low priority, {p}"));
-        let drained = s.drained_queue.as_ref().map(|queue| queue.option.clone());
-        let option = s.pauses.clone().or(drained).or(priority)?;
+        let drained = s.pace.drained_queue.as_ref().map(|queue| queue.option.clone());
+        let option = s.pace.pauses.clone().or(drained).or(priority)?;
         Some(format!("What the volume does without {option}, which held the load back."))
     }
 
     /// Whether flushes took time from the I/Os.
     fn flushes(&self) -> Option<String> {
-        let flushed = self.summary.flushes || self.conditions.fsync.get().is_some_and(|n| n > 0);
+        let flushed = self.summary.load.flushes || self.conditions.fsync.get().is_some_and(|n| n > 0);
         flushed.then(|| "What the volume does without the flushes of the load.".into())
     }
 
     /// The first seconds are among the figures of a short run.
     fn start(&self) -> Option<String> {
-        let short = self.summary.window.filter(|window| *window < RECOMMENDED)?;
+        let short = self.summary.rate.window.filter(|window| *window < RECOMMENDED)?;
         let ramped = self.conditions.ramp.get().is_some_and(|ramp| ramp > Nanos(0));
         let time = seconds(self.summary)?;
         (!ramped && short.0 > 0)

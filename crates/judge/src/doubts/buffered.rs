@@ -32,7 +32,7 @@ fn what_memory_did(case: &DoubtCase<'_>, t: &ReportOfStep<'_>) -> String {
     if c.rw.is_unknown() {
         return ": memory takes writes and holds reads, and the rate is not that of the disk alone".into();
     }
-    let reads = case.figures.reads == Some(true);
+    let reads = case.figures.load.reads == Some(true);
     match c.fsync.get().filter(|every| *every > 0) {
         _ if c.only_reads() => ": reads that memory holds never reach the disk".into(),
         Some(every) if !reads => {

@@ -20,8 +20,8 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     // submitted has a small share of submission too.
     let handed_over =
         |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < HANDED_OVER);
-    let side_by_side = case.figures.in_flight.is_some_and(|n| n >= 2.0)
-        && case.figures.waits_to_submit.is_none()
+    let side_by_side = case.figures.load.in_flight.is_some_and(|n| n >= 2.0)
+        && case.figures.cpu.waits_to_submit.is_none()
         && t.report.parts().iter().any(handed_over);
     (!side_by_side).then(|| {
         Doubt::new(

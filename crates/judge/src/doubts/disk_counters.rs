@@ -10,12 +10,12 @@ const COUNTERS_EARLY: f64 = 0.6;
 
 /// The share of a report's reads that the disk's counters lack, and the counts in words. None where the reads of the last moments explain it.
 pub fn missing_reads(s: &StepFigures) -> Option<(f64, String)> {
-    missing_from_disk(s, s.read_counts, "reads").filter(|_| s.reads == Some(true))
+    missing_from_disk(s, s.disk.reads, "reads").filter(|_| s.load.reads == Some(true))
 }
 
 /// The share by which the disk's counters of a report may be wrong: tools read them a moment before the end.
 pub(super) fn counter_error(s: &StepFigures) -> f64 {
-    match s.window.map(Nanos::as_seconds) {
+    match s.rate.window.map(Nanos::as_seconds) {
         Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(SETS_THE_FIGURE),
         _ => SETS_THE_FIGURE,
     }
@@ -28,12 +28,11 @@ fn missing_from_disk(
     direction: &str,
 ) -> Option<(f64, String)> {
     let all = counts.or_else(|| {
-        let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
-        Some(DirectionCounts { ios: s.ios?, bytes: moved, device: s.device? })
+        Some(DirectionCounts { ios: s.rate.ios?, bytes: s.rate.bytes_in_window(), device: s.disk.own? })
     });
     let DirectionCounts { ios, bytes: moved, device } = all?;
     // Of I/Os of several sizes only the large ones may be split, so that bytes are compared and not counts.
-    let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
+    let bytes = device.bytes.zip(moved).filter(|_| s.load.block.is_none());
     let (seen, evidence) = match bytes {
         Some((seen, moved)) if moved > 0.0 => {
             (seen / moved, format!("the disk moved {} of {}", Bytes(seen as u64), Bytes(moved as u64)))

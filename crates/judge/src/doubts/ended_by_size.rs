@@ -13,7 +13,7 @@ use volproof_base::unit::significant;
 /// The amount of data ended the run, and not its time.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = case.on_a_device().filter(|t| volproof_record::ended_by_size(t.report, t.conditions))?;
-    let time = case.figures.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
+    let time = case.figures.rate.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
     Some(Doubt::new(

@@ -25,12 +25,12 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
         return None;
     }
     let saturated = |share: &f64| is_saturated(*share);
-    let (who, busy) = match (s.busiest_thread.filter(saturated), s.busiest_cpu.filter(saturated)) {
+    let (who, busy) = match (s.cpu.busiest_thread.filter(saturated), s.cpu.busiest_cpu.filter(saturated)) {
         (Some(busy), _) => ("the busiest load thread was on a CPU", busy),
         (None, Some(busy)) => ("the busiest CPU had work", busy),
         (None, None) => return None,
     };
-    let polled = if s.polling == Some(false) { "" } else { ", unless the thread polled" };
+    let polled = if s.cpu.polling == Some(false) { "" } else { ", unless the thread polled" };
     Some(Doubt::new(
         Severity::Blocker,
         DoubtCode::GeneratorLimited,

@@ -18,7 +18,7 @@ const MOST_OF_THEM: f64 = 0.9;
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     case.on_a_device()?;
     let s = &case.figures;
-    let (jobs, window, time) = (s.jobs.filter(|n| *n > 1.0)?, s.window?, s.threads_time?);
+    let (jobs, window, time) = (s.load.jobs.filter(|n| *n > 1.0)?, s.rate.window?, s.cpu.threads_time?);
     let running = time.as_seconds() / window.as_seconds();
     (running < (1.0 - TOLERANCE) * jobs).then(|| {
         Doubt::new(

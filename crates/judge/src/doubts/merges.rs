@@ -14,7 +14,7 @@ use volproof_base::unit::significant;
 /// The kernel merged I/Os of the load.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let s = &case.figures;
-    let (device, ios) = (s.device?, s.ios?);
+    let (device, ios) = (s.disk.own?, s.rate.ios?);
     let share = device.merges / ios;
     // Filesystems add a few requests. Others caused some of them where requests and merges exceed our I/Os; and as many requests as I/Os show no merge.
     let own = device.ios < ios && device.ios + device.merges <= (1.0 + SETS_THE_FIGURE) * ios;

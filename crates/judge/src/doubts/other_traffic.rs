@@ -60,7 +60,7 @@ pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<String> {
 
 /// Bytes that the disk moved in the window of a step, and those of the load.
 pub(crate) fn bytes(figures: &StepFigures, step: &StepRecord) -> Option<(f64, f64)> {
-    Some((figures.device?.bytes?, figures.bytes_per_second? * step.window_ns.as_seconds()))
+    Some((figures.disk.own?.bytes?, figures.rate.bytes_per_second? * step.window_ns.as_seconds()))
 }
 
 /// The share of ours that the bytes of others have to exceed to be seen.
@@ -86,11 +86,10 @@ fn written_beside_reads(case: &DoubtCase<'_>) -> Option<String> {
 
 /// By a report: reads beside a load of writes, or writes beside a load of reads. The journal of a filesystem does little.
 fn other_direction(s: &StepFigures) -> Option<String> {
-    let (others, ios) = (s.other_direction?, s.ios.filter(|ios| *ios > 0.0)?);
-    let ours = s.bytes_per_second.zip(s.window).map(|(rate, window)| rate * window.as_seconds());
-    let by_bytes = others.bytes.zip(ours).map_or(0.0, |(others, ours)| others / ours);
+    let (others, ios) = (s.disk.other_direction?, s.rate.ios.filter(|ios| *ios > 0.0)?);
+    let by_bytes = others.bytes.zip(s.rate.bytes_in_window()).map_or(0.0, |(others, ours)| others / ours);
     let share = (others.ios / ios).max(by_bytes);
-    let (did, load) = if s.reads == Some(true) { ("write", "read") } else { ("read", "write") };
+    let (did, load) = if s.load.reads == Some(true) { ("write", "read") } else { ("read", "write") };
     (share > TOLERANCE && others.ios > 0.0).then(|| {
         format!(
             "the disk completed {} {did}s beside the {} {load}s of the load",
@@ -102,10 +101,10 @@ fn other_direction(s: &StepFigures) -> Option<String> {
 
 /// By a report: more requests than the I/Os can have been split into, or more than their rate.
 fn more_requests(s: &StepFigures) -> Option<String> {
-    let (device, ios, block) = (s.device?, s.ios?, s.block?);
+    let (device, ios, block) = (s.disk.own?, s.rate.ios?, s.load.block?);
     let each = (device.ios + device.merges) / ios;
     let beyond_splits = each > MORE_REQUESTS && each > most_parts(block);
-    (!s.flushes && (beyond_splits || is_beyond_the_rate(s))).then(|| {
+    (!s.load.flushes && (beyond_splits || is_beyond_the_rate(s))).then(|| {
         format!(
             "the disk completed {} requests while {} I/Os were done, which are too small to be split into so many",
             significant(device.ios),
@@ -117,8 +116,10 @@ fn more_requests(s: &StepFigures) -> Option<String> {
 /// The disk completed more requests a second than the load. This shows others only where the counters cover a known time and no I/O can be
 /// split.
 fn is_beyond_the_rate(s: &StepFigures) -> bool {
-    let (Some(device), Some(counted), Some(window)) = (s.device, s.counted, s.window) else { return false };
-    let (Some(ios), Some(block)) = (s.ios, s.block) else { return false };
+    let (Some(device), Some(counted), Some(window)) = (s.disk.own, s.disk.time, s.rate.window) else {
+        return false;
+    };
+    let (Some(ios), Some(block)) = (s.rate.ios, s.load.block) else { return false };
     let share = device.ios / counted.as_seconds() / (ios / window.as_seconds()) - 1.0;
-    s.direct == Some(true) && most_parts(block) <= 1.0 && share.is_finite() && share > counter_error(s)
+    s.load.direct == Some(true) && most_parts(block) <= 1.0 && share.is_finite() && share > counter_error(s)
 }

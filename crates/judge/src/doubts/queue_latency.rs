@@ -16,7 +16,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let t = case.on_a_device()?;
     let s = &case.figures;
     let n = t.conditions.in_flight().filter(|n| *n > QUEUE_SETS_LATENCY)?;
-    let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
+    let (in_flight, mean, x) = (s.load.in_flight?, s.latency.mean_ns?, s.rate.iops?);
     // More requests in flight than possible raise `impossible-figures`.
     (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {
         Doubt::new(

@@ -65,7 +65,7 @@ fn without_counters(conditions: &Conditions) -> Option<Doubt> {
 /// Reads of a report that the disk never saw. Another tool read the counters, at a moment of its own: they prove nothing by themselves.
 fn of_report(case: &DoubtCase<'_>) -> Option<Doubt> {
     let (_, evidence) = missing_reads(&case.figures)?;
-    let (severity, advice) = match case.figures.direct {
+    let (severity, advice) = match case.figures.load.direct {
         Some(true) => (
             Severity::Warning,
             "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",

@@ -15,7 +15,7 @@ use volproof_record::ReportProgram;
 
 /// The run is too short for a figure that is quoted. The time that ioping prints leaves out the pauses between its requests.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let window = if case.reported.is_some() { case.figures.window? } else { case.step.window_ns };
+    let window = if case.reported.is_some() { case.figures.rate.window? } else { case.step.window_ns };
     if window >= LEAST_QUOTABLE || case.ran_on(EngineKind::Null) {
         return None;
     }

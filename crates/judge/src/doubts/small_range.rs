@@ -17,7 +17,7 @@ pub const SMALL_RANGE: Bytes = Bytes::gib(32);
 
 /// The load went over so little of the target that a cache may hold it.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
-    let (range, moved) = (case.figures.used_range(None)?, case.figures.bytes?);
+    let (range, moved) = (case.figures.load.used_range(None)?, case.figures.rate.bytes?);
     // The figures of a run hold the whole range, and the bytes of all its targets.
     let plan = case.plan.filter(|_| case.reported.is_none());
     let share = plan.and_then(Spacing::of_step).and_then(|spacing| spacing.used_share).unwrap_or(1.0);

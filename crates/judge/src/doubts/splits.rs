@@ -18,7 +18,7 @@ pub(super) const MORE_REQUESTS: f64 = 1.5;
 /// The disk completed more requests than the load sent, of the same bytes.
 pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     let s = &case.figures;
-    let (device, ios, block) = (s.device?, s.ios?, s.block?);
+    let (device, ios, block) = (s.disk.own?, s.rate.ios?, s.load.block?);
     let each = (device.ios + device.merges) / ios;
     if each <= MORE_REQUESTS || each > most_parts(block) || beyond_ours(case).is_some() {
         return None;

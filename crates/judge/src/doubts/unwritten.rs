@@ -15,7 +15,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
     // sysbench reads files that it wrote before.
     let t = case
         .on_a_device()
-        .filter(|t| case.figures.reads == Some(true) && t.program != ReportProgram::Sysbench)?;
+        .filter(|t| case.figures.load.reads == Some(true) && t.program != ReportProgram::Sysbench)?;
     // fio lays a file out before it reads it.
     let targets = t.conditions.targets.as_ref().map(Vec::as_slice).unwrap_or_default();
     let file = targets.first().is_some_and(|t| t.starts_with("/") && !t.starts_with("/dev/"));
