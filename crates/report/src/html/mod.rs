@@ -56,36 +56,55 @@ struct ReportPage<'a> {
     title: String,
     headline: String,
     status: AnswerLine,
-    /// Needs of applications were judged, and no promise.
-    only_needs: bool,
     judged: Judged,
     /// How the tools compare, as the text tells it; empty where that was not asked.
     comparison: String,
     /// The answer of a course.
     course: Option<CourseSection>,
-    /// The step whose load the experiments vary; empty without any.
-    causes_of: String,
-    causes: Vec<CauseLine>,
+    /// What held the volume back, where experiments looked for it.
+    causes: Option<CauseSection>,
     descriptions: Vec<FindingCard>,
     /// Figures of applications and of the machines of a fleet, as the text tells them.
     figures: String,
-    heads: [&'static str; 8],
-    /// The first [`MOST_SECTIONS`] steps, and of all steps the rows.
-    steps: Vec<StepSection>,
-    rows: Vec<PageRow>,
+    results: Results,
     doubts: Vec<DoubtCard>,
-    facts: Vec<(String, Vec<Fact>)>,
-    tuning: String,
-    plan: String,
-    command: String,
+    origin: Origin,
     data: String,
 }
 
-impl ReportPage<'_> {
-    fn any_response(&self) -> bool {
+/// The experiments that looked for a cause.
+struct CauseSection {
+    /// The step whose load they vary.
+    of_step: String,
+    rows: Vec<CauseLine>,
+}
+
+/// The figures of the steps.
+struct Results {
+    /// The columns of latencies.
+    heads: [&'static str; 8],
+    /// A row for each step and direction.
+    rows: Vec<PageRow>,
+    /// The first [`MOST_SECTIONS`] steps.
+    steps: Vec<StepSection>,
+}
+
+/// Where the figures come from, and how to measure them again.
+struct Origin {
+    command: String,
+    plan: String,
+    tuning: String,
+    /// Targets and machine.
+    facts: Vec<(String, Vec<Fact>)>,
+}
+
+impl Results {
+    fn have_responses(&self) -> bool {
         self.rows.iter().any(|r| !r.response.is_empty())
     }
+}
 
+impl ReportPage<'_> {
     fn places(&self) -> String {
         sections::places(self.record)
     }
@@ -148,7 +167,6 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let course = course_section::section(record);
     let drawn = course.as_ref().map_or(&[][..], |course| &course.charts);
     let data = serde_json::to_string(&serde_json::json!({ "steps": charts, "course": drawn }))?;
-    let causes = record.causes.as_ref();
     let machines = fleet_text::text(record, verdict.as_ref(), usize::MAX);
     let mut facts: Vec<(String, Vec<Fact>)> = Vec::new();
     for (i, target) in record.targets.iter().enumerate() {
@@ -160,22 +178,23 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         title: format!("{}{on}{}", record.title(), if record.is_simulated() { ", SIMULATED" } else { "" }),
         headline: micro(&head.sentence),
         status: verdict_section::status(record, &head, verdict.as_ref()),
-        only_needs: record.judged_promise.is_none(),
         judged: verdict_section::judged(record, verdict.as_ref()),
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         course,
-        causes_of: causes.map(|table| cause_words::of_step(record, table)).unwrap_or_default(),
-        causes: causes.map(cause_words::lines).unwrap_or_default(),
+        causes: record.causes.as_ref().filter(|table| !table.rows.is_empty()).map(|table| CauseSection {
+            of_step: cause_words::of_step(record, table),
+            rows: cause_words::lines(table),
+        }),
         descriptions: verdict_section::descriptions(&found),
         figures: micro((machines + &fit_text::figures_text(record)).trim()),
-        heads: LATENCY_HEADS,
-        rows,
-        steps,
+        results: Results { heads: LATENCY_HEADS, rows, steps },
         doubts: sections::doubts(record),
-        facts,
-        tuning: record.tuning.as_ref().map(tune::text).unwrap_or_default(),
-        plan: repeat::plan_toml(&record.plan),
-        command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
+        origin: Origin {
+            command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
+            plan: repeat::plan_toml(&record.plan),
+            tuning: record.tuning.as_ref().map(tune::text).unwrap_or_default(),
+            facts,
+        },
         data: for_script(&data),
         record,
     };

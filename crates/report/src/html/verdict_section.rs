@@ -49,6 +49,8 @@ pub struct UntestedCard {
 /// Claims and what else is said of the promise.
 #[derive(Default)]
 pub struct Judged {
+    /// Needs of applications were judged, and no promise.
+    pub only_needs: bool,
     /// Every claim.
     pub claims: Vec<ClaimCard>,
     /// Promises that no step tested.
@@ -113,7 +115,7 @@ pub fn status(record: &Record, head: &Headline, verdict: Option<&Verdict>) -> An
 
 /// The claims of a verdict, or the figures of a report beside a promise.
 pub fn judged(record: &Record, verdict: Option<&Verdict>) -> Judged {
-    let mut all = Judged::default();
+    let mut all = Judged { only_needs: record.judged_promise.is_none(), ..Judged::default() };
     if let Some(compared) = &record.compared {
         all.claims.extend(compared.rows.iter().map(|row| compared_card(record, row)));
         for why in &compared.not_compared {
