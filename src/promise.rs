@@ -31,60 +31,94 @@ pub struct PromiseArgs {
     /// machine, such as /dev/vdb; without it, all disks of this machine
     #[arg(value_name = "TYPE", value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
-    /// Capacity of the volume
-    #[arg(long, alias = "volume-size", value_name = "SIZE", help_heading = "Volume")]
-    pub size: Option<Bytes>,
-    /// IOPS that were bought: a number such as 3000 or 20k, max or min
-    #[arg(long, value_name = "N", value_parser = parse_iops, help_heading = "Volume")]
-    pub iops: Option<Choice>,
-    /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
-    #[arg(long, value_name = "N", help_heading = "Volume")]
-    pub throughput: Option<BoughtThroughput>,
-    /// Instance the volume is attached to, such as ecs.g7.8xlarge
-    #[arg(long, value_name = "SIZE", help_heading = "Volume",
-          value_parser = Suggested(instances), hide_possible_values = true)]
-    pub instance: Option<String>,
-    /// A volume attached beside it and loaded at the same time; may be given several times
-    #[arg(long, value_name = "TYPE:SIZE[,iops=N][,throughput=N]", help_heading = "Volume")]
-    pub with: Vec<AskedVolume>,
-    /// Block size of interest
-    #[arg(long, value_name = "SIZE", help_heading = "Volume")]
-    pub bs: Option<Bytes>,
-    /// Date of the promise: 2018, 2018-07 or 2018-07-12
-    #[arg(long, value_name = "DATE", help_heading = "Volume")]
-    pub at: Option<String>,
-    /// List the volume types of all providers, or of one
-    #[arg(long, conflicts_with_all = ["search", "need_iops", "need_throughput"], help_heading = "Catalogue")]
-    pub list: bool,
-    /// List the volume types in which every word of TEXT occurs
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "need_iops", "need_throughput"],
-          help_heading = "Catalogue")]
-    pub search: Option<String>,
-    /// List the smallest volume of each type that promises these IOPS; throughput that is bought apart carries them at --bs, else at 4 KiB; --size is the least capacity
-    #[arg(long, value_name = "N", help_heading = "Catalogue", value_parser = parse_need_iops,
-          conflicts_with_all = ["iops", "throughput", "with"])]
-    pub need_iops: Option<u64>,
-    /// List the smallest volume of each type that promises this throughput per second, such as 500MiB
-    #[arg(long, value_name = "SIZE", help_heading = "Catalogue", value_parser = parse_need_throughput,
-          conflicts_with_all = ["iops", "throughput", "with"])]
-    pub need_throughput: Option<Bytes>,
-    /// List the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
-    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Catalogue", value_parser = Suggested(applications),
-          hide_possible_values = true, conflicts_with_all = ["iops", "throughput", "with", "need_iops", "need_throughput", "list", "search"])]
-    pub need_fit: Option<String>,
-    /// A provider, for --list and --need-*; the same as naming it in place of TYPE
-    #[arg(long, value_name = "NAME", conflicts_with = "kind", help_heading = "Catalogue", value_parser = Suggested(providers),
-          hide_possible_values = true)]
-    pub provider: Option<String>,
-    /// A file whose entries replace or add to the catalogue
-    #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
-    pub catalog: Option<PathBuf>,
-    /// Do not ask the metadata service which instance this machine is
-    #[arg(long, help_heading = "Volume")]
-    pub offline: bool,
+    /// What is known of the volume
+    #[command(flatten)]
+    pub volume: VolumeArgs,
+    /// What is looked up in the catalogue
+    #[command(flatten)]
+    pub catalogue: CatalogueArgs,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+/// A volume as it was bought, and where it is used.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Volume")]
+pub struct VolumeArgs {
+    /// Capacity of the volume
+    #[arg(long, alias = "volume-size", value_name = "SIZE")]
+    pub size: Option<Bytes>,
+    /// IOPS that were bought: a number such as 3000 or 20k, max or min
+    #[arg(long, value_name = "N", value_parser = parse_iops)]
+    pub iops: Option<Choice>,
+    /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
+    #[arg(long, value_name = "N")]
+    pub throughput: Option<BoughtThroughput>,
+    /// Instance the volume is attached to, such as ecs.g7.8xlarge
+    #[arg(long, value_name = "SIZE", value_parser = Suggested(instances), hide_possible_values = true)]
+    pub instance: Option<String>,
+    /// A volume attached beside it and loaded at the same time; may be given several times
+    #[arg(long, value_name = "TYPE:SIZE[,iops=N][,throughput=N]")]
+    pub with: Vec<AskedVolume>,
+    /// Block size of interest
+    #[arg(long, value_name = "SIZE")]
+    pub bs: Option<Bytes>,
+    /// Date of the promise: 2018, 2018-07 or 2018-07-12
+    #[arg(long, value_name = "DATE")]
+    pub at: Option<String>,
+    /// Do not ask the metadata service which instance this machine is
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// The catalogue, and what is looked up in it.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Catalogue")]
+pub struct CatalogueArgs {
+    /// List the volume types of all providers, or of one
+    #[arg(long, conflicts_with_all = ["search", "need_iops", "need_throughput"])]
+    pub list: bool,
+    /// List the volume types in which every word of TEXT occurs
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "need_iops", "need_throughput"])]
+    pub search: Option<String>,
+    /// List the smallest volume of each type that promises these IOPS; throughput that is bought apart carries them at --bs, else at 4 KiB; --size is the least capacity
+    #[arg(long, value_name = "N", value_parser = parse_need_iops,
+          conflicts_with_all = ["iops", "throughput", "with"])]
+    pub need_iops: Option<u64>,
+    /// List the smallest volume of each type that promises this throughput per second, such as 500MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_need_throughput,
+          conflicts_with_all = ["iops", "throughput", "with"])]
+    pub need_throughput: Option<Bytes>,
+    /// List the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
+    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", value_parser = Suggested(applications),
+          hide_possible_values = true, conflicts_with_all = ["iops", "throughput", "with", "need_iops", "need_throughput", "list", "search"])]
+    pub need_fit: Option<String>,
+    /// A provider, for --list and --need-*; the same as naming it in place of TYPE
+    #[arg(long, value_name = "NAME", conflicts_with = "kind", value_parser = Suggested(providers),
+          hide_possible_values = true)]
+    pub provider: Option<String>,
+    /// A file whose entries replace or add to the catalogue
+    #[arg(long, value_name = "FILE")]
+    pub catalog: Option<PathBuf>,
+}
+
+impl VolumeArgs {
+    /// The request for the promise of a volume of that type.
+    fn request(&self, kind: &str) -> PromiseRequest {
+        PromiseRequest {
+            volume: AskedVolume {
+                kind: kind.into(),
+                size: self.size,
+                iops: self.iops,
+                throughput: self.throughput,
+            },
+            with: self.with.clone(),
+            instance: self.instance.clone(),
+            block: self.bs,
+            at: self.at.clone(),
+        }
+    }
 }
 
 fn parse_need_iops(text: &str) -> Result<u64, String> {
@@ -108,7 +142,7 @@ fn parse_need_throughput(text: &str) -> Result<Bytes, String> {
 /// Of input: a type, size, date or instance that the catalogue does not have, and options that do not go together.
 pub fn answer(args: &PromiseArgs) -> anyhow::Result<String> {
     let root = Root::system();
-    answer_on(args, &root, &|catalogue| cloud::machine(&root, catalogue, args.offline))
+    answer_on(args, &root, &|catalogue| cloud::machine(&root, catalogue, args.volume.offline))
 }
 
 /// The same on a given machine.
@@ -117,17 +151,18 @@ fn answer_on(
     root: &Root,
     machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
 ) -> anyhow::Result<String> {
-    let catalogue = match &args.catalog {
+    let asked = &args.catalogue;
+    let catalogue = match &asked.catalog {
         Some(path) => Cow::Owned(Catalogue::with_file(path)?),
         None => Cow::Borrowed(Catalogue::shipped()),
     };
-    if args.list || args.search.is_some() {
+    if asked.list || asked.search.is_some() {
         return listed(args, &catalogue);
     }
-    if args.need_iops.is_some() || args.need_throughput.is_some() || args.need_fit.is_some() {
+    if asked.need_iops.is_some() || asked.need_throughput.is_some() || asked.need_fit.is_some() {
         return fitting(args, &catalogue);
     }
-    if args.provider.is_some() {
+    if asked.provider.is_some() {
         bail!("--provider narrows --list and --need-*: give one of these");
     }
     match args.kind.as_deref() {
@@ -147,25 +182,14 @@ fn promised(
     root: &Root,
     machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
 ) -> anyhow::Result<String> {
-    let mut request = PromiseRequest {
-        volume: AskedVolume {
-            kind: kind.into(),
-            size: args.size,
-            iops: args.iops,
-            throughput: args.throughput,
-        },
-        with: args.with.clone(),
-        instance: args.instance.clone(),
-        block: args.bs,
-        at: args.at.clone(),
-    };
+    let mut request = args.volume.request(kind);
     // Everything that is wrong with the input is said before anybody is asked.
     let mut promise = Promise::requested(catalogue, &request)?;
-    let volume = catalogue.find(kind, args.at.as_deref())?.volume;
+    let volume = catalogue.find(kind, args.volume.at.as_deref())?.volume;
     let ours = cloud::provider(root, catalogue).is_some_and(|(p, _)| p.id == volume.provider);
     let mut said = None;
     if ours
-        && args.instance.is_none()
+        && args.volume.instance.is_none()
         && let Some(m) = machine(catalogue)
     {
         said = Some(match &m.instance {
@@ -241,12 +265,12 @@ fn here(
 
 fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     let provider = provider(args, catalogue)?;
-    let volumes: Vec<&Volume> = match &args.search {
+    let volumes: Vec<&Volume> = match &args.catalogue.search {
         Some(text) => catalogue.search(text),
         None => catalogue.volumes.iter().filter(|v| provider.is_none_or(|p| v.provider == p)).collect(),
     };
     if volumes.is_empty() && !args.json {
-        let text = args.search.as_deref().unwrap_or_default();
+        let text = args.catalogue.search.as_deref().unwrap_or_default();
         bail!("no volume type holds every word of '{text}': 'promise --list' shows them all");
     }
     if args.json { json(&report::list_json(&volumes)) } else { Ok(report::list_text(&volumes)) }
@@ -254,33 +278,34 @@ fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
 
 /// The provider that a list is narrowed to.
 fn provider<'a>(args: &PromiseArgs, catalogue: &'a Catalogue) -> anyhow::Result<Option<&'a str>> {
-    let named = args.provider.as_deref().or(args.kind.as_deref());
+    let named = args.catalogue.provider.as_deref().or(args.kind.as_deref());
     Ok(named.map(|p| catalogue.provider_id(p.trim_end_matches(':'))).transpose()?)
 }
 
 fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     let provider = provider(args, catalogue)?;
-    if let Some(size) = args.size.filter(|size| *size < Bytes::MIB) {
+    let (volume, asked) = (&args.volume, &args.catalogue);
+    if let Some(size) = volume.size.filter(|size| *size < Bytes::MIB) {
         bail!("--size is {}", unit_forgotten(size).unwrap_or_else(|| size.to_string()));
     }
     let mut need = WantedRates {
-        iops: args.need_iops.map(|n| n as f64),
-        bytes: args.need_throughput.map(|b| b.0 as f64),
-        block: args.bs,
-        instance: args.instance.clone(),
-        at: args.at.clone(),
-        least_gib: args.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64),
+        iops: asked.need_iops.map(|n| n as f64),
+        bytes: asked.need_throughput.map(|b| b.0 as f64),
+        block: volume.bs,
+        instance: volume.instance.clone(),
+        at: volume.at.clone(),
+        least_gib: volume.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64),
         no_hard_disk: false,
     };
     let mut told = String::new();
-    if let Some(applications) = &args.need_fit {
-        let asked = applications.parse::<FitRequest>()?.select(FitCatalogue::shipped())?.0;
+    if let Some(applications) = &asked.need_fit {
+        let needs = applications.parse::<FitRequest>()?.select(FitCatalogue::shipped())?.0;
         need.iops =
-            Some(asked.applications.iter().filter_map(AskedApplication::iops).sum()).filter(|n| *n > 0.0);
-        need.bytes = Some(asked.applications.iter().filter_map(AskedApplication::throughput).sum())
+            Some(needs.applications.iter().filter_map(AskedApplication::iops).sum()).filter(|n| *n > 0.0);
+        need.bytes = Some(needs.applications.iter().filter_map(AskedApplication::throughput).sum())
             .filter(|n| *n > 0.0);
-        need.no_hard_disk = asked.applications.iter().any(|a| a.ssd.is_some());
-        told = report::needs_text(&asked);
+        need.no_hard_disk = needs.applications.iter().any(|a| a.ssd.is_some());
+        told = report::needs_text(&needs);
         if need.iops.is_none() && need.bytes.is_none() {
             bail!("no rate is known to look volumes up by:\n{}", told.trim_end());
         }
@@ -343,8 +368,9 @@ mod tests {
                 provider: "alibaba".into(),
                 name: "Alibaba Cloud (Aliyun) ECS".into(),
                 evidence: "sys_vendor is 'Alibaba Cloud'".into(),
-                instance: instance.filter(|_| !args.offline).map(str::to_string),
-                instance_from: if args.offline { "not asked: --offline" } else { "metadata service" }.into(),
+                instance: instance.filter(|_| !args.volume.offline).map(str::to_string),
+                instance_from: if args.volume.offline { "not asked: --offline" } else { "metadata service" }
+                    .into(),
             })
         };
         answer_on(&args, &Root::tree(dir.path()), &machine).map_err(|e| format!("{e:#}"))
