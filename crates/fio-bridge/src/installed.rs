@@ -12,7 +12,8 @@ use std::process::Command;
 
 /// A call of fio that does not outlive us. fio's jobs leave its process group and its terminal (setsid(2)), so that SIGHUP, SIGQUIT and
 /// the end of fio's first process do not reach them: so fio ignores both signals, and gets SIGTERM, which ends the jobs in order, when the thread that
-/// started it is gone.
+/// started it is gone. It ignores SIGPIPE as well: what it says of its end goes to our end of a pipe, and a signal then would leave its jobs
+/// writing.
 pub fn command(fio: &Path) -> Command {
     let mut command = Command::new(fio);
     // SAFETY: between fork and exec only `signal` and `prctl` are called, which are async-signal-safe and take plain numbers.
@@ -22,7 +23,7 @@ pub fn command(fio: &Path) -> Command {
 
 /// Has the process ignore the signals that fio ignores, and end with the thread that started it.
 fn prepare_signals() -> std::io::Result<()> {
-    for signal in [libc::SIGHUP, libc::SIGQUIT] {
+    for signal in [libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
         // SAFETY: the signal is ignored, so that no handler of ours is called.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
@@ -40,8 +41,8 @@ pub fn find(path: &OsStr) -> Option<PathBuf> {
 }
 
 fn find_other_than(path: &OsStr, ourselves: Option<&Metadata>) -> Option<PathBuf> {
-    // An empty entry means the current folder to a shell; what lies there by chance is not an installed program.
-    let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+    // A relative entry leads to what lies below the current folder by chance, and so does an empty one: that is not an installed program.
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join("fio")).find(|file| is_program(file, ourselves))
 }
 
@@ -77,7 +78,7 @@ mod tests {
         program(&real.join("fio"));
         let ourselves = fs::metadata(us.join("volproof")).unwrap();
         let path = |folders: &[&Path]| std::env::join_paths(folders).unwrap();
-        let all = path(&[Path::new(""), &soft, &hard, &text, &real]);
+        let all = path(&[Path::new(""), Path::new("."), &soft, &hard, &text, &real]);
         assert_eq!(find_other_than(&all, Some(&ourselves)), Some(real.join("fio")));
         assert_eq!(find_other_than(&path(&[&soft, &hard, &text]), Some(&ourselves)), None);
         assert_eq!(find_other_than(&path(&[&soft]), None), Some(soft.join("fio")), "not ourselves");
