@@ -96,8 +96,12 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
     cells.join(",")
 }
 
-/// RFC 4180: quoted where it must be.
+/// RFC 4180: quoted where it must be. A text that a spreadsheet would take for a formula has an apostrophe before it
+/// (owasp.org/www-community/attacks/CSV_Injection).
 fn quoted(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        return quoted(&format!("'{text}"));
+    }
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -114,5 +118,7 @@ mod tests {
         assert_eq!(quoted("a,b"), "\"a,b\"");
         assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
         assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("=cmd|x!A0"), "'=cmd|x!A0");
+        assert_eq!(quoted("@SUM(1,2)"), "\"'@SUM(1,2)\"");
     }
 }

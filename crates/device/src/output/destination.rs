@@ -80,12 +80,12 @@ impl From<Errno> for Unfit {
 }
 
 /// Whether a device may hold data: every block device, and every character device but terminals and those that forget (`/dev/null`), since
-/// disks have character nodes too (`/dev/sg0`, `/dev/ng0n1`).
+/// disks have character nodes too (`/dev/sg0`, `/dev/ng0n1`). `/dev/ptmx` is no terminal: opening it makes a new one that nobody reads.
 pub fn holds_data(about: &Metadata) -> bool {
     let number = about.rdev();
     let harmless = matches!(
         (rustix::fs::major(number), rustix::fs::minor(number)),
-        (1, 3 | 5 | 7 | 8 | 9) | (4 | 5 | 136..=143, _)
+        (1, 3 | 5 | 7 | 8 | 9) | (5, 0 | 1) | (4 | 136..=143, _)
     );
     let kind = about.file_type();
     kind.is_block_device() || (kind.is_char_device() && !harmless)

@@ -46,7 +46,8 @@ pub fn errors_are_read() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether a terminal would obey a character or XML refuse it, or whether it would show the text around it in another order.
+/// Whether a terminal would obey a character or XML refuse it, whether it would show the text around it in another order, or not show the
+/// character at all, so that two names look alike.
 fn is_obeyed(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -57,6 +58,12 @@ fn is_obeyed(c: char) -> bool {
         | '\u{2066}'..='\u{2069}'
         | '\u{2028}'
         | '\u{2029}' => true,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{200b}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => true,
         // No characters: XML has no place for these two.
         '\u{fffe}' | '\u{ffff}' => true,
         c => c.is_control(),
@@ -72,7 +79,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if is_obeyed(c) {
-            shown += &format!("\\u{:04x}", u32::from(c));
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                shown += &format!("\\u{unit:04x}");
+            }
         } else {
             shown.push(c);
         }
