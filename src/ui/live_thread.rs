@@ -49,6 +49,9 @@ impl LiveThread {
         let orders = Arc::new(UserOrders::default());
         let closed = Arc::new(AtomicBool::new(false));
         let signals = ScreenSignals::catch(&closed)?;
+        if !terminal::has_drawable_size() {
+            return Err(io::Error::other("the terminal says that it is larger than any screen"));
+        }
         let taken = terminal::take().and_then(|_| Terminal::new(terminal::backend()?));
         let drawn = taken.inspect_err(|_| terminal::give_back())?;
         let mut drawing = Drawing {
@@ -174,6 +177,9 @@ impl Drawing {
         }
         self.run.paused = self.orders.is_paused();
         self.run.stopping = self.interrupts.load(Ordering::Relaxed) > 0;
+        if !terminal::has_drawable_size() {
+            return;
+        }
         let (screen, run) = (&mut self.screen, &self.run);
         // A terminal that has gone away ends nothing here: the run gets SIGHUP.
         let _ = terminal::draw(|| screen.draw(|frame| frame::draw(frame, run)).map(drop));
@@ -189,7 +195,8 @@ impl Drawing {
             terminal::give_back();
             let _ = emulate_default_handler(SIGTSTP);
         }
-        if !terminal::is_taken() && terminal::is_foreground() && terminal::take().unwrap_or(false) {
+        let is_back = !terminal::is_taken() && terminal::is_foreground() && terminal::has_drawable_size();
+        if is_back && terminal::take().unwrap_or(false) {
             // A new one draws all cells. Clearing the old one would ask the terminal for the place of its cursor.
             if let Ok(screen) = terminal::backend().and_then(Terminal::new) {
                 self.screen = screen;

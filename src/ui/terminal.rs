@@ -13,8 +13,12 @@ use std::thread;
 use std::time::Duration;
 
 use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::terminal::size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios};
+
+/// The most cells that are drawn, some ten times those of a large screen.
+const MOST_CELLS: u32 = 250_000;
 
 /// Name of the one thread that draws.
 pub(super) const DRAWS: &str = "volproof-screen";
@@ -60,6 +64,11 @@ pub(super) fn has_colours() -> bool {
 /// The terminal is ours to read and change: a background job that does so is stopped. Where nobody controls jobs, it always is.
 pub(super) fn is_foreground() -> bool {
     termios::tcgetpgrp(io::stdin()).map_or(true, |group| group == rustix::process::getpgrp())
+}
+
+/// Whether the terminal has a size that can be drawn: the cells of a larger one would take gigabytes, and the run goes on without a screen.
+pub(super) fn has_drawable_size() -> bool {
+    size().is_ok_and(|(columns, rows)| u32::from(columns) * u32::from(rows) <= MOST_CELLS)
 }
 
 /// Where frames go: not through the standard output of the language, whose lock a panicking thread may hold.
