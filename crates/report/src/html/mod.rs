@@ -66,9 +66,9 @@ struct ReportPage<'a> {
     descriptions: Vec<FindingCard>,
     /// Figures of applications and of the machines of a fleet, as the text tells them.
     figures: String,
-    results: Results,
+    results: PageResults,
     doubts: Vec<DoubtCard>,
-    origin: Origin,
+    origin: PageOrigin,
     data: String,
 }
 
@@ -80,7 +80,7 @@ struct CauseSection {
 }
 
 /// The figures of the steps.
-struct Results {
+struct PageResults {
     /// The columns of latencies.
     heads: [&'static str; 8],
     /// A row for each step and direction.
@@ -90,7 +90,7 @@ struct Results {
 }
 
 /// Where the figures come from, and how to measure them again.
-struct Origin {
+struct PageOrigin {
     command: String,
     plan: String,
     tuning: String,
@@ -98,7 +98,7 @@ struct Origin {
     facts: Vec<(String, Vec<Fact>)>,
 }
 
-impl Results {
+impl PageResults {
     fn have_responses(&self) -> bool {
         self.rows.iter().any(|r| !r.response.is_empty())
     }
@@ -187,9 +187,9 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         }),
         descriptions: verdict_section::descriptions(&found),
         figures: micro((machines + &fit_text::figures_text(record)).trim()),
-        results: Results { heads: LATENCY_HEADS, rows, steps },
+        results: PageResults { heads: LATENCY_HEADS, rows, steps },
         doubts: sections::doubts(record),
-        origin: Origin {
+        origin: PageOrigin {
             command: repeat::run_command(&record.plan, record.judged_promise.as_ref()),
             plan: repeat::plan_toml(&record.plan),
             tuning: record.tuning.as_ref().map(tune::text).unwrap_or_default(),
