@@ -426,7 +426,7 @@ impl CourseOf<'_, SloSearch> {
         (self.lacks_time(of_lowest) && above.any(|t| self.lacks_time(t))).then_some(*of_lowest)
     }
 
-    /// A long trial decides nothing, and nothing spoilt it.
+    /// A long trial is undecided, and nothing spoilt it.
     fn lacks_time(&self, t: &SloTrial) -> bool {
         t.outcome == TrialOutcome::Unsure && t.spoilt_by.is_empty() && self.is_long(t)
     }

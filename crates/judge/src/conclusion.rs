@@ -79,8 +79,8 @@ impl Conclusion {
     pub fn word(&self) -> &'static str {
         match self {
             Conclusion::Failed(_) | Conclusion::MeasuredNothing => "FAILED",
-            Conclusion::Interrupted => "INTERRUPTED",
-            Conclusion::CutOff => "CUT OFF",
+            Conclusion::Interrupted => State::Interrupted.word(),
+            Conclusion::CutOff => State::Running.word(),
             Conclusion::Compared(true) => "COMPARED",
             Conclusion::Compared(false) => "NOT COMPARED",
             Conclusion::Judged(None) => "NOT JUDGED",

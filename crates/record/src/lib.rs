@@ -321,13 +321,17 @@ impl State {
 
     /// How the run ended, for a reader who has not seen the word in front of the answer; none where all steps ran.
     pub fn end(&self) -> Option<String> {
-        let how = match self {
-            State::Complete => return None,
-            State::Failed(_) => "failed",
-            State::Interrupted => "interrupted",
-            State::Running => "cut off",
-        };
-        Some(format!("{how}: {}", self.cut_short()?))
+        Some(format!("{}: {}", self.word().to_lowercase(), self.cut_short()?))
+    }
+
+    /// The word in front of the answer; empty where all steps ran.
+    pub fn word(&self) -> &'static str {
+        match self {
+            State::Complete => "",
+            State::Failed(_) => "FAILED",
+            State::Interrupted => "INTERRUPTED",
+            State::Running => "CUT OFF",
+        }
     }
 }
 

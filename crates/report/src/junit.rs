@@ -10,7 +10,7 @@ use super::{cause_words, claim_words};
 use volproof_base::unit::{counted, significant};
 use volproof_device::output::screen::visible;
 use volproof_judge::{Conclusion, judged};
-use volproof_record::{CourseAnswer, Fleet, Outcome, Record, ReportComparison, State, StepRecord, Verdict};
+use volproof_record::{CourseAnswer, Fleet, Outcome, Record, ReportComparison, StepRecord, Verdict};
 
 /// The element (`failure`, `error` or `skipped`), its type and its message.
 pub type WrongCase = (&'static str, &'static str, String);
@@ -150,18 +150,9 @@ fn cases(record: &Record) -> Vec<TestCase> {
     }
     cases.extend(record.answer.iter().flat_map(answer_cases));
     cases.extend(record.fleet.iter().flat_map(|fleet| machine_cases(fleet)));
-    let ended = record.state.end().map(|why| Some(("error", word_of(&record.state), why)));
+    let ended = record.state.end().map(|why| Some(("error", record.state.word(), why)));
     cases.extend(ended.map(|wrong| TestCase::without_time("the run".into(), wrong, String::new())));
     cases
-}
-
-/// The word for the end of a run that did not end as planned.
-fn word_of(state: &State) -> &'static str {
-    match state {
-        State::Complete | State::Failed(_) => "FAILED",
-        State::Interrupted => "INTERRUPTED",
-        State::Running => "CUT OFF",
-    }
 }
 
 fn seconds_of(record: &Record, step: &str) -> f64 {
@@ -241,7 +232,7 @@ fn machine_cases(fleet: &Fleet) -> Vec<TestCase> {
             return TestCase::without_time(format!("rank {rank}"), wrong, String::new());
         };
         let state = &machine.record.state;
-        let wrong = state.end().map(|why| ("error", word_of(state), why));
+        let wrong = state.end().map(|why| ("error", state.word(), why));
         TestCase::without_time(machine.label(), wrong, String::new())
     };
     (0..fleet.ranks).map(case).collect()

@@ -210,7 +210,7 @@ impl TimeShare {
     }
 }
 
-/// The lower bound of `good` out of `units` seconds, of which `event_units` count as one.
+/// The lower bound of `good` out of `units` seconds, where `event_units` of them count as one.
 fn lower_of_units(good: u64, units: u64, event_units: f64) -> f64 {
     lower(good as f64 / event_units, units as f64 / event_units)
 }

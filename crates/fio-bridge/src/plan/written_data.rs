@@ -1,6 +1,6 @@
 //! The data that a job writes: `zero_buffers`, `buffer_compress_percentage` and what goes with them.
 //!
-//! volproof writes random data of which no two sectors are the same, or zeros. The table hands patterns and other data to the installed fio.
+//! volproof writes random data, each sector unlike all others, or zeros. The table hands patterns and other data to the installed fio.
 
 use super::{FioWords, Obstacles, whole};
 use fio_formats::job::Job;

@@ -72,9 +72,9 @@ enum SeriesKind {
 struct ChartPoint {
     x: f64,
     y: f64,
-    /// What is told of the point.
+    /// The text beside the pointer.
     said: String,
-    /// The word beside it.
+    /// The word beside the point.
     beside: String,
 }
 
