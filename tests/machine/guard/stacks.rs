@@ -3,7 +3,7 @@
 //! also device mapper, md, bcache and LVM, and in `VOLPROOF_DISKS` disks whose data may go, `=` between paths to one volume. For every target
 //! the guard's answer is compared with that of a plain model, which knows which bytes each device shows because it was built so.
 //!
-//! 200 stacks, or `VOLPROOF_STACKS`; the first has the seed 1, or `VOLPROOF_SEED`.
+//! 60 stacks, or `VOLPROOF_STACKS`; the first has the seed 1, or `VOLPROOF_SEED`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn random_stacks_are_judged_as_a_plain_model_does() {
         disks: disks.split_whitespace().map(paths).collect(),
     };
     let (mut allowed, mut denied, mut kinds) = (0, 0, BTreeSet::new());
-    for seed in first..first + from_environment("VOLPROOF_STACKS").unwrap_or(200) {
+    for seed in first..first + from_environment("VOLPROOF_STACKS").unwrap_or(60) {
         let _turn = crate::guard::rig::turn(false);
         let Some(b) = Builder::build(seed, &machine) else { return };
         if seed.is_multiple_of(10) {

@@ -295,8 +295,9 @@ fn check(end: End, words: &str) {
     for row in rows(&ours).iter().filter(|_| end == End::Time) {
         let clones =
             words.split(' ').find_map(|w| w.strip_prefix("--numjobs=")).map_or(1, |n| n.parse().unwrap());
-        assert_eq!(whole(row, "job_runtime"), 1000 * clones, "a second of each job: {words}");
-        assert_eq!(whole(&row["read"], "runtime"), 1000, "{words}");
+        // A machine that is busy stops them later.
+        assert!(whole(row, "job_runtime") >= 1000 * clones, "a second of each job: {row}");
+        assert!(whole(&row["read"], "runtime") >= 1000, "{row}");
     }
 }
 
