@@ -342,6 +342,19 @@ fn no_way_of_naming_a_device_passes_the_guard() {
     ] {
         bench.run(&[&write[..], more].concat()).ended(3);
     }
+    // fio makes up a name where a list of files is empty.
+    symlink(node, bench.path().join("w.0.0")).unwrap();
+    let by_name = format!("--name={node}");
+    for files in ["--filename=:", "--filename=::", "--filename= ", "--filename= : "] {
+        for more in ["--verify=crc32c", "--ioengine=mmap", "--numjobs=2", "--size=64k"] {
+            bench.run(&[&write[..], &[files, more]].concat());
+            bench.run(&["fio", &by_name, "--rw=write", "--size=64k", files, more]);
+        }
+    }
+    bench
+        .run(&[&write[..], &["--filename=:", "--verify=crc32c"]].concat())
+        .ended(1)
+        .says(&["it names no file"]);
     for more in [
         "--write_iolog=olnk",
         "--write_bw_log=olnk",

@@ -89,6 +89,9 @@ fn of_job(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<Obstacle> {
         ));
     }
     let clones = clones(job, look);
+    if lacks_files(job, &clones) {
+        found.push(obstacle("filename".into(), NO_FILE));
+    }
     if clones.len() > 1 && job.given("offset_increment").is_some() {
         let why = "each clone has files of its own, and fio counts the increment by clones of one job: name the files";
         found.push(obstacle("offset_increment".into(), why));
@@ -102,6 +105,13 @@ fn of_job(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<Obstacle> {
         );
     }
     found
+}
+
+const NO_FILE: &str = "it names no file, and fio would open one by the name of the job: name a file";
+
+/// Whether a job of an engine that needs files has none. fio would make up names then, and open them unchecked.
+fn lacks_files(job: &Job, clones: &[Vec<PathBuf>]) -> bool {
+    !DISKLESS_ENGINES.contains(&job.engine()) && clones.iter().any(Vec::is_empty)
 }
 
 /// The files of each job that fio gets: one job for all clones where they share their files, else one for each clone.
@@ -157,6 +167,9 @@ impl<'a> HandedJobs<'a> {
         let mut handed = HandedJobs { jobs: Vec::new(), plan, ready: Ready::default() };
         for job in &command.jobs {
             let clones = clones(job, look);
+            if lacks_files(job, &clones) {
+                return Err(Failure::input(format!("{}: filename: {NO_FILE}", job.name)));
+            }
             for (number, files) in clones.iter().enumerate() {
                 let step = (!files.is_empty()).then(|| handed.plan_files(job, files, look, &mut options));
                 handed.jobs.push(HandedJob { job, all: clones.len() == 1, first: number == 0, step });
