@@ -36,6 +36,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
 use crate::cli::TuneMode;
+use crate::device_tuning;
 use crate::run::pipeline::{CheckedRun, RunOptions};
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
@@ -53,6 +54,7 @@ use volproof_engine::Timer;
 use volproof_fio::help;
 use volproof_fio::plan::{self, Native, Obstacle, PathKind};
 use volproof_fio::support::{self, CommandLimits};
+use volproof_host::tune::Places;
 use volproof_options::VolproofOptions;
 use volproof_plan::{EngineKind, Simulated};
 use volproof_record::exit::Exit;
@@ -117,6 +119,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if command.parse_only {
         return parsed(&command, &limits, &look);
     }
+    screen::say(&device_tuning::recover(&Places::system()));
     let job_files = job_files.into_inner();
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
