@@ -23,9 +23,9 @@ use volproof_base::file_lock::locked_until;
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
-use volproof_device::guard::{self, Access, Clearance, Displaced};
+use volproof_device::guard::{self, Access, Clearance, Code, Displaced};
 use volproof_device::output::{LeftOutput, left_in, screen};
-use volproof_host::tune;
+use volproof_host::tune::{self, Owner};
 use volproof_record::{KEPT_FILE, TEST_FILE};
 
 /// The kernel lets go of the locks of a killed process once it has taken its ring apart: some 50 ms after its end. A lock that is held for
@@ -43,8 +43,8 @@ const END: &str = ".dat";
 /// The name of the `n`th test file of this run.
 pub fn name(keep: bool, n: usize) -> String {
     let front = if keep { KEPT_FILE } else { TEST_FILE };
-    let process = std::process::id();
-    format!("{front}{process}-{}-{n}{}", tune::started(process).unwrap_or_default(), END)
+    let Owner { pid, start, .. } = Owner::me();
+    format!("{front}{pid}-{start}-{n}{END}")
 }
 
 /// The process that made a test file and when it started, by the file's name.
@@ -103,20 +103,12 @@ pub fn space(root: &Root, folder: &Path) -> Bytes {
     Bytes(of_dead_runs(folder).filter_map(taken).sum())
 }
 
-/// The files of a folder that have the name of a test file whose process is gone.
+/// The files of a folder that have the name of a test file whose process is not seen to run. That of another container runs unseen: the lock tells.
 fn of_dead_runs(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let named = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).and_then(maker);
     let found = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    found.filter(move |path| named(path).is_some_and(|(process, started)| !lives(process, started)))
-}
-
-/// Whether that process runs. Where that cannot be found out, the answer is yes.
-fn lives(process: u32, started: u64) -> bool {
-    let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
-    // A process of another user exists too.
-    let exists =
-        pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH));
-    exists && tune::started(process).is_none_or(|now| now == started)
+    found
+        .filter(move |path| named(path).is_some_and(|(process, start)| tune::started(process) != Some(start)))
 }
 
 /// A test file that may go: we have made it, and nobody uses it. `None` where a process holds it at that time, which only looks dead from here.
@@ -127,9 +119,13 @@ fn left(root: &Root, path: &Path, until: Instant) -> Result<Option<Clearance>, S
     if !is_free(path, until)? {
         return Ok(None);
     }
-    // The questions are those about a file that a run is to overwrite.
-    let cleared = guard::clear(root, path, Access::Overwrite { shared: false }, false);
+    // The questions are those about a file that a run is to overwrite. That it may be another file elsewhere does not count: the mark is on it.
+    let cleared = guard::clear(root, path, Access::Overwrite { shared: true }, false);
     let mut left = cleared.map_err(|e| e.in_one_line())?;
+    let users = [Code::OpenElsewhere, Code::Locked, Code::OtherNames];
+    if let Some(used) = left.notes().iter().find(|note| users.contains(&note.code)) {
+        return Err(format!("{} ({})", used.what, used.evidence));
+    }
     left.confirm().map_err(|e| e.in_one_line())?;
     Ok(Some(left))
 }

@@ -12,6 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, Result};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
+use crate::own_process::number_in_proc;
+
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -59,8 +61,8 @@ fn is_inherited(file: &File) -> bool {
 
 /// Whether a line of fdinfo names a lock that another process took.
 fn is_lock_of_another(line: &str) -> bool {
-    let us = std::process::id().to_string();
-    line.starts_with("lock:") && line.split_whitespace().nth(5).is_some_and(|pid| pid != us)
+    let us = number_in_proc().map(|pid| pid.to_string());
+    line.starts_with("lock:") && line.split_whitespace().nth(5) != us.as_deref()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod foreign_lines;
 pub mod hist;
 pub mod input;
 pub mod misspelling;
+pub mod own_process;
 pub mod report_form;
 pub mod sample;
 pub mod shell_word;

@@ -19,6 +19,7 @@ use super::installed;
 use super::write_jobs::{self, Inexpressible, JobTarget};
 use fio_formats::json_read;
 use fio_formats::output::{Output, OutputRow};
+use volproof_base::own_process::number_in_proc;
 use volproof_base::sample::{CpuTime, Series};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
@@ -161,7 +162,7 @@ fn number(version: &str) -> Option<(u32, u32)> {
 
 /// A descriptor of ours as another process opens it.
 fn descriptor(fd: &impl AsRawFd) -> String {
-    format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
+    format!("/proc/{}/fd/{}", number_in_proc().unwrap_or_default(), fd.as_raw_fd())
 }
 
 fn places(load: &Load<'_>, open: bool) -> Vec<JobTarget> {

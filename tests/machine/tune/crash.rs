@@ -106,8 +106,18 @@ fn killed_at_sixty_moments_every_knob_comes_back() {
     let places = lay(dir.path());
     let mut states: BTreeMap<String, u32> = BTreeMap::new();
     let mut restored = 0;
+    // Every second one is process 1 of a namespace of its own, with this /proc, where 1 is another process that never ends.
+    let own_namespace = ["--pid", "--fork", "--kill-child"];
+    let unshares = Command::new("unshare").args(own_namespace).arg("true").status();
+    let unshares = unshares.is_ok_and(|status| status.success());
+    let exe = std::env::current_exe().unwrap();
     for kill in 0..KILLS {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(&exe);
+        if unshares && kill % 2 == 1 {
+            command = Command::new("unshare");
+            command.args(own_namespace).arg(&exe);
+        }
+        let mut child = command
             .args(["--exact", "tune::crash::a_whole_run_leaves_nothing"])
             .env(TREE, dir.path())
             .stdout(Stdio::null())
@@ -122,8 +132,15 @@ fn killed_at_sixty_moments_every_knob_comes_back() {
         }
         // Spread over several cycles by a fixed sequence; which step is hit differs from run to run.
         std::thread::sleep(Duration::from_micros(u64::from(kill) * 7_919 % 80_000));
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        let within = fs::read_to_string(children).unwrap_or_default();
         child.kill().unwrap();
         child.wait().unwrap();
+        for pid in within.split_whitespace() {
+            while volproof::tune::started(pid.parse().unwrap()).is_some() {
+                std::thread::yield_now();
+            }
+        }
 
         for path in journals(&places) {
             let journal: Journal = serde_json::from_str(&fs::read_to_string(&path).unwrap())

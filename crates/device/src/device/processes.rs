@@ -19,6 +19,7 @@ use super::overlay::may_be_same;
 use super::ring;
 use super::stack::FileId;
 use super::{DevNumber, Root, StackNode, Unseen, number_at};
+use volproof_base::own_process::number_in_proc;
 
 /// A process that holds one of the things open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -220,7 +221,7 @@ impl Wanted<'_> {
 
 /// Other processes that have one of these open and keep it so, and those that have closed it and keep it in memory.
 pub(super) fn openers(root: &Root, wanted: &Wanted<'_>) -> Openers {
-    let own = std::process::id().to_string();
+    let own = number_in_proc().map_or(String::new(), |pid| pid.to_string());
     let pids: Vec<String> = root
         .names("/proc")
         .into_iter()

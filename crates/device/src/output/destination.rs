@@ -15,6 +15,7 @@ use super::late::told_if_late;
 use super::part_name::PartName;
 use super::{LONGEST_NAME, OutputError};
 use crate::device::kernel_files;
+use volproof_base::own_process::number_in_proc;
 use volproof_base::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
@@ -256,7 +257,7 @@ fn descriptor(path: &Path, folder: &OwnedFd) -> Result<File, Unfit> {
     let folder = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
     let number = path.file_name().and_then(|n| n.to_str()?.parse::<u32>().ok());
     let number = number.filter(|_| folder.file_name() == Some(OsStr::new("fd"))).ok_or(Unfit::Setting)?;
-    let own = folder == Path::new(&format!("/proc/{}/fd", std::process::id()));
+    let own = folder == Path::new(&format!("/proc/{}/fd", number_in_proc().unwrap_or_default()));
     let file = match number {
         1 if own => standard_streams::output()?,
         2 if own => standard_streams::error()?,

@@ -75,11 +75,6 @@ impl Journal {
         Journal { version: VERSION, sequence, owner, kept: false, disks, entries }
     }
 
-    /// Whether its values are still in use.
-    pub fn in_use(&self) -> bool {
-        self.owner.this_boot() && (self.kept || self.owner.alive())
-    }
-
     /// Reads a journal, refusing whatever it could not have written itself.
     pub(super) fn parse(text: &[u8]) -> Result<Journal, String> {
         #[derive(Deserialize)]

@@ -1,9 +1,11 @@
-//! The process that holds a journal. Its start time and the boot tell it from a later process with the same number.
+//! The process that holds a journal. Its start time and the boot tell it from a later process with the same number. The number
+//! is that of our /proc: an owner in another process namespace is not seen here, and its lock tells whether it runs.
 
 use std::fs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use volproof_base::own_process::number_in_proc;
 
 /// A process of one boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,11 +22,12 @@ pub struct Owner {
 impl Owner {
     /// This process.
     pub fn me() -> Owner {
-        let pid = std::process::id();
-        Owner { pid, start: started(pid).unwrap_or(0), boot: boot() }
+        let shown = number_in_proc();
+        let start = shown.and_then(started).unwrap_or(0);
+        Owner { pid: shown.unwrap_or(std::process::id()), start, boot: boot() }
     }
 
-    /// Whether the process still runs. A zombie does not: it can write nothing any more.
+    /// Whether the process is seen to run. A zombie does not: it can write nothing any more.
     pub fn alive(&self) -> bool {
         self.this_boot() && started(self.pid) == Some(self.start)
     }

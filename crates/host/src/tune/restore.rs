@@ -171,10 +171,9 @@ pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Ve
             waiting.extend(journal.entries.into_iter().map(|e| e.path));
             continue;
         }
-        let held: Result<Vec<_>, _> = journal.disks.iter().map(|d| store.hold(d)).collect();
-        let _held = match held {
+        let _held = match store.hold_all(&path, &journal.disks) {
             Ok(held) => held,
-            // A run uses this disk with its present settings: the journal is restored later.
+            // Its run goes on where we do not see it, or another uses this disk with its present settings: the journal is restored later.
             Err(TuneError::Busy { .. }) => continue,
             Err(e) => {
                 done.push(unreadable(e.to_string(), Vec::new()));
@@ -388,7 +387,7 @@ fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &Journ
     for (path, journal) in store.all() {
         let Ok(mut journal) = journal else { continue };
         let later = journal.sequence > sequence && journal.owner.this_boot();
-        if path == own || !(journal.in_use() || later) {
+        if path == own || !(later || store.in_use(&path, &journal)) {
             continue;
         }
         let pid = journal.owner.pid;

@@ -2,7 +2,7 @@
 //!
 //! A save writes a new file, fsyncs it, renames it over the old one and fsyncs the folder: after any crash there is the old
 //! journal or the new one, never half of either. Everything that touches knobs or journals holds the folder's lock; a
-//! running owner also holds a lock per disk. Locks are `flock`s, which the kernel drops when their process dies.
+//! running owner also holds a lock per disk, and one of its journal. Locks are `flock`s, which the kernel drops when their process dies.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -149,9 +149,28 @@ impl Store {
             }
             // The number is for the message above only; the lock counts.
             let emptied = file.set_len(0).and_then(|()| file.rewind());
-            emptied.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
+            emptied.and_then(|()| writeln!(file, "{}", Owner::me().pid)).map_err(failed)?;
             return Ok(HeldDisk { _locked: file, path });
         }
+    }
+
+    /// Whether the values of a journal are still in use. Call under [`Store::lock`].
+    pub fn in_use(&self, path: &Path, journal: &Journal) -> bool {
+        let runs =
+            || journal.owner.alive() || matches!(self.hold_all(path, &[]), Err(TuneError::Busy { .. }));
+        journal.owner.this_boot() && (journal.kept || runs())
+    }
+
+    /// Takes a journal and its disks for as long as the values live.
+    ///
+    /// # Errors
+    /// Its run goes on, or another run holds one of the disks.
+    pub fn hold_all(&self, journal: &Path, disks: &[String]) -> Result<Vec<HeldDisk>, TuneError> {
+        let run = numbers(journal).map(|numbers| format!("{FRONT}{numbers}"));
+        let mut names: Vec<&str> = disks.iter().chain(&run).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| self.hold(name)).collect()
     }
 
     fn lock_file(&self, name: &str) -> Result<(File, PathBuf), TuneError> {
@@ -210,6 +229,15 @@ impl Store {
         for path in knob_file::list(&self.dir).iter().filter(|p| p.extension().is_some_and(|e| e == "new")) {
             // Every save happens under the lock that our caller holds, so nobody is writing this one.
             let _ = knob_file::remove(path);
+        }
+        for file in knob_file::list(&self.dir) {
+            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if let Some(run) = name.strip_prefix("disk-").and_then(|name| name.strip_suffix(".lock"))
+                && run.starts_with(FRONT)
+            {
+                // Dropped at once, the lock of a dead run removes its file.
+                let _ = self.hold(run);
+            }
         }
         let journals = journals(&self.dir).into_iter();
         let mut all: Vec<_> = journals.map(|path| (path.clone(), self.load(&path))).collect();

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{EntryState, Journal, JournalEntry};
+use super::owner::Owner;
 use super::restore::{Put, Restoration, Which, put_back, restore_locked};
 use super::store::{HeldDisk, Store};
 use super::{Places, RestoreOutcome, RoomNeeded, Scope, Setting, TuneError, knob, survey};
@@ -74,17 +75,14 @@ pub fn tune(places: &Places, disks: &[String], need: RoomNeeded) -> Result<Tuned
     let store = Store::create(&places.journals)?;
     let locked = store.lock()?;
     let recovered = restore_locked(places, &store, Which::Stale);
-    let mut held = Vec::new();
-    for (n, disk) in disks.iter().enumerate() {
-        if !disks[..n].contains(disk) {
-            held.push(store.hold(disk)?);
-        }
-    }
+    let path = store.file(&Owner::me());
+    let held = store.hold_all(&path, disks)?;
     let settings = survey(places, disks, need);
-    let others: Vec<Journal> = store.all().into_iter().filter_map(|(_, j)| j.ok()).collect();
-    let sequence = 1 + others.iter().map(|j| j.sequence).max().unwrap_or(0);
+    let others: Vec<_> = store.all().into_iter().filter_map(|(path, j)| Some((path, j.ok()?))).collect();
+    let sequence = 1 + others.iter().map(|(_, j)| j.sequence).max().unwrap_or(0);
+    let others: Vec<Journal> =
+        others.into_iter().filter(|(path, j)| store.in_use(path, j)).map(|(_, j)| j).collect();
     let journal = Journal::new(sequence, disks, entries(places, &settings, &others));
-    let path = store.file(&journal.owner);
     let mut tuned = Tuned {
         places: places.clone(),
         store,
@@ -116,7 +114,7 @@ fn brings_others(path: &str) -> bool {
 fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<JournalEntry> {
     // Settings of the machine that other runs have changed: the last one to end puts their old values back.
     let mut shared: BTreeMap<&str, &JournalEntry> = BTreeMap::new();
-    for entry in others.iter().filter(|j| j.in_use()).flat_map(|j| &j.entries) {
+    for entry in others.iter().flat_map(|j| &j.entries) {
         if knob::scope(&entry.path) == Scope::Machine && entry.state != EntryState::Planned {
             shared.entry(&entry.path).or_insert(entry);
         }
