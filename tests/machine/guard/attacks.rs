@@ -87,8 +87,43 @@ fn layers_that_are_not_visible_refuse_a_file_that_may_be_in_use() {
     let opened = upper.join("opened.img");
     File::create(&opened).unwrap().set_len(1 << 20).unwrap();
     rig.open(&opened);
-    refused(&rig, &seen.join("opened.img"), &opened, "has this file open for writing cannot be seen");
+    needs_shared(&rig, &seen.join("opened.img"), &opened);
     written(&rig, &free, false);
+}
+
+/// A file of bindfs has another device number than the file that it shows, and no lease on it sees who has that one open.
+#[test]
+fn a_file_that_a_program_passes_on_needs_the_consent_to_share() {
+    let Some(mut rig) = Rig::new() else { return };
+    if Command::new("bindfs").arg("--version").output().is_err() || !Path::new("/dev/fuse").exists() {
+        return eprintln!("skipped: this machine has no bindfs, or no FUSE");
+    }
+    let [below, seen] = ["below", "seen"].map(|name| rig.path(name));
+    fs::create_dir(&below).unwrap();
+    fs::create_dir(&seen).unwrap();
+    let opened = below.join("opened.img");
+    File::create(&opened).unwrap().set_len(1 << 20).unwrap();
+    rig.open(&opened);
+    let mount = ["bindfs".as_ref(), below.as_os_str(), seen.as_os_str()];
+    rig.make(&mount, Some(("umount", &[seen.as_os_str()])));
+    needs_shared(&rig, &seen.join("opened.img"), &opened);
+    let new = "run TARGET --rw write --size 1m --bs 4k --runtime 50ms --tune off --quiet --json new.json";
+    let ended = volproof(&rig, &[], &words(new, seen.as_os_str()));
+    assert!(done(&ended), "a new file has no other user: {ended:?}");
+    written(&rig, &seen.join("opened.img"), false);
+}
+
+/// The consent for a file that nobody else uses is not enough for this one.
+fn needs_shared(rig: &Rig, target: &Path, image: &Path) {
+    let before = fs::read(image).unwrap();
+    let alone = RUN.replace("=shared", "");
+    for door in [alone.as_str(), "fio --name=a --filename=TARGET --rw=randwrite --io_size=64k"] {
+        let door = door.replace("TARGET", target.to_str().unwrap());
+        let (code, said) = volproof(rig, &[], &words(&door, target.as_os_str()));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == Some(3) && said.contains("shows files from elsewhere"), "{door}: {code:?} {said}");
+        assert!(fs::read(image).unwrap() == before, "{door}: the image was written to");
+    }
 }
 
 #[test]
@@ -151,7 +186,7 @@ fn a_file_that_was_copied_up_is_known_though_its_layer_is_hidden() {
     let tmpfs = ["mount", "-t", "tmpfs", "none"].map(OsStr::new);
     rig.make(&[&tmpfs[..], &[upper.as_os_str()]].concat(), Some(("umount", &[upper.as_os_str()])));
     refused(&rig, &seen.join("a.img"), &image, "overlay");
-    refused(&rig, &seen.join("opened.img"), &opened, "has this file open for writing cannot be seen");
+    needs_shared(&rig, &seen.join("opened.img"), &opened);
 }
 
 /// As in a container: its overlay is mounted where nobody else sees it.

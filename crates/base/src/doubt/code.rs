@@ -161,6 +161,8 @@ codes! {
     OpenForReading = "open-for-reading", Remark;
     /// A result file of the run lies on the disk under test.
     OutputDisk = "output-disk", Remark;
+    /// The file's filesystem passes on files from elsewhere: others may use the file there.
+    PassedOn = "passed-on", Remark;
     /// The device is removable.
     Removable = "removable", Remark;
     /// Another device has the same serial number.

@@ -39,6 +39,9 @@ pub struct FileUse {
     /// Which processes do not show their open files, where the kernel's own answer does not cover them.
     #[serde(default)]
     pub unshown: Option<Unseen>,
+    /// Why its bytes may be those of a file elsewhere, where neither a lease nor /proc shows who has that one open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_on: Option<String>,
     /// Somebody holds a lock or a lease on it.
     pub locked: bool,
     /// It is one through which the kernel or the firmware is set.
@@ -94,20 +97,17 @@ impl FileUse {
         if layer_alone == Some(false) {
             found.alone = layer_alone;
         }
-        let unseen_layer = stack.lease_is_blind(own, place);
+        found.passed_on = stack.passed_on(own, place);
         if found.alone != Some(true) || target != named {
             found.unseen.extend(stack.unseen.iter().cloned());
             found.unasked_loops.clone_from(&stack.unasked_loops);
             let named = [(target, facts.place.path.display().to_string())];
-            let openers = openers(root, &Wanted { things: &named, overlaid: None });
+            let openers = openers(root, &Wanted { things: &named });
             found.unshown = hidden_parts::hidden_processes(root).or_else(|| openers.unshown());
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
-        if unseen_layer {
-            found.unseen.extend(layer_openers(root, own, place));
-        }
-        if found.alone != Some(true) || unseen_layer {
+        if found.alone != Some(true) || found.passed_on.is_some() {
             let explained = found.alone == Some(true) || found.openers.iter().any(|opener| opener.writes);
             let used_by = if explained { UsedBy::Writers } else { UsedBy::Somebody };
             found.unseen.extend(stack.hidden_images(root, target, place, used_by));
@@ -124,23 +124,6 @@ impl FileUse {
             self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
         }
     }
-}
-
-/// Processes that may write to this file of an overlay whose layers are not visible here: they have a file of its inode number open, or one
-/// that looks like it.
-fn layer_openers(root: &Root, file: FileId, path: &Path) -> Vec<Unseen> {
-    let things: Vec<_> = root.stack().namesakes(file).map(|thing| (thing, String::new())).collect();
-    let found = openers(root, &Wanted { things: &things, overlaid: Some(path) });
-    let writers = found.seen.into_iter().filter(|opener| opener.writes);
-    let told = writers.map(|Opener { pid, command, .. }| {
-        Unseen::new(
-            format!(
-                "whether process {pid} ({command}) has this file open for writing cannot be seen: it is in an overlay whose layers are not visible here"
-            ),
-            format!("stop process {pid}, or name the file of the layer"),
-        )
-    });
-    told.collect()
 }
 
 /// Whether nobody has the file at this path open; none where it is another one, or the kernel does not say.

@@ -14,11 +14,16 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use super::mounts::{Mount, mounts_with_layers};
 use super::{DevNumber, FileId, Root};
 
-/// Whether files of such a filesystem may hold the bytes of other files of this machine: those of an overlay, of a program (bindfs, mergerfs,
-/// fuse-overlayfs), of the host of a virtual machine, or of a server, which may be this machine itself.
+/// Whether files of such a filesystem may hold the bytes of other files of this machine: those of an overlay or another stacked filesystem, of
+/// a program (bindfs, mergerfs, fuse-overlayfs), of the host of a virtual machine, or of a server, which may be this machine itself.
 fn passes_on(filesystem: &str) -> bool {
-    matches!(filesystem, "overlay" | "fuse" | "virtiofs" | "9p" | "nfs" | "nfs4")
-        || filesystem.starts_with("fuse.")
+    let stacked =
+        matches!(filesystem, "overlay" | "aufs" | "ecryptfs" | "fuse") || filesystem.starts_with("fuse.");
+    let served = matches!(
+        filesystem,
+        "virtiofs" | "vboxsf" | "9p" | "nfs" | "nfs4" | "cifs" | "smb3" | "afs" | "ceph"
+    );
+    stacked || served
 }
 
 /// Overlays on overlays are followed this far; the kernel stacks two.
@@ -76,15 +81,12 @@ impl Overlays {
         found
     }
 
-    /// The files of all filesystems that have the inode number of this file of an overlay: one of them may be that of its layer.
-    pub(super) fn namesakes(&self, file: FileId) -> impl Iterator<Item = FileId> {
-        let inode = u64::from(file.inode as u32);
-        self.ordinary.iter().map(move |filesystem| FileId { filesystem: *filesystem, inode })
-    }
-
-    /// Whether a path is seen through an overlay.
-    pub(super) fn cover(&self, path: &Path) -> bool {
-        self.above(path).is_some_and(|(mount, _)| mount.filesystem == "overlay")
+    /// The kind of filesystem that passes on this file, which is at a path, and does not tell which file holds its bytes: FUSE, a network mount, or
+    /// an overlay whose layers are not visible here.
+    pub(super) fn unknown_source(&self, path: &Path, file: FileId) -> Option<&str> {
+        let (holder, _) = self.holder_at(path, file);
+        let (mount, _) = self.above(&holder)?;
+        passes_on(&mount.filesystem).then_some(mount.filesystem.as_str())
     }
 
     fn in_layer(&self, path: &Path) -> Option<(PathBuf, FileId)> {
@@ -167,6 +169,10 @@ pub(super) fn may_be_same(one: &Path, other: &Path) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample;
+
     use super::*;
     use crate::device::mounts::parse_mountinfo;
 
@@ -186,4 +192,27 @@ mod tests {
         }
         assert!(may_hide(""), "a number that no mount shows, as over two filesystems");
     }
+
+    proptest! {
+        /// The mount that a path is seen through decides, whatever else is mounted in which order. No file is there, so that no layer is found.
+        #[test]
+        fn a_file_is_of_unknown_source_where_its_own_mount_passes_on_files(
+            mounts in vec((vec(0..2_u8, 0..4), sample::select(KINDS)), 1..8),
+            folders in vec(0..2_u8, 0..5),
+        ) {
+            let place = |folders: &[u8]| folders.iter().fold(PathBuf::from("/none"), |path, f| path.join(f.to_string()));
+            let mut text = String::new();
+            for (id, (folders, kind)) in mounts.iter().enumerate() {
+                text += &format!("{id} 1 0:{id} / {} rw - {kind} source rw\n", place(folders).display());
+            }
+            let mounts_of = |text: &str| parse_mountinfo(text, None).into_iter().map(|(mount, _)| (mount, Vec::new())).collect();
+            let overlays = Overlays { mounts: mounts_of(&text), ordinary: BTreeSet::new() };
+            let file = FileId { filesystem: DevNumber { major: 0, minor: 99 }, inode: 7 };
+            let seen_through = (0..=folders.len()).rev().find_map(|depth| mounts.iter().rfind(|(at, _)| *at == folders[..depth]));
+            let expected = seen_through.map(|(_, kind)| *kind).filter(|kind| !["ext4", "tmpfs", "btrfs"].contains(kind));
+            prop_assert_eq!(overlays.unknown_source(&place(&folders).join("file"), file), expected);
+        }
+    }
+
+    const KINDS: &[&str] = &["ext4", "tmpfs", "btrfs", "overlay", "fuse.bindfs", "nfs4", "9p"];
 }

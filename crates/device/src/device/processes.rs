@@ -189,8 +189,6 @@ impl Openers {
 pub(super) struct Wanted<'a> {
     /// Each with the name by which it is shown.
     pub(super) things: &'a [(StackNode, String)],
-    /// The path of a file of an overlay whose layers are not visible here: whatever looks like it may be the file of its layer.
-    pub(super) overlaid: Option<&'a Path>,
 }
 
 impl Wanted<'_> {
@@ -203,9 +201,6 @@ impl Wanted<'_> {
         let StackNode::File(file) = thing else { return None };
         if !root.is_system() {
             return None;
-        }
-        if let Some(overlaid) = self.overlaid {
-            return may_be_same(link, overlaid).unwrap_or(false).then(String::new);
         }
         let files = self.things.iter().filter(|(thing, _)| matches!(thing, StackNode::File(_)));
         let mut files = files.peekable();
@@ -279,7 +274,7 @@ fn mapped_ranges(maps: &str, wanted: &Wanted<'_>) -> Vec<(String, PathBuf)> {
         StackNode::Device(_) => None,
     };
     let inodes: Vec<String> = wanted.things.iter().filter_map(|(thing, _)| inode(thing)).collect();
-    let any_shared = inodes.len() < wanted.things.len() || wanted.overlaid.is_some();
+    let any_shared = inodes.len() < wanted.things.len();
     let of_line = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let (range, rights, of) = (words.next()?, words.next()?, words.nth(2)?);

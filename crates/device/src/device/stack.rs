@@ -289,15 +289,10 @@ impl Stack {
         (held != file).then_some(layer)
     }
 
-    /// Whether a lease on this file, which is at a path, says nothing of who has the file open that holds its bytes: it is one of an overlay
-    /// whose layers are not visible here.
-    pub(super) fn lease_is_blind(&self, file: FileId, path: &Path) -> bool {
-        self.overlays.cover(path) && self.layer_path(file, path).is_none()
-    }
-
-    /// The files with the inode number of this file of an overlay: one of them may hold its bytes.
-    pub(super) fn namesakes(&self, file: FileId) -> impl Iterator<Item = StackNode> {
-        self.overlays.namesakes(file).map(StackNode::File)
+    /// Why the bytes of this file, which is at a path, may be those of a file that is not known, where they may: its filesystem passes on files.
+    pub(super) fn passed_on(&self, file: FileId, path: &Path) -> Option<String> {
+        let filesystem = self.overlays.unknown_source(path, file)?;
+        Some(format!("{filesystem} shows files from elsewhere, and not who has them open there"))
     }
 
     /// The mounted images that may be this file, which is at a path and in use, although no mount names it.

@@ -98,7 +98,7 @@ impl Usage {
         }
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
-        let openers = openers(root, &Wanted { things: &wanted, overlaid: None });
+        let openers = openers(root, &Wanted { things: &wanted });
         unseen.extend(hidden_parts::hidden_processes(root).or_else(|| openers.unshown()));
         unseen.extend(openers.unseen);
         let mounts = stack.mounts.iter();

@@ -154,6 +154,15 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
             advice("Look as root (losetup -l)"),
         ));
     }
+    if let Some(why) = &used.passed_on {
+        found.push(GuardFinding::new(
+            severity,
+            Code::PassedOn,
+            "the file may be another one, which others may have open",
+            why,
+            advice("Name the file itself"),
+        ));
+    }
     if used.locked {
         found.push(GuardFinding::new(
             severity,

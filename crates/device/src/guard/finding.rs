@@ -47,6 +47,7 @@ pub enum Code {
     OpenElsewhere,
     Locked,
     OtherNames,
+    PassedOn,
     Immutable,
     NoSpace,
     Misaligned,
