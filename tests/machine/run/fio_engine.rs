@@ -169,6 +169,27 @@ fn what_fio_cannot_do_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_rate_is_held_by_each_engine_of_fio() {
+    if !installed() {
+        return;
+    }
+    for (engine, depth) in [("io_uring", "4"), ("libaio", "4"), ("psync", "1")] {
+        let bench = Bench::new();
+        bench.file("f.dat", 4);
+        let engine = format!("fio:{engine}");
+        let load =
+            ["run", "f.dat", "--rw", "randread", "--buffered", "--engine", &engine, "--iodepth", depth];
+        let rest = ["--rate-iops", "300", "--runtime", "1s", "--json", "r.json"];
+        bench.run(&[&load[..], &rest].concat()).ended(0);
+        let record = bench.record();
+        let read = record.steps[0].read.as_ref().unwrap();
+        assert_eq!(read.bytes.0, read.ios * 4096, "{engine}");
+        // Far below what the page cache gives.
+        assert!(read.iops < 3000.0, "{engine}: {}", read.iops);
+    }
+}
+
+#[test]
 fn a_cross_check_sets_both_tools_side_by_side() {
     if !installed() {
         return;

@@ -188,12 +188,11 @@ fn of_offsets(step: Step, extent: &Step, rest: &Step) -> Step {
     }
 }
 
-/// The rate: of one kind, and a whole number for each job and direction. fio's io_uring has none.
+/// The rate: of one kind, and a whole number for each job and direction.
 fn of_rate(step: Step, rest: &Step) -> Step {
     let of_one_size = step.bs.single().is_some();
-    let possible = step.engine != EngineKind::IoUring;
-    let rate_bw = rest.rate_bw.filter(|_| possible).map(|rate| Bytes(rate.0 * u64::from(step.numjobs)));
-    let rate_iops = rest.rate_iops.filter(|_| possible && of_one_size && rate_bw.is_none());
+    let rate_bw = rest.rate_bw.map(|rate| Bytes(rate.0 * u64::from(step.numjobs)));
+    let rate_iops = rest.rate_iops.filter(|_| of_one_size && rate_bw.is_none());
     let arrives = rate_bw.is_some() && of_one_size || rate_iops.is_some();
     Step {
         rate_bw,
