@@ -406,6 +406,16 @@ pub struct OutputArgs {
 impl OutputArgs {
     /// The first option that names a file for results.
     pub fn named(&self) -> Option<&'static str> {
+        self.files().map(|(option, _)| option).next()
+    }
+
+    /// Whether the answer goes to a file that was named, and not to the screen alone.
+    pub fn keeps_answer(&self) -> bool {
+        self.files().any(|(_, path)| path != Path::new("-"))
+    }
+
+    /// The options that name a file for results, with the file.
+    fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let OutputArgs { json, csv, html, sheets, .. } = self;
         let SheetArgs { junit, openmetrics, markdown, .. } = sheets;
         let files = [
@@ -416,7 +426,7 @@ impl OutputArgs {
             (openmetrics, "--openmetrics"),
             (markdown, "--markdown"),
         ];
-        files.into_iter().find_map(|(file, option)| file.as_ref().map(|_| option))
+        files.into_iter().filter_map(|(file, option)| Some((option, file.as_deref()?)))
     }
 
     /// The folder of Records that no option names. A variable without a value is as one that is not there.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
 use libc::SIGPWR;
+use rustix::fs::{Mode, OFlags};
 use signal_hook::consts::{
     SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
 };
@@ -34,22 +35,32 @@ fn ignored(signal: i32) -> bool {
     }
 }
 
-/// Counts these signals: the first ends the load, the second also ends the wait for requests in flight.
+/// Counts these signals: the first ends the load, the second also ends the wait for requests in flight. SIGHUP of a terminal that was closed does
+/// not count for a run that `outlives` it: its answer goes to a file that somebody asked for.
 ///
 /// # Errors
 /// When the kernel refuses a handler for one of the signals.
-pub fn counted(signals: impl Iterator<Item = i32>) -> anyhow::Result<Arc<AtomicUsize>> {
+pub fn counted(signals: impl Iterator<Item = i32>, outlives: bool) -> anyhow::Result<Arc<AtomicUsize>> {
     let seen = Arc::new(AtomicUsize::new(0));
     patient_write::end_with(&seen);
     for signal in signals {
         let count = seen.clone();
+        let may_go_on = signal == SIGHUP && outlives && has_terminal();
         let action = move || {
-            count.fetch_add(1, Ordering::Relaxed);
+            if !may_go_on || has_terminal() {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
         };
-        // SAFETY: the action only adds to an atomic, which is safe in a signal handler.
+        // SAFETY: the action opens and closes a file and adds to an atomic, which are safe in a signal handler.
         unsafe { low_level::register(signal, action) }.context("installing signal handlers")?;
     }
     Ok(seen)
+}
+
+/// Whether this process has a terminal that controls it: the kernel takes it away before it sends SIGHUP for one that was closed.
+fn has_terminal() -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(c"/dev/tty", flags, Mode::empty()).is_ok()
 }
 
 #[cfg(test)]

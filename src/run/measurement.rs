@@ -151,7 +151,7 @@ impl Measurement<'_> {
             let named = named.join(", ");
             results.ui().say(&format!("The device is simulated: no I/O goes to {named}."));
         }
-        let interrupts = end_signals::counted(end_signals::all())?;
+        let interrupts = end_signals::counted(end_signals::all(), self.output.keeps_answer())?;
         let mut ended = job.run(&timer, &interrupts, &mut results);
         if let Some(cross) = &self.cross {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);

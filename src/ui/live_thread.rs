@@ -1,5 +1,5 @@
 //! The thread of the live screen: it alone draws and reads keys while the run goes on. News come to it by a channel; orders go back by
-//! [`UserOrders`] and by the count of interrupts that Ctrl-C raises too.
+//! [`UserOrders`] and by the count of interrupts that Ctrl-C raises too. Whatever fails here ends the screen alone: the run goes on with lines.
 
 use std::io;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl LiveThread {
         let orders = Arc::new(UserOrders::default());
         let closed = Arc::new(AtomicBool::new(false));
         let signals = ScreenSignals::catch(&closed)?;
-        if !terminal::has_drawable_size() {
+        if !terminal::has_drawable_size()? {
             return Err(io::Error::other("the terminal says that it is larger than any screen"));
         }
         let taken = terminal::take().and_then(|_| Terminal::new(terminal::backend()?));
@@ -69,9 +69,19 @@ impl LiveThread {
         };
         let body = move || {
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
-            drawing.go_on();
-            let said = std::mem::take(&mut drawing.run.said);
-            drop(drawing);
+            let end = drawing.go_on();
+            screen::lines_go_to(None);
+            drawing.take_news();
+            let Drawing { screen: drawn, run, .. } = drawing;
+            let mut said = run.said;
+            match end {
+                Ok(()) => drop(drawn),
+                Err(why) => {
+                    said.push(format!("The live screen has ended ({why}); the run goes on."));
+                    // Its drop would complain of a cursor that it cannot show.
+                    std::mem::forget(drawn);
+                }
+            }
             terminal::give_back();
             closed.store(true, Ordering::Relaxed);
             let _ = keep.send(said);
@@ -90,6 +100,11 @@ impl LiveThread {
     /// Tells news. A screen that is gone hears nothing.
     pub fn tell(&self, news: LiveNews) {
         let _ = self.news.send(news);
+    }
+
+    /// The screen has failed, and is no more.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Orders of the user.
@@ -148,41 +163,49 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn go_on(&mut self) {
+    /// Draws until the run is over.
+    ///
+    /// # Errors
+    /// The terminal has gone away, or takes no frame.
+    fn go_on(&mut self) -> io::Result<()> {
         let mut next = Instant::now();
-        loop {
-            loop {
-                match self.inbox.try_recv() {
-                    Ok(LiveNews::Close) | Err(TryRecvError::Disconnected) => return,
-                    Ok(news) => self.run.take(news),
-                    Err(TryRecvError::Empty) => break,
-                }
-            }
+        while self.take_news() {
             self.mind_signals();
-            let pressed = terminal::is_taken() && self.read_keys();
+            let pressed = terminal::is_taken() && self.read_keys()?;
             let now = Instant::now();
             if !terminal::is_taken() {
                 std::thread::sleep(LOOK);
             } else if pressed || now >= next {
                 next = now + FRAME;
-                self.show(now);
+                self.show(now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has come; false where the screen is to close.
+    fn take_news(&mut self) -> bool {
+        loop {
+            match self.inbox.try_recv() {
+                Ok(LiveNews::Close) | Err(TryRecvError::Disconnected) => return false,
+                Ok(news) => self.run.take(news),
+                Err(TryRecvError::Empty) => return true,
             }
         }
     }
 
-    fn show(&mut self, now: Instant) {
+    fn show(&mut self, now: Instant) -> io::Result<()> {
         if self.pace.is_due(now) {
             self.run.look_ahead();
             self.pace.took(now, Instant::now());
         }
         self.run.paused = self.orders.is_paused();
         self.run.stopping = self.interrupts.load(Ordering::Relaxed) > 0;
-        if !terminal::has_drawable_size() {
-            return;
+        if !terminal::has_drawable_size()? {
+            return Ok(());
         }
         let (screen, run) = (&mut self.screen, &self.run);
-        // A terminal that has gone away ends nothing here: the run gets SIGHUP.
-        let _ = terminal::draw(|| screen.draw(|frame| frame::draw(frame, run)).map(drop));
+        terminal::draw(|| screen.draw(|frame| frame::draw(frame, run)).map(drop))
     }
 
     /// Suspends the program where the user wants that; the screen is there again when it goes on in the foreground.
@@ -195,7 +218,9 @@ impl Drawing {
             terminal::give_back();
             let _ = emulate_default_handler(SIGTSTP);
         }
-        let is_back = !terminal::is_taken() && terminal::is_foreground() && terminal::has_drawable_size();
+        let is_back = !terminal::is_taken()
+            && terminal::is_foreground()
+            && terminal::has_drawable_size().unwrap_or(false);
         if is_back && terminal::take().unwrap_or(false) {
             // A new one draws all cells. Clearing the old one would ask the terminal for the place of its cursor.
             if let Ok(screen) = terminal::backend().and_then(Terminal::new) {
@@ -205,21 +230,20 @@ impl Drawing {
     }
 
     /// Waits a moment for keys, and does what they ask for; true when the screen has something new to show.
-    fn read_keys(&mut self) -> bool {
-        match event::poll(LOOK) {
-            Ok(true) => {}
-            Ok(false) => return false,
-            Err(_) => {
-                std::thread::sleep(LOOK);
-                return false;
-            }
+    ///
+    /// # Errors
+    /// The terminal cannot be read.
+    fn read_keys(&mut self) -> io::Result<bool> {
+        terminal::wait_for_key(LOOK)?;
+        if !event::poll(Duration::ZERO)? {
+            return Ok(false);
         }
-        match event::read() {
-            Ok(Event::Key(key)) if key.kind == KeyEventKind::Press => self.obey(key),
-            Ok(Event::Resize(..)) => {}
-            _ => return false,
+        match event::read()? {
+            Event::Key(key) if key.kind == KeyEventKind::Press => self.obey(key),
+            Event::Resize(..) => {}
+            _ => return Ok(false),
         }
-        true
+        Ok(true)
     }
 
     fn obey(&mut self, key: KeyEvent) {

@@ -121,6 +121,7 @@ impl Ui {
 
     /// News of filling a file.
     pub fn filling(&mut self, path: &str, share: f64, elapsed: Nanos, rate: f64) {
+        self.leave_ended_screen();
         match &mut self.way {
             Way::Live(live) => live.tell(LiveNews::Filling { path: path.into(), share, elapsed, rate }),
             Way::Plain(lines) | Way::WillBeLive(lines) => lines.filling(path, share, elapsed, rate),
@@ -130,6 +131,7 @@ impl Ui {
 
     /// A stage begins; `after` is the time of the stages that follow, where it is known.
     pub fn stage(&mut self, steps: Vec<StagedStep>, total: Option<Nanos>, after: Option<Nanos>) {
+        self.leave_ended_screen();
         match &mut self.way {
             Way::Live(live) => {
                 // What was asked of the stage before is over.
@@ -152,6 +154,7 @@ impl Ui {
 
     /// News of a running step.
     pub fn tick(&mut self, news: &Tick<'_>) {
+        self.leave_ended_screen();
         match &mut self.way {
             Way::Live(live) => live.tell(LiveNews::Heard {
                 number: news.number,
@@ -167,6 +170,7 @@ impl Ui {
 
     /// Steps have ended: those of the Record from `first` on.
     pub fn measured(&mut self, record: &Record, first: usize) {
+        self.leave_ended_screen();
         let claims = record.verdict.as_ref().map_or(&[][..], |v| &v.claims);
         let finished = |step: &StepRecord| StepResult::of_step(step, claims);
         let steps: Vec<StepResult> = match self.way {
@@ -201,7 +205,14 @@ impl Ui {
 
     /// The user wants no further step to begin for now.
     pub fn is_paused(&self) -> bool {
-        matches!(&self.way, Way::Live(live) if live.orders().is_paused())
+        matches!(&self.way, Way::Live(live) if live.orders().is_paused() && !live.has_ended())
+    }
+
+    /// Goes on with lines where the live screen has failed.
+    fn leave_ended_screen(&mut self) {
+        if matches!(&self.way, Way::Live(live) if live.has_ended()) {
+            self.clear();
+        }
     }
 
     /// Takes the live screen away; what was said meanwhile stays.

@@ -1,5 +1,5 @@
 //! The terminal while the live screen has it: an alternate screen, and keys without echo. It is given back as it was, however the program
-//! goes on: by its end, a signal, a panic of any thread, or while it is suspended.
+//! goes on: by its end, a signal, a panic of any thread, an abort, or while it is suspended.
 //!
 //! One owner in the process, which these statics are. Signals of the keyboard stay signals (Ctrl-C, Ctrl-Z), so that they do what they
 //! do without the screen.
@@ -13,7 +13,6 @@ use std::thread;
 use std::time::Duration;
 
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::terminal::size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios};
 
@@ -67,8 +66,28 @@ pub(super) fn is_foreground() -> bool {
 }
 
 /// Whether the terminal has a size that can be drawn: the cells of a larger one would take gigabytes, and the run goes on without a screen.
-pub(super) fn has_drawable_size() -> bool {
-    size().is_ok_and(|(columns, rows)| u32::from(columns) * u32::from(rows) <= MOST_CELLS)
+///
+/// # Errors
+/// The terminal has gone away.
+pub(super) fn has_drawable_size() -> io::Result<bool> {
+    let size = termios::tcgetwinsize(io::stdout())?;
+    Ok(u32::from(size.ws_col) * u32::from(size.ws_row) <= MOST_CELLS)
+}
+
+/// Waits so long for a key.
+///
+/// # Errors
+/// The terminal was closed. Whoever reads from it then gets nothing, again and again.
+pub(super) fn wait_for_key(longest: Duration) -> io::Result<()> {
+    let stdin = io::stdin();
+    let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
+    let longest = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
+    // A signal ends the wait.
+    let _ = poll(&mut keys, Some(&longest));
+    if keys[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Err(io::Error::other("the terminal was closed"));
+    }
+    Ok(())
 }
 
 /// Where frames go: not through the standard output of the language, whose lock a panicking thread may hold.
@@ -84,6 +103,9 @@ pub(super) fn backend() -> io::Result<CrosstermBackend<BufWriter<File>>> {
 pub(super) fn take() -> io::Result<bool> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        // SAFETY: the action takes a lock only if it is free, and makes calls of the system on values that it owns: it allocates nothing. Where it
+        // cannot be registered, an abort leaves the terminal as it is.
+        let _ = unsafe { signal_hook::low_level::register(libc::SIGABRT, give_back_at_abort) };
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             PANICKED.store(true, Ordering::Relaxed);
@@ -135,6 +157,18 @@ pub(super) fn give_back() {
     if takes_more {
         let _ = write(LEAVE);
     }
+}
+
+/// Gives the terminal back where the program aborts, as when no memory is left: nothing else of it runs any more.
+fn give_back_at_abort() {
+    if let Ok(mut before) = BEFORE.try_lock()
+        && let Some(old) = before.take()
+    {
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &old);
+        // SAFETY: the call reads static bytes of this length.
+        unsafe { libc::write(libc::STDOUT_FILENO, LEAVE.as_ptr().cast(), LEAVE.len()) };
+    }
+    let _ = signal_hook::low_level::emulate_default_handler(libc::SIGABRT);
 }
 
 /// Whether the terminal is ours now.

@@ -19,7 +19,7 @@ use volproof_record::exit::Exit;
 /// # Errors
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
-    let interrupts = end_signals::counted(end_signals::all())?;
+    let interrupts = end_signals::counted(end_signals::all(), false)?;
     let work = FleetWork::from_args(args)?;
     let link = begin(&work, interrupts.clone())?;
     take_part(&work, link, &interrupts)

@@ -12,7 +12,7 @@ use volproof_record::exit::Exit;
 /// # Errors
 /// Of input, and of the system.
 pub fn tune(args: &TuneArgs, places: &Places) -> Result<Exit, Failure> {
-    let seen = end_signals::counted(end_signals::all())?;
+    let seen = end_signals::counted(end_signals::all(), false)?;
     let stop = || seen.load(Ordering::Relaxed) > 0;
     // The settings are put back even when standard output is closed.
     let mut printed = Ok(Exit::Done);

@@ -252,6 +252,45 @@ fn ctrl_c_and_signals_give_the_terminal_back() {
     }
 }
 
+/// As when the window is closed, or the connection ends: nobody is there any more to read the answer but the file that was asked for.
+#[test]
+fn a_run_that_keeps_its_answer_outlives_its_terminal() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let program = env!("CARGO_BIN_EXE_volproof");
+    let line = format!(
+        "stty rows 40 cols 120; exec '{program}' run f.dat --rw randread --runtime 3s --json r.json 2>errors"
+    );
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).current_dir(bench.path());
+    terminal.env_remove("CI").env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
+    let mut terminal = terminal.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut seen = String::new();
+    let mut screen = terminal.stdout.take().unwrap();
+    while !seen.contains(ENTER) || !seen.contains("f.dat") {
+        let mut part = [0; 4096];
+        let n = screen.read(&mut part).unwrap();
+        assert!(n > 0, "it ended before it was seen: {seen}");
+        seen += &String::from_utf8_lossy(&part[..n]);
+    }
+    terminal.kill().unwrap();
+    terminal.wait().unwrap();
+    let began = Instant::now();
+    let record = loop {
+        match Record::load(&bench.path().join("r.json")) {
+            Ok(record) if record.state != State::Running => break record,
+            _ => assert!(began.elapsed() < LONG, "it does not end"),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((record.state, record.steps.len()), (State::Complete, 1));
+    let errors = std::fs::read_to_string(bench.path().join("errors")).unwrap();
+    assert!(
+        errors.contains("The live screen has ended (the terminal was closed); the run goes on."),
+        "{errors}"
+    );
+}
+
 #[test]
 fn a_suspended_run_leaves_the_terminal_and_comes_back() {
     let bench = Bench::new();

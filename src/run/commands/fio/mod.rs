@@ -177,7 +177,7 @@ fn hand(
     let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport, own.force);
     let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
     output::apart(&report.iter().collect::<Vec<_>>(), used).map_err(|e| as_fio(e.into()))?;
-    let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
+    let interrupts = end_signals::counted(end_signals::of_fio(), false).map_err(|e| as_fio(e.into()))?;
     let Some(jobs) = HandedJobs::open(root, command, own, look, &interrupts).map_err(as_fio)? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
@@ -376,7 +376,7 @@ fn run(
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command, own.force).map_err(as_fio)?;
     let saved = open_record(own, &sink, &used).map_err(as_fio)?;
-    let interrupts = end_signals::counted(end_signals::of_fio()).map_err(|e| as_fio(e.into()))?;
+    let interrupts = end_signals::counted(end_signals::of_fio(), false).map_err(|e| as_fio(e.into()))?;
     let signal = last_signal().map_err(|e| as_fio(e.into()))?;
     if !own.quiet_doubts {
         print_report::say_noted(limits, &native);
