@@ -36,6 +36,7 @@ use volproof_judge as judge;
 use volproof_plan::{Plan, Precondition, Step};
 use volproof_promise::fit::AskedFits;
 use volproof_record::exit::Exit;
+use volproof_record::long_samples::{MOST_SPREAD, values_of_plan};
 use volproof_record::{FleetRank, JudgedPromise, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
 use volproof_report::plan_text;
 
@@ -164,6 +165,15 @@ impl CheckedRun {
         }
         let surveyed = targets::survey(&root, &plan, &options)?;
         targets::test_file_options(&plan, &surveyed, &options)?;
+        let values = values_of_plan(&plan);
+        if values > MOST_SPREAD {
+            return Err(Failure::input(format!(
+                "the samples of this run would take {} million values, and a Record is read with at most {} million: \
+                 measure for a shorter time (--runtime), with fewer jobs, or fewer targets in one run",
+                values / 1_000_000,
+                MOST_SPREAD / 1_000_000
+            )));
+        }
         let (choices, doubts) = plans::engines(&plan, &root)?;
         if let Some(earlier) = &options.earlier {
             let here = Environment::read(&root, "", String::new());

@@ -4,6 +4,8 @@
 //! the interval in which it was observed. Latency histograms are kept once a second, on the interval that closes it.
 //! Intervals of several workers on the same grid add up exactly, also across processes.
 
+mod coarse;
+
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -271,7 +273,7 @@ pub struct Stream {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// Length of an interval: [`GRID`].
+    /// Length of an interval: 100 ms, and in the Record of a long run that times a power of two. Each histogram then holds as many seconds.
     pub interval_ns: Nanos,
     /// Length of the window; the last interval may be shorter than the others.
     pub window_ns: Nanos,

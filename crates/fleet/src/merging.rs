@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::merged_step::{fleet_step, summed};
 use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
+use volproof_base::sample::GRID;
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_course::seal::seal;
@@ -265,6 +266,7 @@ impl FleetMerge {
         record.doubts = fleet_doubts::all(&fleet, &record);
         record.judged_promise = judged_promise(&fleet);
         record.fleet = Some(Box::new(fleet));
+        record.fit_samples();
         seal(&mut record);
         Ok(record)
     }
@@ -357,6 +359,7 @@ fn thin(record: &mut Record) {
                 }
             }
         }
+        series.interval_ns = GRID;
         // The sums name machines where a machine names its threads.
         series.workers.clear();
         series.workers.shrink_to_fit();

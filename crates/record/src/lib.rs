@@ -22,6 +22,7 @@ mod headroom;
 mod in_lines;
 mod intervention;
 mod known;
+pub mod long_samples;
 mod lookup;
 mod misfits_of_samples;
 mod part_of_step;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::figure_range::{FigureScan, NoFigure, scan};
+use super::long_samples::MOST_SPREAD;
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use volproof_device::output::screen::VisibleWriter;
 
-/// The most values of a Record. A Record of 100 MB that a run wrote has less than half as many.
+/// The most values of a Record. What a run wrote has less than half as many: see [`MOST_STORED`](super::long_samples::MOST_STORED).
 const MOST_VALUES: usize = 32_000_000;
 
 /// The most values of a Record in an earlier form. Such a Record is held in memory as values while it is converted; each takes some 70
@@ -64,6 +65,12 @@ pub enum RecordError {
     /// More values than a Record may have: reading them would take too much memory.
     #[error("{}: more than {} million values, the most that a Record may have: the file was changed or damaged", path.display(), MOST_VALUES / 1_000_000)]
     TooMany {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Samples that take too much memory.
+    #[error("{}: more than {} million values of samples, the most that is read", path.display(), MOST_SPREAD / 1_000_000)]
+    TooLong {
         /// The file.
         path: PathBuf,
     },
@@ -145,6 +152,12 @@ impl Record {
     /// # Errors
     /// The text is no Record, or is one of a later version.
     pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
+        let mut record = Record::parse_stored(text, path.clone())?;
+        if record.spread_samples() { Ok(record) } else { Err(RecordError::TooLong { path }) }
+    }
+
+    /// The same with its samples as they are stored.
+    fn parse_stored(text: &str, path: PathBuf) -> Result<Record, RecordError> {
         let head: RecordHead =
             serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
         if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {

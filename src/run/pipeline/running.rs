@@ -332,6 +332,7 @@ impl Running<'_> {
         let first = record.steps.len();
         record.steps.extend(done.steps);
         record.together.extend(done.together);
+        record.fit_samples();
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
             let placed = record.steps[i].placement.iter().flat_map(|p| p.doubts.clone());

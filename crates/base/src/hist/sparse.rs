@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::unit::{Nanos, total};
 
-use super::{BUCKETS, bucket};
+use super::{BUCKETS, bucket, bucket_high, bucket_low};
 
 /// A filled bucket: its index in the low [`Filled::INDEX`] bits, its count above, so that an hour of seconds fits into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,43 @@ impl StoredHistogram {
     /// Number of samples.
     pub fn count(&self) -> u64 {
         total(self.filled.iter().map(|f| f.count()))
+    }
+
+    /// At most so many numbers store its samples in so many histograms.
+    pub fn values_in_parts(&self, parts: usize) -> usize {
+        let pairs = self.filled.iter().map(|bucket| bucket.count().min(parts as u64) as usize);
+        pairs.fold(parts.saturating_mul(3), |all, n| all.saturating_add(n.saturating_mul(2)))
+    }
+
+    /// The same samples in so many histograms, as evenly as whole numbers go. Merged they are this one.
+    pub fn split(&self, parts: usize) -> Vec<StoredHistogram> {
+        let mut pieces: Vec<Vec<(usize, u64)>> = vec![Vec::new(); parts];
+        for (place, (index, count)) in self.buckets().enumerate() {
+            let (each, extra) = (count / parts.max(1) as u64, count % parts.max(1) as u64);
+            for (number, piece) in pieces.iter_mut().enumerate() {
+                // Rare samples do not all go to the first one.
+                let turn = (number + place) % parts;
+                let count = each + u64::from((turn as u64) < extra);
+                if count > 0 {
+                    piece.push((index, count));
+                }
+            }
+        }
+        let (mut count, mut sum) = (self.count(), self.sum.0);
+        let mut split = Vec::with_capacity(parts);
+        for piece in pieces {
+            let own: u64 = piece.iter().map(|(_, n)| n).sum();
+            let share = (u128::from(sum) * u128::from(own)).checked_div(count.into()).unwrap_or(0) as u64;
+            (count, sum) = (count - own, sum - share);
+            let [first, last] =
+                [piece.first(), piece.last()].map(|bucket| bucket.map_or(0, |(index, _)| *index));
+            let (mut min, mut max) = (Nanos(0), Nanos(0));
+            if own > 0 {
+                (min, max) = (Nanos(bucket_low(first)).max(self.min), Nanos(bucket_high(last)).min(self.max));
+            }
+            split.push(StoredHistogram::from_buckets(min, max, Nanos(share), piece.into_iter()));
+        }
+        split
     }
 
     /// Adds all samples of another stored histogram; exact.
