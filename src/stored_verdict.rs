@@ -50,7 +50,11 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     promise_options::hold_against(&args.promise, None, record)?;
     promise_options::ask(args.needs.fit.as_deref(), args.promise.judge_simulated, record)?;
     if let Some(why) = why_not_judged(record) {
-        bail!("{} is not judged: {why}", input::named(&args.record).display());
+        let cut = record
+            .state
+            .end()
+            .map_or(String::new(), |end| format!("; its run did not end ({end}): go on with --resume"));
+        bail!("{} is not judged: {why}{cut}", input::named(&args.record).display());
     }
     let (found, verdict) = judge::judged(record);
     if let Some(compared) = &record.compared {

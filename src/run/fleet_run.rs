@@ -350,6 +350,10 @@ impl Front for RankFront<'_> {
         self.own.ui()
     }
 
+    fn begun(&mut self, record: &Record) {
+        self.own.begun(record);
+    }
+
     fn measured(&mut self, record: &Record) {
         self.own.measured(record);
     }

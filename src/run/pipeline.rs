@@ -86,6 +86,11 @@ pub trait Front {
     /// Where progress is shown.
     fn ui(&mut self) -> &mut Ui;
 
+    /// The first step is about to begin: a Record without steps says so where the run is killed in it. The default is for runs that save nothing.
+    fn begun(&mut self, record: &Record) {
+        let _ = record;
+    }
+
     /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
     fn measured(&mut self, record: &Record);
 

@@ -91,6 +91,8 @@ pub struct Results {
     quiet: bool,
     details: bool,
     record: Sheet,
+    /// The file of the Record was made before anything was measured.
+    begun: bool,
     others: Vec<Sheet>,
     pace: SavePace,
 }
@@ -126,6 +128,7 @@ impl Results {
             Some(path) => Sheet::record("--json", path, force)?,
             None => fresh(args, stem)?,
         };
+        let record = record.claimed()?;
         let tables: [SheetForm<'_>; 2] = [
             ("--csv", &args.csv, OutputKind::Csv, |r, out| put(out, &csv::csv(r))),
             ("--html", &args.html, OutputKind::Html, html::write),
@@ -139,6 +142,7 @@ impl Results {
             quiet: args.quiet,
             details: args.details,
             record,
+            begun: false,
             others,
             pace: SavePace::default(),
         };
@@ -175,7 +179,8 @@ impl Results {
         let record = fresh(args, &format!("volproof-rank{rank}"))?;
         apart(&[&record.file], used)?;
         let ui = if rank == 0 && !args.quiet { Ui::plain() } else { Ui::silent() };
-        Ok(Results { ui, quiet: true, details: false, record, others: Vec::new(), pace: SavePace::default() })
+        let (others, pace) = (Vec::new(), SavePace::default());
+        Ok(Results { ui, quiet: true, details: false, record, begun: false, others, pace })
     }
 
     /// Saves the Record alone, and tells the user where that fails.
@@ -192,7 +197,10 @@ impl Results {
         let record = &ended.record;
         let compared = record.tuning.as_ref().is_some_and(|tuning| !tuning.effects.is_empty());
         if record.steps.is_empty() && !compared && record.state != State::Complete {
-            // An empty Record helps nobody.
+            // An empty Record helps nobody who knows how the run ended.
+            if self.begun {
+                self.record.file.remove();
+            }
             if record.state == State::Interrupted {
                 screen::say("volproof: interrupted before anything was measured\n");
             }
@@ -212,6 +220,9 @@ impl Results {
     pub fn deliver(&mut self, record: &Record, kept: &[PathBuf], after: fn(&Record) -> String) -> bool {
         self.record.save(record);
         let is_saved = self.record.misplaced.is_none() && !self.record.file.is_stream();
+        if is_saved && record.state == State::Complete {
+            self.record.file.is_complete();
+        }
         if is_saved {
             record.saved_as.set(self.record.file.path());
         }
@@ -242,6 +253,12 @@ impl Results {
         if is_saved {
             self.ui.say(&format!("\n{}", place_told(self.record.file.path())));
         }
+        if let Some(earlier) = self.record.file.earlier() {
+            let (place, before) = (self.record.file.path().display(), shell_path(&earlier));
+            unsaid += &format!(
+                "volproof: what {place} held before this run is kept, for this run is not complete: mv {before} NAME, or rm {before}\n"
+            );
+        }
         screen::say(&unsaid);
         lost
     }
@@ -255,6 +272,14 @@ pub fn place_told(path: &Path) -> String {
 impl Front for Results {
     fn ui(&mut self) -> &mut Ui {
         &mut self.ui
+    }
+
+    fn begun(&mut self, record: &Record) {
+        // What a file holds stays until there is something better. A simulation loses nothing.
+        if self.record.file.is_new() && !record.plan.needs_no_target() {
+            self.begun = true;
+            self.record.save(record);
+        }
     }
 
     fn measured(&mut self, record: &Record) {

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::Failure;
 use super::targets::Surveyed;
 use volproof_base::doubt::Doubt;
+use volproof_base::file_lock::is_locked;
 use volproof_course::finished::is_whole;
-use volproof_device::device::{self, Block, Facts, Root};
+use volproof_device::device::{self, Block, Facts, FileFacts, Root};
 use volproof_host::environment::Environment;
 use volproof_host::observe::QueueSettings;
 use volproof_host::tune::ab::Effect;
@@ -57,6 +58,9 @@ impl EarlierRun {
         };
         if record.report.is_some() {
             return Err(differs("it is the report of another tool"));
+        }
+        if std::fs::File::open(path).is_ok_and(|file| is_locked(&file)) {
+            return Err(differs("its run still goes on"));
         }
         if let Some(what) = other_plan(&record.plan, asked) {
             return Err(differs(&format!("the plan differs: {what}")));
@@ -195,19 +199,24 @@ impl EarlierRun {
 /// The first difference that tells two targets apart although they have one name and one size, in words.
 pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
     // Each run makes a new test file in a folder.
-    let inodes = match (then, now) {
-        (Facts::File(then), Facts::File(now)) => [then, now].map(|file| Some(file.inode.to_string())),
-        _ => [None, None],
-    };
-    let [inode_then, inode_now] = inodes;
+    if let (Facts::File(then), Facts::File(now)) = (then, now) {
+        let inode = |file: &FileFacts| Some(file.inode.to_string());
+        let change = device::change("inode number", inode(then), inode(now));
+        // Records of before, and some filesystems, do not have the time.
+        let both = then.born.is_some() && now.born.is_some();
+        let born = || device::change("time of birth", then.born.clone(), now.born.clone()).filter(|_| both);
+        if let Some(change) = change.or_else(born) {
+            return Some(change);
+        }
+    }
     let filesystem = |facts: &Facts| facts.place().and_then(|p| p.filesystem.clone());
-    device::change("inode number", inode_then, inode_now)
-        .or_else(|| device::change("filesystem", filesystem(then), filesystem(now)))
-        .or_else(|| match (then.device(), now.device()) {
+    device::change("filesystem", filesystem(then), filesystem(now)).or_else(|| {
+        match (then.device(), now.device()) {
             (Some(then), Some(now)) => other_disk(then, now),
             (None, None) => None,
             _ => Some("it lay on another kind of device".into()),
-        })
+        }
+    })
 }
 
 /// The first difference between two disks that a reboot does not explain.
@@ -301,6 +310,10 @@ mod tests {
         assert_eq!(other_target(&facts("a"), &facts("")), None);
         let other = other_target(&facts("a"), &facts("b")).unwrap();
         assert!(other.starts_with("its inode number was"), "{other}");
+        let Facts::File(mut later) = facts("a") else { panic!("a file") };
+        later.born = Some("1.000000000".into());
+        let other = other_target(&facts("a"), &Facts::File(later)).unwrap();
+        assert!(other.starts_with("its time of birth was"), "{other}");
     }
 
     #[test]

@@ -58,6 +58,14 @@ impl Sheet {
         &self.file
     }
 
+    /// The same for a run, which saves it more than once.
+    ///
+    /// # Errors
+    /// Another program saves there.
+    pub fn claimed(self) -> Result<Sheet, Failure> {
+        Ok(Sheet { file: self.file.claimed()?, ..self })
+    }
+
     /// Saves the Record of a command that measures nothing.
     ///
     /// # Errors

@@ -49,6 +49,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
                 direct: None,
             },
             inode: 12,
+            born: None,
             size_bytes: Bytes::gib(100),
             extents: None,
         })),

@@ -87,6 +87,7 @@ impl Running<'_> {
         }
         self.front.ui().run_is(&self.record);
         let mut stages = self.begin_steps();
+        self.front.begun(&self.record);
         loop {
             let paused = self.wait_while_paused();
             if self.interrupted() {

@@ -237,8 +237,11 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
     let places: BTreeSet<String> = second_places(&ran.err).into_iter().collect();
     assert_eq!(places.len(), 3, "{}", ran.err);
     for place in places {
-        assert!(std::fs::read_to_string(&place).unwrap().contains("randread"), "{place}");
-        std::fs::remove_file(place).unwrap();
+        // The last save of the Record may have found room in its own place.
+        let kept = std::fs::read_to_string(&place);
+        let kept = kept.or_else(|_| std::fs::read_to_string(bench.path().join("small/r.json")));
+        assert!(kept.unwrap().contains("randread"), "{place}");
+        let _ = std::fs::remove_file(place);
     }
 }
 

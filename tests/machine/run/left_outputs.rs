@@ -47,3 +47,28 @@ fn the_next_command_tells_of_the_result_that_a_killed_run_was_saving() {
     let Ran { err, .. } = bench.run(&["show", "-q", "r.json"]).ended(0);
     assert_eq!(err, "");
 }
+
+/// The Record has its name, and that name has its run, from the first step on.
+#[test]
+fn a_run_that_was_killed_in_its_first_step_is_told_of_and_goes_on() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let line = ["run", "f.dat", "--rw", "randread", "--runtime", "10m", "-q", "--json", "r.json"];
+    let mut running = bench.start(&line);
+    let began = std::time::Instant::now();
+    while !bench.path().join("r.json").exists() {
+        assert!(began.elapsed().as_secs() < 60, "it does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    bench
+        .run(&line)
+        .ended(2)
+        .says(&["r.json cannot be written: another program that still runs has locked it"]);
+    bench.run(&["run", "--resume", "r.json"]).ended(2).says(&["its run still goes on"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let shown = bench.run(&["show", "r.json"]);
+    assert!(shown.out.contains("CUT OFF") && shown.out.contains("Nothing was measured"), "{}", shown.out);
+    let left = bench.run(&["plan", "--resume", "r.json"]).ended(0);
+    assert!(left.out.contains("10 min"), "{}", left.out);
+}

@@ -4,11 +4,12 @@
 //! Holes and unwritten extents read as zeros without reaching the disk: a benchmark that reads them measures memory.
 //! Nothing is written and no file is created here.
 
-use std::fs::OpenOptions;
+use std::fs::{Metadata, OpenOptions};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::{AtFlags, StatxFlags};
 use schemars::JsonSchema;
@@ -93,6 +94,10 @@ pub struct FileFacts {
     pub place: FilePlace,
     /// The inode number, which tells another file under the same name apart.
     pub inode: u64,
+    /// When it was made, in seconds since 1970: a later file may get the inode number of one that was removed. Absent where the filesystem does not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<String>,
     /// The file's length.
     pub size_bytes: Bytes,
     /// The extents of the file; absent where the filesystem cannot report them.
@@ -207,9 +212,15 @@ pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
     Ok(FileFacts {
         place: place(root, path)?,
         inode: stat.ino(),
+        born: born(&stat),
         size_bytes: size,
         extents: extents(&real, 0..size.0, None),
     })
+}
+
+fn born(about: &Metadata) -> Option<String> {
+    let since = about.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}.{:09}", since.as_secs(), since.subsec_nanos()))
 }
 
 /// Extents, unwritten extents and holes of these bytes of the file at a path, which must be the expected file if there is one.

@@ -7,6 +7,7 @@
 //! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: the caller of [`apart`] says what must
 //! not be overwritten, and `run` asks the guard about a file that is there already.
 
+mod claimed_name;
 mod colours;
 mod content;
 mod destination;
@@ -30,6 +31,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use claimed_name::ClaimedName;
 pub use content::Content;
 use content::{Call, CallGate, fill, through};
 pub use destination::{LINKS, holds_data};
@@ -122,6 +124,8 @@ pub struct OutputFile {
     place: OutputPlace,
     /// What the content is, where it replaces only such a file.
     kind: Option<OutputKind>,
+    /// Its name is this program's until its end.
+    claim: Option<ClaimedName>,
 }
 
 impl OutputFile {
@@ -131,7 +135,7 @@ impl OutputFile {
     /// The path is a device, a setting of the kernel, or cannot be written.
     pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
         let place = OutputPlace::find(path).map_err(|why| why.named(option, path))?;
-        Ok(OutputFile { option: option.into(), path: path.into(), place, kind: None })
+        Ok(OutputFile { option: option.into(), path: path.into(), place, kind: None, claim: None })
     }
 
     /// A new file in a folder: `STEM.EXTENSION`, or `STEM-2.EXTENSION` and so on where others have that name. The first save chooses it.
@@ -148,12 +152,46 @@ impl OutputFile {
         let place =
             OutputPlace::fresh(folder, stem, extension, ANY_MODE).map_err(|why| why.named(option, folder))?;
         let path = folder.join(numbered(stem, OsStr::new(extension), 1));
-        Ok(OutputFile { option: option.into(), path, place, kind: None })
+        Ok(OutputFile { option: option.into(), path, place, kind: None, claim: None })
     }
 
     /// What it holds: it replaces an empty file, and one that begins as such an output does. [`apart`] sees to that.
     pub fn of_kind(self, kind: OutputKind) -> OutputFile {
         OutputFile { kind: Some(kind), ..self }
+    }
+
+    /// Claims its name until its end, for a content that is saved more than once. What the name holds stays until [`OutputFile::is_complete`].
+    ///
+    /// # Errors
+    /// Another program saves there.
+    pub fn claimed(self) -> Result<OutputFile, OutputError> {
+        let claim =
+            ClaimedName::take(&self.place).map_err(|e| Unfit::from(e).named(&self.option, &self.path))?;
+        Ok(OutputFile { claim: Some(claim), ..self })
+    }
+
+    /// Nothing has its name yet, and a regular file is to have it.
+    pub fn is_new(&self) -> bool {
+        !self.is_stream() && self.place.replaced().is_ok_and(|file| file.is_none())
+    }
+
+    /// Its content is complete: what the name held before goes.
+    pub fn is_complete(&mut self) {
+        if let (Some(claim), OutputPlace::Named { folder, .. }) = (&mut self.claim, &self.place) {
+            claim.forget_earlier(folder);
+        }
+    }
+
+    /// Where that is which the name held before.
+    pub fn earlier(&self) -> Option<PathBuf> {
+        Some(self.path.with_file_name(self.claim.as_ref()?.earlier()?))
+    }
+
+    /// Removes the file that was saved: it is of no use.
+    pub fn remove(&self) {
+        if let OutputPlace::Named { folder, name } = &self.place {
+            let _ = rustix::fs::unlinkat(folder, name, rustix::fs::AtFlags::empty());
+        }
     }
 
     /// Refuses to replace a file that holds something else.
@@ -227,7 +265,13 @@ impl OutputFile {
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
                 self.spares_others()?;
+                if let Some(claim) = &mut self.claim {
+                    claim.before_rename(folder, name);
+                }
                 part.put_over(name)?;
+                if let Some(claim) = &mut self.claim {
+                    claim.after_rename(file);
+                }
                 self.is_where_it_was()
             }
             OutputPlace::Fresh { folder, stem, extension, mode } => {
@@ -237,6 +281,9 @@ impl OutputFile {
                 gate(Call::Rename)?;
                 let named = first_name(folder, part, stem, extension)?;
                 self.has_name(named);
+                if let Some(claim) = &mut self.claim {
+                    claim.after_rename(file);
+                }
                 self.is_where_it_was()
             }
         }

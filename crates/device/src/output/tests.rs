@@ -313,3 +313,49 @@ fn the_longest_name_has_a_second_place() {
         misplaced.discard();
     }
 }
+
+#[test]
+fn a_claimed_name_is_that_of_one_program_and_keeps_what_it_held() {
+    let at = folder();
+    let path = at.path().join("r.json");
+    std::fs::write(&path, OLD).unwrap();
+    let claim = || OutputFile::open("--json", &path).unwrap().claimed();
+    let mut first = claim().unwrap();
+    let refused = |when: &str| {
+        let why = claim().unwrap_err().to_string();
+        assert!(why.contains("another program that still runs has locked it"), "{when}: {why}");
+    };
+    refused("before it is saved");
+    for text in ["one\n", "two\n"] {
+        first.save(&|out| out.write_all(text.as_bytes())).unwrap();
+        refused(text);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(std::fs::read(first.earlier().unwrap()).unwrap(), OLD);
+        assert_eq!(left_in(at.path()), [], "the program that keeps it still runs");
+    }
+    let earlier = first.earlier().unwrap();
+    drop(first);
+    assert_eq!(
+        left_in(at.path()).into_iter().map(|left| left.path).collect::<Vec<_>>(),
+        std::slice::from_ref(&earlier)
+    );
+    let mut second = claim().unwrap();
+    second.save(&|out| out.write_all(b"three\n")).unwrap();
+    second.is_complete();
+    drop(second);
+    std::fs::remove_file(earlier).unwrap();
+    assert_eq!(names(at.path()), ["r.json"]);
+}
+
+#[test]
+fn a_claimed_new_file_goes_where_it_is_of_no_use() {
+    let at = folder();
+    let mut fresh = OutputFile::fresh("--records", at.path(), "new", "json").unwrap().claimed().unwrap();
+    assert!(fresh.is_new());
+    fresh.save(&long).unwrap();
+    assert!(!fresh.is_new() && fresh.earlier().is_none());
+    let other = OutputFile::open("--json", fresh.path()).unwrap().claimed();
+    assert!(other.is_err());
+    fresh.remove();
+    assert_eq!(names(at.path()), [""; 0]);
+}
