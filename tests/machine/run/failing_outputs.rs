@@ -138,7 +138,7 @@ fn a_folder_that_goes_away_loses_no_figure() {
     let mut err = BufReader::new(child.stderr.take().unwrap());
     // Outputs have been opened before the first step is announced.
     let seen = wait_for(&mut err, "[1/1]");
-    std::fs::remove_dir(bench.path().join("gone")).unwrap();
+    std::fs::remove_dir_all(bench.path().join("gone")).unwrap();
     std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
     let ran = finish(child, err, seen).ended(7);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);

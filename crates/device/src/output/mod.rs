@@ -269,8 +269,9 @@ impl OutputFile {
                     claim.before_rename(folder, name);
                 }
                 part.put_over(name)?;
+                drop(file);
                 if let Some(claim) = &mut self.claim {
-                    claim.after_rename(file);
+                    claim.after_rename(folder, name);
                 }
                 self.is_where_it_was()
             }
@@ -280,10 +281,11 @@ impl OutputFile {
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
                 let named = first_name(folder, part, stem, extension)?;
-                self.has_name(named);
+                drop(file);
                 if let Some(claim) = &mut self.claim {
-                    claim.after_rename(file);
+                    claim.after_rename(&named.0, &named.1);
                 }
+                self.has_name(named);
                 self.is_where_it_was()
             }
         }
