@@ -18,3 +18,4 @@ mod stats;
 mod topo;
 mod verdict_cases;
 mod volumes;
+mod withheld_texts;

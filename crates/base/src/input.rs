@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::misspelling::nearest;
+use crate::quoting;
 use crate::standard_streams;
 use crate::unit::Bytes;
 
@@ -83,8 +84,10 @@ fn read_whole(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
         standard_streams::input()?.take(most.0 + 1).read_to_end(&mut bytes)?;
     } else {
         let file = File::open(path)?;
+        let facts = file.metadata()?;
+        quoting::note(&facts);
         // One byte more than it has, so that its end is seen without more memory.
-        bytes.reserve(file.metadata()?.len().min(most.0) as usize + 1);
+        bytes.reserve(facts.len().min(most.0) as usize + 1);
         file.take(most.0 + 1).read_to_end(&mut bytes)?;
     }
     if bytes.len() as u64 > most.0 {

@@ -12,6 +12,7 @@ pub mod hist;
 pub mod input;
 pub mod misspelling;
 pub mod own_process;
+pub mod quoting;
 pub mod report_form;
 pub mod sample;
 pub mod shell_word;

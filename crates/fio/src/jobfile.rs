@@ -12,6 +12,7 @@ use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
 use super::option_value::OptionValue;
 use super::{option, table};
+use volproof_base::quoting::quoted;
 use volproof_base::shell_word::shell_path;
 
 /// How many files one job file may include, all together: one that includes itself never ends.
@@ -183,7 +184,7 @@ impl JobFileReader<'_> {
                 let title = &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)];
                 if !rest.ends_with(']') {
                     let note = format!("{origin}: no ']' ends '{text}': fio calls this section '{title}'");
-                    command.notes.push(note);
+                    command.notes.push(quoted(&origin, note));
                 }
                 whole_name(title, &origin)?;
                 skipping = command.skips(title);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use volproof_base::quoting::quoted;
+
 /// Where an option was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -102,7 +104,11 @@ impl Mistake {
             (origin, Some(column)) => format!("{origin}:{column}: "),
             (origin, None) => format!("{origin}: "),
         };
-        format!("{place}{}", self.what)
+        let told = format!("{place}{}", self.what);
+        match &self.origin {
+            Origin::Line { .. } => quoted(place.trim_end_matches([':', ' ']), told),
+            _ => told,
+        }
     }
 }
 

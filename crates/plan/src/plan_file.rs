@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::{Plan, Step, StepOptions};
 use volproof_base::foreign_lines::in_one_line;
+use volproof_base::quoting::{line_and_column, quoted};
 use volproof_base::unit::{Bytes, text};
 
 #[derive(Deserialize)]
@@ -24,7 +25,7 @@ struct PlanFile {
 
 /// A mistake in a plan file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}{}", excerpt(.text, *.line))]
+#[error("{}", self.told())]
 pub struct PlanFileError {
     /// The line, counted from 1.
     pub line: usize,
@@ -43,19 +44,20 @@ fn excerpt(text: &str, line: usize) -> String {
 
 impl PlanFileError {
     fn new(error: &toml::de::Error, text: &str) -> PlanFileError {
-        let at = error.span().map_or(0, |span| span.start);
-        let before = text.get(..at).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
+        let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
         PlanFileError {
             line,
-            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+            column,
             message: error.message().to_string(),
             text: text.lines().nth(line - 1).unwrap_or_default().to_string(),
         }
     }
-}
 
-impl PlanFileError {
+    fn told(&self) -> String {
+        let place = format!("line {}, column {}", self.line, self.column);
+        quoted(&place, format!("{place}: {}{}", self.message, excerpt(&self.text, self.line)))
+    }
+
     /// A key of the table of this name, by its number among those of one name; the line of the table where the key stands in another form.
     fn of_key(text: &str, table: &str, number: usize, key: &str, message: String) -> PlanFileError {
         let lines: Vec<&str> = text.lines().collect();

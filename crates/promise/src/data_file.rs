@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use volproof_base::quoting::{line_and_column, quoted};
 
 /// Why a data file of a user cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +29,7 @@ pub enum DataFileError {
         message: String,
     },
     /// An entry contradicts itself or the others.
-    #[error("{origin}: {}", faults.join("\n"))]
+    #[error("{}", quoted(.origin, format!("{origin}: {}", faults.join("\n"))))]
     Faulty {
         /// The file.
         origin: String,
@@ -52,7 +53,10 @@ pub(crate) fn parse<T: DeserializeOwned>(
             None | Some(1) => return Ok(read),
             Some(n) => format!("it has version {n}: this program reads version 1"),
         },
-        Err(e) => e.to_string(),
+        Err(e) => {
+            let (line, column) = line_and_column(text, e.span().map_or(0, |span| span.start));
+            quoted(format_args!("line {line}, column {column}"), e.to_string())
+        }
     };
     Err(DataFileError::Malformed { origin: origin.to_string(), form, message })
 }
