@@ -105,9 +105,12 @@ pub struct SavePace {
 }
 
 impl SavePace {
-    /// Saves, unless as much time as the last save took has not gone by since.
+    /// Each save is as long as the Record: so they together take a share of the run's time that does not grow with its steps.
+    const BETWEEN: u32 = 20;
+
+    /// Saves, unless [`SavePace::BETWEEN`] times as long as the last save took has not gone by since.
     pub fn spaced(&mut self, save: impl FnOnce()) {
-        if self.last.is_some_and(|(at, took)| at.elapsed() < took) {
+        if self.last.is_some_and(|(at, took)| at.elapsed() < took * SavePace::BETWEEN) {
             return;
         }
         let began = Instant::now();

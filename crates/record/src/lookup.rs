@@ -42,7 +42,7 @@ impl std::fmt::Debug for LookupCell {
     }
 }
 
-/// Numbers of plan steps, steps, stages and targets.
+/// Numbers of plan steps, steps, stages and targets; without stages no steps are looked up.
 type Size = [usize; 4];
 
 pub(super) struct Lookup {
@@ -151,7 +151,8 @@ pub(super) fn driven(step: &StepRecord) -> impl Iterator<Item = &PathBuf> {
 }
 
 fn size(record: &Record) -> Size {
-    [record.plan.steps.len(), record.steps.len(), record.together.len(), record.targets.len()]
+    let steps = if record.together.is_empty() { 0 } else { record.steps.len() };
+    [record.plan.steps.len(), steps, record.together.len(), record.targets.len()]
 }
 
 /// The disks that a target lies on, as numbers; its filesystem, where they are not known.

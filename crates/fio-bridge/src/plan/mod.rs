@@ -87,6 +87,8 @@ impl Obstacle {
 struct Obstacles<'a> {
     job: &'a str,
     found: &'a mut Vec<Obstacle>,
+    /// How many of them are those of the jobs before.
+    before: usize,
 }
 
 impl Obstacles<'_> {
@@ -97,7 +99,7 @@ impl Obstacles<'_> {
 
     /// fio refuses it too, unless another option of the job, which only fio has, makes it possible.
     fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
-        let foreign = self.found.iter().any(|o| o.job == self.job && o.fio_can);
+        let foreign = self.found[self.before..].iter().any(|o| o.fio_can);
         self.push(option.into(), foreign, why.into());
     }
 
@@ -140,7 +142,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
     let mut order = job_order::JobOrder::default();
     let mut thread = 1;
     for (index, job) in jobs.iter().enumerate() {
-        let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
+        let obstacles = &mut Obstacles { job: &job.name, before: found.len(), found: &mut found };
         limits(job, obstacles, &mut notes);
         let load = step_of(job, obstacles);
         let numjobs = load.numjobs;

@@ -6,6 +6,9 @@
 //!
 //! **Source:** `io.max` and `blkio.throttle.*` of the cgroups of this process.
 
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
 use super::DoubtCase;
 use crate::thresholds::SETS_THE_FIGURE;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
@@ -36,29 +39,26 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
 
 /// The first limit of our own cgroup that the rate of a step on these targets is at.
 pub(crate) fn limit_reached(targets: &[&TargetRecord], step: &StepRecord) -> Option<LimitReached> {
+    let disks: HashMap<&Path, &Block> =
+        targets.iter().filter_map(|t| Some((t.path.as_path(), t.facts.device()?))).collect();
+    // The limit is one of the disk, whose targets share it. A step may drive some of the targets only.
+    let mut of_disks: BTreeMap<&str, (&Block, Vec<&StepTarget>)> = BTreeMap::new();
     for target in &step.targets {
-        let Some(device) = disk(targets, target) else { continue };
-        // The limit is one of the disk, whose targets share it.
-        let shares = |t: &&StepTarget| disk(targets, t).is_some_and(|d| d.disk.name == device.disk.name);
-        let on_disk: Vec<&StepTarget> = step.targets.iter().filter(shares).collect();
+        if let Some(device) = disks.get(target.path.as_path()) {
+            of_disks.entry(&device.disk.name).or_insert((device, Vec::new())).1.push(target);
+        }
+    }
+    for (device, on_disk) in of_disks.values() {
         for set in &device.cgroup_limits {
             for word in set.limit.split_ascii_whitespace() {
-                if let Some(reached) = reached(word, &on_disk) {
-                    return Some(LimitReached {
-                        file: set.file.display().to_string(),
-                        word: word.into(),
-                        reached,
-                    });
+                if let Some(reached) = reached(word, on_disk) {
+                    let file = set.file.display().to_string();
+                    return Some(LimitReached { file, word: word.into(), reached });
                 }
             }
         }
     }
     None
-}
-
-/// The disk of a target: a step may drive some of the targets only.
-fn disk<'a>(targets: &[&'a TargetRecord], of: &StepTarget) -> Option<&'a Block> {
-    targets.iter().find(|t| t.path == of.path)?.facts.device()
 }
 
 /// The measured figure that is at the limit of one word, as `rbps=1048576`.
