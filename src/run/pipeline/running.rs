@@ -331,6 +331,8 @@ impl Running<'_> {
         }
         let record = &mut self.record;
         let first = record.steps.len();
+        let limited = changed_limit(record, &self.root);
+        record.doubts.extend(done.steps.iter().filter_map(|step| Some(limited.clone()?.in_step(&step.name))));
         record.steps.extend(done.steps);
         record.together.extend(done.together);
         record.fit_samples();
@@ -427,6 +429,34 @@ impl Running<'_> {
         let kept = self.ready.finish(self.record.plan.keep);
         Ended { record: self.record, kept, failed: self.failed, failure: outcome.err(), put_back }
     }
+}
+
+/// A doubt about limits of this process's cgroup that were changed while a stage ran. The Record holds those of now, for the steps that follow.
+fn changed_limit(record: &mut Record, root: &Root) -> Option<Doubt> {
+    let changed = record
+        .targets
+        .iter_mut()
+        .filter_map(|target| target.facts.limits_have_changed(root).then_some(&*target));
+    // Any target tells of its disk; all are looked at.
+    let target = changed.last()?;
+    let limits: Vec<String> = target
+        .facts
+        .device()?
+        .cgroup_limits
+        .iter()
+        .map(|l| format!("{} says {}", l.file.display(), l.limit))
+        .collect();
+    let now = if limits.is_empty() { "none is left".to_string() } else { limits.join(", ") };
+    let message = format!(
+        "the limit of this process's own cgroup on the disk of {} changed during the step: {now}",
+        target.path.display()
+    );
+    Some(Doubt::new(
+        Severity::Blocker,
+        DoubtCode::OwnCgroupLimit,
+        message,
+        "measure again while nobody changes io.max",
+    ))
 }
 
 /// Names in the Record the test files that are not in their place any more.

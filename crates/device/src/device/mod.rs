@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 pub use blkid::Opinion;
 pub use block::{Block, Driver, Node, Partition, SECTOR};
 pub use cgroup_limit::CgroupLimit;
+use cgroup_limit::cgroup_limits;
 pub use device_number::DevNumber;
 pub use disk_identity::{change, changes, lasting_change, word};
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace, RoomBehind};
@@ -156,6 +157,20 @@ impl Facts {
             Facts::File(f) => f.place.device.as_deref(),
             Facts::Folder(p) => p.device.as_deref(),
         }
+    }
+
+    /// Reads again what cgroups allow of the device: limits may be set during a run. Returns whether they differ from those that were read before.
+    pub fn limits_have_changed(&mut self, root: &Root) -> bool {
+        let device = match self {
+            Facts::Block(b) => Some(&mut b.device),
+            Facts::File(f) => f.place.device.as_deref_mut(),
+            Facts::Folder(p) => p.device.as_deref_mut(),
+        };
+        device.is_some_and(|device| {
+            let before =
+                std::mem::replace(&mut device.cgroup_limits, cgroup_limits(root, device.disk.number));
+            before != device.cgroup_limits
+        })
     }
 
     /// Where a file or folder lives; none for a block device.
