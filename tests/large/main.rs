@@ -4,6 +4,7 @@
 //! would be up to sixteen times.
 
 mod fleet_of_a_thousand;
+mod growth;
 mod inputs;
 mod meter;
 

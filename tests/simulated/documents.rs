@@ -141,7 +141,7 @@ fn a_rule_has_the_name_of_its_code() {
 #[test]
 fn links_between_pages_lead_to_files() {
     let docs = fs::read_dir(below("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(below);
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(below);
     let pages: Vec<PathBuf> =
         docs.chain(top).filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
     let mut wrong = Vec::new();
