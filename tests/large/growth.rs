@@ -17,7 +17,7 @@ const MOST_MEMORY: i64 = 512 << 10;
 type Row = (&'static str, usize, fn(&Path, usize) -> Vec<String>);
 
 const ROWS: [Row; 5] = [
-    ("steps", 250, |folder, n| {
+    ("steps", 125, |folder, n| {
         let step = |i| format!("[[step]]\nname = 's{i}'\nrw = 'randread'\nruntime = '1s'\n");
         std::fs::write(folder.join("plan"), (0..n).map(step).collect::<String>()).unwrap();
         words("run --plan plan --simulate latency=10ms --json steps.json")
@@ -27,12 +27,12 @@ const ROWS: [Row; 5] = [
             "run --simulate latency=1ms --rw randread --numjobs {n} --runtime 2s --json jobs.json"
         ))
     }),
-    ("job sections", 2_000, |folder, n| {
+    ("job sections", 1_000, |folder, n| {
         let sections: String = (0..n).map(|i| format!("[j{i}]\n")).collect();
         std::fs::write(folder.join("jobs"), format!("[global]\nrw=read\n{sections}")).unwrap();
         words("fio --parse-only jobs")
     }),
-    ("targets", 40, |folder, n| {
+    ("targets", 20, |folder, n| {
         let target = |i| {
             let name = format!("target{i}");
             File::create(folder.join(&name)).unwrap().set_len(1 << 20).unwrap();
