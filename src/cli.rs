@@ -1,11 +1,13 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
+mod compare_args;
 mod course_args;
 mod examples;
 mod fit_args;
 mod fleet_args;
 mod stored_args;
 
+pub use compare_args::{CompareArgs, GateArgs};
 pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 pub use fit_args::{FitArgs, FitsArgs};
 pub use fleet_args::{FleetCourse, FleetCourseArgs, FleetMemberArgs, FleetRunArgs};
@@ -94,6 +96,9 @@ pub enum CliCommand {
     /// Judge a Record or a report of another tool against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
     #[command(after_help = examples::VERDICT)]
     Verdict(Box<VerdictCommand>),
+    /// What became better or worse between two groups of results: before and after a change, this volume and that one
+    #[command(after_help = examples::COMPARE)]
+    Compare(Box<CompareArgs>),
     /// Turn Records, reports of other tools, plans and job files into each other's forms
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),

@@ -97,7 +97,8 @@ impl PromiseOptions {
     }
 }
 
-fn parse_tolerance(text: &str) -> Result<f64, String> {
+/// A percentage from 0 to below 100, as a share.
+pub(crate) fn parse_tolerance(text: &str) -> Result<f64, String> {
     let share = share(text).filter(|share| *share >= 0.0 && *share < 1.0);
     share.ok_or_else(|| format!("'{text}' is not a percentage from 0 to below 100, such as 2"))
 }

@@ -16,6 +16,12 @@ pub(super) const RUN: &str = "Examples:\n  \
     volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1\n  \
     volproof run --resume volproof-1.json       the missing steps of that run";
 
+pub(super) const COMPARE: &str = "Examples:\n  \
+    volproof compare before.json after.json          what changed\n  \
+    volproof compare before.json after.json --gate 5%   exit code 1 if worse\n  \
+    volproof compare a1.json a2.json -- b1.json b2.json b3.json\n  \
+    volproof compare --run 6 -- /mnt/x --iodepth 32 -- /mnt/x --iodepth 64";
+
 pub(super) const EXPLAIN: &str = "Examples:\n  \
     volproof explain report.txt          what a colleague pasted into a chat\n  \
     volproof explain old.json new.json   each, and both side by side\n  \

@@ -20,7 +20,7 @@ use volproof_base::stats::mean_latency::MeanLatency;
 use volproof_base::stats::percentile::{self, ShareAbove};
 use volproof_base::unit::{Nanos, significant};
 use volproof_plan::ResponseFigure;
-use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
+use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
 use volproof_record::{
     BasisCode, Claim, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
 };
@@ -290,11 +290,11 @@ impl NeedCase<'_> {
 
     /// The samples that the figure is about, of all targets.
     fn streams(&self) -> impl Iterator<Item = &Stream> {
-        streams(self.step, self.need.figure)
+        self.step.targets.iter().flat_map(|target| target.streams(self.need.figure.direction))
     }
 
     fn seconds(&self) -> Vec<StoredHistogram> {
-        seconds(self.step, self.need.figure)
+        self.step.latencies_of_seconds(self.need.figure.direction)
     }
 
     fn rate(&self, metric: Metric, limit: f64) -> Option<Figure> {
@@ -375,24 +375,6 @@ impl NeedCase<'_> {
         let finding = ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds: None };
         Some((Metric::SlowShare, finding, reason))
     }
-}
-
-/// The samples of a step that a figure is about, of all targets.
-fn streams(step: &StepRecord, figure: FitFigure) -> impl Iterator<Item = &Stream> {
-    let meant = move |d: &Direction| figure.direction.map_or(*d != Direction::Sync, |wanted| wanted == *d);
-    let series = step.targets.iter().map(|t| &t.series);
-    series.flat_map(move |s| Direction::ALL.into_iter().filter(meant).filter_map(|d| s.stream(d)))
-}
-
-/// Latencies of each second; response times under a rate.
-fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
-    let mut seconds: Vec<StoredHistogram> = Vec::new();
-    for stream in streams(step, figure) {
-        let of_stream = if step.open_loop.is_some() { &stream.response } else { &stream.service };
-        seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
-        seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
-    }
-    seconds
 }
 
 fn by_hour(seconds: &[StoredHistogram], latency: Nanos) -> impl Iterator<Item = f64> {

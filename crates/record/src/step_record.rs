@@ -9,7 +9,8 @@ use super::direction_summary::is_zero;
 use super::{
     Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ReportedStep,
 };
-use volproof_base::sample::{Depth, Direction, Series};
+use volproof_base::hist::StoredHistogram;
+use volproof_base::sample::{Depth, Direction, Series, Stream};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_host::observe::KernelCounters;
 use volproof_host::topo::Placement;
@@ -255,6 +256,17 @@ impl StepRecord {
         directions.chain(self.total.as_ref().map(|s| ("total", s)))
     }
 
+    /// Latencies of each second of a direction, or of all that move data, over all targets: response times under a rate.
+    pub fn latencies_of_seconds(&self, wanted: Option<Direction>) -> Vec<StoredHistogram> {
+        let mut seconds: Vec<StoredHistogram> = Vec::new();
+        for stream in self.targets.iter().flat_map(|target| target.streams(wanted)) {
+            let of_stream = if self.open_loop.is_some() { &stream.response } else { &stream.service };
+            seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
+            seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
+        }
+        seconds
+    }
+
     /// The user ended it before its time.
     pub fn was_ended_early(&self) -> bool {
         self.interventions.iter().any(|i| matches!(i, Intervention::EndedEarly { .. }))
@@ -276,6 +288,13 @@ impl StepTarget {
             Direction::ALL.map(|d| DirectionSummary::of_samples(d, &[&series], tails));
         let in_flight_mean = series.in_flight_mean();
         StepTarget { path, beside: Vec::new(), read, write, trim, sync, in_flight_mean, series }
+    }
+
+    /// The samples of a direction, or of all that move data.
+    pub fn streams(&self, wanted: Option<Direction>) -> impl Iterator<Item = &Stream> {
+        let all = Direction::ALL.into_iter();
+        let meant = all.filter(move |d| wanted.map_or(*d != Direction::Sync, |wanted| wanted == *d));
+        meant.filter_map(|d| self.series.stream(d))
     }
 
     /// The summary of the direction of this name.

@@ -3,6 +3,8 @@
 pub mod cause_words;
 pub mod check_text;
 pub mod claim_words;
+pub mod compare_sheets;
+pub mod compare_text;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod csv;

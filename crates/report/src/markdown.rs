@@ -84,12 +84,12 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
 }
 
 /// A line of a table.
-fn line_of(cells: &[String]) -> String {
+pub(super) fn line_of(cells: &[String]) -> String {
     format!("| {} |\n", cells.iter().map(|c| plain(c)).collect::<Vec<_>>().join(" | "))
 }
 
 /// Foreign text in a line of Markdown: no cell ends early, and nothing becomes markup.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
     for c in visible(text).chars() {
         match c {

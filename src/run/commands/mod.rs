@@ -2,6 +2,7 @@
 
 mod check_command;
 mod cold_command;
+mod compare_command;
 mod completions_command;
 mod convert_command;
 pub(super) mod course_question;
@@ -61,6 +62,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Fleet(args) => fleet_command::fleet(&args),
         CliCommand::Merge(args) => merge_command::merge(&args),
         CliCommand::Verdict(args) => verdict_command::verdict(&args),
+        CliCommand::Compare(args) => compare_command::compare(&args),
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => plan_command::list(),
@@ -80,6 +82,7 @@ fn read_results(command: &CliCommand) -> &[PathBuf] {
         CliCommand::Show(args) => &args.records,
         CliCommand::Explain(args) => &args.files,
         CliCommand::Merge(args) => &args.records,
+        CliCommand::Compare(args) => &args.results,
         CliCommand::Report(args) => from_ref(&args.record),
         CliCommand::Convert(args) => from_ref(&args.file),
         CliCommand::Verdict(args) => from_ref(&args.judge.record),

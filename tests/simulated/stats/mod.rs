@@ -2,6 +2,7 @@
 
 mod any;
 mod change;
+mod change_of_runs;
 mod compare;
 mod noise;
 mod percentile;

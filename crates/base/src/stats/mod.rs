@@ -10,6 +10,7 @@
 
 pub mod burst;
 pub mod change;
+pub mod change_of_runs;
 pub mod compare;
 pub mod limit_answer;
 pub mod little;

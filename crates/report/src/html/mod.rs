@@ -8,6 +8,7 @@
 
 mod bins;
 mod charts;
+pub mod compare_page;
 mod course_charts;
 mod course_section;
 mod gauge;

@@ -1,0 +1,124 @@
+//! `compare` from the command line: results of devices in virtual time, and of two ways to run.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn volproof(&self, words: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(words.split(' '))
+            .current_dir(self.path())
+            .env("XDG_STATE_HOME", self.path())
+            .output()
+            .unwrap()
+    }
+
+    /// A run whose rate is known; each seed is a run of its own.
+    fn run(&self, name: &str, latency: &str, seed: u32) {
+        let words = format!(
+            "run --simulate latency={latency},noise=0.01 --rw randread --iodepth 8 --runtime 30s --seed {seed} -q --json {name}"
+        );
+        let ran = self.volproof(&words);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    /// The exit code and the JSON of a comparison.
+    fn compared(&self, words: &str) -> (i32, Value) {
+        let ran = self.volproof(&format!("compare --json {words}"));
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|e| panic!("{words}: {e}: {told}"));
+        (ran.status.code().unwrap(), value)
+    }
+}
+
+fn rate(comparison: &Value) -> &Value {
+    let rows = comparison["rows"].as_array().unwrap();
+    rows.iter().find(|row| row["figure"] == "iops").unwrap()
+}
+
+#[test]
+fn a_planted_change_is_worse_and_none_is_kept() {
+    let folder = Folder::new();
+    for seed in 1..=4 {
+        folder.run(&format!("a{seed}.json"), "500us", seed);
+        folder.run(&format!("b{seed}.json"), "600us", 10 + seed);
+        folder.run(&format!("c{seed}.json"), "500us", 20 + seed);
+    }
+    let (code, worse) =
+        folder.compared("--gate 5% a1.json a2.json a3.json a4.json -- b1.json b2.json b3.json b4.json");
+    assert_eq!((code, &worse["gate"]["word"]), (1, &"worse".into()), "{worse:#}");
+    let ratio = rate(&worse)["change"]["ratio"].as_f64().unwrap();
+    assert!((ratio - 5.0 / 6.0).abs() < 0.02, "{ratio}");
+    assert_eq!(worse["differs"][0]["what"], "simulated volume", "{worse:#}");
+    let (code, kept) =
+        folder.compared("--gate 5% a1.json a2.json a3.json a4.json -- c1.json c2.json c3.json c4.json");
+    assert_eq!((code, &kept["gate"]["word"]), (0, &"kept".into()), "{kept:#}");
+    // The other way round it is better, which no gate minds.
+    let (code, better) = folder.compared("--gate 5% b1.json b2.json -- a1.json a2.json a3.json");
+    assert_eq!((code, rate(&better)["gate"].as_str()), (0, Some("kept")), "{better:#}");
+
+    let ran = folder
+        .volproof("compare a1.json b1.json --gate 5% --html p.html --junit j.xml --markdown m.md --github");
+    assert_eq!(ran.status.code(), Some(1), "{}", String::from_utf8_lossy(&ran.stdout));
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.starts_with("WORSE  ") && text.contains("::error title=randread IOPS::"), "{text}");
+    assert!(text.lines().filter(|l| !l.starts_with("::")).all(|l| l.chars().count() <= 80), "{text}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let junit = read("j.xml");
+    let parsed = roxmltree::Document::parse(&junit).unwrap();
+    assert!(parsed.descendants().any(|node| node.has_tag_name("failure")), "{junit}");
+    assert!(read("m.md").contains("| randread IOPS |"));
+    let page = read("p.html");
+    assert!(
+        page.contains("class=\"before\"") && page.contains("class=\"after\"") && !page.contains("<script")
+    );
+}
+
+#[test]
+fn two_ways_to_run_are_compared_in_pairs() {
+    let folder = Folder::new();
+    let same = "--simulate latency=500us,noise=0.01 --rw randread --runtime 10s";
+    let (code, found) =
+        folder.compared(&format!("--run 3 --records pairs -- {same} --iodepth 4 -- {same} --iodepth 8"));
+    assert_eq!(code, 0, "{found:#}");
+    assert_eq!(rate(&found)["change"]["basis"], "pairs", "{found:#}");
+    let ratio = rate(&found)["change"]["ratio"].as_f64().unwrap();
+    assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
+    assert_eq!(std::fs::read_dir(folder.path().join("pairs")).unwrap().count(), 6, "each run has its Record");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_by_what_differs() {
+    let folder = Folder::new();
+    folder.run("a.json", "500us", 1);
+    let other = folder.volproof(
+        "run --simulate latency=500us --rw randread --iodepth 4 --runtime 10s -q --json other.json",
+    );
+    assert!(other.status.success());
+    let cases = [
+        ("a.json other.json", 6, "queue depth 8 and 4"),
+        ("a.json", 2, "two groups"),
+        ("a.json a.json a.json", 2, "where the second group begins"),
+        ("a.json -- a.json --gate 5%", 2, "put options first"),
+        ("a.json none.json", 2, "none.json"),
+        ("--gate 5% --run 2 -- --rw randread", 2, "--run takes the options of two runs"),
+    ];
+    for (words, code, said) in cases {
+        let ran = folder.volproof(&format!("compare {words}"));
+        let told = String::from_utf8_lossy(&ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(ran.status.code(), Some(code), "{words}: {told}");
+        assert!(told.contains(said), "{words}: {told}");
+    }
+}
