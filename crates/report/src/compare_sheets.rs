@@ -42,7 +42,8 @@ fn test_case(row: &StepChange) -> TestCase {
 /// The answer, one table, and what else differs.
 pub fn markdown(c: &RunComparison) -> String {
     let cells = |all: [&str; 6]| all.map(String::from);
-    let mut out = format!("{}\n\n{}\n\n", plain(&compare_text::answer(c)), compare_text::basis(c));
+    let mut out = format!("{}\n\n", plain(&compare_text::answer(c)));
+    out += &format!("- Basis: {}\n- volproof: {}\n\n", compare_text::basis(c), env!("CARGO_PKG_VERSION"));
     out += &line_of(&cells(["figure", "before", "after", "change", "95 % interval", "gate"]));
     out += "|---|---:|---:|---:|---:|---|\n";
     for row in &c.rows {
