@@ -8,6 +8,7 @@ use anyhow::bail;
 
 use volproof_device::device::Root;
 use volproof_device::guard;
+use volproof_device::nvme::log_reader::counts_so_far;
 use volproof_report::check_text as report;
 
 /// Arguments of `check`.
@@ -50,7 +51,8 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<CheckAnswer> {
     let output = std::env::current_dir().ok();
     let mut answer = CheckAnswer { text: String::new(), ready: true };
     for (n, target) in args.targets.iter().enumerate() {
-        let check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
+        let mut check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
+        check.counted = counts_so_far(root, check.facts.disks().into_iter().map(|disk| disk.name.as_str()));
         answer.ready &= check.ready;
         if args.json {
             answer.text.push_str(&report::json(&check)?);

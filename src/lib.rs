@@ -35,6 +35,7 @@ pub use volproof_course as course;
 pub use volproof_course::seal;
 pub use volproof_device::device;
 pub use volproof_device::guard;
+pub use volproof_device::nvme;
 pub use volproof_device::output;
 pub use volproof_engine as engine;
 pub use volproof_engine::step_entry;

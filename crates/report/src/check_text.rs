@@ -1,6 +1,7 @@
 //! A look at a target as people and programs read it: READY and what would be overwritten, or the findings as a table.
 
 use super::layout::{label, wrap};
+use super::provider_words;
 use std::fmt::Write;
 
 use volproof_base::unit::grouped;
@@ -21,6 +22,9 @@ pub fn text(check: &Check) -> String {
     let mut out = String::new();
     for line in what_it_is(check) {
         out += &wrap("", &line);
+    }
+    for counts in &check.counted {
+        out += &wrap("", &provider_words::so_far(counts));
     }
     out.push('\n');
     out += &wrap("", &verdict(check));

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::{io, mem};
 
-use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
+use rustix::ioctl::{Getter, Ioctl, IoctlOutput, Opcode, Updater, ioctl, opcode};
 
 use volproof_base::unit::Bytes;
 
@@ -249,6 +249,72 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
+/// `NVME_IOCTL_ADMIN_CMD`, from linux/nvme_ioctl.h.
+const NVME_ADMIN_COMMAND: Opcode = opcode::read_write::<NvmeCommand>(b'N', 0x41);
+/// Get Log Page, from the NVM Express Base Specification.
+const GET_LOG_PAGE: u8 = 0x02;
+
+/// `struct nvme_admin_cmd`. A timeout of 0 is the kernel's own: a shorter one has the kernel reset a controller that is late.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct NvmeCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2: [u32; 2],
+    metadata: u64,
+    address: u64,
+    metadata_length: u32,
+    length: u32,
+    words_10: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// A command to a controller.
+struct AdminCommand<'a>(&'a mut NvmeCommand);
+
+// SAFETY: the request reads and writes one `struct nvme_admin_cmd`, which is what the pointer leads to, and gives the status of the command.
+unsafe impl Ioctl for AdminCommand<'_> {
+    type Output = IoctlOutput;
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        NVME_ADMIN_COMMAND
+    }
+
+    fn as_ptr(&mut self) -> *mut libc::c_void {
+        std::ptr::from_mut(self.0).cast()
+    }
+
+    unsafe fn output_from_ptr(status: IoctlOutput, _: *mut libc::c_void) -> rustix::io::Result<IoctlOutput> {
+        Ok(status)
+    }
+}
+
+/// Reads a page of the log of an open NVMe disk: the status of the command, 0 where `page` was filled.
+pub(crate) fn nvme_log_page(
+    fd: BorrowedFd<'_>,
+    namespace: u32,
+    number: u8,
+    page: &mut [u8],
+) -> io::Result<u16> {
+    let words = (page.len() / 4) as u32;
+    let mut command = NvmeCommand {
+        opcode: GET_LOG_PAGE,
+        namespace,
+        address: page.as_mut_ptr() as u64,
+        length: words * 4,
+        words_10: [u32::from(number) | (words - 1) << 16, 0, 0, 0, 0, 0],
+        ..NvmeCommand::default()
+    };
+    // SAFETY: the kernel writes `length` bytes at `address`, which is the borrowed page, and both outlive the call.
+    let status = unsafe { ioctl(fd, AdminCommand(&mut command)) }?;
+    // The upper bits of the status say more, and whether to repeat.
+    Ok((status & 0x7ff) as u16)
+}
+
 /// `F_SETSIG`, from asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 
@@ -282,6 +348,8 @@ pub(super) fn same_files(one: libc::pid_t, other: libc::pid_t) -> bool {
         libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0 as libc::c_long, 0 as libc::c_long) == 0
     }
 }
+
+const _: () = assert!(mem::size_of::<NvmeCommand>() == 72);
 
 const _: () = assert!(mem::size_of::<LoopInfo>() == 232 && mem::size_of::<DmHeader>() == 312);
 

@@ -45,6 +45,7 @@ pub use disk_identity::{change, changes, lasting_change, word};
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace, RoomBehind};
 pub use file_use::FileUse;
 pub use hidden_parts::hidden_parts;
+pub(crate) use ioctl::nvme_log_page;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, own_mounts, swaps, unescaped};
 pub use overlay::held_file;

@@ -29,6 +29,7 @@ use file_rules::Agreed;
 use crate::device::{
     self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, StackNode, Unseen, Windows,
 };
+use crate::nvme::log_reader::CountsSoFar;
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
 
@@ -137,6 +138,9 @@ pub struct Check {
     /// Who else uses the file; absent for anything but a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_use: Option<FileUse>,
+    /// What the disk of AWS under the target has counted so far: for how long limits were exceeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountsSoFar>,
     /// Everything known about the target.
     pub facts: Facts,
 }
@@ -326,6 +330,7 @@ fn outcome(target: &Path, facts: Facts, findings: Vec<GuardFinding>) -> Check {
         data: None,
         second_opinion: None,
         file_use: None,
+        counted: Vec::new(),
         facts,
     }
 }
