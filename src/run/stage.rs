@@ -425,10 +425,10 @@ fn withdraw(gate: Option<&Gate>) {
     }
 }
 
-/// The counters that belong to a step alone: the kernel's, unless other steps ran beside it. A simulated volume that others use has its own.
+/// The counters that belong to a step alone: the kernel's, unless other steps ran beside it. A simulated volume that others use or that has a page has its own.
 fn evidence_of(step: &Step, outcome: &mut StepOutcome, kernel: Option<&KernelCounters>) -> KernelCounters {
     let of_volumes = outcome.volumes_counters.take();
-    if step.simulate.as_ref().is_some_and(|device| device.others_iops > 0.0) {
+    if step.simulate.as_ref().is_some_and(|device| device.has_counters()) {
         return of_volumes.unwrap_or_default();
     }
     kernel.cloned().unwrap_or_default()

@@ -22,6 +22,7 @@ mod passes;
 mod psync;
 mod schedule;
 mod signal;
+mod simulated_counters;
 mod simulated_device;
 mod simulated_run;
 mod simulated_speed;

@@ -14,7 +14,7 @@ use super::simulated_speed::Speed;
 use super::simulated_volume::SimulatedVolume;
 use super::token_bucket::Bucket;
 use volproof_base::unit::Nanos;
-use volproof_host::observe::{DiskTrack, KernelCounters};
+use volproof_host::observe::{DiskTrack, KernelCounters, ProviderTrack};
 use volproof_plan::{Simulated, Step};
 
 /// The simulated volumes that the steps of a run share.
@@ -79,12 +79,12 @@ impl Machine {
             && self.plan.period() == plan.period()
     }
 
-    /// The time at which the machine lets through a request that comes now.
-    fn admitted(&mut self, now: u64, length: u32) -> u64 {
+    /// The times at which its limits on I/Os and on bytes let through a request that comes now.
+    fn admitted(&mut self, now: u64, length: u32) -> [u64; 2] {
         let speed = &mut Speed::full();
         let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1, speed));
         let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, u64::from(length), speed));
-        by_ios.max(by_bytes)
+        [by_ios, by_bytes]
     }
 }
 
@@ -152,10 +152,10 @@ impl SharedVolume {
         let mut state = self.run.lock();
         let RunState { before, places, machines, machine } = &mut *state;
         let now = *before + now;
-        let reached = machine.map_or(now, |m| machines[m].admitted(now, request.length));
+        let admitted = machine.map_or([now; 2], |m| machines[m].admitted(now, request.length));
         let place = &mut places[self.number];
         let volume = place.volumes.get_mut(place.present).expect("a step begins with its volume");
-        let (end, result) = volume.complete(now, reached, request);
+        let (end, result) = volume.complete(now, admitted, request);
         (end - *before, result)
     }
 }
@@ -184,13 +184,16 @@ pub(super) fn end(targets: &[Target], before: u64, window_end: Nanos, patience: 
         target.volume.run.lock().before = last;
     }
     let mut disks: Vec<DiskTrack> = Vec::new();
+    let mut provider: Vec<ProviderTrack> = Vec::new();
     for (number, target) in targets.iter().enumerate() {
         let mut state = target.volume.run.lock();
         let place = &mut state.places[target.volume.number];
-        disks.push(place.volumes[place.present].end(last, &format!("simulated{number}")));
+        let (disk, page) = place.volumes[place.present].end(last, &format!("simulated{number}"));
+        disks.push(disk);
+        provider.extend(page);
     }
     let length = last - before;
     let seconds = length.div_ceil(1_000_000_000);
     let at_ns = (1..=seconds).map(|s| Nanos((s * 1_000_000_000).min(length))).collect();
-    KernelCounters { at_ns, disks, ..KernelCounters::default() }
+    KernelCounters { at_ns, disks, provider, ..KernelCounters::default() }
 }

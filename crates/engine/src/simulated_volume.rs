@@ -13,19 +13,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::backend::IoRequest;
+use super::simulated_counters::{SimulatedLimit, VolumeCounters};
 use super::simulated_speed::Speed;
 use super::token_bucket::Bucket;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_host::observe::DiskTrack;
+use volproof_host::observe::{DiskTrack, ProviderTrack};
 use volproof_plan::{OTHERS_BLOCK, Simulated, Step};
 
 /// How long the page cache takes for a write.
 const COPY: Nanos = Nanos::micros(1);
 /// Writes behind each other leave the page cache as one request of at most this many bytes.
 const MERGED: u32 = 256 << 10;
-/// The counters of a step cover so many seconds at most: a stall of a year is no reason for a table of a year.
-const MOST_SECONDS: usize = 1 << 20;
 
 /// A volume in virtual time.
 pub struct SimulatedVolume {
@@ -93,7 +92,7 @@ impl SimulatedVolume {
         self.last = before;
         // Without flushes the cache fills up, and then takes no more than the volume does.
         self.cached = !step.direct && step.fsync > 0 && step.sync.is_none();
-        self.counters = VolumeCounters { from: before, ..VolumeCounters::default() };
+        self.counters.begin(before);
     }
 
     /// The last completion of a request of the present step.
@@ -101,14 +100,18 @@ impl SimulatedVolume {
         self.last
     }
 
-    /// Ends a step at `until`; its counters, under a name.
-    pub fn end(&mut self, until: u64, name: &str) -> DiskTrack {
+    /// Ends a step at `until`; its counters under a name, and its page where it has one.
+    pub fn end(&mut self, until: u64, name: &str) -> (DiskTrack, Option<ProviderTrack>) {
         self.serve_others(until);
-        std::mem::take(&mut self.counters).track(until, name)
+        let page = self.plan.page.map(|_| self.counters.page(until, name));
+        (self.counters.track(until, name), page)
     }
 
-    /// Completes a request that was sent at `now` and reached the volume at `reached`: when, and with which result.
-    pub fn complete(&mut self, now: u64, reached: u64, request: &IoRequest) -> (u64, i64) {
+    /// Completes a request that was sent at `now` and let through by the limits of the machine at `admitted`: when, and with which result.
+    pub fn complete(&mut self, now: u64, admitted: [u64; 2], request: &IoRequest) -> (u64, i64) {
+        self.counters.exceed(SimulatedLimit::InstanceIos, now, admitted[0]);
+        self.counters.exceed(SimulatedLimit::InstanceBytes, now, admitted[1]);
+        let reached = admitted[0].max(admitted[1]);
         let (end, failed) = match request.direction {
             Direction::Write if self.cached => {
                 self.keep(request);
@@ -167,6 +170,8 @@ impl SimulatedVolume {
         let (length, speed) = (u64::from(arrival.length), &mut self.speed);
         let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1, speed));
         let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, length, speed));
+        self.counters.exceed(SimulatedLimit::VolumeIos, now, by_ios);
+        self.counters.exceed(SimulatedLimit::VolumeBytes, now, by_bytes);
         let admitted = by_ios.max(by_bytes);
         let end = match self.servers.pop() {
             None => self.done(admitted, arrival.offset),
@@ -176,7 +181,7 @@ impl SimulatedVolume {
                 end
             }
         };
-        self.counters.count(arrival, end, end - now);
+        self.counters.count(arrival.direction, length, end, end - now);
         end
     }
 
@@ -201,63 +206,5 @@ impl SimulatedVolume {
         let Some(at) = self.plan.stall_at.map(|t| t.0).filter(|at| end >= *at) else { return end };
         let since = self.plan.stall_every.map_or(end - at, |every| (end - at) % every.0.max(1));
         if since < self.plan.stall_for.0 { end - since + self.plan.stall_for.0 } else { end }
-    }
-}
-
-/// The volume's own counters in a step, as a kernel keeps them for a disk: completions of each second, of others too.
-#[derive(Default)]
-struct VolumeCounters {
-    /// The start of the step.
-    from: u64,
-    seconds: Vec<SecondCounts>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct SecondCounts {
-    /// By direction.
-    ios: [u64; 4],
-    bytes: [u64; 4],
-    /// Time of the requests in the volume, summed.
-    busy: u64,
-}
-
-impl VolumeCounters {
-    fn count(&mut self, arrival: &VolumeRequest, end: u64, took: u64) {
-        let Some(since) = end.checked_sub(self.from) else { return };
-        let second = (since / 1_000_000_000) as usize;
-        if second >= MOST_SECONDS {
-            return;
-        }
-        if self.seconds.len() <= second {
-            self.seconds.resize(second + 1, SecondCounts::default());
-        }
-        let (counts, direction) = (&mut self.seconds[second], arrival.direction as usize);
-        counts.ios[direction] += 1;
-        counts.bytes[direction] += u64::from(arrival.length);
-        counts.busy += took;
-    }
-
-    /// The counters up to `until`.
-    fn track(mut self, until: u64, name: &str) -> DiskTrack {
-        let seconds = (until - self.from).div_ceil(1_000_000_000).min(MOST_SECONDS as u64) as usize;
-        self.seconds.resize(seconds, SecondCounts::default());
-        let [reads, writes, discards, flushes] =
-            Direction::ALL.map(|d| self.seconds.iter().map(|s| s.ios[d as usize]).collect());
-        let [read_bytes, written_bytes] = [Direction::Read, Direction::Write]
-            .map(|d| self.seconds.iter().map(|s| s.bytes[d as usize]).collect());
-        DiskTrack {
-            name: name.into(),
-            reads,
-            reads_merged: vec![0; seconds],
-            read_bytes,
-            writes,
-            writes_merged: vec![0; seconds],
-            written_bytes,
-            discards,
-            flushes,
-            busy_ns: self.seconds.iter().map(|s| s.busy).collect(),
-            in_flight: vec![0; seconds],
-            ..DiskTrack::default()
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
 
 mod kernel_counters;
+mod provider_track;
 mod queue_settings;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,11 @@ use std::collections::BTreeMap;
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
 use volproof_device::device::SECTOR;
+use volproof_device::nvme::log_reader::{LogReader, NvmeDisk};
+use volproof_device::nvme::provider_page::ProviderPage;
 
 pub use kernel_counters::{CpuShare, CpuTrack, DiskTrack, KernelCounters};
+pub use provider_track::{CountTrack, ExceededTrack, HeatTrack, ProviderTrack};
 pub use queue_settings::QueueSettings;
 
 /// The kernel's tick for `/proc` times (`USER_HZ`), 100 on every architecture Linux runs volproof on.
@@ -28,6 +32,58 @@ struct CpuReading {
     cpus: BTreeMap<u32, Jiffies>,
 }
 
+/// An NVMe disk that is asked for what it counted.
+struct CountingDisk {
+    reader: LogReader,
+    track: Option<ProviderTrack>,
+    last: ProviderPage,
+    heat: Option<HeatTrack>,
+}
+
+impl CountingDisk {
+    /// Reads the first pages.
+    fn begin(disk: NvmeDisk) -> CountingDisk {
+        let track = disk.kind.map(|kind| ProviderTrack::new(&disk.name, kind));
+        let heat = disk.has_heat().then(|| HeatTrack::new(&disk.name));
+        let reader = LogReader::new(disk);
+        let mut counting = CountingDisk { reader, track, last: ProviderPage::default(), heat };
+        match counting.reader.read(true) {
+            Ok(pages) => {
+                counting.last = pages.provider.unwrap_or_default();
+                counting.heat.iter_mut().for_each(|track| track.begin(pages.heat));
+            }
+            Err(fault) => {
+                counting.track.iter_mut().for_each(|track| track.end(fault.clone()));
+                counting.heat.iter_mut().for_each(|track| track.unread = Some(fault.clone()));
+            }
+        }
+        counting
+    }
+
+    /// Reads the page of AWS once more, which has to be due.
+    fn sample(&mut self) {
+        let Some(track) = self.track.as_mut().filter(|track| track.unread.is_none()) else { return };
+        let read = self.reader.read(false);
+        let difference = read.and_then(|pages| {
+            let page = pages.provider.unwrap_or_default();
+            let since = page.since(&self.last)?;
+            self.last = page;
+            Ok(since)
+        });
+        match difference {
+            Ok(since) => track.push(&since),
+            Err(fault) => track.end(fault),
+        }
+    }
+
+    /// Reads heat once more.
+    fn finish(&mut self) {
+        if let Some(track) = self.heat.as_mut().filter(|track| track.unread.is_none()) {
+            track.finish(self.reader.read(true));
+        }
+    }
+}
+
 /// Takes samples while a step runs.
 pub struct Observer {
     root: Root,
@@ -38,6 +94,8 @@ pub struct Observer {
     interrupts: Vec<u64>,
     throttled: Option<u64>,
     io_wq: BTreeMap<u32, u64>,
+    /// The NVMe disks among them, which count too.
+    nvme: Vec<CountingDisk>,
     next: Nanos,
     evidence: KernelCounters,
 }
@@ -56,6 +114,7 @@ impl Observer {
             interrupts: all_interrupts(&root.text("/proc/interrupts").unwrap_or_default()),
             throttled: throttled_periods(root),
             io_wq: BTreeMap::new(),
+            nvme: disks.iter().filter_map(|d| NvmeDisk::find(root, d)).map(CountingDisk::begin).collect(),
             next: Nanos::seconds(1),
             evidence: KernelCounters {
                 disks: tracks,
@@ -91,6 +150,8 @@ impl Observer {
     pub fn poll(&mut self, elapsed: Nanos) {
         if elapsed >= self.next {
             self.sample(elapsed);
+            self.nvme.iter_mut().for_each(CountingDisk::sample);
+            self.show_nvme();
             // No burst of samples after a pause.
             self.next = Nanos((elapsed.0 / 1_000_000_000 + 1) * 1_000_000_000);
         }
@@ -139,9 +200,22 @@ impl Observer {
         }
     }
 
+    /// What the NVMe disks have counted so far.
+    fn show_nvme(&mut self) {
+        self.evidence.provider = self.nvme.iter().filter_map(|disk| disk.track.clone()).collect();
+        self.evidence.heat = self.nvme.iter().filter_map(|disk| disk.heat.clone()).collect();
+    }
+
     /// Ends the observation.
     pub fn finish(mut self, elapsed: Nanos) -> KernelCounters {
         self.sample(elapsed);
+        for disk in &mut self.nvme {
+            if disk.reader.is_due() {
+                disk.sample();
+            }
+            disk.finish();
+        }
+        self.show_nvme();
         let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
         let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());
         for (place, (cpu, now)) in self.last.cpus.iter().enumerate() {

@@ -37,7 +37,7 @@ pub use plan_file::{PlanFileError, parse as parse_file, parse_beneath};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
-pub use simulated::{OTHERS_BLOCK, Simulated, Uneven};
+pub use simulated::{OTHERS_BLOCK, Simulated, SimulatedPage, Uneven};
 pub use slo_search::{ResponseFigure, SloSearch};
 pub use start::Start;
 pub use step::Step;

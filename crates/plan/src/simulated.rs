@@ -63,6 +63,10 @@ pub struct Simulated {
     /// `servers`. A device with this key has counters of its own in the evidence, as a disk has them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub others_iops: f64,
+    /// The device has the page of counters of this kind, as AWS's volumes have: also for how long each limit was exceeded. With it the device has
+    /// counters of its own as a disk has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<SimulatedPage>,
     /// CPU time that each I/O costs its load thread, as on a slow CPU: a thread sends no more than one I/O in this time.
     #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
@@ -96,6 +100,14 @@ pub struct Simulated {
     /// How the device's speed changes with time.
     #[serde(flatten)]
     pub uneven: Uneven,
+}
+
+/// The page of counters that a simulated device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SimulatedPage {
+    /// That of an EBS volume.
+    Ebs,
 }
 
 /// How the speed of a simulated device changes with time: factors on its caps, and divisors of its latency, that multiply.
@@ -139,7 +151,7 @@ pub struct Uneven {
 pub const OTHERS_BLOCK: Bytes = Bytes::kib(4);
 
 /// All keys, in the order of the page; a test holds them against the fields.
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "latency",
     "jitter",
     "iops-cap",
@@ -151,6 +163,7 @@ const KEYS: [&str; 28] = [
     "instance-bytes-cap",
     "servers",
     "others-iops",
+    "page",
     "cpu-per-io",
     "stall-at",
     "stall-for",
@@ -182,6 +195,11 @@ impl Simulated {
     /// How often the token buckets are refilled.
     pub fn period(&self) -> Nanos {
         self.cap_period.unwrap_or(Nanos::millis(100)).max(Nanos(1))
+    }
+
+    /// The device has counters of its own, as a disk has them.
+    pub fn has_counters(&self) -> bool {
+        self.others_iops > 0.0 || self.page.is_some()
     }
 
     /// The problem with a simulated device, in words.
@@ -314,6 +332,7 @@ fn shown(value: &Value) -> String {
 /// The form that the value of a key must have.
 fn wanted(key: &str) -> &'static str {
     match () {
+        () if key == "page" => "write ebs",
         () if key.contains("bytes") => "write bytes a second, such as 350MB or 1GiB",
         () if takes(key, "1ms".into()) => "write a time, such as 200us or 10s",
         () if takes(key, 0.5.into()) => "write a number without unit, such as 20000 or 0.05",
@@ -364,7 +383,7 @@ mod tests {
 
     #[test]
     fn planted_causes_are_read_and_shown() {
-        let words = "latency=600us,cpu-per-io=20us,instance-bytes-cap=1GiB,instance-iops-cap=5000,others-iops=100,servers=8";
+        let words = "latency=600us,cpu-per-io=20us,instance-bytes-cap=1GiB,instance-iops-cap=5000,others-iops=100,page=ebs,servers=8";
         let device: Simulated = words.parse().unwrap();
         assert_eq!((device.servers, device.cpu_per_io, device.others_iops), (8, Nanos::micros(20), 100.0));
         assert_eq!(device.to_string(), words);
@@ -414,6 +433,7 @@ mod tests {
             ("instance-bytes-cap=fast", "bytes a second"),
             ("servers=few", "a whole number"),
             ("cpu-per-io=2", "write 20us"),
+            ("page=azure", "write ebs"),
         ] {
             assert!(told(&format!("latency=1ms,{words}")).contains(needs), "{words}");
         }

@@ -116,6 +116,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
         trim,
         sync,
         total,
+        provider: Vec::new(),
         evidence,
     }
 }

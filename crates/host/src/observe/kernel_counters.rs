@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use volproof_base::unit::Nanos;
 
-use super::QueueSettings;
+use super::{HeatTrack, ProviderTrack, QueueSettings};
 
 /// Kernel counters sampled while a step ran. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,12 @@ pub struct KernelCounters {
     /// Settings of the disks' queues (`/sys/block/NAME/queue`) when the step began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSettings>,
+    /// What the provider counted of the disks, where it tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provider: Vec<ProviderTrack>,
+    /// What local NVMe disks did because of their temperature.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heat: Vec<HeatTrack>,
 }
 
 /// `/sys/block/NAME/stat` as differences.

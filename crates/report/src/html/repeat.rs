@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use volproof_base::unit::{Bytes, Nanos};
     use volproof_plan::{
-        self as plan, Arrival, Distribution, EngineKind, PRESETS, Pattern, Simulated, Uneven,
+        self as plan, Arrival, Distribution, EngineKind, PRESETS, Pattern, Simulated, SimulatedPage, Uneven,
     };
 
     fn one(step: Step) -> Plan {
@@ -151,6 +151,7 @@ mod tests {
                 instance_bytes_cap: Some(Bytes::mib(9)),
                 servers: 8,
                 others_iops: 20.0,
+                page: Some(SimulatedPage::Ebs),
                 cpu_per_io: Nanos::micros(3),
                 stall_at: Some(Nanos::seconds(1)),
                 stall_for: Nanos::millis(200),
