@@ -3,6 +3,7 @@
 //! Pure functions of samples. Rates are in I/Os or bytes a second, by the unit of the promise. Nothing here knows a promise's catalogue,
 //! a doubt or a word.
 
+use crate::provider;
 use crate::thresholds::last_fifth;
 use volproof_base::sample::{Direction, PER_SECOND, Series};
 use volproof_base::stats::LEAST_QUOTABLE;
@@ -140,7 +141,9 @@ impl StepFacts {
         let is_of_medium = step.errors.first.iter().any(|e| is_of_medium(&e.error));
         let found = StepFacts::of_samples(&step.name, load, &samples, limit, saturating);
         StepFacts {
-            is_saturating: found.is_saturating && !step.was_ended_early(),
+            // The volume's own limit is below the promise: no load would reach it.
+            is_saturating: (found.is_saturating || provider::limit_is_below(step, found.mean, limit))
+                && !step.was_ended_early(),
             mishaps: StepMishaps {
                 hangs: step.lost_ios > 0 || step.stuck_workers > 0,
                 medium_errors: if is_of_medium { step.errors.count } else { 0 },

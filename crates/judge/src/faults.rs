@@ -199,6 +199,7 @@ pub fn alone(step: &StepRecord, path: &Path) -> Option<StepRecord> {
         in_flight_asked: step.in_flight_asked.get().map(|n| part * n).into(),
         open_loop,
         targets: vec![target.clone()],
+        provider: step.provider.iter().filter(|page| page.target == path).cloned().collect(),
         ..step.clone()
     })
 }

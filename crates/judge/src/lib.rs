@@ -20,6 +20,7 @@ mod latency;
 mod needs;
 mod outcome;
 mod promised;
+pub mod provider;
 mod saturating_depth;
 pub mod shape;
 mod sold_beyond;
@@ -78,6 +79,7 @@ fn wants_verdict(record: &Record) -> bool {
 
 /// Puts findings and verdict into a Record. Only `seal` calls it, since the answer of a course follows from them.
 pub fn judge(record: &mut Record) {
+    provider::complete(record, 0);
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
     set_verdict(record, verdict);
@@ -94,6 +96,7 @@ pub fn judge_steps(record: &mut Record, first: usize) {
     if first == 0 || record.findings.is_none() {
         return judge(record);
     }
+    provider::complete(record, first);
     let tests = record.steps[first..].iter().filter(|step| !record.is_experiment(step));
     let found = tests.map(|step| shape::diagnosis(record, step));
     let findings: Vec<_> = found.flat_map(|d| d.findings).collect();

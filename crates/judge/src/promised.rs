@@ -11,7 +11,7 @@ use super::outcome::{Answer, Basis, Case};
 use super::saturating_depth::{Deepest, saturating_depth};
 use super::step_answer::{Open, StepAnswer, read};
 use super::terms::ClaimTerms;
-use super::{faults, words};
+use super::{faults, provider, words};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::sample::PER_SECOND;
 use volproof_base::stats::LEAST_QUOTABLE;
@@ -239,7 +239,13 @@ impl<'a> RateCase<'a> {
             let found = StepFacts::measured(step, counts, terms.limits().0, saturating);
             let keeps = read(&found, &terms) == StepAnswer::Keeps;
             let fault = faults::fault(record, judged_promise, step, keeps);
-            match fault.filter(|fault| explains(fault, record, step, &terms, bytes)) {
+            let is_of_instance = tested.rates.least.binding.owner() == "instance";
+            let counts = |fault: &faults::Fault| {
+                // Where the instance's own promise is judged, its limit is what is judged.
+                let is_judged = is_of_instance && fault.code == DoubtCode::LimitedByInstance;
+                !is_judged && explains(fault, record, step, &terms, bytes)
+            };
+            match fault.filter(counts) {
                 Some(fault) => faults.push((fault, found)),
                 None => facts.push(found),
             }
@@ -289,6 +295,8 @@ impl<'a> RateCase<'a> {
         claim.evidence = self.facts.iter().map(|f| self.evidence(f)).collect();
         claim.decided_by = answer.by;
         claim.delivered = Some(self.delivered(by));
+        let deciding = self.tested.steps.iter().find(|step| step.name == by.step);
+        claim.proven_limit = deciding.and_then(|step| provider::proven_limit(step));
         claim.basis = basis_code(&answer.basis);
         claim.reason = words::of_rate(&claim, &answer, &self.terms, &self.deepest);
         if answer.outcome == Outcome::Inconclusive {

@@ -156,7 +156,13 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
 }
 
 fn missed(claim: &Claim, by: &ClaimStep, deepest: &Deepest) -> String {
-    let shown = depths_and_rates(claim).unwrap_or_else(|| format!("{} give no more", in_flight(by)));
+    let shown = match claim.proven_limit {
+        Some(limit) if !limit.of_instance => {
+            "no load gives more: by the provider's own counters the volume's limit is below the promise"
+                .into()
+        }
+        _ => depths_and_rates(claim).unwrap_or_else(|| format!("{} give no more", in_flight(by))),
+    };
     if by.saturating {
         return shown;
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
+use super::{Metric, ProvenLimit};
 use volproof_base::unit::{Bytes, Nanos};
 
 /// The candidate causes of one promise, tried one by one.
@@ -65,8 +65,14 @@ pub enum Cause {
     Cap,
     /// A limit that several volumes share, such as that of the instance. Tried with volumes alone and together.
     VolumeOrInstance,
-    /// The counters of the provider say which limit was reached.
-    ProviderCounters,
+    /// The provider's own counters say for how long the volume's limit was exceeded: what is enforced is the rate of that time.
+    VolumeLimit,
+    /// The provider's own counters say for how long the limit of the instance was exceeded. It is no fault of the volume.
+    InstanceLimit,
+    /// The provider's own counters exclude its limits: a stall or a slow second is the volume's, or that of the path to it.
+    NotThrottled,
+    /// A local disk was slowed down because of its temperature. Its own counters say for how long.
+    ThermalThrottle,
     /// Burst credits are used up. Tried with a rest, in which credits come back.
     BurstCredits,
     /// Blocks of a volume made from a snapshot are loaded when they are first read.
@@ -86,7 +92,10 @@ impl Cause {
             Cause::KernelSettings => "kernel-settings",
             Cause::Cap => "cap",
             Cause::VolumeOrInstance => "volume-or-instance",
-            Cause::ProviderCounters => "provider-counters",
+            Cause::VolumeLimit => "volume-limit",
+            Cause::InstanceLimit => "instance-limit",
+            Cause::NotThrottled => "not-throttled",
+            Cause::ThermalThrottle => "thermal-throttle",
             Cause::BurstCredits => "burst-credits",
             Cause::ColdBlocks => "cold-blocks",
             Cause::SlowVolume => "slow-volume",
@@ -152,6 +161,12 @@ pub enum NotTried {
     Writes,
     /// It has a command of its own.
     OwnCommand,
+    /// The provider's counters have more I/Os than ours: another user is on the volume.
+    OthersOnVolume,
+    /// The provider's counters contradict themselves or the load.
+    PageIsWrong,
+    /// The provider's counters could not be read, or not long enough.
+    PageUnread,
 }
 
 /// A measured load.
@@ -231,6 +246,28 @@ pub enum CauseEvidence {
     AfterRest {
         /// I/Os a second in the first seconds.
         first_per_second: f64,
+    },
+    /// For how long limits of the provider were exceeded, by its own counters.
+    Provider {
+        /// The volume's own limits.
+        volume_ns: Nanos,
+        /// The limits of the instance.
+        instance_ns: Nanos,
+        /// Of so much time.
+        counted_ns: Nanos,
+        /// The limit that they prove.
+        limit: Option<ProvenLimit>,
+        /// Volumes of the catalogue that promise exactly that.
+        sold_as: Vec<SoldAs>,
+    },
+    /// What disks did because of their temperature, in all.
+    Heat {
+        /// Time for which one was slowed down.
+        slowed_ns: Nanos,
+        /// How often it began to slow down.
+        events: u64,
+        /// Of so much time.
+        window_ns: Nanos,
     },
     /// The latency of one request at a time, offered below the limit.
     OwnLatency {

@@ -27,6 +27,7 @@ mod lookup;
 mod misfits_of_samples;
 mod part_of_step;
 mod promised;
+mod provider_figures;
 mod record_file;
 mod remark;
 mod report_source;
@@ -81,6 +82,9 @@ pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use promised::{load_without_promise, promise_direction};
+pub use provider_figures::{
+    LimitRates, PageStanding, ProvenLimit, ProviderCounts, ProviderFigures, ProviderLatency,
+};
 pub use record_file::{RecordError, json_schema};
 pub use remark::{Remark, form, remarks};
 pub use report_source::{Report, ReportProgram};

@@ -33,6 +33,7 @@ impl StepRecord {
             total: DirectionSummary::total(&series, &[]),
             in_flight_mean: series.iter().map(|s| s.in_flight_mean()).sum(),
             open_loop,
+            provider: Vec::new(),
             evidence,
             targets,
             ..self.clone()

@@ -217,8 +217,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
     let latencies = pooled(seconds);
     let plan = record.plan_step(&step.name);
     let data_moved = ios > 0.0;
-    let others = plan.and_then(|p| p.simulate.as_ref()).map_or(0.0, |device| device.others_iops);
-    let has_others = others > 0.0;
+    let has_counters = plan.and_then(|p| p.simulate.as_ref()).is_some_and(|device| device.has_counters());
     StepFigures {
         load: LoadFigures {
             reads: Some(step.read.is_some()),
@@ -254,7 +253,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
         },
         // No I/O of a simulated device reaches a disk: what the disks of the machine did is others'.
         disk: DiskFigures {
-            own: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null) || has_others),
+            own: device(step).filter(|_| step.engine.get() != Some(EngineKind::Null) || has_counters),
             ..DiskFigures::default()
         },
         cpu: CpuFigures {
@@ -277,7 +276,7 @@ fn range(record: &Record, plan: Option<&Step>) -> Option<Bytes> {
     of_targets.min().or(size)
 }
 
-/// The disks' counters of the samples that lie wholly in the window, put in proportion to its length; none where they are those of less than half of it.
+/// The counters of the disks, or of their provider, in the samples that lie wholly in the window, put in proportion to its length; none where they are those of less than half of it.
 fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let e = &step.evidence;
     let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0.saturating_add(step.window_ns.0));
@@ -294,9 +293,19 @@ fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let scale = step.window_ns.0 as f64 / seen as f64;
     let (mut counts, mut bytes) = (DeviceCounts::default(), 0.0);
     for disk in &e.disks {
-        counts.ios += scale * sum(&disk.reads, &disk.writes, &inside);
+        let of_kernel =
+            [sum(&disk.reads, &disk.writes, &inside), sum(&disk.read_bytes, &disk.written_bytes, &inside)];
+        let page = e.provider.iter().find(|page| page.disk == disk.name);
+        // The provider also counts users of the volume on other machines.
+        let of_provider = page.map_or([0.0; 2], |page| {
+            [
+                sum(&page.reads.ios, &page.writes.ios, &inside),
+                sum(&page.reads.bytes, &page.writes.bytes, &inside),
+            ]
+        });
+        counts.ios += scale * of_kernel[0].max(of_provider[0]);
         counts.merges += scale * sum(&disk.reads_merged, &disk.writes_merged, &inside);
-        bytes += scale * sum(&disk.read_bytes, &disk.written_bytes, &inside);
+        bytes += scale * of_kernel[1].max(of_provider[1]);
     }
     Some(DeviceCounts { bytes: Some(bytes), ..counts })
 }

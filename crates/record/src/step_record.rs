@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
 use super::{
-    Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ReportedStep,
+    Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ProviderFigures,
+    ReportedStep,
 };
 use volproof_base::hist::StoredHistogram;
 use volproof_base::sample::{Depth, Direction, Series, Stream};
@@ -118,6 +119,9 @@ pub struct StepRecord {
     pub open_loop: Option<OpenLoopRecord>,
     /// Each target by itself, with its samples.
     pub targets: Vec<StepTarget>,
+    /// What the provider counted of each disk, beside ours; made anew whenever the Record is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provider: Vec<ProviderFigures>,
     /// Counters of the kernel while the step ran; empty for a step of a stage of several, see [`Together`](super::Together).
     pub evidence: KernelCounters,
 }

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::StepRecord;
+use super::{ProvenLimit, StepRecord};
 use volproof_base::sample::Direction;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 use volproof_promise::catalogue::SourceQuality;
@@ -165,6 +165,9 @@ pub struct Claim {
     /// Share of the seconds that delivered 90 % of the promise; of a rate alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<Delivered>,
+    /// The limit of the provider that held the deciding step, by its own counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven_limit: Option<ProvenLimit>,
     /// How much longer the step should be; only when inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_seconds: Option<u64>,
@@ -285,6 +288,7 @@ impl Claim {
             evidence: Vec::new(),
             decided_by: 0,
             delivered: None,
+            proven_limit: None,
             more_seconds: found.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
             blocker: None,
             basis: match outcome {

@@ -19,7 +19,7 @@ use volproof_base::unit::{Bytes, Nanos};
 use volproof_course::seal::{seal, seal_steps};
 use volproof_device::device::Root;
 use volproof_engine::{self as engine, EngineChoice, Timer};
-use volproof_judge::{causes, doubts};
+use volproof_judge::{causes, doubts, provider};
 use volproof_record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use volproof_report::tune as tune_report;
 
@@ -336,6 +336,7 @@ impl Running<'_> {
         record.steps.extend(done.steps);
         record.together.extend(done.together);
         record.fit_samples();
+        provider::complete(record, first);
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
             let placed = record.steps[i].placement.iter().flat_map(|p| p.doubts.clone());

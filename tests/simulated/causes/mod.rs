@@ -1,6 +1,7 @@
 //! Planted causes: simulated volumes whose limit is known, and the row of the table that must name it. In virtual time, through the binary.
 
 mod planted;
+mod provider;
 
 use std::process::Command;
 

@@ -147,7 +147,10 @@ impl PlantedVolume {
                 .copied()
                 .filter(|c| !is_planted(c) && !self.implied.contains(c))
                 .collect(),
-            false_proven: proven(table).into_iter().filter(|cause| !is_planted(cause)).collect(),
+            false_proven: proven(table)
+                .into_iter()
+                .filter(|cause| !is_planted(cause) && !self.implied.contains(cause))
+                .collect(),
             words: format!(
                 "planted {:?}, found {found:?}: {} --simulate {}\n{}",
                 self.causes,
@@ -211,6 +214,30 @@ fn nothing_is_named_falsely(answers: &[Answer]) {
         answers.iter().filter(|a| !a.false_shown.is_empty() || !a.false_proven.is_empty()).collect();
     let proven = wrong.iter().filter(|a| !a.false_proven.is_empty()).count();
     assert!(wrong.is_empty(), "{} falsely named, {proven} of them proven\n{}", wrong.len(), words(&wrong));
+}
+
+/// The rows of the provider's page that are true of a volume: a limit that it does not have is never proven.
+fn provider_rows(volume: &str) -> Vec<Cause> {
+    let mut rows = Vec::new();
+    rows.extend((volume.contains(",iops-cap") || volume.contains("bytes-cap")).then_some(Cause::VolumeLimit));
+    rows.extend(volume.contains("instance-iops-cap").then_some(Cause::InstanceLimit));
+    if rows.is_empty() { vec![Cause::NotThrottled] } else { rows }
+}
+
+#[test]
+fn a_page_proves_no_limit_that_is_not_there() {
+    let seed = number("CAUSES_SEED").unwrap_or_default();
+    let volumes = number("CAUSES").unwrap_or(ONE_CAUSE);
+    let answers = answers(volumes, |n| {
+        let cause = SINGLE[n as usize % SINGLE.len()];
+        let mut planted = PlantedVolume::with(&[cause], &mut Drawn(seed + 7919 * n + 1));
+        planted.volume += ",page=ebs";
+        planted.implied.extend(provider_rows(&planted.volume));
+        planted
+    });
+    let wrong: Vec<&Answer> =
+        answers.iter().filter(|a| !a.false_shown.is_empty() || !a.missed.is_empty()).collect();
+    assert!(wrong.is_empty(), "{}", words(&wrong));
 }
 
 #[test]

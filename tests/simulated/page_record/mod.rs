@@ -147,6 +147,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
             in_flight_mean: 31.7,
             series,
         }],
+        provider: Vec::new(),
         evidence: KernelCounters {
             at_ns: (1..=seconds).map(Nanos::seconds).collect(),
             window_starts_ns: Nanos(0),
@@ -179,6 +180,8 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
                 hardware_queues: 2,
                 ..QueueSettings::default()
             }],
+            provider: Vec::new(),
+            heat: Vec::new(),
         },
     }
 }

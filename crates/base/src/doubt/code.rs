@@ -117,6 +117,8 @@ codes! {
     LittlesLaw = "littles-law", Voids;
     /// The kernel merged I/Os: the disk did fewer and larger requests.
     Merges = "merges", Remark;
+    /// By the provider's own counters the limit of the instance was exceeded: the volume was not asked for more.
+    LimitedByInstance = "limited-by-instance", OnlySlows;
     /// The files lie on another machine: its figures, and those of the network, are in all of them.
     NetworkFilesystem = "network-filesystem", Remark;
     /// The disk did more than the load asked for: something else used it.

@@ -9,18 +9,24 @@ mod cap;
 mod cold_blocks;
 mod control;
 mod kernel_settings;
+mod limit_of_instance;
+mod not_throttled;
 mod other_users;
 mod own_limits;
+mod provider_page;
 mod slow_volume;
 mod sold_as;
+mod thermal_throttle;
 mod this_machine;
 mod too_little_load;
+mod volume_limit;
 mod volume_or_instance;
 
 use std::path::PathBuf;
 
 use super::facts::{interval_of, mean_latency, mean_rate};
 use super::{follow_up, gravest_promise, promise_to_judge};
+use volproof_base::doubt::DoubtCode;
 use volproof_base::sample::PER_SECOND;
 use volproof_base::stats::SAME_RATE;
 use volproof_base::unit::{Bytes, Nanos, total};
@@ -93,8 +99,8 @@ const COUNTED: Experiment = Experiment {
     needs_control: |_| false,
 };
 
-/// In the order of the table. The provider's counters have their place behind `VolumeOrInstance`.
-const EXPERIMENTS: [Experiment; 10] = [
+/// In the order of the table.
+const EXPERIMENTS: [Experiment; 14] = [
     Experiment {
         cause: Cause::TooLittleLoad,
         obstacle: too_little_load::obstacle,
@@ -137,6 +143,30 @@ const EXPERIMENTS: [Experiment; 10] = [
         needs_control: volume_or_instance::needs_control,
     },
     Experiment {
+        cause: Cause::VolumeLimit,
+        obstacle: provider_page::obstacle,
+        row: volume_limit::row,
+        ..COUNTED
+    },
+    Experiment {
+        cause: Cause::InstanceLimit,
+        obstacle: provider_page::obstacle,
+        row: limit_of_instance::row,
+        ..COUNTED
+    },
+    Experiment {
+        cause: Cause::NotThrottled,
+        obstacle: provider_page::obstacle,
+        row: not_throttled::row,
+        ..COUNTED
+    },
+    Experiment {
+        cause: Cause::ThermalThrottle,
+        obstacle: thermal_throttle::obstacle,
+        row: thermal_throttle::row,
+        ..COUNTED
+    },
+    Experiment {
         cause: Cause::BurstCredits,
         obstacle: burst_credits::obstacle,
         next: burst_credits::next,
@@ -156,6 +186,9 @@ const EXPERIMENTS: [Experiment; 10] = [
 /// The experiment step that a run does next: the one that takes least time; none where no cause is looked for, or the budget is spent.
 pub fn next(record: &Record) -> Option<Step> {
     let case = CauseCase::new(record, record.verdict.as_ref()?).filter(|case| !case.is_faulty())?;
+    if case.is_settled() {
+        return None;
+    }
     let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
     let steps = open.filter_map(|e| (e.next)(&case)).filter(|step| case.has_time_for(step));
     let control = || control::next(&case).filter(|step| case.has_time_for(step));
@@ -169,7 +202,7 @@ pub fn table(record: &Record, verdict: &Verdict) -> Option<CauseTable> {
         step: case.first.name.clone(),
         metric: case.claim.metric,
         budget_ns: case.budget(),
-        rows: EXPERIMENTS.iter().map(|experiment| case.row_of(experiment)).collect(),
+        rows: EXPERIMENTS.iter().filter(|e| case.can_tell(e.cause)).map(|e| case.row_of(e)).collect(),
     })
 }
 
@@ -220,9 +253,11 @@ impl<'a> CauseCase<'a> {
     fn new(record: &'a Record, verdict: &'a Verdict) -> Option<CauseCase<'a>> {
         let alone = record.rank.is_none() && record.fleet.is_none();
         let follow_up = record.plan.follow_up.as_ref().filter(|_| alone)?;
-        let wanted = verdict.outcome == Some(Outcome::Fail) || follow_up.causes == CausesWanted::Always;
-        let judged_promise = promise_to_judge(record).filter(|_| wanted)?;
         let claim = gravest_promise(verdict)?;
+        let by_instance = claim.blocker.as_deref() == Some(DoubtCode::LimitedByInstance.as_str());
+        let is_missed = verdict.outcome == Some(Outcome::Fail) || by_instance;
+        let wanted = is_missed || follow_up.causes == CausesWanted::Always;
+        let judged_promise = promise_to_judge(record).filter(|_| wanted)?;
         let first = record.plan_step(&claim.step)?;
         let base = base_of(record, claim)?;
         let load = record.plan_step(&base.name)?;
@@ -245,6 +280,20 @@ impl<'a> CauseCase<'a> {
             <= self.budget().0
     }
 
+    /// The provider's counters prove the cause, and the user does not want all of the experiments.
+    fn is_settled(&self) -> bool {
+        self.follow_up.causes != CausesWanted::Always && provider_page::is_settled(self)
+    }
+
+    /// The row has a place in the table. Counters that a disk does not have are no experiment that was left out.
+    fn can_tell(&self, cause: Cause) -> bool {
+        match cause {
+            Cause::VolumeLimit | Cause::InstanceLimit | Cause::NotThrottled => provider_page::is_told(self),
+            Cause::ThermalThrottle => thermal_throttle::is_told(self),
+            _ => true,
+        }
+    }
+
     fn row_of(&self, experiment: &Experiment) -> CauseRow {
         if self.is_faulty() {
             return CauseRow {
@@ -263,6 +312,9 @@ impl<'a> CauseCase<'a> {
     fn why_open(&self, experiment: &Experiment) -> NotTried {
         let has_result = |t: &Tried<'_>| self.record.steps.iter().any(|s| s.name == t.plan.name);
         let failed = |t: &Tried<'_>| t.cause == experiment.cause.code() && !has_result(t);
+        if self.is_settled() {
+            return NotTried::NotNeeded;
+        }
         match (experiment.next)(self).or_else(|| control::next(self)) {
             Some(step) if !self.has_time_for(&step) => NotTried::Budget,
             Some(_) => NotTried::Ended,

@@ -27,6 +27,7 @@ mod in_memory;
 mod io_errors;
 mod io_wq;
 mod jobs_ended_apart;
+mod limited_by_instance;
 mod littles_law;
 mod merges;
 mod network_filesystem;
@@ -144,6 +145,7 @@ const RULES: &[DoubtRule] = &[
     depth_not_reached::rule,
     generator_limited::rule,
     own_cgroup_limit::rule,
+    limited_by_instance::rule,
     headroom::rule,
     littles_law::rule,
     clock_wrong::rule,

@@ -39,7 +39,7 @@ pub(super) fn rule(case: &DoubtCase<'_>) -> Option<Doubt> {
 /// The counters of the disk are those of the step: of a real one, or of a simulated one that others use.
 fn has_counters(plan: &Step, step: &StepRecord) -> bool {
     match &plan.simulate {
-        Some(device) => device.others_iops > 0.0,
+        Some(device) => device.has_counters(),
         None => step.engine.get() != Some(EngineKind::Null),
     }
 }

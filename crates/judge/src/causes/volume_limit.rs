@@ -1,0 +1,14 @@
+//! `volume-limit`: the limit that the provider enforces for the volume.
+//!
+//! **Experiment:** none: AWS's page of counters in the step that decides, whose I/Os have to be ours.
+//!
+//! **Proven** where the limit was exceeded for at least half of the time, and that of the instance for no more than 1 %; **part** where it was for
+//! some of it. What is enforced is the rate of that time.
+
+use super::{CauseCase, provider_page};
+use crate::provider::shares;
+use volproof_record::{Cause, CauseRow};
+
+pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
+    provider_page::limit_row(case, Cause::VolumeLimit, shares(case.base).0)
+}
