@@ -1,10 +1,10 @@
 //! The causes in words: mark, cause, what was tried, and its result. Made here alone, for every output.
 
-use super::layout;
-use volproof_base::unit::{Nanos, grouped, percent, significant, throughput};
+use super::{layout, provider_words};
+use volproof_base::unit::{Nanos, counted, grouped, percent, significant, throughput};
 use volproof_record::{
-    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, Metric, NotTried, Record,
-    SettingEffect, SoldAs,
+    Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, Claim, Metric, NotTried,
+    ProvenLimit, Record, SettingEffect, SoldAs,
 };
 
 /// Width of the column of causes.
@@ -118,7 +118,10 @@ fn name(row: &CauseRow) -> &'static str {
         (Cause::KernelSettings, _) => "kernel settings",
         (Cause::Cap, _) => "a cap",
         (Cause::VolumeOrInstance, _) => "the instance",
-        (Cause::ProviderCounters, _) => "provider",
+        (Cause::VolumeLimit, _) => "volume's limit",
+        (Cause::InstanceLimit, _) => "instance's limit",
+        (Cause::NotThrottled, _) => "not throttled",
+        (Cause::ThermalThrottle, _) => "heat",
         (Cause::BurstCredits, _) => "burst credits",
         (Cause::ColdBlocks, _) => "cold blocks",
         (Cause::SlowVolume, _) => "a slow volume",
@@ -133,6 +136,7 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
         NotTried::Faulty => "the device hangs or fails I/Os",
         NotTried::NotValid => "the measurement is not valid",
         NotTried::CouldNotRun => "its step could not be run",
+        NotTried::NeedsRoot if cause != Cause::KernelSettings => "run as root to let the provider testify",
         NotTried::NeedsRoot => "needs root",
         NotTried::AFile => "a file: needs the block device as target",
         NotTried::LeftAlone => "left alone, as asked for",
@@ -147,6 +151,9 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
         NotTried::OneAtATime => "a latency of one request at a time",
         NotTried::Writes => "the load writes",
         NotTried::OwnCommand => "`volproof cold` tries it",
+        NotTried::OthersOnVolume => "AWS's counters: another user is on the volume",
+        NotTried::PageIsWrong => "AWS's counters contradict the load",
+        NotTried::PageUnread => "AWS's counters could not be read, or not long enough",
     }
 }
 
@@ -188,9 +195,47 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
                 (depths(&row.trials), format!("{}; {alone}", rates()))
             }
         }
+        (cause, Some(CauseEvidence::Provider { volume_ns, instance_ns, counted_ns, limit, .. })) => {
+            provider(cause, row.finding, [*volume_ns, *instance_ns, *counted_ns], limit.as_ref())
+        }
+        (_, Some(CauseEvidence::Heat { slowed_ns, events, window_ns })) => {
+            let slowed = provider_words::seconds_of(*slowed_ns, *window_ns);
+            (
+                "the disk's SMART page".into(),
+                format!("slowed down for {slowed}, {}", counted(*events, "event")),
+            )
+        }
         (Cause::VolumeOrInstance, None) => alone_and_together(table, &row.trials),
         _ => (depths(&row.trials), rates()),
     }
+}
+
+/// What AWS's counters say of a limit: of the volume, of the instance, in so much time.
+fn provider(
+    cause: Cause,
+    finding: CauseFinding,
+    [volume, instance, counted]: [Nanos; 3],
+    limit: Option<&ProvenLimit>,
+) -> (String, String) {
+    let tried = "AWS's counters".to_string();
+    let result = match (cause, limit) {
+        (Cause::NotThrottled, _) if finding == CauseFinding::Proven => {
+            "no limit was exceeded: the volume or its path is slow".into()
+        }
+        (Cause::NotThrottled, _) => {
+            format!(
+                "volume {}; instance {}",
+                provider_words::seconds_of(volume, counted),
+                provider_words::seconds(instance)
+            )
+        }
+        (_, Some(limit)) => provider_words::limit(limit),
+        (Cause::InstanceLimit, None) => {
+            format!("exceeded for {}", provider_words::seconds_of(instance, counted))
+        }
+        (_, None) => format!("exceeded for {}", provider_words::seconds_of(volume, counted)),
+    };
+    (tried, result)
 }
 
 fn ns(latency: f64) -> String {
@@ -311,7 +356,11 @@ fn alone_and_together(table: &CauseTable, trials: &[CauseTrial]) -> (String, Str
 
 /// The question of a user whose volume has exactly the rate of another one.
 fn ask(row: &CauseRow) -> Option<CauseLine> {
-    let Some(CauseEvidence::Limit { counts_bytes, sold_as, .. }) = &row.evidence else { return None };
+    let (counts_bytes, sold_as) = match &row.evidence {
+        Some(CauseEvidence::Limit { counts_bytes, sold_as, .. }) => (counts_bytes, sold_as),
+        Some(CauseEvidence::Provider { limit: Some(limit), sold_as, .. }) => (&limit.counts_bytes, sold_as),
+        _ => return None,
+    };
     let first = sold_as.first()?;
     let size = |s: &SoldAs| format!("{} {} GiB", s.volume, significant(s.gib));
     let figure = if *counts_bytes {

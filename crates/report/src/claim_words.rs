@@ -1,6 +1,7 @@
 //! A claim of a verdict, or a figure of a report beside a promise, in words. Made here alone, for every output.
 
 use super::layout::{wrap, wrap_command};
+use super::provider_words;
 use volproof_base::unit::{percent, significant};
 use volproof_judge::facts::DELIVERED;
 use volproof_judge::{figure, figures};
@@ -65,6 +66,11 @@ pub fn of_claim(c: &Claim) -> ClaimWords {
         facts.push(format!("{} {low} and {high}; the limit is {limit}", c.metric.bounds_name()));
     }
     facts.extend(c.delivered.as_ref().map(delivered));
+    facts.extend(
+        c.proven_limit
+            .as_ref()
+            .map(|limit| format!("AWS's counters: {}, proven", provider_words::limit(limit))),
+    );
     facts.extend(Some(&c.reason).filter(|reason| !reason.is_empty()).cloned());
     facts.extend(c.need.as_ref().map(source));
     ClaimWords {

@@ -18,6 +18,7 @@ pub mod markdown;
 pub mod openmetrics;
 pub mod plan_text;
 pub mod promise;
+pub mod provider_words;
 pub mod slo_text;
 pub mod suite_text;
 pub mod summary_text;

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 use volproof_base::doubt::Severity;
 use volproof_base::sample::Direction;
 use volproof_judge as judge;
-use volproof_record::{DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, Record, State};
+use volproof_record::{
+    DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, PageStanding, Record, State,
+};
 
 /// A family of gauges.
 struct MetricFamily {
@@ -217,7 +219,39 @@ fn step_families(record: &Record, run: &str) -> Vec<MetricFamily> {
         }
     }
     families.extend([flushes, latency, response, errors]);
+    families.extend(provider_families(record, run));
     families
+}
+
+/// What the provider counts of each disk.
+fn provider_families(record: &Record, run: &str) -> [MetricFamily; 3] {
+    let [mut exceeded, mut counted, mut latency] = [
+        (
+            "volproof_provider_exceeded_seconds",
+            "Time for which a limit of the provider was exceeded, by its own counters.",
+        ),
+        ("volproof_provider_counted_seconds", "Time that these counters cover."),
+        ("volproof_provider_latency_mean_seconds", "Mean latency by the provider's own clock."),
+    ]
+    .map(|(name, help)| MetricFamily { name, help, samples: Vec::new() });
+    for step in &record.steps {
+        let owned = step.provider.iter().filter(|page| page.standing == PageStanding::Ours);
+        for page in owned {
+            let labels = [run, &label("step", &step.name), &label("disk", &page.disk)].join(",");
+            counted.samples.push((labels.clone(), page.counted_ns.as_seconds()));
+            for (of, times) in [("volume", &page.volume_exceeded), ("instance", &page.instance_exceeded)] {
+                for (unit, time) in [("iops", times.ios_ns), ("throughput", times.bytes_ns)] {
+                    let labels = format!("{labels},{},{}", label("limit", of), label("of", unit));
+                    exceeded.samples.push((labels, time.as_seconds()));
+                }
+            }
+            for (direction, told) in [(Direction::Read, &page.read), (Direction::Write, &page.write)] {
+                let labels = format!("{labels},{}", label("direction", direction.name()));
+                latency.samples.extend(told.as_ref().map(|told| (labels, told.mean_ns / 1e9)));
+            }
+        }
+    }
+    [exceeded, counted, latency]
 }
 
 fn percentiles(labels: &str, l: &LatencySummary) -> Vec<(String, f64)> {

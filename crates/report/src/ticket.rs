@@ -5,6 +5,7 @@
 use super::cause_words;
 use super::claim_words::of_claim;
 use super::layout::wrap;
+use super::provider_words;
 use super::text::load;
 use volproof_base::foreign_lines::in_lines;
 use volproof_base::unit::{counted, grouped};
@@ -63,6 +64,7 @@ fn part_of_claim(record: &Record, found: &[Diagnosis], c: &Claim) -> String {
     out += &wrap("Test      ", &format!("{}: {}", step.name, load.join(", ")));
     out += &wrap("Result    ", &words.line());
     out.extend(words.facts.iter().map(|fact| wrap("          ", fact)));
+    out.extend(provider_words::of_step(step).iter().map(|line| wrap("Counters  ", line)));
     let of_step = found.iter().filter(|d| d.step == c.step || d.step == step.name);
     for finding in of_step.flat_map(|d| &d.findings) {
         out += &wrap("Seen      ", &format!("{}: {}", finding.step, finding.headline));

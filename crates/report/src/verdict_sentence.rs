@@ -78,7 +78,12 @@ fn fail(record: &Record, c: &Claim) -> String {
         }
         _ => {
             let percent = significant(c.ratio * 100.0);
-            format!("{who} {falls} in {}: {measured}, {percent} % of {promised}", c.step)
+            let proven = if c.proven_limit.is_some_and(|limit| !limit.of_instance) {
+                ", proven by AWS's own counters"
+            } else {
+                ""
+            };
+            format!("{who} {falls} in {}: {measured}, {percent} % of {promised}{proven}", c.step)
         }
     }
 }

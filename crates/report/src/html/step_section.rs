@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use super::charts::{self, StepCharts};
 use super::sections::{Fact, fact, nanos};
+use crate::provider_words;
 use crate::text::{self, driven, latency_cells};
 use crate::ticket::fio_command;
-use volproof_base::unit::{grouped, mebibytes, micro, significant};
+use volproof_base::unit::{Nanos, grouped, mebibytes, micro, significant};
 use volproof_record::{Record, StepRecord};
 
 /// A row of rates and latencies.
@@ -52,6 +53,16 @@ impl Chart {
     }
 }
 
+/// A limit of the provider over time.
+pub struct LimitRow {
+    /// Whose limit, and of which disk.
+    pub name: String,
+    /// For how long it was exceeded in all.
+    pub exceeded: String,
+    /// The share of each second as points of an SVG polyline in a box of 100 x 24.
+    pub curve: String,
+}
+
 /// A step.
 pub struct StepSection {
     /// The element prefix.
@@ -66,6 +77,8 @@ pub struct StepSection {
     pub facts: Vec<Fact>,
     /// Charts.
     pub charts: Vec<Chart>,
+    /// For how long the provider's limits were exceeded, in rows below the first chart.
+    pub limits: Vec<LimitRow>,
     /// Failed I/Os.
     pub errors: Vec<String>,
     /// The equivalent fio command, or why there is none.
@@ -87,6 +100,7 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
         rows: rows(record, step, &charts),
         facts: facts(record, step),
         charts: places(step, &charts),
+        limits: limits(step),
         errors: errors.collect(),
         fio: fio_command(record, step),
         id,
@@ -108,17 +122,38 @@ fn rows(record: &Record, step: &StepRecord, charts: &StepCharts) -> Vec<PageRow>
             mib: mebibytes(s.bytes_per_second),
             latency: latency_cells(&s.service_latency_ns, nanos),
             response: s.response_latency_ns.as_ref().map(|l| latency_cells(l, nanos)).unwrap_or_default(),
-            spark: curve.map(|curve| spark(&curve.iops.mean)).unwrap_or_default(),
+            spark: curve.map(|curve| spark(&curve.iops.mean, 1e-9)).unwrap_or_default(),
         });
     }
     rows
 }
 
-/// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom.
-fn spark(mean: &[f64]) -> String {
+/// The provider's limits of each disk that it counts, over the whole load.
+fn limits(step: &StepRecord) -> Vec<LimitRow> {
+    let mut rows = Vec::new();
+    for (track, page) in step.evidence.provider.iter().zip(&step.provider) {
+        for (whose, exceeded, times) in [
+            ("Volume", &track.volume_exceeded, &page.volume_exceeded),
+            ("Instance", &track.instance_exceeded, &page.instance_exceeded),
+        ] {
+            let longest = exceeded.ios_ns.iter().zip(&exceeded.bytes_ns).map(|(ios, bytes)| *ios.max(bytes));
+            let seconds: Vec<f64> = longest.map(|ns| Nanos(ns).as_seconds()).collect();
+            rows.push(LimitRow {
+                name: format!("{whose} exceeded, {}", track.disk),
+                exceeded: provider_words::seconds_of(times.longest(), page.counted_ns),
+                curve: spark(&seconds, 1.0),
+            });
+        }
+    }
+    rows
+}
+
+/// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom, and `least` or what is more at the
+/// top.
+fn spark(mean: &[f64], least: f64) -> String {
     let group = mean.len().div_ceil(100).max(1);
     let thin: Vec<f64> = mean.chunks(group).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
-    let top = thin.iter().copied().fold(0.0, f64::max).max(1e-9);
+    let top = thin.iter().copied().fold(least, f64::max);
     let last = (thin.len().max(2) - 1) as f64;
     let mut out = String::from("-2,26");
     for (i, v) in thin.iter().enumerate() {
@@ -136,6 +171,7 @@ fn facts(record: &Record, step: &StepRecord) -> Vec<Fact> {
     if !step.engine_features.is_empty() {
         facts.push(fact("Engine uses", step.engine_features.join(", ")));
     }
+    facts.extend(provider_words::of_step(step).into_iter().map(|line| fact("The disk counts", line)));
     if !step.pinned_cpus.is_empty() {
         let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
         facts.push(fact("Workers on CPUs", cpus.join(", ")));
@@ -238,8 +274,8 @@ mod tests {
 
     #[test]
     fn a_spark_stays_in_its_box() {
-        assert_eq!(spark(&[0.0, 5.0, 10.0]), "-2,26 0.0,23.0 50.0,13.0 100.0,3.0 102,26");
-        assert_eq!(spark(&[7.0]), "-2,26 0.0,3.0 102,26");
-        assert_eq!(spark(&vec![1.0; 600]).split(' ').count(), 102);
+        assert_eq!(spark(&[0.0, 5.0, 10.0], 1e-9), "-2,26 0.0,23.0 50.0,13.0 100.0,3.0 102,26");
+        assert_eq!(spark(&[7.0], 1e-9), "-2,26 0.0,3.0 102,26");
+        assert_eq!(spark(&vec![1.0; 600], 1e-9).split(' ').count(), 102);
     }
 }
