@@ -1,0 +1,114 @@
+# Volumes of AWS, played by tests/rig/fake_ebs.py: what their page of counters proves, and what it must not, in real time.
+#
+# The promise is that of an aws:gp3: 3,000 IOPS, and 90 % of them for 99 % of the time. All loads only read. `port` is that of the target on the
+# host, `cases` in this folder, when there, names the cases to run: `matrix` is the long one.
+. ./check.sh
+. ./devices.sh
+suite=ebs
+. ./judged.sh
+modprobe virtio_net
+modprobe nvme-tcp
+ip link set eth0 up
+ip addr add 10.0.2.15/24 dev eth0
+
+# volume NAME: attaches a volume, and prints its device.
+volume() {
+  nqn=nqn.2014-08.org.example
+  disk "vol$1" || {
+    echo "transport=tcp,traddr=10.0.2.2,trsvcid=$(cat port),nqn=$nqn:$1,hostnqn=$nqn:host,hostid=11111111-2222-3333-4444-555555555555,nr_io_queues=1,keep_alive_tmo=0" >/dev/nvme-fabrics
+    until_true 10 disk "vol$1"
+    disk "vol$1"
+  }
+}
+short="--rw randread --ramp 2s --runtime 60s"
+load="--bs 4k --tune off"
+# What is proven of the volume: nothing.
+unproven() {
+  jq -e '[.causes.rows[]? | select(.finding == "proven" and (.cause | test("limit|throttle")))] == [] and .verdict.claims[0].proven_limit == null' \
+    "out/$1.json" >/dev/null || because "$1: something is proven: $(jq -c '.steps[].provider' "out/$1.json")"
+}
+# told NAME WORDS: what the disk counts, in the report.
+told() {
+  volproof show "out/$1.json" --details | tr -s '\n ' ' ' | grep -qF "$2" || because "not told: $2: $(volproof show "out/$1.json" --details | grep -A4 'disk counts')"
+}
+# agrees NAME: rate, mean latency and queue length of the first step agree with the page within 1 %.
+agrees() {
+  jq -e '.steps[0] | . as $s | .provider[0] | [.counts.ios * 1e9 / .counted_ns / $s.read.iops, .read.mean_ns / $s.read.service_latency_ns.mean,
+    .queue_mean / $s.in_flight_mean] | map(. - 1 | fabs) | max < 0.01' "out/$1.json" >/dev/null ||
+    because "the page and we differ: $(jq -c '.steps[0] | [.read.iops, .read.service_latency_ns.mean, .in_flight_mean, (.provider[0] | [.counts, .counted_ns, .read.mean_ns, .queue_mean])]' "out/$1.json")"
+}
+# percent OF DEPTH: a gp3 that gives a part of its promise.
+percent() {
+  # shellcheck disable=SC2086
+  run "p$1-$2" "$(volume "p$1")" $load --iodepth "$2"
+  [ "$2" = 1 ] || agrees "p$1-$2"
+  limit=".limit | (.of_instance | not) and (.counts_bytes | not) and .per_second > $((2970 * $1 / 100)) and .per_second < $((3030 * $1 / 100))"
+  if [ "$1" -lt 90 ]; then
+    expect "p$1-$2" 1 FAIL volume-limit "$limit"
+  else
+    expect "p$1-$2" 0 PASS none
+  fi
+}
+matrix() { for of in 10 50 90 97 100; do for depth in 1 16 128; do percent $of $depth; done; done; }
+
+tenth() { percent 10 16; }
+# The limit is named after half a minute.
+named() {
+  # shellcheck disable=SC2086
+  short="--rw randread --runtime 30s" run named "$(volume named)" $load --iodepth 16 --no-follow-up
+  told named "proven: the volume's limit, 300 IOPS"
+  conclude ebs/named
+}
+# Two good volumes behind one limit of the instance.
+instance() {
+  # shellcheck disable=SC2086
+  run instance "$(volume pair1)" "$(volume pair2)" $load --iodepth 16
+  expect instance 6 INVALID instance-limit '.limit | .of_instance and .per_second > 392 and .per_second < 408'
+}
+flat() {
+  for name in stall slow; do
+    # shellcheck disable=SC2086
+    run $name "$(volume $name)" $load --iodepth 16
+    expect $name 1 FAIL not-throttled '.limit == null'
+  done
+}
+# Another user, or a page that is wrong: outcomes by experiment, and nothing is proven.
+others() {
+  # shellcheck disable=SC2086
+  run shared "$(volume shared)" $load --iodepth 16 --budget 2min
+  unproven shared
+  told shared "another user is on the volume"
+  expect shared 1 FAIL -
+}
+lies() {
+  for name in fewer longer; do
+    # shellcheck disable=SC2086
+    run $name "$(volume $name)" $load --iodepth 16 --budget 3min
+    unproven $name
+    expect $name 1 FAIL -
+  done
+}
+local_disks() {
+  # shellcheck disable=SC2086
+  run local "$(volume local)" $load --iodepth 16
+  expect local 6 INVALID instance-limit '.limit | .of_instance and .per_second > 294 and .per_second < 306'
+  # shellcheck disable=SC2086
+  run hot "$(volume hot)" $load --iodepth 16 --budget 3min
+  expect hot 1 FAIL thermal-throttle '.slowed_ns >= 58000000000'
+}
+# What the provider says so far, to root and to others.
+asked() {
+  device=$(volume idle)
+  wants 0 "AWS counts since it was attached: [0-9,]+ reads" volproof check "$device"
+  chmod 644 "$device"
+  wants 3 "run as root to let the provider testify" setpriv --reuid 1000 --regid 1000 --clear-groups volproof check "$device"
+  conclude ebs/asked
+}
+
+for case in $(cat cases 2>/dev/null || echo tenth instance others asked); do
+  $case &
+  rows="${rows:-} $!"
+done
+# shellcheck disable=SC2086
+wait $rows
+echo end >&3
