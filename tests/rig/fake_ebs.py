@@ -121,27 +121,28 @@ class Volume:
     async def other_user(self):
         """Another user of the volume, whose requests nobody sees but the page."""
         while True:
-            await asyncio.sleep(0.02)
-            for _ in range(self.others // 50):
-                now = time.monotonic()
-                self.count(0, 4096, self.completes(now, 4096) - now)
+            await asyncio.sleep(1 / self.others)
+            now = time.monotonic()
+            self.count(0, 4096, self.completes(now, 4096) - now)
 
 
-PAIR = Bucket(400)
+PAIR = Bucket(80)
 VOLUMES = {
     # A gp3 is promised 3,000 IOPS and 125 MiB/s.
     **{f'p{percent}': Volume(iops=30 * percent, throughput=125 << 20) for percent in (10, 50, 90, 97, 100)},
-    'named': Volume(iops=300),
+    # Rates that an emulated guest on a busy machine carries as well.
+    'part': Volume(iops=60),
+    'named': Volume(iops=60),
     'idle': Volume(),
-    'pair1': Volume(iops=3000, throughput=125 << 20, instance=PAIR),
-    'pair2': Volume(iops=3000, throughput=125 << 20, instance=PAIR),
-    'stall': Volume(iops=3000, latency=0.02, stall=(10, 2)),
-    'slow': Volume(iops=3000, latency=0.02, servers=8),
-    'shared': Volume(iops=600, others=100),
-    'fewer': Volume(iops=300, lie='fewer'),
-    'longer': Volume(iops=300, lie='exceeded'),
-    'local': Volume(kind='local', iops=300),
-    'hot': Volume(kind='plain', latency=0.02, servers=4, hot=True),
+    'pair1': Volume(iops=3000, instance=PAIR),
+    'pair2': Volume(iops=3000, instance=PAIR),
+    'stall': Volume(iops=3000, latency=0.2, servers=16, stall=(10, 2)),
+    'slow': Volume(iops=3000, latency=0.1, servers=8),
+    'shared': Volume(iops=60, others=10),
+    'fewer': Volume(iops=60, lie='fewer'),
+    'longer': Volume(iops=60, lie='exceeded'),
+    'local': Volume(kind='local', iops=60),
+    'hot': Volume(kind='plain', latency=0.1, servers=4, hot=True),
 }
 NQN = 'nqn.2014-08.org.example:'
 

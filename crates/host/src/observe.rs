@@ -8,6 +8,7 @@ mod provider_track;
 mod queue_settings;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
@@ -149,9 +150,8 @@ impl Observer {
     /// Takes a sample when one is due. Cheap otherwise.
     pub fn poll(&mut self, elapsed: Nanos) {
         if elapsed >= self.next {
+            let elapsed = self.sample_nvme(elapsed);
             self.sample(elapsed);
-            self.nvme.iter_mut().for_each(CountingDisk::sample);
-            self.show_nvme();
             // No burst of samples after a pause.
             self.next = Nanos((elapsed.0 / 1_000_000_000 + 1) * 1_000_000_000);
         }
@@ -200,6 +200,15 @@ impl Observer {
         }
     }
 
+    /// Reads the pages of the disks that may be asked again, and gives the time at which that is done: the kernel's counters are read at the same
+    /// moment.
+    fn sample_nvme(&mut self, elapsed: Nanos) -> Nanos {
+        let began = Instant::now();
+        self.nvme.iter_mut().for_each(CountingDisk::sample);
+        self.show_nvme();
+        Nanos(elapsed.0.saturating_add(began.elapsed().as_nanos() as u64))
+    }
+
     /// What the NVMe disks have counted so far.
     fn show_nvme(&mut self) {
         self.evidence.provider = self.nvme.iter().filter_map(|disk| disk.track.clone()).collect();
@@ -208,13 +217,10 @@ impl Observer {
 
     /// Ends the observation.
     pub fn finish(mut self, elapsed: Nanos) -> KernelCounters {
+        let is_due = self.nvme.iter().all(|disk| disk.reader.due_in().is_zero());
+        let elapsed = if is_due { self.sample_nvme(elapsed) } else { elapsed };
         self.sample(elapsed);
-        for disk in &mut self.nvme {
-            if disk.reader.is_due() {
-                disk.sample();
-            }
-            disk.finish();
-        }
+        self.nvme.iter_mut().for_each(CountingDisk::finish);
         self.show_nvme();
         let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
         let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());

@@ -4,14 +4,14 @@
 //! exceeded for most of the time. While it is exceeded the volume does as much as the limit lets through, so that the limit is at most the rate over
 //! the share of that time: a promise above that is broken, at any depth. No limit was exceeded: a slow volume is not a throttled one.
 
-use super::thresholds::{BELOW_A_LIMIT, NEGLIGIBLE};
+use super::thresholds::{MOST_OF_THE_TIME, NEGLIGIBLE, SETS_THE_FIGURE};
 use volproof_base::sample::GRID;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_device::nvme::provider_page::{ExceededTimes, LatencyBin};
 use volproof_host::observe::{CountTrack, ExceededTrack, ProviderTrack};
 use volproof_record::{
     LimitRates, PageStanding, ProvenLimit, ProviderCounts, ProviderFigures, ProviderLatency, Record,
-    StepRecord, StepTarget, bins,
+    StepRecord, StepTarget,
 };
 
 /// The counts of a page and ours are the same within this share.
@@ -79,11 +79,8 @@ impl WindowSamples {
             }
             start = end;
         }
-        let since = |at: u64| Nanos(at.saturating_sub(from));
-        if inside.is_empty() {
-            return WindowSamples { inside, from: Nanos(0), to: Nanos(0) };
-        }
-        WindowSamples { inside, from: since(covered.0), to: since(covered.1) }
+        let (first, last) = if inside.is_empty() { (from, from) } else { covered };
+        WindowSamples { inside, from: Nanos(first - from), to: Nanos(last - from) }
     }
 
     fn length(&self) -> Nanos {
@@ -92,6 +89,10 @@ impl WindowSamples {
 
     fn sum(&self, column: &[u64]) -> u64 {
         self.inside.iter().fold(0, |sum: u64, i| sum.saturating_add(column.get(*i).copied().unwrap_or(0)))
+    }
+
+    fn sum_of(&self, reads: &[u64], writes: &[u64]) -> u64 {
+        self.sum(reads).saturating_add(self.sum(writes))
     }
 
     fn times(&self, track: &ExceededTrack) -> ExceededTimes {
@@ -107,17 +108,14 @@ fn of_disk(
 ) -> ProviderFigures {
     let samples = WindowSamples::new(step, track);
     let kernel = step.evidence.disks.iter().find(|disk| disk.name == track.disk);
-    let of_kernel = |columns: [&Vec<u64>; 2]| samples.sum(columns[0]).saturating_add(samples.sum(columns[1]));
-    let both = |column: fn(&CountTrack) -> &Vec<u64>| {
-        samples.sum(column(&track.reads)).saturating_add(samples.sum(column(&track.writes)))
-    };
-    let of_disk = kernel.map_or(0, |disk| of_kernel([&disk.read_bytes, &disk.written_bytes]));
+    let (reads, writes) = (&track.reads, &track.writes);
+    let of_disk = kernel.map_or(0, |disk| samples.sum_of(&disk.read_bytes, &disk.written_bytes));
     let counts = ProviderCounts {
-        ios: both(|counts| &counts.ios),
-        bytes: Bytes(both(|counts| &counts.bytes)),
-        disk_ios: kernel.map_or(0, |disk| of_kernel([&disk.reads, &disk.writes])),
+        ios: samples.sum_of(&reads.ios, &writes.ios),
+        bytes: Bytes(samples.sum_of(&reads.bytes, &writes.bytes)),
+        disk_ios: kernel.map_or(0, |disk| samples.sum_of(&disk.reads, &disk.writes)),
         // What the page cache holds back reaches the disk later or never.
-        own_bytes: if direct { own_bytes(step, on_disk, &samples) } else { Bytes(of_disk) },
+        own_bytes: if direct { own_bytes(on_disk, &samples) } else { Bytes(of_disk) },
     };
     let counted = samples.length();
     let (volume, instance) = (samples.times(&track.volume_exceeded), samples.times(&track.instance_exceeded));
@@ -125,7 +123,7 @@ fn of_disk(
     let standing = match &track.unread {
         Some(fault) => PageStanding::Unread(fault.clone()),
         None if counted < LEAST_COUNTED => PageStanding::TooShort,
-        None if longest > Nanos(counted.0 + EDGES.0) => PageStanding::Impossible,
+        None if longest.0 as f64 > (1.0 + SETS_THE_FIGURE) * counted.0 as f64 => PageStanding::Impossible,
         None => whose(&counts, counted),
     };
     let exceeding = if volume.longest() >= instance.longest() {
@@ -143,25 +141,20 @@ fn of_disk(
         volume_exceeded: volume,
         instance_exceeded: instance,
         at_the_limit: rates(step, track, &samples, exceeding),
-        queue_mean: both(|counts| &counts.busy_ns) as f64 / counted.0.max(1) as f64,
+        queue_mean: samples.sum_of(&reads.busy_ns, &writes.busy_ns) as f64 / counted.0.max(1) as f64,
         read: latency(&track.reads, &track.read_bins, &samples),
         write: latency(&track.writes, &track.write_bins, &samples),
     }
 }
 
 /// Bytes of the load on a disk in the time of the samples.
-fn own_bytes(step: &StepRecord, on_disk: &[&StepTarget], samples: &WindowSamples) -> Bytes {
-    let part = StepRecord {
-        targets: on_disk.iter().copied().cloned().collect(),
-        window_ns: step.window_ns,
-        ..StepRecord::default()
-    };
-    let within = |at: Nanos| at.0 as f64 / GRID.0 as f64;
-    let (from, to) = (within(samples.from), within(samples.to));
+fn own_bytes(on_disk: &[&StepTarget], samples: &WindowSamples) -> Bytes {
+    let [from, to] = [samples.from, samples.to].map(|at| at.0 as f64 / GRID.0 as f64);
+    let streams = on_disk.iter().flat_map(|target| [&target.series.read, &target.series.write]).flatten();
     let mut sum = 0.0;
-    for (i, bytes) in bins(&part, true).into_iter().enumerate() {
+    for (i, bytes) in streams.flat_map(|stream| stream.track.bytes.iter().enumerate()) {
         let covered = to.min(i as f64 + 1.0) - from.max(i as f64);
-        sum += bytes as f64 * covered.clamp(0.0, 1.0);
+        sum += *bytes as f64 * covered.clamp(0.0, 1.0);
     }
     Bytes(sum as u64)
 }
@@ -169,7 +162,6 @@ fn own_bytes(step: &StepRecord, on_disk: &[&StepTarget], samples: &WindowSamples
 /// Whose I/Os these are.
 fn whose(counts: &ProviderCounts, counted: Nanos) -> PageStanding {
     let allowed = SAME_COUNT + EDGES.as_seconds() / counted.as_seconds();
-    let beyond = |page: u64, ours: u64| page as f64 / ours.max(1) as f64 - 1.0;
     let bytes = beyond(counts.bytes.0, counts.own_bytes.0);
     let ios = beyond(counts.ios, counts.disk_ios);
     if bytes.max(ios) > allowed {
@@ -178,7 +170,13 @@ fn whose(counts: &ProviderCounts, counted: Nanos) -> PageStanding {
     if bytes.min(ios) < -allowed { PageStanding::NotOurs } else { PageStanding::Ours }
 }
 
-/// Rates of the samples that lie wholly at the limit that was exceeded for longest; of all samples, where none does.
+/// What a count has beyond another one, over that.
+fn beyond(page: u64, ours: u64) -> f64 {
+    page as f64 / ours.max(1) as f64 - 1.0
+}
+
+/// Rates of the samples that lie wholly at the limit that was exceeded for longest; of all samples, where none does or the step as a whole does:
+/// samples are not read to the moment.
 fn rates(
     step: &StepRecord,
     track: &ProviderTrack,
@@ -192,7 +190,8 @@ fn rates(
     };
     let mut at_limit = samples.inside.clone();
     at_limit.retain(|i| column.get(*i).is_some_and(|ns| *ns as f64 >= WHOLLY * length(*i) as f64));
-    let of = if at_limit.is_empty() { &samples.inside } else { &at_limit };
+    let is_whole = times.longest().0 as f64 >= WHOLLY * samples.length().0 as f64;
+    let of = if at_limit.is_empty() || is_whole { &samples.inside } else { &at_limit };
     let seconds = of.iter().map(|i| length(*i) as f64 / 1e9).sum::<f64>().max(1e-9);
     let sum = |column: &[u64]| of.iter().map(|i| column.get(*i).copied().unwrap_or(0) as f64).sum::<f64>();
     LimitRates {
@@ -248,10 +247,10 @@ pub fn proven_limit(step: &StepRecord) -> Option<ProvenLimit> {
         return None;
     }
     let (_, of_instance) = shares(step);
-    if of_instance >= BELOW_A_LIMIT {
+    if of_instance >= MOST_OF_THE_TIME {
         return limit(step, true, |page| &page.instance_exceeded);
     }
-    let met = |page: &ProviderFigures| share(page, &page.volume_exceeded) >= BELOW_A_LIMIT;
+    let met = |page: &ProviderFigures| share(page, &page.volume_exceeded) >= MOST_OF_THE_TIME;
     let is_of_volume = of_instance <= NEGLIGIBLE && step.provider.iter().all(met);
     is_of_volume.then(|| limit(step, false, |page| &page.volume_exceeded)).flatten()
 }
@@ -262,7 +261,7 @@ fn limit(
     times: fn(&ProviderFigures) -> &ExceededTimes,
 ) -> Option<ProvenLimit> {
     let by_share = |page: &&ProviderFigures| share(page, times(page));
-    let pages = step.provider.iter().filter(|page| by_share(page) >= BELOW_A_LIMIT);
+    let pages = step.provider.iter().filter(|page| by_share(page) >= MOST_OF_THE_TIME);
     let page = pages.min_by(|a, b| by_share(a).total_cmp(&by_share(b)))?;
     let counts_bytes = times(page).is_of_bytes();
     let rate = |page: &ProviderFigures| {
@@ -286,6 +285,6 @@ pub(crate) fn excludes_limits(step: &StepRecord) -> bool {
 
 /// A closed loop met the volume's own limit, and that limit is below a rate: no load would reach it.
 pub(crate) fn limit_is_below(step: &StepRecord, mean: f64, rate: f64) -> bool {
-    let Some(limit) = proven_limit(step).filter(|limit| !limit.of_instance) else { return false };
-    step.open_loop.is_none() && mean / limit.share() < rate
+    let limit = proven_limit(step).filter(|limit| !limit.of_instance && limit.is_below(mean, rate));
+    step.open_loop.is_none() && limit.is_some()
 }

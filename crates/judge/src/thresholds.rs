@@ -8,6 +8,8 @@ pub(crate) const SETS_THE_FIGURE: f64 = 0.05;
 pub(crate) const LEAST_BURST: f64 = 0.1;
 /// Far enough below a limit that the limit takes no part.
 pub(crate) const BELOW_A_LIMIT: f64 = 0.5;
+/// What lasts for this share of the time sets a figure, and what lasts for less only takes part.
+pub(crate) const MOST_OF_THE_TIME: f64 = 0.5;
 /// Loads that are compared differ by this factor: no rate follows such a change by chance.
 pub(crate) const LOADS_APART: u64 = 4;
 /// Of several examples so many are named. Further ones are only counted.

@@ -156,7 +156,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
 }
 
 fn missed(claim: &Claim, by: &ClaimStep, deepest: &Deepest) -> String {
-    let shown = match claim.proven_limit {
+    let shown = match claim.limit_below() {
         Some(limit) if !limit.of_instance => {
             "no load gives more: by the provider's own counters the volume's limit is below the promise"
                 .into()

@@ -118,4 +118,10 @@ impl ProvenLimit {
     pub fn share(&self) -> f64 {
         self.exceeded_ns.as_seconds() / self.counted_ns.as_seconds().max(1e-9)
     }
+
+    /// It is below a rate, where a load met it with this mean: while it is exceeded the volume does as much as it lets through, so that it is at
+    /// most the mean over that share of the time.
+    pub fn is_below(&self, mean: f64, rate: f64) -> bool {
+        mean / self.share() < rate
+    }
 }

@@ -302,6 +302,11 @@ impl Claim {
         }
     }
 
+    /// The limit of the provider that is proven to be below the promise.
+    pub fn limit_below(&self) -> Option<ProvenLimit> {
+        self.proven_limit.filter(|limit| limit.is_below(self.measured, self.limit))
+    }
+
     /// The claim in a few words: `IOPS`, `p99 of flushes for etcd (minimum)`.
     pub fn title(&self) -> String {
         match &self.need {

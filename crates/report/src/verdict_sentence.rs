@@ -78,7 +78,7 @@ fn fail(record: &Record, c: &Claim) -> String {
         }
         _ => {
             let percent = significant(c.ratio * 100.0);
-            let proven = if c.proven_limit.is_some_and(|limit| !limit.of_instance) {
+            let proven = if c.limit_below().is_some_and(|limit| !limit.of_instance) {
                 ", proven by AWS's own counters"
             } else {
                 ""

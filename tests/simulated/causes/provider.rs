@@ -97,6 +97,16 @@ fn a_slow_volume_and_a_stall_are_proven_not_throttled() {
 }
 
 #[test]
+fn a_limit_at_the_promise_is_no_cause_of_stalls() {
+    let volume = "latency=500us,iops-cap=3000,stall-at=5s,stall-for=2s,stall-every=10s,page=ebs";
+    let (record, text) = Lab::new().run(volume, GP3);
+    assert_eq!(outcome(&record), Some(Outcome::Fail), "{text}");
+    let table = record.causes.as_ref().unwrap();
+    assert_eq!(row(table, Cause::VolumeLimit).finding, CauseFinding::Excluded, "{table:#?}");
+    assert!(!text.contains("proven by AWS"), "{text}");
+}
+
+#[test]
 fn with_another_user_on_the_volume_its_page_proves_nothing() {
     let volume = "latency=500us,iops-cap=1500,others-iops=150,page=ebs";
     let (record, text) = Lab::new().run(volume, GP3);
@@ -149,7 +159,7 @@ fn thirty_seconds_name_the_limit_and_every_output_tells_it() {
     let lab = Lab::new();
     let files = "--html r.html --json r.json --openmetrics r.prom";
     let text = lab.volproof(&format!(
-        "run --rw randread --bs 4KiB --iodepth 16 --runtime 30s --simulate latency=600us,iops-cap=300,page=ebs {GP3} --no-follow-up \
+        "run --rw randread --bs 4KiB --iodepth 16 --ramp 1s --runtime 30s --simulate latency=600us,iops-cap=300,page=ebs {GP3} --no-follow-up \
          --judge-simulated --offline {files}"
     ));
     let read = |name: &str| {

@@ -223,20 +223,18 @@ impl LogReader {
         LogReader { disk, ask, answers }
     }
 
-    /// The disk was not asked within the last second.
-    pub fn is_due(&self) -> bool {
-        locked(&ASKED).get(&self.disk.name).is_none_or(|asked| asked.elapsed() >= LEAST_APART)
+    /// How soon the disk may be asked again. One without the page of AWS is asked at the ends of a step alone.
+    pub fn due_in(&self) -> Duration {
+        let asked = locked(&ASKED).get(&self.disk.name).copied().filter(|_| self.disk.kind.is_some());
+        asked.map_or(Duration::ZERO, |asked| LEAST_APART.saturating_sub(asked.elapsed()))
     }
 
-    /// Reads the page of AWS, and heat where that is wanted, a second after the last read.
+    /// Reads the page of AWS, and heat where that is wanted, when it is due.
     ///
     /// # Errors
     /// Says why there is no page. The disk is not to be asked again by this reader.
     pub fn read(&self, with_heat: bool) -> Result<LogPages, PageFault> {
-        let last = locked(&ASKED).get(&self.disk.name).copied();
-        if let Some(early) = last.and_then(|last| LEAST_APART.checked_sub(last.elapsed())) {
-            thread::sleep(early);
-        }
+        thread::sleep(self.due_in());
         locked(&ASKED).insert(self.disk.name.clone(), Instant::now());
         self.ask.send(with_heat).map_err(|_| PageFault::NoAnswer)?;
         self.answers.recv_timeout(PATIENCE).unwrap_or(Err(PageFault::NoAnswer))

@@ -2,7 +2,8 @@
 //!
 //! **Experiment:** none: AWS's page of counters in the step that decides, whose I/Os have to be ours.
 //!
-//! **Proven** where it was exceeded for at least half of the time: no fault of the volume. **Part** where it was for some of it.
+//! **Proven** where it was exceeded for at least half of the time, and the rate over that share of the time is below the promise: no fault of the
+//! volume. **Part** where it was exceeded for less of it.
 
 use super::{CauseCase, provider_page};
 use crate::provider::shares;

@@ -15,5 +15,5 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let is_missed = case.claim.outcome == Outcome::Fail;
     let is_proven = is_missed && excludes_limits(case.base);
     let finding = if is_proven { CauseFinding::Proven } else { CauseFinding::Excluded };
-    Some(counted(Cause::NotThrottled, finding, provider_page::evidence(case, false)))
+    Some(counted(Cause::NotThrottled, finding, provider_page::evidence(case, None)))
 }

@@ -7,7 +7,7 @@ use volproof_base::unit::Nanos;
 use volproof_device::nvme::log_reader::PageFault;
 use volproof_device::nvme::provider_page::ExceededTimes;
 use volproof_record::{
-    Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, PageStanding, ProviderFigures,
+    Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, PageStanding, ProvenLimit, ProviderFigures,
 };
 
 /// The provider counts something of these disks.
@@ -17,7 +17,7 @@ pub(super) fn is_told(case: &CauseCase<'_>) -> bool {
 
 /// The counters prove the limit that holds the volume back: no experiment says more.
 pub(super) fn is_settled(case: &CauseCase<'_>) -> bool {
-    proven_limit(case.base).is_some()
+    case.claim.limit_below().is_some()
 }
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
@@ -40,20 +40,21 @@ pub(super) fn limit_row(case: &CauseCase<'_>, cause: Cause, share: f64) -> Optio
         return None;
     }
     let of_instance = cause == Cause::InstanceLimit;
-    let finding = match proven_limit(case.base) {
-        Some(limit) if limit.of_instance == of_instance => CauseFinding::Proven,
-        _ if share > NEGLIGIBLE => CauseFinding::Part,
-        _ => CauseFinding::Excluded,
+    let limit = proven_limit(case.base).filter(|limit| limit.of_instance == of_instance);
+    let finding = match limit {
+        Some(limit) if limit.is_below(case.claim.measured, case.claim.limit) => CauseFinding::Proven,
+        None if share > NEGLIGIBLE => CauseFinding::Part,
+        // A limit at the promise or above it holds nothing back.
+        Some(_) | None => CauseFinding::Excluded,
     };
-    Some(counted(cause, finding, evidence(case, finding == CauseFinding::Proven)))
+    Some(counted(cause, finding, evidence(case, limit)))
 }
 
 /// What the counters say of the step.
-pub(super) fn evidence(case: &CauseCase<'_>, with_limit: bool) -> CauseEvidence {
+pub(super) fn evidence(case: &CauseCase<'_>, limit: Option<ProvenLimit>) -> CauseEvidence {
     let longest = |times: fn(&ProviderFigures) -> &ExceededTimes| {
         case.base.provider.iter().map(|page| times(page).longest()).max().unwrap_or(Nanos(0))
     };
-    let limit = proven_limit(case.base).filter(|_| with_limit);
     let sold = limit
         .filter(|limit| !limit.of_instance)
         .map(|limit| sold_as::volumes(case.judged_promise, case.load, limit.counts_bytes, limit.per_second));

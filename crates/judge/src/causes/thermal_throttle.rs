@@ -5,7 +5,7 @@
 //! **Proven** where a disk was slowed down for at least half of the time; **part** where it was for some of it, or counted an event.
 
 use super::{CauseCase, counted};
-use crate::thresholds::BELOW_A_LIMIT;
+use crate::thresholds::MOST_OF_THE_TIME;
 use volproof_base::unit::Nanos;
 use volproof_device::nvme::log_reader::PageFault;
 use volproof_host::observe::HeatTrack;
@@ -33,7 +33,7 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let slowed_ns = heat().map(|heat| heat.slowed_ns).max().unwrap_or(Nanos(0));
     let events = heat().map(|heat| heat.transitions.max(heat.events.unwrap_or(0))).max().unwrap_or(0);
     let window_ns = case.base.window_ns;
-    let finding = if slowed_ns.0 as f64 >= BELOW_A_LIMIT * window_ns.0 as f64 && slowed_ns.0 > 0 {
+    let finding = if slowed_ns.0 as f64 >= MOST_OF_THE_TIME * window_ns.0 as f64 && slowed_ns.0 > 0 {
         CauseFinding::Proven
     } else if slowed_ns.0 > 0 || events > 0 {
         CauseFinding::Part

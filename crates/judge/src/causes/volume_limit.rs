@@ -2,8 +2,8 @@
 //!
 //! **Experiment:** none: AWS's page of counters in the step that decides, whose I/Os have to be ours.
 //!
-//! **Proven** where the limit was exceeded for at least half of the time, and that of the instance for no more than 1 %; **part** where it was for
-//! some of it. What is enforced is the rate of that time.
+//! **Proven** where the limit was exceeded for at least half of the time, that of the instance for no more than 1 %, and the rate over that share of
+//! the time is below the promise; **part** where it was exceeded for less of it. What is enforced is the rate of that time.
 
 use super::{CauseCase, provider_page};
 use crate::provider::shares;
