@@ -175,8 +175,8 @@ fn beyond(page: u64, ours: u64) -> f64 {
     page as f64 / ours.max(1) as f64 - 1.0
 }
 
-/// Rates of the samples that lie wholly at the limit that was exceeded for longest; of all samples, where none does or the step as a whole does:
-/// samples are not read to the moment.
+/// Rates while the limit was met that was exceeded for longest: those of the samples that lie wholly at it. Samples are not read to the moment: the
+/// limit lets through no less than the step did, and no more than that over the share of the time.
 fn rates(
     step: &StepRecord,
     track: &ProviderTrack,
@@ -184,20 +184,39 @@ fn rates(
     (times, exceeded): (ExceededTimes, &ExceededTrack),
 ) -> LimitRates {
     let column = if times.is_of_bytes() { &exceeded.bytes_ns } else { &exceeded.ios_ns };
-    let length = |i: usize| {
-        let before = i.checked_sub(1).map_or(0, |before| step.evidence.at_ns[before].0);
-        step.evidence.at_ns[i].0.saturating_sub(before)
-    };
-    let mut at_limit = samples.inside.clone();
-    at_limit.retain(|i| column.get(*i).is_some_and(|ns| *ns as f64 >= WHOLLY * length(*i) as f64));
-    let is_whole = times.longest().0 as f64 >= WHOLLY * samples.length().0 as f64;
-    let of = if at_limit.is_empty() || is_whole { &samples.inside } else { &at_limit };
-    let seconds = of.iter().map(|i| length(*i) as f64 / 1e9).sum::<f64>().max(1e-9);
-    let sum = |column: &[u64]| of.iter().map(|i| column.get(*i).copied().unwrap_or(0) as f64).sum::<f64>();
-    LimitRates {
-        ios_per_second: (sum(&track.reads.ios) + sum(&track.writes.ios)) / seconds,
-        bytes_per_second: (sum(&track.reads.bytes) + sum(&track.writes.bytes)) / seconds,
+    let is_whole =
+        |i: &usize| column.get(*i).is_some_and(|ns| *ns as f64 >= WHOLLY * sample_length(step, *i) as f64);
+    let at_limit: Vec<usize> = samples.inside.iter().copied().filter(is_whole).collect();
+    let all = rates_of(step, track, &samples.inside);
+    if at_limit.is_empty() {
+        return all;
     }
+    let share = (times.longest().0 as f64 / samples.length().0.max(1) as f64).clamp(0.01, 1.0);
+    let met = rates_of(step, track, &at_limit);
+    LimitRates {
+        ios_per_second: met.ios_per_second.clamp(all.ios_per_second, all.ios_per_second / share),
+        bytes_per_second: met.bytes_per_second.clamp(all.bytes_per_second, all.bytes_per_second / share),
+    }
+}
+
+fn sample_length(step: &StepRecord, sample: usize) -> u64 {
+    let before = sample.checked_sub(1).map_or(0, |before| step.evidence.at_ns[before].0);
+    step.evidence.at_ns[sample].0.saturating_sub(before)
+}
+
+/// Rates of some samples.
+fn rates_of(step: &StepRecord, track: &ProviderTrack, samples: &[usize]) -> LimitRates {
+    let mut rates = LimitRates::default();
+    let mut seconds = 0.0;
+    for i in samples {
+        let counted = |column: &[u64]| column.get(*i).copied().unwrap_or(0) as f64;
+        seconds += sample_length(step, *i) as f64 / 1e9;
+        rates.ios_per_second += counted(&track.reads.ios) + counted(&track.writes.ios);
+        rates.bytes_per_second += counted(&track.reads.bytes) + counted(&track.writes.bytes);
+    }
+    rates.ios_per_second /= f64::max(seconds, 1e-9);
+    rates.bytes_per_second /= f64::max(seconds, 1e-9);
+    rates
 }
 
 fn latency(counts: &CountTrack, bins: &[LatencyBin], samples: &WindowSamples) -> Option<ProviderLatency> {
