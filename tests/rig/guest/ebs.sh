@@ -22,6 +22,15 @@ volume() {
 }
 short="--rw randread --ramp 2s --runtime 60s"
 load="--bs 4k --tune off"
+# run_owned NAME TARGET... OPTION...: the same as `run`. A guest that starved counted in other moments than the page did, so that nothing is proven: up to
+# twice more.
+run_owned() {
+  for _ in 1 2 3; do
+    run "$@"
+    jq -e '[.steps[0].provider[].standing] | all(. == "ours")' "out/$1.json" >/dev/null && break
+    note "ebs $1: $(jq -c '[.steps[0].provider[] | {standing, counts}]' "out/$1.json")"
+  done
+}
 # What is proven of the volume: nothing.
 unproven() {
   jq -e '[.causes.rows[]? | select(.finding == "proven" and (.cause | test("limit|throttle")))] == [] and .verdict.claims[0].proven_limit == null' \
@@ -44,9 +53,9 @@ agrees() {
 # percent OF DEPTH: a gp3 that gives a part of its promise.
 percent() {
   # shellcheck disable=SC2086
-  run "p$1-$2" "$(volume "p$1")" $load --iodepth "$2"
+  run_owned "p$1-$2" "$(volume "p$1")" $load --iodepth "$2"
   agrees "p$1-$2" rate
-  limit=".limit | (.of_instance | not) and (.counts_bytes | not) and .per_second > $((2970 * $1 / 100)) and .per_second < $((3030 * $1 / 100))"
+  limit=".provider.limit | (.of_instance | not) and (.counts_bytes | not) and .per_second > $((2970 * $1 / 100)) and .per_second < $((3030 * $1 / 100))"
   if [ "$1" -lt 90 ]; then
     expect "p$1-$2" 1 FAIL volume-limit "$limit"
   else
@@ -57,28 +66,28 @@ matrix() { for of in 10 50 90 97 100; do for depth in 1 16 128; do percent $of $
 
 part() {
   # shellcheck disable=SC2086
-  run part "$(volume part)" $load --iodepth 16
+  run_owned part "$(volume part)" $load --iodepth 16
   agrees part rate
-  expect part 1 FAIL volume-limit '.limit | (.of_instance | not) and (.counts_bytes | not) and .per_second > 57 and .per_second < 63'
+  expect part 1 FAIL volume-limit '.provider.limit | (.of_instance | not) and (.counts_bytes | not) and .per_second > 57 and .per_second < 63'
 }
 # The limit is named after half a minute.
 named() {
   # shellcheck disable=SC2086
-  short="--rw randread --runtime 30s" run named "$(volume named)" $load --iodepth 16 --no-follow-up
+  short="--rw randread --runtime 30s" run_owned named "$(volume named)" $load --iodepth 16 --no-follow-up
   told named "proven: the volume's limit, "
   conclude ebs/named
 }
 # Two good volumes behind one limit of the instance.
 instance() {
   # shellcheck disable=SC2086
-  run instance "$(volume pair1)" "$(volume pair2)" $load --iodepth 16
-  expect instance 6 INVALID instance-limit '.limit | .of_instance and .per_second > 76 and .per_second < 84'
+  run_owned instance "$(volume pair1)" "$(volume pair2)" $load --iodepth 16
+  expect instance 6 INVALID instance-limit '.provider.limit | .of_instance and .per_second > 76 and .per_second < 84'
 }
 flat() {
   for name in stall slow; do
     # shellcheck disable=SC2086
     run $name "$(volume $name)" $load --iodepth 16
-    expect $name 1 FAIL not-throttled '.limit == null'
+    expect $name 1 FAIL not-throttled '.provider.limit == null'
   done
 }
 # Another user, or a page that is wrong: outcomes by experiment, and nothing is proven.
@@ -99,11 +108,11 @@ lies() {
 }
 local_disks() {
   # shellcheck disable=SC2086
-  run local "$(volume local)" $load --iodepth 16
-  expect local 6 INVALID instance-limit '.limit | .of_instance and .per_second > 57 and .per_second < 63'
+  run_owned local "$(volume local)" $load --iodepth 16
+  expect local 6 INVALID instance-limit '.provider.limit | .of_instance and .per_second > 57 and .per_second < 63'
   # shellcheck disable=SC2086
   run hot "$(volume hot)" $load --iodepth 16 --budget 3min
-  expect hot 1 FAIL thermal-throttle '.slowed_ns >= 58000000000'
+  expect hot 1 FAIL thermal-throttle '.heat.slowed_ns >= 58000000000'
 }
 # What the provider says so far, to root and to others.
 asked() {

@@ -32,7 +32,8 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let heat = || tracks(case).iter().map(|track| &track.heat);
     let slowed_ns = heat().map(|heat| heat.slowed_ns).max().unwrap_or(Nanos(0));
     let events = heat().map(|heat| heat.transitions.max(heat.events.unwrap_or(0))).max().unwrap_or(0);
-    let window_ns = case.base.window_ns;
+    // The pages are read before the first I/O and after the last one.
+    let window_ns = case.base.evidence.at_ns.last().copied().unwrap_or(case.base.window_ns);
     let finding = if slowed_ns.0 as f64 >= MOST_OF_THE_TIME * window_ns.0 as f64 && slowed_ns.0 > 0 {
         CauseFinding::Proven
     } else if slowed_ns.0 > 0 || events > 0 {
