@@ -93,6 +93,14 @@ impl Catalogue {
         self.providers.iter().find(|p| p.id == id)
     }
 
+    /// The newest date of a source about a provider's volumes, and about its instances.
+    pub fn newest_sources(&self, provider: &str) -> (Option<&str>, Option<&str>) {
+        let volumes = self.volumes.iter().filter(|v| v.provider == provider).map(|v| v.as_of.as_str());
+        let instances =
+            self.instance_families.iter().filter(|f| f.provider == provider).map(|f| f.as_of.as_str());
+        (volumes.max(), instances.max())
+    }
+
     /// The published figures by block size of a volume type.
     pub fn block_table(&self, volume: &Volume) -> Option<&BlockTable> {
         self.block_tables.iter().find(|t| t.provider == volume.provider && t.kind == volume.kind)

@@ -75,6 +75,8 @@ pub struct Provider {
     pub api_command: Option<String>,
     /// The provider's command that tells the instance's limits.
     pub instance_limit_command: Option<String>,
+    /// The provider's page with the limits of instances, where no command tells them.
+    pub instance_limit_page: Option<String>,
     /// Seconds for which an instance can hold its burst limits.
     pub instance_burst_seconds: Option<f64>,
     /// When an instance can hold its burst limits, in words.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue_file::Catalogue;
-use super::entry::{SourceQuality, Volume};
+use super::entry::{Provider, SourceQuality, Volume};
 use super::instance_entry::{Cell, InstanceFamily};
 use super::promise_error::PromiseError;
 use super::promised_level::EachDirection;
@@ -52,6 +52,17 @@ impl Catalogue {
         self.instance_families.iter().flat_map(names).collect()
     }
 
+    /// This catalogue with what a provider's own file says of an instance, in the place of every other row about it.
+    pub fn with_instance(mut self, name: &str, told: InstanceFamily) -> Catalogue {
+        for family in self.instance_families.iter_mut().filter(|f| f.provider == told.provider) {
+            family.rows.retain(
+                |row| !matches!(row.first(), Some(Cell::Text(size)) if size.eq_ignore_ascii_case(name)),
+            );
+        }
+        self.instance_families.push(told);
+        self
+    }
+
     /// The limits of an instance for a volume type, in the edition of the date `at`.
     ///
     /// # Errors
@@ -76,7 +87,7 @@ impl Catalogue {
                 provider: provider.into(),
                 given: name.into(),
                 near: nearest_few(name, sizes, 3),
-                command: self.provider(provider).and_then(|p| p.instance_limit_command.clone()),
+                way: self.provider(provider).and_then(|p| way_to_limits(p, name)),
             });
         }
         let mut recorded: Vec<&str> = rows.iter().filter_map(|(f, row)| row.volume_types(f)).collect();
@@ -124,6 +135,19 @@ impl Catalogue {
             notes: family.notes.clone(),
         }
     }
+}
+
+/// How the limits of an instance that the catalogue lacks are had.
+fn way_to_limits(provider: &Provider, name: &str) -> Option<String> {
+    if let Some(command) = &provider.instance_limit_command {
+        let command = command.replace("<type>", name);
+        return Some(format!("Its limits: {command} > limits.json, then --instance limits.json"));
+    }
+    let page = provider.instance_limit_page.as_ref()?;
+    Some(format!(
+        "No command of {} tells its limits: take them from {page} into a file for --catalog",
+        provider.id
+    ))
 }
 
 /// The instances that a family lists by name, and not by their number of vCPUs.

@@ -48,10 +48,10 @@ fn size(gib: f64) -> String {
     unit_forgotten(bytes).unwrap_or_else(|| format!("{} GiB", figure(gib)))
 }
 
-/// The instance that was most likely meant, and the command that tells the limits of one that the catalogue lacks.
-fn instance_hint(near: &[String], command: &Option<String>) -> String {
-    let limits = command.as_ref().map(|c| format!(" Its limits: {c}")).unwrap_or_default();
-    match question(near) + &limits {
+/// The instance that was most likely meant, and how the limits of one that the catalogue lacks are had.
+fn instance_hint(near: &[String], way: &Option<String>) -> String {
+    let way = way.as_ref().map(|way| format!(" {way}")).unwrap_or_default();
+    match question(near) + &way {
         hint if hint.is_empty() => hint,
         hint => format!(":{hint}"),
     }
@@ -169,7 +169,7 @@ pub enum PromiseError {
         by: bool,
     },
     /// No instance of this name.
-    #[error("no instance '{given}' of {provider} in the catalogue{}", instance_hint(near, command))]
+    #[error("no instance '{given}' of {provider} in the catalogue{}", instance_hint(near, way))]
     UnknownInstance {
         /// The provider's id.
         provider: String,
@@ -177,8 +177,8 @@ pub enum PromiseError {
         given: String,
         /// The nearest names; none where no name is near.
         near: Vec<String>,
-        /// The provider's command that tells the limits.
-        command: Option<String>,
+        /// How its limits are had.
+        way: Option<String>,
     },
     /// The instance is known, but not for this volume type.
     #[error("no limit of {instance} for {id} is recorded, only for {recorded}: leave --instance out")]

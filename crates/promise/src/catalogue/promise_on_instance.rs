@@ -79,8 +79,9 @@ impl Promise {
         Ok(Promise {
             volumes: volumes.collect::<Result<_, _>>()?,
             instance: match &request.instance {
-                Some(name) => Some(catalogue.instance_cap(name, first.volume, at)?),
-                None => None,
+                // A disk inside the host does not count against the limits of its instance.
+                Some(name) if !first.volume.local => Some(catalogue.instance_cap(name, first.volume, at)?),
+                _ => None,
             },
             block: request.block,
         })
@@ -218,7 +219,7 @@ mod tests {
             at(&basic, 4).is_none() && at(&basic, 1024).is_some(),
             "'several hundred' IOPS are no number"
         );
-        let local = promise("gcp:local-ssd", 375);
+        let local = promise("aws:instance-store.i4i", 436);
         assert!(at(&local, 4).is_some() && at(&local, 1024).is_none());
     }
 

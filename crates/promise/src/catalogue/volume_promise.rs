@@ -183,6 +183,7 @@ impl VolumePromise {
             (v.pool, "shared by all volumes of this type on the instance; name the others with --with"),
             (v.half_duplex && !says_half_duplex, "reads and writes share both limits"),
             (v.read_only, "for reads: many instances attach the volume read-only"),
+            (v.local, "inside the host: the limits of the instance do not count for it"),
             (v.ephemeral, "the data is lost when the instance is released"),
         ] {
             if flag {
