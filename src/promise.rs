@@ -21,14 +21,17 @@ use volproof_promise::catalogue::promised_level::Choice;
 use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
 use volproof_promise::catalogue::reverse::WantedRates;
 use volproof_promise::fit::{AskedApplication, FitCatalogue, FitRequest};
+use volproof_promise::provider_files::NamedFile;
 use volproof_promise::suggested::{Suggested, applications, instances, providers, volume_types};
 use volproof_report::promise as report;
+
+use crate::saved_answers;
 
 /// Arguments of `promise`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseArgs {
-    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; with --list and --need-*, a provider; or a device of this
-    /// machine, such as /dev/vdb; without it, all disks of this machine
+    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; a FILE.json[:NAME] with the answer of the provider's own command about the
+    /// volume; with --list and --need-*, a provider; or a device of this machine, such as /dev/vdb; without it, all disks of this machine
     #[arg(value_name = "TYPE", value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
     /// What is known of the volume
@@ -55,7 +58,7 @@ pub struct VolumeArgs {
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N")]
     pub throughput: Option<BoughtThroughput>,
-    /// Instance the volume is attached to, such as ecs.g7.8xlarge
+    /// Instance the volume is attached to, such as ecs.g7.8xlarge, or a FILE.json[:NAME] with the answer of the provider's own command about it
     #[arg(long, value_name = "SIZE", value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
     /// A volume attached beside it and loaded at the same time; may be given several times
@@ -159,6 +162,9 @@ fn answer_on(
     if asked.list || asked.search.is_some() {
         return listed(args, &catalogue);
     }
+    let (catalogue, instance) = saved_answers::with_instance(catalogue, args.volume.instance.as_deref())?;
+    let volume = VolumeArgs { instance, ..args.volume.clone() };
+    let args = &PromiseArgs { volume, ..args.clone() };
     if asked.need_iops.is_some() || asked.need_throughput.is_some() || asked.need_fit.is_some() {
         return fitting(args, &catalogue);
     }
@@ -167,28 +173,51 @@ fn answer_on(
     }
     match args.kind.as_deref() {
         None => here(args, &catalogue, root, machine(&catalogue), None),
+        Some(kind) if NamedFile::parse(kind).is_some() => told(args, &catalogue, kind, root, machine),
         Some(path) if path.starts_with('/') => {
             here(args, &catalogue, root, machine(&catalogue), Some(Path::new(path)))
         }
-        Some(kind) => promised(args, &catalogue, kind, root, machine),
+        Some(kind) => promised(args, &catalogue, args.volume.request(kind), root, machine, |_| Vec::new()),
     }
 }
 
-/// The promise of a volume type, on this machine's instance where it is of the same provider.
-fn promised(
+/// The promise of the volume that a provider's own command told of.
+fn told(
     args: &PromiseArgs,
     catalogue: &Catalogue,
     kind: &str,
     root: &Root,
     machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
 ) -> anyhow::Result<String> {
-    let mut request = args.volume.request(kind);
+    let given = &args.volume;
+    if given.size.is_some() || given.iops.is_some() || given.throughput.is_some() || !given.with.is_empty() {
+        bail!("--size, --iops, --throughput and --with are what {kind} tells: leave them out");
+    }
+    let told = saved_answers::volumes(kind, catalogue, given.at.as_deref())?.unwrap_or_default();
+    if !kind.contains(".json:") {
+        saved_answers::refuse_others(kind, &told, &[])?;
+    }
+    let (volume, with) = saved_answers::asked(&told).context("the file tells of no volume")?;
+    let request = PromiseRequest { volume, with, ..given.request(kind) };
+    promised(args, catalogue, request, root, machine, |promise| saved_answers::notes(&told, promise))
+}
+
+/// The promise of a volume type, on this machine's instance where it is of the same provider.
+fn promised(
+    args: &PromiseArgs,
+    catalogue: &Catalogue,
+    mut request: PromiseRequest,
+    root: &Root,
+    machine: &dyn Fn(&Catalogue) -> Option<CloudMachine>,
+    notes: impl Fn(&Promise) -> Vec<String>,
+) -> anyhow::Result<String> {
     // Everything that is wrong with the input is said before anybody is asked.
     let mut promise = Promise::requested(catalogue, &request)?;
-    let volume = catalogue.find(kind, args.volume.at.as_deref())?.volume;
+    let volume = catalogue.find(&request.volume.kind, args.volume.at.as_deref())?.volume;
     let ours = cloud::provider(root, catalogue).is_some_and(|(p, _)| p.id == volume.provider);
     let mut said = None;
     if ours
+        && !volume.local
         && args.volume.instance.is_none()
         && let Some(m) = machine(catalogue)
     {
@@ -209,6 +238,8 @@ fn promised(
             }
         });
     }
+    let notes = notes(&promise);
+    promise.volumes[0].notes.splice(0..0, notes);
     if args.json {
         let mut value = report::json(&promise);
         value["detected"] = said.into();
@@ -273,7 +304,12 @@ fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
         let text = args.catalogue.search.as_deref().unwrap_or_default();
         bail!("no volume type holds every word of '{text}': 'promise --list' shows them all");
     }
-    if args.json { json(&report::list_json(&volumes)) } else { Ok(report::list_text(&volumes)) }
+    if args.json {
+        return json(&report::list_json(&volumes));
+    }
+    let newest =
+        if args.catalogue.list { report::newest_sources_text(catalogue, provider) } else { String::new() };
+    Ok(report::list_text(&volumes) + &newest)
 }
 
 /// The provider that a list is narrowed to.
@@ -371,6 +407,7 @@ mod tests {
                 instance: instance.filter(|_| !args.volume.offline).map(str::to_string),
                 instance_from: if args.volume.offline { "not asked: --offline" } else { "metadata service" }
                     .into(),
+                data_disks: Vec::new(),
             })
         };
         answer_on(&args, &Root::tree(dir.path()), &machine).map_err(|e| format!("{e:#}"))
@@ -393,6 +430,7 @@ mod tests {
                             '["d-bp1abcdefghij"]' --AdditionalAttributes.1 IOPS
           then              volproof promise alibaba:TYPE --size 800GiB --instance
                             ecs.g7.8xlarge
+          or                save the answer as disk.json: volproof promise disk.json
         "#);
         let json = run_on_alibaba("--json", Some("ecs.g7.8xlarge")).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -438,7 +476,10 @@ mod tests {
         aws:io2       4-65536     2025-09   high   yes
         ");
         assert!(run("--list").unwrap().lines().all(|l| l.chars().count() <= 80));
-        assert!(run("--list aliyun").unwrap().lines().skip(1).all(|l| l.starts_with("alibaba:")));
+        let aliyun = run("--list aliyun").unwrap();
+        let (types, newest) = aliyun.split_once("\n\n").unwrap();
+        assert!(types.lines().skip(1).all(|l| l.starts_with("alibaba:")), "{types}");
+        assert!(newest.contains("alibaba") && !newest.contains("azure"), "{newest}");
         assert!(run("--list nowhere").unwrap_err().contains("the providers are alibaba, aws"));
         assert!(run("--search nothing-at-all").unwrap_err().contains("promise --list"));
         let all: serde_json::Value = serde_json::from_str(&run("--list --json").unwrap()).unwrap();

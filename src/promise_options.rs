@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use volproof_base::shell_word::shell;
 use volproof_base::stats::limit_answer::TOLERANCE;
@@ -21,8 +21,11 @@ use volproof_promise::catalogue::promised_level::{Bought, Choice, Level, Promise
 use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
 use volproof_promise::catalogue::reverse::WantedRates;
 use volproof_promise::fit::{AskedFits, FitCatalogue, FitRequest};
+use volproof_promise::provider_files::ToldVolume;
 use volproof_promise::suggested::{Suggested, applications, instances, volume_types};
 use volproof_record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
+
+use crate::saved_answers;
 
 /// The option that names the needs of applications.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -36,7 +39,8 @@ pub struct NeedsOption {
 /// The options that name a promise.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseOptions {
-    /// Volume type that the targets are, such as alibaba:cloud_essd.PL1: the result is held against its promise
+    /// Volume type that the targets are, such as alibaba:cloud_essd.PL1, or a FILE.json[:NAME,...] with the answer of the provider's own
+    /// command about them: the result is held against their promise
     #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict",
           value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
@@ -49,7 +53,8 @@ pub struct PromiseOptions {
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N", requires = "kind", help_heading = "Verdict")]
     pub throughput: Option<BoughtThroughput>,
-    /// Instance the volumes are attached to [default: this machine, where its provider is the volume's]
+    /// Instance the volumes are attached to, or a FILE.json[:NAME] with the answer of the provider's own command about it [default: this
+    /// machine, where its provider is the volume's]
     #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict",
           value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
@@ -149,7 +154,13 @@ pub fn judged_promise(
         }
         return Ok(None);
     };
-    let catalogue = args.catalogue()?;
+    let (catalogue, instance) = saved_answers::with_instance(args.catalogue()?, args.instance.as_deref())?;
+    let told = saved_answers::volumes(kind, &catalogue, args.at.as_deref())?;
+    let args = &match &told {
+        Some(told) => as_told(args, kind, told, disks)?,
+        None => args.clone(),
+    };
+    let kind = args.kind.as_ref().unwrap_or(kind);
     let count = disks.len().max(1);
     let size = |i: usize| args.volume_size.or_else(|| disks.get(i).copied().flatten());
     let asked = |i: usize| AskedVolume {
@@ -169,13 +180,7 @@ pub fn judged_promise(
     } else {
         args.with.clone()
     };
-    let mut request = PromiseRequest {
-        volume: asked(0),
-        with,
-        instance: args.instance.clone(),
-        block: None,
-        at: args.at.clone(),
-    };
+    let mut request = PromiseRequest { volume: asked(0), with, instance, block: None, at: args.at.clone() };
     let mut promise = Promise::requested(&catalogue, &request).map_err(|e| match (&e, size(0)) {
         (volproof_promise::catalogue::PromiseError::NoSize { .. }, None) => {
             anyhow::anyhow!("{}", e.to_string().replace("--size", "--volume-size"))
@@ -185,6 +190,7 @@ pub fn judged_promise(
     let mut notes = Vec::new();
     let volume = catalogue.find(kind, args.at.as_deref())?.volume;
     if args.instance.is_none()
+        && !volume.local
         && let Some(root) = here
         && cloud::provider(root, &catalogue).is_some_and(|(p, _)| p.id == volume.provider)
         && let Some(name) = cloud::machine(root, &catalogue, args.offline).and_then(|m| m.instance)
@@ -199,6 +205,7 @@ pub fn judged_promise(
         }
     }
     notes.extend(larger(&catalogue, volume, &promise));
+    notes.extend(told.iter().flat_map(|told| saved_answers::notes(told, &promise)));
     let mut judged = JudgedPromise {
         options: options(args, &promise),
         tolerance: TOLERANCE,
@@ -218,6 +225,29 @@ pub fn judged_promise(
         judged.judge_as_volume();
     }
     Ok(Some(judged))
+}
+
+/// The options that ask for the promise of the volumes that a provider's own command told of.
+fn as_told(
+    args: &PromiseOptions,
+    file: &str,
+    told: &[ToldVolume],
+    disks: &[Option<Bytes>],
+) -> anyhow::Result<PromiseOptions> {
+    if args.volume_size.is_some() || args.iops.is_some() || args.throughput.is_some() || !args.with.is_empty()
+    {
+        bail!("--volume-size, --iops, --throughput and --with are what {file} tells: leave them out");
+    }
+    saved_answers::refuse_others(file, told, disks)?;
+    let (volume, with) = saved_answers::asked(told).context("the file tells of no volume")?;
+    Ok(PromiseOptions {
+        kind: Some(volume.kind),
+        volume_size: volume.size,
+        iops: volume.iops,
+        throughput: volume.throughput,
+        with,
+        ..args.clone()
+    })
 }
 
 /// A note for a volume below the size that earns the most IOPS of its type: it must not be called slow for its size.
@@ -259,7 +289,8 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     add("--iops", args.iops.map(|iops| iops.to_string()));
     add("--throughput", args.throughput.map(|throughput| throughput.to_string()));
     args.with.iter().for_each(|volume| add("--with", Some(volume.to_string())));
-    add("--instance", promise.instance.as_ref().map(|i| i.name.clone()));
+    // The limits of a file are not in the catalogue.
+    add("--instance", args.instance.clone().or_else(|| promise.instance.as_ref().map(|i| i.name.clone())));
     // An identity may name its edition.
     let dated = promise.volumes.first().is_some_and(|v| v.id.contains('@'));
     add("--at", args.at.clone().filter(|_| !dated));

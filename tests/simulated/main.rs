@@ -15,6 +15,7 @@ mod page_record;
 mod page_report;
 mod plan_page;
 mod promise;
+mod provider_files;
 mod stats;
 mod topo;
 mod verdict_cases;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Block, Root};
 use volproof_promise::catalogue::catalogue_file::Catalogue;
 use volproof_promise::catalogue::entry::Provider;
+use volproof_promise::provider_files::{NamedFile, told_volumes};
 
 /// The time in which requests to a metadata service may begin, and the time of each.
 const METADATA_TIME: Duration = Duration::from_secs(1);
@@ -35,6 +36,9 @@ pub struct CloudMachine {
     pub instance: Option<String>,
     /// How the instance type was found, or why it was not.
     pub instance_from: String,
+    /// What the metadata service says of the data disks, each as `NAME: TYPE:SIZE`, with what was bought; empty where it says nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data_disks: Vec<String>,
 }
 
 /// Facts about a volume of a provider.
@@ -84,11 +88,15 @@ pub fn provider<'a>(root: &Root, catalogue: &'a Catalogue) -> Option<(&'a Provid
 /// With `offline` no network request is sent.
 pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<CloudMachine> {
     let (provider, evidence) = provider(root, catalogue)?;
+    let mut data_disks = Vec::new();
     let (instance, instance_from) = match (offline, Metadata::from_provider(provider)) {
         (true, _) => (None, "not asked: --offline".to_string()),
         (false, None) => (None, "no metadata service of this provider is known".to_string()),
-        (false, Some(service)) => match service.instance() {
-            Ok(instance) => (Some(instance), format!("metadata service {}", service.base)),
+        (false, Some(service)) => match service.instance_and_document() {
+            Ok((instance, document)) => {
+                data_disks = document.map_or_else(Vec::new, |text| disks_told(&text, catalogue));
+                (Some(instance), format!("metadata service {}", service.base))
+            }
             Err(e) => (None, format!("metadata service {}: {e}", service.base)),
         },
     };
@@ -98,7 +106,15 @@ pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Clou
         evidence,
         instance,
         instance_from,
+        data_disks,
     })
+}
+
+/// The data disks that the document of a metadata service tells of; Azure's alone does.
+fn disks_told(document: &str, catalogue: &Catalogue) -> Vec<String> {
+    let all = NamedFile { path: "metadata".into(), names: Vec::new() };
+    let told = told_volumes(document, &all, catalogue, None).unwrap_or_default();
+    told.iter().map(|volume| format!("{}: {}", volume.name, volume.asked)).collect()
 }
 
 /// Whether a disk of this model is inside the host: its data goes with the instance, and no provider makes a snapshot of it.
@@ -240,15 +256,22 @@ impl Metadata {
     /// # Errors
     /// No metadata service answers, its path is not known, or its answer is no name.
     pub fn instance(&self) -> Result<String, MetadataError> {
+        Ok(self.instance_and_document()?.0)
+    }
+
+    /// The instance type, and the document that it stands in where that tells more.
+    fn instance_and_document(&self) -> Result<(String, Option<String>), MetadataError> {
         let path = self.instance.as_deref().ok_or(MetadataError::Unknown)?;
         let session = Session::open(self)?;
-        let answer = match path.strip_prefix('#') {
+        let (answer, text) = match path.strip_prefix('#') {
             Some(pointer) => {
+                let text = session.get(&self.base)?;
                 let document: serde_json::Value =
-                    serde_json::from_str(&session.get(&self.base)?).map_err(|_| MetadataError::Odd)?;
-                document.pointer(pointer).and_then(|v| v.as_str()).ok_or(MetadataError::Odd)?.to_string()
+                    serde_json::from_str(&text).map_err(|_| MetadataError::Odd)?;
+                let told = document.pointer(pointer).and_then(|v| v.as_str()).ok_or(MetadataError::Odd)?;
+                (told.to_string(), Some(text))
             }
-            None => session.get(&format!("{}{path}", self.base))?,
+            None => (session.get(&format!("{}{path}", self.base))?, None),
         };
         // Google answers with the full path of the machine type.
         let name = answer.trim().rsplit('/').next().unwrap_or_default();
@@ -256,7 +279,7 @@ impl Metadata {
         if name.is_empty() || name.len() > 64 || !is_plain {
             return Err(MetadataError::Odd);
         }
-        Ok(name.to_string())
+        Ok((name.to_string(), text))
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::promise_text::PromisePage;
 use volproof_base::unit::Bytes;
 use volproof_device::device::cloud::{CloudMachine, CloudVolume};
+use volproof_promise::provider_files::known_command::KnownCommand;
 
 /// A disk of this machine: its path, its size, and what it is to the provider.
 pub type ProviderDisk = (String, Bytes, CloudVolume);
@@ -16,6 +17,9 @@ pub fn machine_text(machine: &CloudMachine, disks: &[ProviderDisk]) -> String {
     page.field("recognised by", &machine.evidence);
     let instance = machine.instance.as_deref().unwrap_or("not known");
     page.field("instance", &format!("{instance} ({})", machine.instance_from));
+    for disk in &machine.data_disks {
+        page.field("data disk", disk);
+    }
     for (path, size, volume) in disks {
         page.gap();
         page.line(&format!(
@@ -34,6 +38,9 @@ pub fn machine_text(machine: &CloudMachine, disks: &[ProviderDisk]) -> String {
             page.field("ask with", command);
         }
         page.field("then", &next(machine, *size));
+        if KnownCommand::tells_volumes_of(&machine.provider) {
+            page.field("or", "save the answer as disk.json: volproof promise disk.json");
+        }
     }
     page.out
 }

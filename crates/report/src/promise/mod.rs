@@ -6,7 +6,7 @@ mod promise_text;
 
 pub use json::{fits_json, json, list_json};
 pub use machine_volumes::{machine_json, machine_text};
-pub use promise_text::{fits_text, list_text, needs_text, remark, text};
+pub use promise_text::{fits_text, list_text, needs_text, newest_sources_text, remark, text};
 
 use volproof_base::unit::Bytes;
 use volproof_promise::catalogue::Promise;

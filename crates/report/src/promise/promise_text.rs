@@ -4,13 +4,13 @@ use super::{BLOCKS_KIB, BOTH, directions};
 use crate::layout::{Column, LEAST_NAME, fitting_table, wrap, wrap_lines};
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::screen;
-use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::entry::Volume;
 use volproof_promise::catalogue::formula::plain;
 use volproof_promise::catalogue::instance::InstanceCap;
 use volproof_promise::catalogue::promised_level::{EachDirection, PromiseDirection, Range};
 use volproof_promise::catalogue::reverse::{SmallestVolume, WantedRates};
 use volproof_promise::catalogue::volume_promise::{Reading, VolumePromise};
+use volproof_promise::catalogue::{Catalogue, Promise};
 use volproof_promise::fit::{AskedFits, FitNeed, NeedBound};
 
 const MIB: f64 = Bytes::MIB.0 as f64;
@@ -366,6 +366,20 @@ pub fn list_text(volumes: &[&Volume]) -> String {
         ("sold", 1, sold.collect()),
     ];
     table_of_types(&names, &columns)
+}
+
+/// The newest date of a source about each provider, or about one.
+pub fn newest_sources_text(catalogue: &Catalogue, provider: Option<&str>) -> String {
+    let mut page = PromisePage::default();
+    page.gap();
+    page.line("Newest source about:");
+    for p in catalogue.providers.iter().filter(|p| provider.is_none_or(|id| id == p.id)) {
+        let (volumes, instances) = catalogue.newest_sources(&p.id);
+        let volumes = volumes.map(|date| format!("volumes {date}"));
+        let instances = instances.map(|date| format!("instances {date}"));
+        page.field(&p.id, &volumes.into_iter().chain(instances).collect::<Vec<_>>().join(", "));
+    }
+    page.out
 }
 
 /// A table of volume types, whose names stay whole: they are to be copied.

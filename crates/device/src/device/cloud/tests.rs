@@ -285,3 +285,13 @@ fn every_token_in_the_catalogue_is_understood() {
         assert_eq!(p.metadata_header.is_some(), service.is_some_and(|s| s.header.is_some()), "{}", p.id);
     }
 }
+
+#[test]
+fn the_data_disks_of_azures_document() {
+    let document = include_str!("../../../../../tests/fixtures/provider/azure-metadata.json");
+    assert_eq!(
+        disks_told(document, Catalogue::shipped()),
+        ["plain: azure:Premium_LRS:512GiB", "ultra: azure:UltraSSD_LRS:1TiB,iops=65280,throughput=979202048"]
+    );
+    assert!(disks_told(r#"{"compute":{"vmSize":"Standard_D8s_v3"}}"#, Catalogue::shipped()).is_empty());
+}
