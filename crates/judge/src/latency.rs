@@ -133,7 +133,8 @@ impl TestedLatency<'_> {
         let claims: Vec<Claim> = self.steps.iter().filter_map(|s| self.of_step(s)).collect();
         let kept = claims.iter().find(|c| c.outcome == Outcome::Pass);
         let claim = kept.or(claims.last())?;
-        Some(Claim { step: self.first.name.clone(), ..claim.clone() })
+        let measured_in = Some(claim.step.clone()).filter(|step| *step != self.first.name);
+        Some(Claim { step: self.first.name.clone(), measured_in, ..claim.clone() })
     }
 
     /// The step that is missing: the same load, offered.

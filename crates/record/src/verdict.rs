@@ -162,6 +162,9 @@ pub struct Claim {
     /// Which of these steps decides.
     #[serde(default)]
     pub decided_by: usize,
+    /// Name of the step that has the figure of a latency, where the run added it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_in: Option<String>,
     /// Share of the seconds that delivered 90 % of the promise; of a rate alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<Delivered>,
@@ -287,6 +290,7 @@ impl Claim {
             bounds: found.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
             evidence: Vec::new(),
             decided_by: 0,
+            measured_in: None,
             delivered: None,
             proven_limit: None,
             more_seconds: found.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
@@ -322,7 +326,8 @@ impl Claim {
 
     /// Name of the step in whose row of a table the claim stands: the one that has its figures.
     pub fn row_step(&self) -> &str {
-        self.deciding_step().map_or(&self.step, |deciding| &deciding.step)
+        let deciding = self.deciding_step().map(|deciding| &deciding.step);
+        deciding.or(self.measured_in.as_ref()).unwrap_or(&self.step)
     }
 
     /// How far the figure is from its limit: 1 at the limit, more is better, whichever side the limit bounds.

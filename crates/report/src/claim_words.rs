@@ -65,7 +65,7 @@ pub fn of_claim(c: &Claim) -> ClaimWords {
     if let [low, high] = &texts[1..] {
         facts.push(format!("{} {low} and {high}; the limit is {limit}", c.metric.bounds_name()));
     }
-    facts.extend(c.delivered.as_ref().map(delivered));
+    facts.extend(c.delivered.as_ref().map(|share| delivered(share, c.outcome)));
     facts.extend(
         c.proven_limit
             .as_ref()
@@ -76,7 +76,7 @@ pub fn of_claim(c: &Claim) -> ClaimWords {
     ClaimWords {
         word: c.outcome.name(),
         title: c.title(),
-        step: c.step.clone(),
+        step: c.row_step().into(),
         measured: texts[0].clone(),
         of: match &c.need {
             Some(_) => asks(c.metric, c.promised) + " asked for",
@@ -154,9 +154,10 @@ fn interval(row: &Compared) -> String {
 }
 
 /// How much of the time delivered, and what is promised of that, in words.
-fn delivered(d: &Delivered) -> String {
+fn delivered(d: &Delivered, outcome: Outcome) -> String {
+    let is_open = d.answer == Some(Outcome::Inconclusive) && outcome != Outcome::Pass;
     let promised = match d.promised {
-        Some(share) if d.answer == Some(Outcome::Inconclusive) => {
+        Some(share) if is_open => {
             format!("; {} % are promised, which this run is too short to show", significant(share * 100.0))
         }
         Some(share) => format!("; {} % are promised", significant(share * 100.0)),

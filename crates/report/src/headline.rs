@@ -160,7 +160,7 @@ pub fn against(v: &Verdict) -> String {
 pub fn why(v: &Verdict) -> String {
     match gravest(v) {
         Some(c) if c.reason.is_empty() => String::new(),
-        Some(c) => format!("{}: {}", c.step, c.reason),
+        Some(c) => format!("{}: {}", c.row_step(), c.reason),
         None => untested(v),
     }
 }

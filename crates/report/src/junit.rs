@@ -169,8 +169,9 @@ fn verdict_cases(record: &Record, v: &Verdict) -> Vec<TestCase> {
         let causes =
             causes.map_or(String::new(), |table| format!("\n\n{}", cause_words::text(record, table)));
         cases.push(TestCase {
-            name: format!("{} in {}", words.title, words.step),
-            seconds: seconds_of(record, &claim.step),
+            // One name in every run, whichever step decides.
+            name: format!("{} in {}", words.title, claim.step),
+            seconds: seconds_of(record, claim.row_step()),
             wrong: wrong(claim.outcome, &line),
             said: line + &causes,
         });

@@ -146,7 +146,7 @@ fn claim_families(record: &Record, run: &str) -> Vec<MetricFamily> {
         samples: Vec::new(),
     };
     for c in judge::judged(record).1.iter().flat_map(|v| &v.claims) {
-        let labels = claim_labels(run, &c.step, c.metric, c.need.as_ref());
+        let labels = claim_labels(run, c.row_step(), c.metric, c.need.as_ref());
         match c.need {
             None => ratio.samples.push((labels, c.ratio)),
             Some(_) => room.samples.push((labels, c.room())),

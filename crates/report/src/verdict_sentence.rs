@@ -68,13 +68,13 @@ fn fail(record: &Record, c: &Claim) -> String {
     let falls = if several { "fall short of their promise" } else { "falls short of its promise" };
     match c.basis {
         BasisCode::MediumErrors => format!("{who} failed I/Os in {}", c.row_step()),
-        BasisCode::Hangs => format!("{who} did not complete requests in {}", c.step),
+        BasisCode::Hangs => format!("{who} did not complete requests in {}", c.row_step()),
         _ if c.metric == Metric::Latency => {
-            format!("{who} {falls} in {}: {measured}, where {promised} are promised", c.step)
+            format!("{who} {falls} in {}: {measured}, where {promised} are promised", c.row_step())
         }
         // The mean is met, and the share of the time is not.
         _ if c.measured >= c.limit && !c.reason.is_empty() => {
-            format!("{who} {falls} in {} at {measured}: {}", c.step, c.reason)
+            format!("{who} {falls} in {} at {measured}: {}", c.row_step(), c.reason)
         }
         _ => {
             let percent = significant(c.ratio * 100.0);
@@ -83,7 +83,7 @@ fn fail(record: &Record, c: &Claim) -> String {
             } else {
                 ""
             };
-            format!("{who} {falls} in {}: {measured}, {percent} % of {promised}{proven}", c.step)
+            format!("{who} {falls} in {}: {measured}, {percent} % of {promised}{proven}", c.row_step())
         }
     }
 }
@@ -109,7 +109,7 @@ fn load_needed(c: &Claim) -> Option<String> {
 /// The sentence of a promise that is not decided: the test that leaves it open, and how many others do.
 fn not_decided(v: &Verdict, c: &Claim) -> String {
     let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
-    let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.step) };
+    let shows = if v.claims.len() == 1 { String::new() } else { format!("{} shows ", c.row_step()) };
     let beside = if c.metric.less_is_better() {
         format!("where {promised} are promised")
     } else {

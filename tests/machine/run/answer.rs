@@ -80,7 +80,7 @@ fn quiet_is_one_line() {
     let ran = measured(&bench, &[&PL1[..], &["--quiet"]].concat()).ended(1);
     assert_eq!(
         ran.out,
-        "FAIL  SIMULATED  The volume falls short of its promise in randwrite-iops: 2,822 IOPS, 74.3 % of 3,800; 2 of 5 promises failed. \
+        "FAIL  SIMULATED  The volume falls short of its promise in randwrite-iops-confirm: 2,822 IOPS, 74.3 % of 3,800; 2 of 5 promises failed. \
          (against alibaba:cloud_essd.PL1, 40 GiB, tolerance 2 %)\n"
     );
     assert_eq!(ran.err, "");
