@@ -135,6 +135,8 @@ pub enum NotTried {
     NotValid,
     /// Its step could not be run.
     CouldNotRun,
+    /// Others take a part of the volume: a rate beside another one tells of them too.
+    OtherUsers,
     /// Only root may set the kernel's settings.
     NeedsRoot,
     /// The target is a file, whose disk serves other files too.

@@ -136,6 +136,7 @@ fn not_tried(cause: Cause, why: NotTried) -> &'static str {
         NotTried::Faulty => "the device hangs or fails I/Os",
         NotTried::NotValid => "the measurement is not valid",
         NotTried::CouldNotRun => "its step could not be run",
+        NotTried::OtherUsers => "others use the volume: stop them first",
         NotTried::NeedsRoot if cause != Cause::KernelSettings => "run as root to let the provider testify",
         NotTried::NeedsRoot => "needs root",
         NotTried::AFile => "a file: needs the block device as target",
@@ -185,7 +186,7 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
             let in_order = [load(0), Some(*first_per_second), load(2)];
             let rates: Vec<String> =
                 in_order.into_iter().flatten().map(|ios| significant_of(table, &row.trials, ios)).collect();
-            ("30 s of rest, then the load".into(), with_unit(table, rates.join(" -> ")))
+            ("30 s of rest, then seconds 2 to 4 of the load".into(), with_unit(table, rates.join(" -> ")))
         }
         (_, Some(CauseEvidence::OwnLatency { latency_ns, usual_ns })) => {
             let alone = format!("{} with one in flight, usual {}", ns(*latency_ns), ns(*usual_ns));

@@ -117,6 +117,20 @@ fn traffic_of_others_is_proven_by_the_disks_counters() {
 }
 
 #[test]
+fn while_others_use_the_volume_no_rate_shows_a_cause() {
+    for (cap, others) in [(2000, 1400), (1500, 300), (500, 60)] {
+        let volume = format!("latency=200us,iops-cap={cap},others-iops={others}");
+        let (record, text) = Lab::new().run(&volume, GP3);
+        let table = record.causes.unwrap_or_else(|| panic!("no table: {text}"));
+        assert_eq!(found(&table), [Cause::OtherUsers], "{text}");
+        let untried = |cause| row(&table, cause).not_tried;
+        assert_eq!(untried(Cause::Cap), Some(NotTried::OtherUsers), "{text}");
+        assert_eq!(untried(Cause::BurstCredits), Some(NotTried::OtherUsers), "{text}");
+        assert!(!text.contains("is there none"), "{text}");
+    }
+}
+
+#[test]
 fn burst_credits_come_back_in_a_rest() {
     let table = planted("latency=500us,iops-cap=1000,burst-iops=3000,burst-ios=20000", GP3);
     assert!(found(&table).contains(&Cause::BurstCredits), "{table:#?}");

@@ -88,6 +88,8 @@ struct Experiment {
     row: fn(&CauseCase<'_>) -> Option<CauseRow>,
     /// A trial of it differs from the load that decides: the control tells whether the volume changed instead.
     needs_control: fn(&CauseCase<'_>) -> bool,
+    /// Its trials compare rates or latencies: they show nothing while others take a part of the volume.
+    needs_volume_alone: bool,
 }
 
 /// Exact counters, or the steps that decided the promise, show the cause: no step is needed.
@@ -97,6 +99,7 @@ const COUNTED: Experiment = Experiment {
     next: |_| None,
     row: |_| None,
     needs_control: |_| false,
+    needs_volume_alone: false,
 };
 
 /// In the order of the table.
@@ -113,6 +116,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         next: this_machine::next,
         row: this_machine::row,
         needs_control: this_machine::needs_control,
+        needs_volume_alone: true,
     },
     Experiment {
         cause: Cause::OtherUsers,
@@ -134,6 +138,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         next: cap::next,
         row: cap::row,
         needs_control: cap::needs_control,
+        needs_volume_alone: true,
     },
     Experiment {
         cause: Cause::VolumeOrInstance,
@@ -141,6 +146,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         next: volume_or_instance::next,
         row: volume_or_instance::row,
         needs_control: volume_or_instance::needs_control,
+        needs_volume_alone: true,
     },
     Experiment {
         cause: Cause::VolumeLimit,
@@ -172,6 +178,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         next: burst_credits::next,
         row: burst_credits::row,
         needs_control: burst_credits::needs_control,
+        needs_volume_alone: true,
     },
     COUNTED,
     Experiment {
@@ -179,6 +186,7 @@ const EXPERIMENTS: [Experiment; 14] = [
         obstacle: slow_volume::obstacle,
         next: slow_volume::next,
         row: slow_volume::row,
+        needs_volume_alone: true,
         ..COUNTED
     },
 ];
@@ -189,7 +197,7 @@ pub fn next(record: &Record) -> Option<Step> {
     if case.is_settled() {
         return None;
     }
-    let open = EXPERIMENTS.iter().filter(|e| (e.obstacle)(&case).is_none());
+    let open = EXPERIMENTS.iter().filter(|e| case.obstacle(e).is_none());
     let steps = open.filter_map(|e| (e.next)(&case)).filter(|step| case.has_time_for(step));
     let control = || control::next(&case).filter(|step| case.has_time_for(step));
     steps.min_by_key(Step::whole_time).or_else(control)
@@ -247,6 +255,8 @@ struct CauseCase<'a> {
     /// Its load.
     load: &'a Step,
     tried: Vec<Tried<'a>>,
+    /// Others took a part of the volume, in the step that decides or in a trial.
+    is_shared: bool,
 }
 
 impl<'a> CauseCase<'a> {
@@ -259,10 +269,23 @@ impl<'a> CauseCase<'a> {
         let wanted = is_missed || follow_up.causes == CausesWanted::Always;
         let judged_promise = promise_to_judge(record).filter(|_| wanted)?;
         let first = record.plan_step(&claim.step)?;
-        let base = base_of(record, claim)?;
+        let base = record.steps.iter().find(|step| step.name == claim.row_step())?;
         let load = record.plan_step(&base.name)?;
-        let tried = record.plan.steps.iter().filter_map(|plan| tried(record, first, plan)).collect();
-        Some(CauseCase { record, judged_promise, follow_up, claim, first, base, load, tried })
+        let tried: Vec<Tried<'a>> =
+            record.plan.steps.iter().filter_map(|plan| tried(record, first, plan)).collect();
+        let trials = tried.iter().filter_map(|t| Some((t.plan, t.done?)));
+        let is_shared = trials.chain([(load, base)]).any(|(p, done)| other_users::took_part(record, p, done));
+        Some(CauseCase { record, judged_promise, follow_up, claim, first, base, load, tried, is_shared })
+    }
+
+    /// Why an experiment cannot be done here.
+    fn obstacle(&self, experiment: &Experiment) -> Option<NotTried> {
+        let others = || self.is_disturbed(experiment).then_some(NotTried::OtherUsers);
+        (experiment.obstacle)(self).or_else(others)
+    }
+
+    fn is_disturbed(&self, experiment: &Experiment) -> bool {
+        experiment.needs_volume_alone && self.is_shared
     }
 
     fn budget(&self) -> Nanos {
@@ -301,10 +324,13 @@ impl<'a> CauseCase<'a> {
                 ..row(experiment.cause, CauseFinding::NotTried)
             };
         }
-        if let Some(row) = (experiment.row)(self) {
+        let found = (experiment.row)(self);
+        // What compares no two loads may still exclude a cause.
+        let compares_none = |row: &CauseRow| row.trials.len() < 2 && row.finding == CauseFinding::Excluded;
+        if let Some(row) = found.filter(|row| !self.is_disturbed(experiment) || compares_none(row)) {
             return row;
         }
-        let why = (experiment.obstacle)(self).unwrap_or_else(|| self.why_open(experiment));
+        let why = self.obstacle(experiment).unwrap_or_else(|| self.why_open(experiment));
         CauseRow { not_tried: Some(why), ..row(experiment.cause, CauseFinding::NotTried) }
     }
 
@@ -411,20 +437,6 @@ impl<'a> CauseCase<'a> {
     fn is_of_latency(&self) -> bool {
         self.claim.metric == Metric::Latency
     }
-}
-
-/// The step that decides a claim: of a latency the last one that the run offered, else the planned one.
-fn base_of<'a>(record: &'a Record, claim: &Claim) -> Option<&'a StepRecord> {
-    let offered = |s: &&StepRecord| {
-        let follows = record.plan_step(&s.name).and_then(|plan| plan.follows.as_ref());
-        follows.is_some_and(|f| f.step == claim.step && f.purpose == Purpose::Offered)
-    };
-    if claim.metric == Metric::Latency
-        && let Some(step) = record.steps.iter().rev().find(offered)
-    {
-        return Some(step);
-    }
-    record.steps.iter().find(|s| s.name == claim.row_step())
 }
 
 fn tried<'a>(record: &'a Record, first: &Step, plan: &'a Step) -> Option<Tried<'a>> {

@@ -8,18 +8,20 @@
 use super::{CauseCase, counted};
 use crate::doubts::other_traffic;
 use volproof_base::unit::Bytes;
-use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, StepFigures};
+use volproof_plan::Step;
+use volproof_record::{
+    Cause, CauseEvidence, CauseFinding, CauseRow, NotTried, Record, StepFigures, StepRecord,
+};
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {
-    bytes(case).is_none().then_some(NotTried::NoCounters)
+    bytes(case.record, case.load, case.base).is_none().then_some(NotTried::NoCounters)
 }
 
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
-    let (disk, own) = bytes(case)?;
-    let all_of_ours = disk / own;
-    let finding = if all_of_ours - 1.0 <= other_traffic::most_beside_ours(case.base) {
+    let (disk, own) = bytes(case.record, case.load, case.base)?;
+    let finding = if !other_traffic::is_beyond_ours((disk, own), case.base) {
         CauseFinding::Excluded
-    } else if case.claim.measured * all_of_ours >= case.claim.limit {
+    } else if case.claim.measured * disk / own >= case.claim.limit {
         CauseFinding::Proven
     } else {
         CauseFinding::Part
@@ -28,10 +30,15 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     Some(counted(Cause::OtherUsers, finding, evidence))
 }
 
-/// Bytes that the disks moved in the window of the deciding step, and ours. A stacked device has several disks, whose counters may tell an
-/// I/O more than once.
-fn bytes(case: &CauseCase<'_>) -> Option<(f64, f64)> {
-    let one_each = case.record.evidence(case.base).disks.len() <= case.base.targets.len();
-    let figures = StepFigures::of_step(case.record, case.base);
-    other_traffic::bytes(&figures, case.base).filter(|(_, own)| one_each && case.load.direct && *own > 0.0)
+/// Others took a part of the volume during a step.
+pub(super) fn took_part(record: &Record, load: &Step, step: &StepRecord) -> bool {
+    bytes(record, load, step).is_some_and(|moved| other_traffic::is_beyond_ours(moved, step))
+}
+
+/// Bytes that the disks moved in the window of a step, and ours. A stacked device has several disks, whose counters may tell an I/O more than
+/// once.
+fn bytes(record: &Record, load: &Step, step: &StepRecord) -> Option<(f64, f64)> {
+    let one_each = record.evidence(step).disks.len() <= step.targets.len();
+    let figures = StepFigures::of_step(record, step);
+    other_traffic::bytes(&figures, step).filter(|(_, own)| one_each && load.direct && *own > 0.0)
 }

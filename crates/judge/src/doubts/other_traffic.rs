@@ -47,13 +47,12 @@ fn has_counters(plan: &Step, step: &StepRecord) -> bool {
 /// Bytes that the disk moved beyond those of a direct load, in words.
 pub(super) fn beyond_ours(case: &DoubtCase<'_>) -> Option<String> {
     case.plan.filter(|plan| plan.direct && has_counters(plan, case.step))?;
-    let (device, ours) = bytes(&case.figures, case.step)?;
-    let share = device / ours - 1.0;
-    (share > most_beside_ours(case.step) && device - ours > FEW_BYTES as f64).then(|| {
-        let (device, ours) = (Bytes(device as u64), Bytes(ours as u64));
+    let moved = bytes(&case.figures, case.step)?;
+    is_beyond_ours(moved, case.step).then(|| {
+        let (device, ours) = (Bytes(moved.0 as u64), Bytes(moved.1 as u64));
         format!(
             "the disk moved {device} during this step, and only {ours} were ours: {} % more",
-            significant(share * 100.0)
+            significant((moved.0 / moved.1 - 1.0) * 100.0)
         )
     })
 }
@@ -63,9 +62,10 @@ pub(crate) fn bytes(figures: &StepFigures, step: &StepRecord) -> Option<(f64, f6
     Some((figures.disk.own?.bytes?, figures.rate.bytes_per_second? * step.window_ns.as_seconds()))
 }
 
-/// The share of ours that the bytes of others have to exceed to be seen.
-pub(crate) fn most_beside_ours(step: &StepRecord) -> f64 {
-    TOLERANCE + EDGES.as_seconds() / step.window_ns.as_seconds()
+/// Of the bytes that the disk moved in a step and those of the load, so many more were moved that others moved them.
+pub(crate) fn is_beyond_ours((device, ours): (f64, f64), step: &StepRecord) -> bool {
+    let edges = EDGES.as_seconds() / step.window_ns.as_seconds();
+    device / ours - 1.0 > TOLERANCE + edges && device - ours > FEW_BYTES as f64
 }
 
 /// The disk was written to while all steps of the stage only read: whatever is written comes from elsewhere.
