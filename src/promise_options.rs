@@ -40,7 +40,7 @@ pub struct NeedsOption {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseOptions {
     /// Volume type that the targets are, such as alibaba:cloud_essd.PL1, or a FILE.json[:NAME,...] with the answer of the provider's own
-    /// command about them: the result is held against their promise
+    /// command about them: the result is held against their promise, which stands beside that of `sweep` and `slo`
     #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict",
           value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
@@ -203,6 +203,10 @@ pub fn judged_promise(
             }
             Err(e) => notes.push(format!("the limits of this instance, {name}, are not known: {e}")),
         }
+    }
+    if args.promise_burst && !promise.has_burst() {
+        let size = promise.volumes[0].size();
+        bail!("{} of {size} has no burst that --promise-burst could judge: leave it out", volume.id());
     }
     notes.extend(larger(&catalogue, volume, &promise));
     notes.extend(told.iter().flat_map(|told| saved_answers::notes(told, &promise)));

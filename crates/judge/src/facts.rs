@@ -111,6 +111,8 @@ pub struct StepMishaps {
     pub medium_errors: u64,
     /// The user ended it before its time.
     pub was_ended_early: bool,
+    /// A burst was judged, and the baseline came after it or in its place.
+    pub credits_ended: bool,
 }
 
 /// What a step counted, on the grid of 100 ms.
@@ -148,6 +150,7 @@ impl StepFacts {
                 hangs: step.lost_ios > 0 || step.stuck_workers > 0,
                 medium_errors: if is_of_medium { step.errors.count } else { 0 },
                 was_ended_early: step.was_ended_early(),
+                credits_ended: false,
             },
             ..found
         }

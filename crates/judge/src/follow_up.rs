@@ -190,7 +190,7 @@ fn most_steps(step: &Step, judged_promise: &JudgedPromise) -> u64 {
     let promised = direction(step.rw).zip(step.single_block());
     let promised = promised.and_then(|(d, block)| PromisedRates::at_block(judged_promise, block, d));
     let Some(rates) = promised else { return 0 };
-    let saturating = rates.saturating_depth(step.bs.largest());
+    let saturating = rates.saturating_depth(judged_promise, step.bs.largest());
     let depths = (1..).map(|n| step.depth_per_target().saturating_mul(LOADS_APART.saturating_pow(n)));
     4 + depths.take_while(|depth| *depth < saturating).count() as u64
 }

@@ -6,6 +6,7 @@
 //! people are made in `words`. The promise is the lesser of what the volumes and the instance promise, at the block size of the step.
 //! Nothing here measures, waits or prints. docs/method.md has the reasons; statistics are in [`volproof_base::stats`].
 
+mod burst_part;
 mod cache_may_answer;
 pub mod comparison;
 
@@ -40,7 +41,7 @@ pub use latency::{fits_latency, latency_promised, promised_latency};
 pub use promised::PromisedRates;
 use promised::TestedPromise;
 pub use sold_beyond::question_of_excess;
-pub use terms::promised_readings;
+pub use terms::{judges_burst, promised_readings};
 pub use unjudged::reason as why_without_rate;
 pub use words::RESUME;
 pub use words::{depths_and_rates, figure, figures, rate};

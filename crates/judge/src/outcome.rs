@@ -83,6 +83,13 @@ pub enum Basis {
         /// Seconds more, all good, that would confirm it.
         more_seconds: Option<u64>,
     },
+    /// The burst is kept, and not shown for as long as a full bucket lasts.
+    BurstUntested {
+        /// Seconds of it that were shown.
+        shown_seconds: u64,
+        /// Seconds more that were not; absent where the bucket was empty before.
+        more_seconds: Option<u64>,
+    },
     /// The deciding step says neither yes nor no.
     Open(Open),
     /// The deepest possible load is below the saturating depth, and its rate still grows with depth.
@@ -94,7 +101,8 @@ impl Basis {
     pub fn more_seconds(self) -> Option<u64> {
         match self {
             Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds })
-            | Basis::ShareOpen { more_seconds } => more_seconds,
+            | Basis::ShareOpen { more_seconds }
+            | Basis::BurstUntested { more_seconds, .. } => more_seconds,
             _ => None,
         }
     }
@@ -133,10 +141,25 @@ impl Case<'_> {
             return self.ends(Outcome::Fail, Basis::MediumErrors, by);
         }
         let by_rate = self.of_all_windows(self.by_rate());
-        match self.terms.time {
+        let answer = match self.terms.time {
             Some(time) => self.with_time(by_rate, time),
             None => self.without_time(by_rate),
+        };
+        self.for_the_whole_burst(answer)
+    }
+
+    /// A burst is promised for as long as a full bucket lasts: a PASS needs all of that.
+    fn for_the_whole_burst(&self, answer: Answer) -> Answer {
+        let burst = self.terms.judged_burst().and_then(|burst| burst.seconds);
+        let Some(length) = burst.filter(|_| answer.outcome == Outcome::Pass) else { return answer };
+        let shown = self.terms.burst_shown(self.steps);
+        if shown >= (1.0 - self.terms.tolerance) * length {
+            return answer;
         }
+        let is_empty = self.steps.iter().any(|s| s.mishaps.credits_ended);
+        let more_seconds = (!is_empty).then_some((length - shown).ceil() as u64);
+        let basis = Basis::BurstUntested { shown_seconds: shown as u64, more_seconds };
+        self.ends(Outcome::Inconclusive, basis, answer.by)
     }
 
     fn ends(&self, outcome: Outcome, basis: Basis, by: usize) -> Answer {
@@ -173,6 +196,9 @@ impl Case<'_> {
 
     /// A promised share of time is broken by too few good seconds, and kept by the rate or by good seconds alone.
     fn with_time(&self, answer: Answer, time: f64) -> Answer {
+        if answer.basis == Basis::Open(Open::EndedEarly) {
+            return answer;
+        }
         let seconds = self.seconds_of_the_volume();
         let delivered = TimeShare::of_seconds(&seconds);
         let deepest = self.last_saturating();

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use super::burst_part::BurstPart;
 use super::facts::StepFacts;
 use super::outcome::{Answer, Basis, Case};
 use super::saturating_depth::{Deepest, saturating_depth};
 use super::step_answer::{Open, StepAnswer, read};
-use super::terms::ClaimTerms;
+use super::terms::{ClaimTerms, promised_readings};
 use super::{faults, provider, words};
 use volproof_base::doubt::DoubtCode;
-use volproof_base::sample::PER_SECOND;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use volproof_base::unit::Bytes;
@@ -65,9 +65,10 @@ impl PromisedRates {
         if self.least.binding.counts_ios() { Metric::Iops } else { Metric::Throughput }
     }
 
-    /// The saturating depth of the promise at a block size.
-    pub fn saturating_depth(&self, block: Bytes) -> u64 {
-        saturating_depth(self.least.iops, self.least.bytes, block, self.least.binding.counts_ios())
+    /// The saturating depth of what is judged at a block size: of the promise, or of its burst.
+    pub fn saturating_depth(&self, judged_promise: &JudgedPromise, block: Bytes) -> u64 {
+        let (rate, _) = promised_readings(judged_promise, self);
+        saturating_depth(rate, block, self.least.binding.counts_ios())
     }
 }
 
@@ -122,7 +123,7 @@ pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<
             judged_promise: Cow::Borrowed(judged_promise),
             rates,
             block,
-            saturating: rates.saturating_depth(block),
+            saturating: rates.saturating_depth(judged_promise, block),
             first: planned,
             steps: vec![Cow::Borrowed(step)],
         });
@@ -232,11 +233,14 @@ impl<'a> RateCase<'a> {
         let saturating = tested.saturating;
         let (mut facts, mut faults) = (Vec::new(), Vec::new());
         for step in &tested.steps {
-            let counts = judged_part(bins(step, bytes), &terms);
+            let counts = bins(step, bytes);
             if counts.is_empty() {
                 continue;
             }
-            let found = StepFacts::measured(step, counts, terms.limits().0, saturating);
+            let part = BurstPart::of_counts(&counts, &terms);
+            let judged = counts[..part.judged].to_vec();
+            let mut found = StepFacts::measured(step, judged, terms.limits().0, saturating);
+            part.mark(&mut found);
             let keeps = read(&found, &terms) == StepAnswer::Keeps;
             let fault = faults::fault(record, judged_promise, step, keeps);
             let is_of_instance = tested.rates.least.binding.owner() == "instance";
@@ -363,14 +367,6 @@ fn explains(
     most.is_none_or(|most| most >= terms.limits().0)
 }
 
-/// The counts of 100 ms that are judged: all of them, or those of the burst where the burst is judged.
-fn judged_part(mut bins: Vec<u64>, terms: &ClaimTerms) -> Vec<u64> {
-    let seconds = bins.len() as f64 / PER_SECOND as f64;
-    let burst = terms.judged_burst().map_or(seconds, |burst| terms.judged_seconds(burst.per_second, seconds));
-    bins.truncate((burst * PER_SECOND as f64).ceil() as usize);
-    bins
-}
-
 /// How much longer the deciding step should be; absent where time does not decide.
 fn more_seconds(basis: &Basis, by: &StepFacts) -> Option<u64> {
     if let Basis::Open(Open::Short { .. }) = basis {
@@ -395,6 +391,7 @@ fn basis_code(basis: &Basis) -> BasisCode {
         Basis::DepthNotPossible => BasisCode::DepthNotPossible,
         Basis::Open(Open::Short { .. }) => BasisCode::TooShort,
         Basis::Open(Open::Spans { .. }) => BasisCode::Spans,
+        Basis::BurstUntested { .. } => BasisCode::Credits,
         Basis::Open(Open::Credits { .. } | Open::CreditsMayBeLeft | Open::FewCredits) => BasisCode::Credits,
         Basis::Open(Open::BeyondTheType) => BasisCode::BeyondTheType,
         Basis::Open(Open::OneUnit) => BasisCode::OneUnit,

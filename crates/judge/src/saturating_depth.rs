@@ -19,13 +19,13 @@ const SHARE_OF_MEMORY: f64 = 0.5;
 
 /// Requests in flight, over all jobs and targets, beyond which no promise asks for more: as many as the promised rate completes in half a
 /// second, within bounds.
-pub fn saturating_depth(iops: f64, bytes: f64, block: Bytes, counts_ios: bool) -> u64 {
+pub fn saturating_depth(per_second: f64, block: Bytes, counts_ios: bool) -> u64 {
     let wait = LONGEST_MEAN_WAIT.as_seconds();
     let most = (MOST_BYTES.0 as f64 / block.0.max(1) as f64).clamp(FEWEST_LARGE_REQUESTS, MOST_REQUESTS);
     let depth = if counts_ios {
-        (iops * wait).clamp(FEWEST_REQUESTS.min(most), most)
+        (per_second * wait).clamp(FEWEST_REQUESTS.min(most), most)
     } else {
-        (bytes * wait / block.0.max(1) as f64).clamp(FEWEST_LARGE_REQUESTS, most)
+        (per_second * wait / block.0.max(1) as f64).clamp(FEWEST_LARGE_REQUESTS, most)
     };
     depth.ceil() as u64
 }
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn the_saturating_depth_follows_from_the_promise() {
-        let of_iops = |iops| saturating_depth(iops, 0.0, Bytes::kib(4), true);
+        let of_iops = |iops| saturating_depth(iops, Bytes::kib(4), true);
         assert_eq!((of_iops(100.0), of_iops(3000.0), of_iops(1e6)), (256, 1500, 4096));
-        let of_bytes = |mib: f64, block| saturating_depth(0.0, mib * 1048576.0, block, false);
+        let of_bytes = |mib: f64, block| saturating_depth(mib * 1048576.0, block, false);
         assert_eq!(of_bytes(125.0, Bytes::mib(1)), 63);
         assert_eq!(of_bytes(1.0, Bytes::mib(1)), 32);
         assert_eq!(of_bytes(4000.0, Bytes::mib(1)), 1024, "a GiB in flight");

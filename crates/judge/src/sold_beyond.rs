@@ -57,11 +57,6 @@ impl SoldBurst {
         let by_bytes = bytes.filter(|_| by_iops).map_or(f64::INFINITY, |bytes| bytes / block);
         any.then_some((in_proportion.min(by_bytes), longest))
     }
-
-    /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.
-    pub(super) fn at_rate(&self, rate: f64, baseline: f64) -> Option<f64> {
-        self.seconds.map(|s| s * (self.per_second - baseline) / (rate - baseline).max(1e-9))
-    }
 }
 
 /// The question to a user whose volume exceeds every promise that was named. The rate is given in I/Os and in bytes a second. A course asks

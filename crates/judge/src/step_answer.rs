@@ -52,17 +52,15 @@ pub fn read(s: &StepFacts, terms: &ClaimTerms) -> StepAnswer {
         return StepAnswer::Open(Open::EndedEarly);
     }
     let (Some(rate), Some(last), true) = (s.rate, s.last, s.is_quotable()) else {
-        return StepAnswer::Open(Open::Short { is_below: s.mean < least });
+        let short = Open::Short { is_below: s.mean < least };
+        return StepAnswer::Open(if s.mishaps.credits_ended { Open::FewCredits } else { short });
     };
     if terms.is_beyond_the_type(s.last_minute) {
         return StepAnswer::Open(Open::BeyondTheType);
     }
     if rate.high < least || last.high < least {
-        return if terms.few_credits(rate.mean) {
-            StepAnswer::Open(Open::FewCredits)
-        } else {
-            StepAnswer::Misses
-        };
+        let is_empty = s.mishaps.credits_ended && terms.is_baseline(rate.mean);
+        return if is_empty { StepAnswer::Open(Open::FewCredits) } else { StepAnswer::Misses };
     }
     let baseline = terms.burst_is_over(s);
     let kept =

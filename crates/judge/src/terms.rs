@@ -111,16 +111,16 @@ impl ClaimTerms {
         })
     }
 
-    /// A rate below the burst that an empty bucket explains: the baseline.
-    pub fn few_credits(&self, rate: f64) -> bool {
-        let baseline = self.least * (1.0 - self.tolerance)..(1.0 + LEAST_BURST) * self.least;
-        self.judged_burst().is_some() && baseline.contains(&rate)
+    /// A rate like the baseline: an empty bucket explains it.
+    pub fn is_baseline(&self, rate: f64) -> bool {
+        (self.least * (1.0 - self.tolerance)..(1.0 + LEAST_BURST) * self.least).contains(&rate)
     }
 
-    /// Seconds of the window that are judged: all, or as long as a full bucket lasts at a rate.
-    pub fn judged_seconds(&self, rate: f64, seconds: f64) -> f64 {
-        let lasts = self.judged_burst().and_then(|burst| burst.at_rate(rate, self.least));
-        lasts.map_or(seconds, |lasts| lasts.min(seconds))
+    /// Seconds of the judged burst that steps have shown: a step at a lower rate used fewer credits.
+    pub fn burst_shown(&self, steps: &[StepFacts]) -> f64 {
+        let whole = DELIVERED * self.limits().0 - self.least;
+        let seconds = |s: &StepFacts| s.seconds * ((s.mean - self.least) / whole).clamp(0.0, 1.0);
+        steps.iter().map(seconds).sum()
     }
 
     /// A rate that the promise does not explain: its burst gives less.
@@ -133,6 +133,11 @@ impl ClaimTerms {
 /// the burst, where that is asked for.
 pub fn promised_readings(judged_promise: &JudgedPromise, rates: &PromisedRates) -> (f64, f64) {
     ClaimTerms::from_promise(judged_promise, rates).readings()
+}
+
+/// Whether a burst is judged in place of a promised rate: a type may have none at this block size.
+pub fn judges_burst(judged_promise: &JudgedPromise, rates: &PromisedRates) -> bool {
+    ClaimTerms::from_promise(judged_promise, rates).judged_burst().is_some()
 }
 
 /// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.

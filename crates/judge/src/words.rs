@@ -151,7 +151,18 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             if deepest.by_memory { "memory allows" } else { "the target has blocks for" },
             grouped(deepest.saturating)
         ),
+        Basis::BurstUntested { shown_seconds, more_seconds } => burst_untested(terms, shown_seconds, more_seconds),
         Basis::Open(open) => of_open(open, terms, by),
+    }
+}
+
+fn burst_untested(terms: &ClaimTerms, shown_seconds: u64, more_seconds: Option<u64>) -> String {
+    let promised = terms.judged_burst().and_then(|burst| burst.seconds).unwrap_or_default();
+    let [shown, promised] = [shown_seconds, promised as u64].map(|s| Nanos::seconds(s).clock());
+    let of = format!("{shown} of the {promised} that are promised");
+    match more_seconds {
+        Some(_) => format!("the burst was measured for {of}: {}", longer(more_seconds)),
+        None => format!("the burst lasted {of}, and then came the baseline, {NOT_FULL}"),
     }
 }
 
@@ -214,6 +225,10 @@ fn not_enough_load(claim: &Claim, by: &ClaimStep, answer: &Answer, deepest: &Dee
     }
 }
 
+/// What a baseline shows where a burst is judged.
+const NOT_FULL: &str =
+    "as of a bucket that was not full: leave the volume idle until it is, then run it again";
+
 fn of_open(open: Open, terms: &ClaimTerms, by: &ClaimStep) -> String {
     match open {
         Open::Short { .. } => "less than a minute was measured".into(),
@@ -228,9 +243,7 @@ fn of_open(open: Open, terms: &ClaimTerms, by: &ClaimStep) -> String {
         Open::CreditsMayBeLeft => {
             "burst credits of this type could have given this rate, which asks for less than the burst: more load uses them up".into()
         }
-        Open::FewCredits => "less than the burst and no less than the baseline, as of a bucket that was not full: leave the volume idle until \
-             it is, then run it again"
-            .into(),
+        Open::FewCredits => format!("less than the burst and no less than the baseline, {NOT_FULL}"),
         Open::BeyondTheType => beyond_the_type(terms, by.per_second),
         Open::OneUnit => "kept by one reading of the provider's unit (MB or MiB), missed by the other: ask the provider which it is".into(),
         Open::EndedEarly => ENDED_EARLY.into(),
@@ -250,8 +263,9 @@ pub const ENDED_EARLY: &str = "the user ended the step before its time: let it r
 
 /// The question to a user whose volume does more than type and size can give.
 pub fn beyond_the_type(terms: &ClaimTerms, per_second: f64) -> String {
+    let most = if terms.ceiling() > terms.most { "the burst that" } else { "what" };
     format!(
-        "{} of what is promised at this size: name the right type, and what was bought beside it (--iops, --throughput); check that the I/O reaches the volume",
+        "{} of {most} is promised at this size: name the right type, and what was bought beside it (--iops, --throughput); check that the I/O reaches the volume",
         significant_percent(per_second / terms.ceiling())
     )
 }

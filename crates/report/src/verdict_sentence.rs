@@ -3,7 +3,7 @@
 use super::headline::measured;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Nanos, grouped, significant};
-use volproof_judge::{figure, figures, gravest};
+use volproof_judge::{PromisedRates, figure, figures, gravest, judges_burst};
 use volproof_record::{BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, Verdict};
 
 /// The sentence of a verdict.
@@ -46,10 +46,9 @@ fn pass(record: &Record, v: &Verdict, c: &Claim) -> String {
     let (who, several) = volumes(record);
     let deliver = if several { "deliver" } else { "delivers" };
     let only = only_direction(record, v);
-    let burst = record.judged_promise.as_ref().is_some_and(|judged_promise| judged_promise.judge_burst);
     let what = match c.basis {
         BasisCode::WithinGuarantee => "what is guaranteed",
-        _ if burst => "what is promised of its burst",
+        _ if v.claims.iter().all(|c| is_of_burst(record, c)) => "what is promised of its burst",
         _ => "what is promised",
     };
     let tests = match v.claims.len() {
@@ -59,6 +58,14 @@ fn pass(record: &Record, v: &Verdict, c: &Claim) -> String {
     let load = load_needed(c).map_or(String::new(), |load| format!(", with {load}"));
     let colon = if tests.is_empty() { ":" } else { "" };
     format!("{who} {deliver} {what}{only}{tests}{colon} {measured} of {promised}{load}.")
+}
+
+/// The burst was judged, and not the baseline.
+fn is_of_burst(record: &Record, c: &Claim) -> bool {
+    let step = record.steps.iter().find(|step| step.name == c.row_step());
+    let Some((promise, step)) = record.judged_promise.as_ref().zip(step) else { return false };
+    let rates = PromisedRates::of_load(promise, &record.conditions(step));
+    c.need.is_none() && rates.is_some_and(|rates| judges_burst(promise, &rates))
 }
 
 /// The promise is broken: the test and its figure, or what the volume does instead of answering.

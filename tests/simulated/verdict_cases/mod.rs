@@ -1,6 +1,7 @@
 //! The verdict on simulated volumes whose limits are known: the whole chain, from the command line to exit code, Record and text, in virtual
 //! time. `tests/volumes` holds the same chain against volumes drawn at random.
 
+mod burst;
 mod interrupted;
 mod lab;
 mod subject;
@@ -118,20 +119,6 @@ fn a_promise_of_time_allows_a_tenth_less_and_no_slow_seconds() {
     let slow = "latency=1ms,iops-cap=3250,dip-at=2s,dip-for=1s,dip-every=5s,dip-to=0.7";
     let ran = lab.run(slow, MINUTE, GP3);
     assert_eq!((ran.code, answer(&ran.claim())), (1, ["fail", "too-few-seconds"]), "{}", ran.stdout);
-}
-
-#[test]
-fn a_burst_is_judged_by_its_baseline_or_by_itself() {
-    let lab = Lab::new();
-    let gp2 = "--promise aws:gp2 --volume-size 100GiB --judge-simulated";
-    let bursts = "latency=500us,iops-cap=300,burst-iops=3000,burst-ios=5400000";
-    let ran = lab.run(bursts, &MINUTE.replace("60s", "120s"), gp2);
-    assert_eq!((ran.code, answer(&ran.claim())), (5, ["inconclusive", "credits"]), "{}", ran.stdout);
-    let ran = lab.run(bursts, &MINUTE.replace("60s", "120s"), &format!("{gp2} --promise-burst"));
-    assert_eq!((ran.code, answer(&ran.claim())), (0, ["pass", "kept"]), "{}", ran.stdout);
-    // The baseline after a bucket that was nearly empty.
-    let ran = lab.run("latency=500us,iops-cap=309", MINUTE, gp2);
-    assert_eq!((ran.code, answer(&ran.claim())), (0, ["pass", "kept"]), "{}", ran.stdout);
 }
 
 #[test]

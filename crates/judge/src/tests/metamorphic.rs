@@ -2,10 +2,12 @@
 //!
 //! Volumes within 3 % of their limit are left out, where noise, edges of seconds or half a stall more decide.
 
-use super::fluid::{Device, Dip, Fluid, FluidLoad, Noise, Random, StallCycle};
+use super::fluid::{BurstOfFluid, Device, Dip, Fluid, FluidLoad, Noise, Random, StallCycle};
 use super::{LoadSequence, PROMISED, SATURATING, closed, plain};
 use crate::facts::TriedLoad;
 use crate::outcome::MOST_DEAD;
+use crate::sold_beyond::SoldBurst;
+use crate::terms::ClaimTerms;
 use volproof_record::Outcome;
 
 /// Volumes of each property, each in four to six versions; `VOLUMES=300` in the environment asks for more.
@@ -187,5 +189,30 @@ fn the_depth_of_the_first_step_changes_nothing() {
             outcome(&first, device, 0)
         });
         same(&found, (device, plan.seconds))
+    });
+}
+
+#[test]
+fn a_burst_passes_for_the_whole_of_its_length_and_fails_for_none() {
+    let (rate, length) = (3.0 * PROMISED, 200.0);
+    let burst = Some(SoldBurst { per_second: rate, seconds: Some(length) });
+    hold(|random| {
+        let time = random.one_of(&[None, Some(0.99)]);
+        let terms = ClaimTerms { burst, judge_burst: true, time, ..plain(PROMISED) };
+        let (seconds, depth) =
+            (random.one_of(&[60.0, 120.0, 180.0, 220.0, 300.0]), random.one_of(&[16, 1200]));
+        let plan = LoadSequence { terms, saturating: 1200, ..LoadSequence::of(&[closed(depth)], seconds) };
+        let (part, full) = (random.between(0.0, 0.95), random.between(1.0, 1.5));
+        let bucket = random.one_of(&[0.0, part, full]);
+        let ios = bucket * length * (rate - PROMISED);
+        let device = Device {
+            // A whole second between two quotas is dead time.
+            period: random.one_of(&PERIODS[..4]),
+            burst: Some(BurstOfFluid { rate, ios }),
+            ..Device::steady(0.001, PROMISED)
+        };
+        let is_shown = bucket >= 1.0 && seconds >= length;
+        let fair = if is_shown { Outcome::Pass } else { Outcome::Inconclusive };
+        same(&[outcome(&plan, device, 0), fair], (bucket, seconds, depth, time, device.period))
     });
 }

@@ -4,6 +4,7 @@ mod fluid;
 mod metamorphic;
 mod sequences;
 
+use super::burst_part::BurstPart;
 use super::facts::{BinSamples, StepFacts, TriedLoad};
 use super::outcome::{Answer, Case, Missing};
 use super::terms::ClaimTerms;
@@ -73,12 +74,17 @@ impl LoadSequence {
         let offered = fluid::FluidLoad { depth: load.depth, offered: load.offered };
         let seen = volume.play(offered, self.ramp + self.seconds.max(60.0));
         let cut = (self.ramp * 10.0) as usize;
+        let part = BurstPart::of_counts(&seen.counts[cut..], &self.terms);
+        let judged = cut..cut + part.judged;
         let samples = BinSamples {
-            counts: seen.counts[cut..].to_vec(),
-            idle: seen.idle[cut..].to_vec(),
+            counts: seen.counts[judged.clone()].to_vec(),
+            idle: seen.idle[judged].to_vec(),
             in_flight: seen.in_flight,
             latency_ns: 0.0,
         };
-        StepFacts::of_samples("step", load, &samples, self.terms.limits().0, self.saturating)
+        let limit = self.terms.limits().0;
+        let mut facts = StepFacts::of_samples("step", load, &samples, limit, self.saturating);
+        part.mark(&mut facts);
+        facts
     }
 }

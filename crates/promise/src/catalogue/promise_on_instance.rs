@@ -36,6 +36,16 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// A volume can burst above its baseline, or the instance can.
+    pub fn has_burst(&self) -> bool {
+        let bursts = |v: &VolumePromise| {
+            let (level, burst) = (&v.level, v.level.burst.as_ref());
+            burst.is_some_and(|b| b.iops > level.iops.read || b.throughput > level.throughput.read)
+        };
+        let of_instance = self.instance.as_ref().map(|i| i.iops_burst.or(i.bytes_burst));
+        self.volumes.iter().any(bursts) || of_instance.flatten().is_some()
+    }
+
     /// The promise of a request.
     ///
     /// # Errors
