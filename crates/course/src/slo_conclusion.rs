@@ -146,14 +146,14 @@ impl CourseOf<'_, SloSearch> {
         };
         let end = Searched::from_bracket(&bracket, most);
         answer.notes = self.notes(&answer, most, end, fell_to);
+        let lacks = match promised {
+            Some(rate) => format!(
+                "a closed loop did less than the {} IOPS that are promised",
+                grouped(rate.round() as u64)
+            ),
+            None => "the promise says nothing of this load".into(),
+        };
         if promise_open {
-            let lacks = match promised {
-                Some(rate) => format!(
-                    "a closed loop did less than the {} IOPS that are promised",
-                    grouped(rate.round() as u64)
-                ),
-                None => "the promise says nothing of this load".into(),
-            };
             answer.notes.push(format!("{lacks}, and a search does not judge why: hold the volume against the promise with `volproof run`"));
         }
         answer.notes.extend(answer.simulated.then(|| VOID.into()));
@@ -171,6 +171,10 @@ impl CourseOf<'_, SloSearch> {
             ));
         }
         answer.sentence = self.sentence(&answer, &seen, end, fell_to);
+        if promise_open && holds.is_some() {
+            let found = answer.sentence.trim_end_matches('.');
+            answer.sentence = format!("{found}; the promise is not shown: {lacks}.");
+        }
         Some(answer)
     }
 

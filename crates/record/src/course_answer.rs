@@ -30,6 +30,11 @@ impl CourseAnswer {
         }
     }
 
+    /// A yes or a no was asked of a simulated device, and nobody asked to judge it.
+    pub fn is_of_simulation(&self) -> bool {
+        matches!(self, CourseAnswer::Slo(slo) if slo.simulated)
+    }
+
     /// The answer as an outcome, for the exit code; none where the question has no yes or no.
     pub fn outcome(&self) -> Option<Outcome> {
         match self {
@@ -37,7 +42,7 @@ impl CourseAnswer {
                 let shows = sweep.points.iter().any(|p| p.spoilt_by.is_empty());
                 (!shows).then_some(Outcome::Invalid)
             }
-            CourseAnswer::Slo(slo) => Some(slo.outcome()),
+            CourseAnswer::Slo(slo) => slo.outcome(),
             CourseAnswer::Suite(suite) => suite.outcome,
         }
     }

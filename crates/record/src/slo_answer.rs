@@ -71,17 +71,17 @@ pub struct SloAnswer {
 
 impl SloAnswer {
     /// PASS where a load keeps the limit and was confirmed, FAIL where a search came to its end and its trials show that none does, INCONCLUSIVE
-    /// where neither is shown, INVALID where no volume was searched.
-    pub fn outcome(&self) -> Outcome {
+    /// where neither is shown; none of a simulated device that nobody asked to judge.
+    pub fn outcome(&self) -> Option<Outcome> {
         // Other traffic makes a trial fail too.
         let fails = self.trials.last().is_some_and(|t| t.outcome.fails() && t.spoilt_by.is_empty());
-        match self.holds_per_second {
-            _ if self.simulated => Outcome::Invalid,
+        Some(match self.holds_per_second {
+            _ if self.simulated => return None,
             Some(_) if self.promise_open || self.within_burst => Outcome::Inconclusive,
             Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
             None if self.complete && fails => Outcome::Fail,
             _ => Outcome::Inconclusive,
-        }
+        })
     }
 }
 

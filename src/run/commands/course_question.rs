@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::cli::CourseArgs;
+use crate::promise_options::PromiseOptions;
 use crate::run::measurement::{Measurement, UsedFiles, Words};
 use crate::run::pipeline::{EarlierRun, RunOptions};
 use crate::run::targets::{self, Surveyed};
@@ -26,6 +27,24 @@ pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
     let steps = course_of(&plan).possible();
     let plan = Plan { steps, ..plan };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
+}
+
+/// Refuses options of a verdict on a promise for a course that gives none.
+///
+/// # Errors
+/// Names the option.
+pub fn refuse_verdict(course: &str, more: &[(&str, bool)], promise: &PromiseOptions) -> Result<(), Failure> {
+    let given = [
+        ("--promise-burst", promise.promise_burst),
+        ("--tolerance", promise.tolerance.is_some()),
+        ("--min-share", promise.min_share.is_some()),
+    ];
+    match more.iter().chain(&given).find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::input(format!(
+            "{option} is about a verdict, and {course} gives none: leave it out, or use `volproof run`"
+        ))),
+    }
 }
 
 /// The files that options name as inputs, which no output may be.

@@ -1,6 +1,6 @@
 //! `slo`: the highest load whose latency stays within a limit.
 
-use super::course_question::ask;
+use super::course_question::{ask, refuse_verdict};
 use crate::cli::SloArgs;
 use crate::promise_options::{self, PromiseOptions};
 use crate::run::{Failure, plans};
@@ -22,6 +22,7 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Of input.
 pub fn plan(args: &SloArgs) -> Result<Plan, Failure> {
+    refuse_verdict("a search", &[], &args.how.promise)?;
     let burst = burst(&args.how.promise);
     let mut search =
         args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;

@@ -1,6 +1,6 @@
 //! `sweep`: rate and latency over depths, block sizes, mixes and jobs.
 
-use super::course_question::ask;
+use super::course_question::{ask, refuse_verdict};
 use crate::cli::SweepArgs;
 use crate::run::{Failure, plans};
 use volproof_course as course;
@@ -20,17 +20,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Of input.
 pub fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
-    let promise = &args.how.promise;
-    let given = [
-        ("--judge-simulated", promise.judge_simulated),
-        ("--promise-burst", promise.promise_burst),
-        ("--tolerance", promise.tolerance.is_some()),
-    ];
-    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
-        return Err(Failure::input(format!(
-            "{option} is about a verdict, and a sweep gives none: leave it out, or use `volproof run`"
-        )));
-    }
+    refuse_verdict("a sweep", &[("--judge-simulated", args.how.promise.judge_simulated)], &args.how.promise)?;
     let base = plans::of_targets(&args.targets, &args.how.using);
     let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;
     let sweep = match args.how.budget {

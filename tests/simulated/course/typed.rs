@@ -69,7 +69,9 @@ fn the_most_stands_beside_the_promise_and_a_burst_is_called_so() {
     );
     let (_, out) = run("latency=1ms,iops-cap=3000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
     assert!(out.contains("is 100 % of them; a sweep judges nothing"), "{out}");
-    for option in [&["--tolerance", "5"][..], &["--judge-simulated"], &["--promise-burst"]] {
+    for option in
+        [&["--tolerance", "5"][..], &["--min-share", "99"], &["--judge-simulated"], &["--promise-burst"]]
+    {
         let (code, out) = run("latency=1ms", &[&gp2[..], option].concat());
         assert!(code == Some(2) && out.contains("a sweep gives none"), "{option:?} {out}");
     }
@@ -274,6 +276,8 @@ fn a_slo_search_that_cannot_be_is_refused_with_the_way_out() {
         (&["slo", "--p99", "1ms", "--rw", "randtrim"], "cannot be searched"),
         (&["slo", "--p99", "1ms", "a", "b"], "it takes one TARGET"),
         (&["slo", "--p99", "1ms", "--budget", "20s"], "--budget 20s is too short"),
+        (&["slo", "--p99", "1ms", "--tolerance", "5"], "--tolerance is about a verdict"),
+        (&["slo", "--p99", "1ms", "--min-share", "99"], "--min-share is about a verdict"),
     ] {
         let (code, out, err) = volproof(dir.path(), &[arguments, &["--simulate", DEVICE]].concat());
         assert_eq!(code, Some(2), "{arguments:?}\n{out}\n{err}");
@@ -384,7 +388,7 @@ fn an_interrupted_search_shows_what_it_has() {
     let (code, out, err) = volproof(dir.path(), &slo);
     // It shows how a search goes, and decides nothing of any volume.
     assert_eq!(code, Some(6), "{err}");
-    assert!(out.starts_with("INVALID  ") && !out.contains("PASS"), "{out}");
+    assert!(out.starts_with("SIMULATED  ") && !out.contains("INVALID") && !out.contains("PASS"), "{out}");
     cut(dir.path(), "whole.json", "part.json", 2);
     let (_, out, _) = volproof(dir.path(), &["show", "part.json"]);
     assert!(out.contains("\nunloaded") && out.contains("\nmost"), "{out}");
