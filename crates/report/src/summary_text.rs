@@ -10,7 +10,7 @@ use super::text::{
     self, TableRow, at_least, compact, footnotes, grouped_doubts, grouped_findings, percentile, rows,
 };
 use super::verdict_text;
-use volproof_base::doubt::{Doubt, Severity};
+use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{counted, grouped, mebibytes, significant};
 use volproof_device::output::screen;
 use volproof_judge::{self as judge, gravest};
@@ -162,7 +162,7 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         let share = |row| promised(row).map(|c| format!("{} %", significant(c.ratio * 100.0)));
         let word = |row| claim(row).map(|c| c.outcome.name().to_string());
         if v.claims.iter().any(|c| c.need.is_none()) {
-            columns.push(("promise", 7, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
+            columns.push(("promise", 1, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
         }
         columns.push(("verdict", 0, all.iter().map(|row| word(row).unwrap_or_default()).collect()));
     }
@@ -178,23 +178,18 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
 /// What is printed of every result: the reason of the answer, the next thing to do, and the doubts that make a figure void.
 fn reasons(record: &Record, verdict: Option<&Verdict>) -> Vec<String> {
     let groups = grouped_doubts(&record.doubts);
-    let claim = verdict.and_then(gravest);
-    let next = next_steps(record, verdict, claim);
+    let void: Vec<_> = groups.iter().filter(|group| group.of.severity == Severity::Blocker).collect();
     // A doubt that voids the figures is the reason itself, and tells its code beside.
-    let reason_is_void = groups.iter().any(|group| {
-        group.of.severity == Severity::Blocker && claim.is_some_and(|claim| is_reason(claim, group.of))
-    });
-    let void = groups.iter().filter(|group| group.of.severity == Severity::Blocker).map(doubt_line);
-    let mut all = Vec::new();
-    if reason_is_void {
-        all.extend(void);
-        all.extend(next);
+    let is_void = |claim: &Claim| void.iter().any(|group| is_reason(claim, group.of));
+    let claim = verdict.and_then(gravest);
+    let told: Vec<String> = verdict.map(|v| reasons_of_verdict(record, v, &is_void)).unwrap_or_default();
+    let next = next_steps(record, verdict, claim);
+    let void_lines = void.iter().copied().map(doubt_line);
+    if claim.is_some_and(is_void) {
+        void_lines.chain(told).chain(next).collect()
     } else {
-        all.extend(reason(record, verdict));
-        all.extend(next);
-        all.extend(void);
+        told.into_iter().chain(next).chain(void_lines).collect()
     }
-    all
 }
 
 /// The doubts that leave the figures valid, without the one that is the reason of the answer.
@@ -217,18 +212,32 @@ fn is_reason(claim: &Claim, doubt: &Doubt) -> bool {
         && claim.reason.starts_with(doubt.message.trim_end_matches('.'))
 }
 
-/// Why the verdict is what it is.
-fn reason(record: &Record, verdict: Option<&Verdict>) -> Option<String> {
-    let verdict = verdict?;
-    // What a PASS does not show stands beside it.
-    let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
-    let why = headline::why(verdict);
-    let others = verdict.claims.iter().filter(|c| c.outcome != Outcome::Pass && !c.reason.is_empty()).count();
-    let more = match others {
-        0 | 1 => String::new(),
-        _ => format!("; `{}` prints all reasons", record.saved_as.in_command(VERDICT)),
-    };
-    (!why.is_empty()).then(|| wrap(&label(name), &format!("{why}{more}")))
+/// Why the verdict is what it is: a line for each outcome but PASS, beside which stands what it does not show. A doubt tells its reason itself.
+fn reasons_of_verdict(record: &Record, verdict: &Verdict, is_void: &dyn Fn(&Claim) -> bool) -> Vec<String> {
+    let is_open = |c: &&Claim| c.outcome != Outcome::Pass && !c.reason.is_empty();
+    if !verdict.claims.iter().any(|c| is_open(&c)) {
+        let name = if verdict.outcome == Some(Outcome::Pass) { "note" } else { "reason" };
+        let why = headline::why(verdict);
+        return if why.is_empty() { Vec::new() } else { vec![wrap(&label(name), &why)] };
+    }
+    let mut told = Vec::new();
+    for outcome in [Outcome::Fail, Outcome::Invalid, Outcome::Inconclusive] {
+        let claims = verdict.claims.iter().filter(is_open).filter(|c| c.outcome == outcome && !is_void(c));
+        let claims = claims.cloned().collect();
+        let of_outcome = Verdict { outcome: Some(outcome), claims, ..verdict.clone() };
+        let Some(first) = gravest(&of_outcome) else { continue };
+        let (like_it, others): (Vec<&Claim>, Vec<&Claim>) =
+            of_outcome.claims.iter().partition(|c| c.reason == first.reason);
+        let mut steps: Vec<&str> = like_it.iter().map(|c| c.row_step()).collect();
+        steps.dedup();
+        let more = match others.len() {
+            0 => String::new(),
+            n => format!("; `{}` prints {n} more", record.saved_as.in_command(VERDICT)),
+        };
+        let word = if verdict.claims.len() > 1 { format!("{} ", outcome.name()) } else { String::new() };
+        told.push(wrap(&label("reason"), &format!("{word}{}: {}{more}", steps.join(", "), first.reason)));
+    }
+    told
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.
@@ -274,5 +283,8 @@ fn check_first(record: &Record, claim: &Claim) -> String {
         Some(i) => format!("is this machine {}", i.name),
         None => "does it allow as much (--instance)".into(),
     };
-    format!("Volume: is it {named}? Instance: {instance}? Other load: is there none on the volume?{ticket}")
+    let is_shared = record.doubts.iter().any(|doubt| doubt.code == DoubtCode::OtherTraffic);
+    let others =
+        if is_shared { "stop it, it took a part of the volume" } else { "is there none on the volume?" };
+    format!("Volume: is it {named}? Instance: {instance}? Other load: {others}{ticket}")
 }
