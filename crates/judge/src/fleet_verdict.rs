@@ -98,8 +98,9 @@ fn of_machines(step: &str, machines: &[JudgedMachine<'_>]) -> Diagnosis {
 fn on_machine(claim: Claim, label: &str) -> Claim {
     let named = |step: &str| format!("{step} on {label}");
     let evidence = claim.evidence.into_iter().map(|e| ClaimStep { step: named(&e.step), ..e }).collect();
+    let measured_in = claim.measured_in.as_deref().map(named);
     // A command for one machine says nothing about all of them.
-    Claim { step: named(&claim.step), evidence, command: None, ..claim }
+    Claim { step: named(&claim.step), evidence, measured_in, command: None, ..claim }
 }
 
 /// Each machine's own volumes against their own promise and the needs of applications.
