@@ -15,7 +15,8 @@ const CODE: &str = "control";
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let load = Step { runtime: LEAST_QUOTABLE, ..case.short_load() };
     let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
-    (tried(case).is_none() && is_needed).then(|| case.step_named(CODE, Change::Again, load))
+    (tried(case).is_none() && is_needed && !case.is_shared)
+        .then(|| case.step_named(CODE, Change::Again, load))
 }
 
 fn tried<'c, 'a>(case: &'c CauseCase<'a>) -> Option<&'c Tried<'a>> {
