@@ -231,15 +231,17 @@ fn other_disk(then: &Block, now: &Block) -> Option<String> {
 
 /// The first difference between two plans, in words.
 fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
-    let planned = |plan: &Plan| plan.steps.iter().filter(|s| s.follows.is_none()).cloned().collect();
-    let plain = |plan: &Plan| Plan {
-        steps: if plan.question.is_some() { Vec::new() } else { planned(plan) },
-        follow_up: None,
-        // The size of the target is compared instead.
-        file_size: None,
-        keep: false,
-        overwrite: false,
-        ..plan.clone()
+    let plain = |plan: &Plan| {
+        let given = plan.as_given();
+        Plan {
+            steps: if plan.question.is_some() { Vec::new() } else { given.steps },
+            follow_up: None,
+            // The size of the target is compared instead.
+            file_size: None,
+            keep: false,
+            overwrite: false,
+            ..given
+        }
     };
     let (then, now) = (plain(then), plain(now));
     let (a, b) = (serde_json::to_value(&then).ok()?, serde_json::to_value(&now).ok()?);

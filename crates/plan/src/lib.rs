@@ -97,6 +97,13 @@ impl Plan {
         Plan { name: name.into(), seed: presets::SEED, steps, ..Plan::none() }
     }
 
+    /// The plan as its user gave it, without the steps that the run added.
+    pub fn as_given(&self) -> Plan {
+        let mut plan = self.clone();
+        plan.steps.retain(|step| step.follows.is_none());
+        plan
+    }
+
     /// The plan of a Record of another tool's report: empty.
     pub fn none() -> Plan {
         Plan {

@@ -6,8 +6,9 @@ use volproof_base::shell_word::shell;
 use volproof_plan::{EngineWord, Plan, Step, is_idle};
 use volproof_record::JudgedPromise;
 
-/// The plan as TOML; reading it back gives the same steps. Keys that have their default are left out.
+/// The plan as TOML, as its user gave it; reading it back gives the same steps. Keys that have their default are left out.
 pub fn plan_toml(plan: &Plan) -> String {
+    let plan = &plan.as_given();
     let mut out = format!("name = {}\n", text(&plan.name));
     if fits(plan.seed) {
         let _ = writeln!(out, "seed = {}", plan.seed);
@@ -97,7 +98,8 @@ mod tests {
     use super::*;
     use volproof_base::unit::{Bytes, Nanos};
     use volproof_plan::{
-        self as plan, Arrival, Distribution, EngineKind, PRESETS, Pattern, Simulated, SimulatedPage, Uneven,
+        self as plan, Arrival, Distribution, EngineKind, Follows, PRESETS, Pattern, Purpose, Simulated,
+        SimulatedPage, Uneven,
     };
 
     fn one(step: Step) -> Plan {
@@ -178,12 +180,16 @@ mod tests {
             ..Step::default()
         };
         for step in [everything, polled, Step::default()] {
-            let plan = one(step);
+            let mut plan = one(step);
             let toml = plan_toml(&plan);
             let back = plan::parse_file(&toml, "file").unwrap_or_else(|e| panic!("{toml}\n{e}"));
             assert_eq!(back.steps, plan.steps, "{toml}");
             assert_eq!((back.name, back.seed, back.file_size), (plan.name, plan.seed, plan.file_size));
             assert_eq!(back.continue_on_error, plan.continue_on_error);
+            let follows =
+                Some(Box::new(Follows { step: plan.steps[0].name.clone(), purpose: Purpose::Repeat }));
+            plan.steps.push(Step { name: "added by the run".into(), follows, ..Step::default() });
+            assert_eq!(plan_toml(&plan), toml);
         }
     }
 
