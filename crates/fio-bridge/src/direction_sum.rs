@@ -81,12 +81,6 @@ fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
     sums.take(whole as usize).filter(|n| *n > 0).collect()
 }
 
-/// A silence after the window, which fio counts as a part of its run. One that no sample shows ends with the queue.
-pub(super) fn silence_after(record: &StepRecord) -> Nanos {
-    let longest = record.targets.iter().map(|t| t.series.silent_after_ns).max().unwrap_or_default();
-    if longest >= GRID { longest } else { Nanos(0) }
-}
-
 /// Adds what a step did in one direction.
 pub(super) fn add(
     sum: &mut DirectionSum,
@@ -106,14 +100,13 @@ pub(super) fn add(
         sum.bytes = sum.bytes.saturating_add(moved.bytes.0);
         stream.service.iter().for_each(|second| sum.latencies.merge_sparse(second));
     }
-    // fio waits for the I/Os in flight at the end, and its longest latency is of those as well. Which direction they had is not kept.
-    let silence = silence_after(record);
+    // fio waits for the I/Os in flight at the end, and its longest latency is of those as well. Which direction they had is not kept. Its time
+    // and its count have them too: here both are those of the window, as in every other output.
     if step.rw.directions().first() == Some(&d) {
-        sum.longest_after = sum.longest_after.max(record.drained_max_ns).max(silence);
+        sum.longest_after = sum.longest_after.max(record.drained_max_ns);
     }
     // fio counts microseconds, and begun milliseconds of them.
-    let window = record.window_ns.0.saturating_add(silence.0);
-    sum.runtime_ms = sum.runtime_ms.max((window / 1000).div_ceil(1000));
+    sum.runtime_ms = sum.runtime_ms.max((record.window_ns.0 / 1000).div_ceil(1000));
     let tracks = streams.iter().map(|stream| &stream.track);
     sum.bandwidth.add(&Sampled::shared(
         rates(tracks.clone().map(|t| &t.bytes), record.window_ns, Bytes::KIB.0),

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::direction_sum::{DirectionSum, add, silence_after, stats};
+use super::direction_sum::{DirectionSum, add, stats};
 use super::percentile_list;
 use super::write_jobs::{self, JobTarget};
 use fio_formats::output::{
@@ -94,7 +94,6 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
             0 => record.window_ns.0 / 1_000_000 * workers,
             all => all / 1_000_000,
         };
-        runtime_ms = runtime_ms.saturating_add((silence_after(record).0 / 1_000_000).saturating_mul(workers));
         user_ms += record.cpu.user_ns.0 / 1_000_000;
         system_ms += record.cpu.system_ns.0 / 1_000_000;
         cpu.switches += record.cpu.context_switches;
@@ -306,8 +305,7 @@ pub fn of_record(record: &Record) -> Output {
     // The steps of a stage ran together: the longest of them counts.
     let (mut alone, mut staged) = (0u64, vec![0; record.together.len()]);
     for (step, s) in &steps {
-        let time =
-            total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0, silence_after(s).0]);
+        let time = total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0]);
         match record.together.iter().position(|stage| stage.steps.contains(&s.name)) {
             Some(stage) => staged[stage] = time.max(staged[stage]),
             None => alone = alone.saturating_add(time),
