@@ -11,7 +11,8 @@ use crate::result_file::{self, OtherFile, ResultFileError};
 use fio_formats::json_read::ReadError;
 use fio_formats::output::Output;
 use fio_formats::read_report::reports;
-use fio_formats::{command, jobfile, json_write, paste, text_write};
+use fio_formats::runs::parts;
+use fio_formats::{command, jobfile, json_write, paste, text_read, text_write};
 use volproof_base::input;
 use volproof_base::unit::Bytes;
 use volproof_device::output::{OutputKind, PLAN_MARK};
@@ -23,7 +24,7 @@ use volproof_fio::support;
 use volproof_fio::write_jobs::{self, JobTarget};
 use volproof_plan::{Plan, parse_file};
 use volproof_readers as foreign;
-use volproof_record::Record;
+use volproof_record::{Record, ReportForm};
 use volproof_report::csv;
 use volproof_report::html::repeat::plan_toml;
 
@@ -84,7 +85,7 @@ enum ConvertSource {
     /// A Record, or the one that a report becomes.
     Record(Box<Record>),
     /// Reports of fio.
-    Reports(Vec<Output>),
+    Reports(Vec<(ReportForm, Output)>),
     /// A report of this other tool.
     Foreign(String),
     Plan(Box<Plan>),
@@ -146,6 +147,9 @@ pub fn points(file: &Path) -> anyhow::Result<Vec<(PathBuf, Converted)>> {
 /// # Errors
 /// When it is none of the forms, or cannot become the other one.
 pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<Converted> {
+    if bytes.trim_ascii().is_empty() {
+        bail!("{} {}", args.file.display(), OtherFile::Empty.words(&args.file));
+    }
     let source = source(&bytes, args)?;
     drop(bytes);
     become_form(source, args.to).with_context(|| format!("{} cannot be converted", args.file.display()))
@@ -174,6 +178,9 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);
     if let Ok(plan) = toml {
+        if plan.is_none() {
+            bail!("{} holds neither a result nor a step of a plan", path.display());
+        }
         return Ok(ConvertSource::Plan(Box::new(plan)));
     }
     if text.contains("[[") {
@@ -198,9 +205,7 @@ fn result(bytes: &[u8], path: &Path) -> anyhow::Result<Option<ConvertSource>> {
             let count = found.len() + foreign.len();
             return Err(ResultFileError::Several { path: path.to_path_buf(), count }.into());
         }
-        Ok(found) => {
-            return Ok(Some(ConvertSource::Reports(found.into_iter().map(|(_, output)| output).collect())));
-        }
+        Ok(found) => return Ok(Some(ConvertSource::Reports(found))),
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(paste::placed(bytes, e)).with_context(|| path.display().to_string()),
     }
@@ -214,19 +219,24 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
     {
         bail!("it was made from a report, and holds less than that did: convert the report itself")
     }
+    if let ConvertSource::Reports(reports) = &source
+        && let Some(why) = reports.iter().find_map(|(form, output)| why_untrue(to, *form, output))
+    {
+        bail!("{why}: it becomes a record")
+    }
     let text = match (to, source) {
         (Form::FioPlot, _) => bail!("fio-plot reads a folder: name one with -o FOLDER"),
         (_, ConvertSource::Foreign(tool)) => {
             bail!("a report of {tool} says too little for that: it becomes a record or csv")
         }
         (Form::Jobfile, ConvertSource::Jobs(text)) => text,
-        (Form::Jobfile, ConvertSource::Reports(outputs)) => job_file(&outputs)?,
+        (Form::Jobfile, ConvertSource::Reports(reports)) => job_file(&outputs(reports))?,
         (Form::Jobfile, ConvertSource::Record(record)) => record_as_jobs(&record)?,
         (Form::Jobfile, ConvertSource::Plan(plan)) => plan_as_jobs(&plan)?,
         (Form::Plan, ConvertSource::Plan(plan)) => plan_toml(&plan),
         (Form::Plan, ConvertSource::Record(record)) => plan_toml(&record.plan),
-        (Form::Plan, ConvertSource::Reports(outputs)) => {
-            let jobs = job_file(&outputs)?;
+        (Form::Plan, ConvertSource::Reports(reports)) => {
+            let jobs = job_file(&outputs(reports))?;
             // What was inferred is said in the plan too.
             let said: String =
                 jobs.lines().filter(|l| l.starts_with('#')).map(|l| l.to_string() + "\n").collect();
@@ -240,12 +250,44 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
         }
         (Form::Csv, ConvertSource::Record(record)) => csv::csv(&record),
         (Form::Record, ConvertSource::Record(record)) => return Ok(Converted::Record(record)),
-        (form, ConvertSource::Reports(outputs)) => return Ok(Converted::Reports(outputs, form)),
+        (form, ConvertSource::Reports(reports)) => {
+            return Ok(Converted::Reports(outputs(reports), form));
+        }
         (form, ConvertSource::Record(record)) => {
             return Ok(Converted::Reports(vec![of_record::of_record(&record)], form));
         }
     };
     Ok(Converted::Text(if to == Form::Plan { format!("{PLAN_MARK}\n{text}") } else { text }))
+}
+
+fn outputs(reports: Vec<(ReportForm, Output)>) -> Vec<Output> {
+    reports.into_iter().map(|(_, output)| output).collect()
+}
+
+/// Why a report would say something else in a form than it says itself; none where it is the same.
+fn why_untrue(to: Form, told: ReportForm, output: &Output) -> Option<String> {
+    let as_json = matches!(to, Form::Json | Form::JsonPlus);
+    let as_result = as_json || to == Form::Normal;
+    let uncounted = || {
+        let mut moved = output.jobs.iter().flat_map(parts);
+        moved.any(|stats| stats.ios.is_none())
+    };
+    if let Some(why) = output.partial.as_ref().filter(|why| *why != text_read::INTERIM) {
+        return Some(format!("the report is not whole ({why}), and in that form it would seem to be"));
+    }
+    if let Some(figure) = output.jobs.iter().flat_map(|job| &job.impossible).next().filter(|_| as_result) {
+        return Some(format!("it holds a figure that cannot be ({figure}), which that form would leave out"));
+    }
+    if told == ReportForm::Terse && as_result {
+        return Some("terse lines have no number of jobs and no count of I/Os, which that form needs".into());
+    }
+    if told == ReportForm::Text && as_json {
+        return Some("fio's text rounds its figures, and its JSON has exact ones".into());
+    }
+    if to == Form::Normal && uncounted() {
+        return Some("the report does not count its I/Os, which fio's text does".into());
+    }
+    None
 }
 
 /// The options of a report as the job file they came from; the clones of a job are one section.
@@ -335,7 +377,7 @@ fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
 fn record_as_jobs(record: &Record) -> anyhow::Result<String> {
     let driven =
         |named: &PathBuf| record.targets.iter().find(|t| t.named == *named).filter(|t| t.path != t.named);
-    let mut plan = record.plan.clone();
+    let mut plan = record.plan.as_given();
     let steps = plan.steps.iter_mut().flat_map(|step| &mut step.targets);
     for named in plan.targets.iter_mut().chain(steps) {
         if let Some(target) = driven(named) {

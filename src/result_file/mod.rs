@@ -23,6 +23,8 @@ const KUBESTR: &[u8] = b"FIO test results:";
 /// What a file without a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherFile {
+    /// Nothing, or blanks.
+    Empty,
     /// Some text.
     Text,
     /// No text.
@@ -39,6 +41,7 @@ impl OtherFile {
     /// What is said of a file at this path.
     pub fn words(self, path: &Path) -> String {
         match self {
+            OtherFile::Empty => "is empty".into(),
             OtherFile::Text => "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
                                 DiskSpd or Iometer either".into(),
             OtherFile::Binary => "holds binary data, and no Record or report: name the JSON or the text that the tool wrote".into(),
@@ -213,7 +216,9 @@ pub fn is_binary(plain: &[u8]) -> bool {
 /// What a text without a result is; `plain` is the text without the marks of a console.
 fn other_file(bytes: &[u8], plain: &[u8]) -> OtherFile {
     let is_short = bytes.len() as u64 <= input::LONGEST_SETTINGS.0;
-    if plain.windows(KUBESTR.len()).any(|part| part == KUBESTR) {
+    if bytes.trim_ascii().is_empty() {
+        OtherFile::Empty
+    } else if plain.windows(KUBESTR.len()).any(|part| part == KUBESTR) {
         OtherFile::Kubestr
     } else if typed_command::holds_one(plain) {
         OtherFile::Command

@@ -326,7 +326,9 @@ fn shares<const N: usize, K: AsRef<str>>(
 
 fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
     let kib = Bytes::KIB.0 as f64;
-    let bytes = part.count("io_bytes").unwrap_or(0);
+    let kbytes = if part.value().get("io_bytes").is_none() { part.count("io_kbytes") } else { None };
+    let in_kib = era.kib || kbytes.is_some();
+    let bytes = kbytes.or_else(|| part.count("io_bytes")).unwrap_or(0);
     let [slat, clat, lat] = ["slat", "clat", "lat"].map(|name| {
         let with_unit = format!("{name}_ns");
         let there = part.value().get(&with_unit).is_some();
@@ -337,13 +339,13 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
     let iops = part.real("iops").unwrap_or(0.0);
     // Rates in bytes are cut to whole bytes or KiB, and old versions cut IOPS too.
     let printed = PrintedRanges {
-        bytes: era.kib.then_some((bytes as f64 * kib, (bytes as f64 + 1.0) * kib)),
+        bytes: in_kib.then_some((bytes as f64 * kib, (bytes as f64 + 1.0) * kib)),
         iops: (iops.fract() == 0.0).then_some((iops, iops + 1.0)),
         bytes_per_second: rate.map(|rate| (rate, rate + if exact_rate.is_some() { 1.0 } else { kib })),
     };
     Stats {
         printed,
-        bytes: Bytes(if era.kib { bytes.saturating_mul(1024) } else { bytes }),
+        bytes: Bytes(if in_kib { bytes.saturating_mul(1024) } else { bytes }),
         bytes_per_second: rate.unwrap_or(0.0),
         iops,
         runtime: part.millis("runtime").unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! An [`Output`] as fio's JSON: the keys, their order, types and layout of fio 3.33, byte for byte where the figures are the same.
 //!
 //! `json` and `json+` differ in one thing: `json+` carries the bins of every latency that has percentiles. What an Output does not have is
-//! left out; nothing is made up, except that a row without I/O in a direction has that direction with zeros, as fio prints it.
+//! left out. Text and terse lines round what they say, so that an Output that was read from them is not written here.
 
 use std::io::{self, Write};
 
@@ -82,17 +82,15 @@ fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
     members.extend(job.eta.map(|s| ("eta", JsonValue::int(s))));
     members.extend(job.elapsed.map(|s| ("elapsed", JsonValue::int(s))));
     options("job options", &job.options, &mut members);
-    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
-    if !mixed_only {
-        let none = Stats::default();
-        for d in [Direction::Read, Direction::Write, Direction::Trim] {
-            members.push((d.name(), stats(job.directions[d].as_deref().unwrap_or(&none), plus)));
-        }
-        let flushes = job.sync.clone().unwrap_or_default();
-        let count = job.sync_ios.unwrap_or(flushes.samples.unwrap_or(0));
-        let sync =
-            JsonValue::map([("total_ios", JsonValue::int(count)), ("lat_ns", latency(&flushes, plus))]);
-        members.push(("sync", sync));
+    for d in [Direction::Read, Direction::Write, Direction::Trim] {
+        members.extend(job.directions[d].as_ref().map(|part| (d.name(), stats(part, plus))));
+    }
+    let flushes = [
+        job.sync_ios.map(|count| ("total_ios", JsonValue::int(count))),
+        job.sync.as_ref().map(|flushes| ("lat_ns", latency(flushes, plus))),
+    ];
+    if flushes.iter().any(Option::is_some) {
+        members.push(("sync", JsonValue::map(flushes.into_iter().flatten())));
     }
     members.extend(job.mixed.as_ref().map(|m| ("mixed", stats(m, plus))));
     members.extend(job.runtime.map(|t| ("job_runtime", JsonValue::int(t.0 / 1_000_000))));
@@ -131,37 +129,47 @@ fn shares<const N: usize>(keys: [&str; N], shares: [f64; N]) -> JsonValue<'stati
 
 fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
     let rate = whole(s.bytes_per_second);
-    let mut members: Members = vec![
-        ("io_bytes", JsonValue::int(s.bytes.0)),
-        ("io_kbytes", JsonValue::int(s.bytes.0 / 1024)),
-        ("bw_bytes", JsonValue::int(rate)),
+    let mut members: Members = Vec::new();
+    // Old versions count whole KiB.
+    if is_of_bytes(s.printed.bytes) {
+        members.push(("io_bytes", JsonValue::int(s.bytes.0)));
+    }
+    members.push(("io_kbytes", JsonValue::int(s.bytes.0 / 1024)));
+    if is_of_bytes(s.printed.bytes_per_second) {
+        members.push(("bw_bytes", JsonValue::int(rate)));
+    }
+    members.extend([
         ("bw", JsonValue::int(rate / 1024)),
         ("iops", JsonValue::float(s.iops)),
         ("runtime", JsonValue::int(s.runtime.0 / 1_000_000)),
-        ("total_ios", JsonValue::int(s.ios.unwrap_or(0))),
-        ("short_ios", JsonValue::int(s.short)),
-        ("drop_ios", JsonValue::int(s.dropped)),
-    ];
-    for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
-        members.push((name, latency(&kind.clone().unwrap_or_default(), plus)));
-    }
-    let bw = s.bandwidth_samples.unwrap_or_default();
-    let kib = 1.0 / Bytes::KIB.0 as f64;
-    let iops = s.iops_samples.unwrap_or_default();
-    members.extend([
-        ("bw_min", JsonValue::int(whole(bw.min * kib))),
-        ("bw_max", JsonValue::int(whole(bw.max * kib))),
-        ("bw_agg", JsonValue::float(bw.share.unwrap_or(0.0) * 100.0)),
-        ("bw_mean", JsonValue::float(bw.mean * kib)),
-        ("bw_dev", JsonValue::float(bw.deviation * kib)),
-        ("bw_samples", JsonValue::int(bw.samples.unwrap_or(0))),
-        ("iops_min", JsonValue::int(whole(iops.min))),
-        ("iops_max", JsonValue::int(whole(iops.max))),
-        ("iops_mean", JsonValue::float(iops.mean)),
-        ("iops_stddev", JsonValue::float(iops.deviation)),
-        ("iops_samples", JsonValue::int(iops.samples.unwrap_or(0))),
     ]);
+    members.extend(s.ios.map(|count| ("total_ios", JsonValue::int(count))));
+    members.extend([("short_ios", JsonValue::int(s.short)), ("drop_ios", JsonValue::int(s.dropped))]);
+    for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
+        members.extend(kind.as_ref().map(|kind| (name, latency(kind, plus))));
+    }
+    if let Some(bw) = s.bandwidth_samples {
+        let kib = 1.0 / Bytes::KIB.0 as f64;
+        members.push(("bw_min", JsonValue::int(whole(bw.min * kib))));
+        members.push(("bw_max", JsonValue::int(whole(bw.max * kib))));
+        members.extend(bw.share.map(|share| ("bw_agg", JsonValue::float(share * 100.0))));
+        members.push(("bw_mean", JsonValue::float(bw.mean * kib)));
+        members.push(("bw_dev", JsonValue::float(bw.deviation * kib)));
+        members.extend(bw.samples.map(|count| ("bw_samples", JsonValue::int(count))));
+    }
+    if let Some(iops) = s.iops_samples {
+        members.push(("iops_min", JsonValue::int(whole(iops.min))));
+        members.push(("iops_max", JsonValue::int(whole(iops.max))));
+        members.push(("iops_mean", JsonValue::float(iops.mean)));
+        members.push(("iops_stddev", JsonValue::float(iops.deviation)));
+        members.extend(iops.samples.map(|count| ("iops_samples", JsonValue::int(count))));
+    }
     JsonValue::map(members)
+}
+
+/// Whether a figure is known to the byte.
+fn is_of_bytes(printed: Option<(f64, f64)>) -> bool {
+    printed.is_none_or(|(low, high)| high - low <= 1.0)
 }
 
 fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {
@@ -170,8 +178,8 @@ fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {
         ("max", JsonValue::int(l.max.0)),
         ("mean", JsonValue::float(l.mean)),
         ("stddev", JsonValue::float(l.deviation)),
-        ("N", JsonValue::int(l.samples.unwrap_or(0))),
     ];
+    members.extend(l.samples.map(|count| ("N", JsonValue::int(count))));
     if !l.percentiles.is_empty() {
         let list = l.percentiles.iter().map(|(p, ns)| (format!("{p:.6}").into(), JsonValue::int(ns.0)));
         members.push(("percentile", JsonValue::Map(list.collect())));

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use volproof::convert::{ConvertArgs, Form, of_bytes};
 use volproof::record::{Record, State};
 use volproof::unit::Bytes;
 
@@ -171,8 +172,6 @@ fn forms_of_fio_become_each_other() {
     std::fs::write(folder.path().join("again.json"), &json).unwrap();
     assert_eq!(folder.well(&["convert", "again.json", "--to", "json+"]), json);
     std::fs::write(folder.path().join("t.txt"), TERSE).unwrap();
-    let from_terse = folder.well(&["convert", "t.txt", "--to", "json"]);
-    assert!(from_terse.contains("\"io_kbytes\" : 2400000"), "{from_terse}");
     assert!(folder.refused(&["convert", "t.txt", "--to", "jobfile"]).contains("does not carry the options"));
     let text = folder.well(&["convert", "fio.json", "--to", "normal"]);
     assert!(text.contains("read: IOPS=20.0k"), "{text}");
@@ -370,14 +369,88 @@ fn a_report_as_text_has_the_figures_of_its_json() {
     }
 }
 
+/// What a report tells of each run: I/Os, milliseconds, bytes where `exactly`, the longest latency of a flush, and figures that cannot be.
+fn told(bytes: &[u8], exactly: bool) -> Vec<String> {
+    let record = volproof::result_file::one(bytes, "report".as_ref()).unwrap();
+    let of_step = |step: &volproof::record::StepRecord| {
+        let told = step.reported.as_ref().unwrap();
+        let parts: Vec<_> = told.parts().into_iter().collect();
+        let counts: Vec<_> = parts.iter().map(|(name, f)| (*name, f.ios.get(), f.runtime.get())).collect();
+        let exact: Vec<_> = parts
+            .iter()
+            .filter(|_| exactly)
+            .map(|(_, f)| (f.exact_bytes(), f.iops.get().map(f64::round), f.latency().map(|(_, l)| l.max)))
+            .collect();
+        let flushes = told.sync.as_ref().filter(|_| exactly).map(|sync| sync.latency.max);
+        format!("{}: {counts:?} {exact:?} {flushes:?} {:?}", step.name, told.impossible)
+    };
+    let partial = record.report.as_ref().unwrap().partial.iter().map(|why| format!("PARTIAL {why}"));
+    record.steps.iter().map(of_step).chain(partial).collect()
+}
+
+/// A report in a form, or why it is refused.
+fn converted(bytes: &[u8], form: Form) -> Result<Vec<u8>, String> {
+    let args = ConvertArgs { file: "report".into(), to: form, output: None, force: false };
+    let converted = of_bytes(bytes.to_vec(), &args).map_err(|e| format!("{e:#}"))?;
+    let mut out = Vec::new();
+    converted.write(&mut out).unwrap();
+    Ok(out)
+}
+
 #[test]
-fn terse_lines_as_text_claim_no_count_of_ios() {
+fn every_report_says_the_same_in_every_form_or_is_refused() {
+    let fixtures = std::fs::read_dir("tests/fixtures/fio").unwrap();
+    let mut reports: Vec<Vec<u8>> =
+        fixtures.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+    assert!(reports.len() > 10);
+    // Cut behind the reads of its only job, and in front of the last job.
+    let mix = include_str!("../../fixtures/fio/3.33-fdatasync.json");
+    reports.push(mix[..mix.find("\"trim\"").unwrap()].into());
+    let jobs = include_str!("../../fixtures/fio/3.33-together.txt");
+    reports.push(jobs[..jobs.rfind("(groupid=").unwrap() - 10].into());
+    let (mut same, mut refused) = (0, 0);
+    for report in &reports {
+        for form in [Form::Json, Form::JsonPlus, Form::Normal] {
+            match converted(report, form) {
+                Ok(text) => {
+                    let exactly = form != Form::Normal;
+                    assert_eq!(told(report, exactly), told(&text, exactly), "{form:?}");
+                    same += 1;
+                }
+                Err(why) => {
+                    assert!(why.contains(": it becomes a record"), "{why}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(same > 15 && refused > 10, "{same} {refused}");
+}
+
+#[test]
+fn an_empty_file_is_refused_as_empty() {
+    for form in [Form::Json, Form::Plan, Form::Jobfile, Form::Record, Form::Csv] {
+        assert!(converted(b" \n", form).unwrap_err().contains("is empty"), "{form:?}");
+    }
+}
+
+#[test]
+fn the_plan_of_a_judged_run_runs() {
     let folder = Folder::new();
-    std::fs::write(folder.path().join("terse.txt"), TERSE).unwrap();
-    let (status, text, _) = folder.run(&["convert", "terse.txt", "--to", "normal"]);
-    assert_eq!(status, 0);
-    assert!(!text.contains("issued rwts"), "{text}");
-    std::fs::write(folder.path().join("again.txt"), text).unwrap();
-    assert_eq!(moved(&folder, "again.txt").len(), 1);
-    assert!(moved(&folder, "again.txt")[0].0.abs_diff(2343) <= 1);
+    let judged = "run --simulate latency=300us,iops-cap=1500 --rw randread --iodepth 4 --runtime 60s --promise alibaba:cloud_essd.PL0 \
+                  --volume-size 40GiB --offline --judge-simulated --quiet --json r.json";
+    folder.run(&judged.split_whitespace().collect::<Vec<_>>());
+    let record = Record::load(&folder.path().join("r.json")).unwrap();
+    assert!(record.plan.steps.iter().any(|step| step.follows.is_some()), "no step was added");
+    folder.well(&["convert", "r.json", "--to", "plan", "-o", "p.toml"]);
+    folder.well(&["run", "--plan", "p.toml", "--quiet", "--json", "again.json"]);
+    let again = Record::load(&folder.path().join("again.json")).unwrap();
+    assert_eq!(again.plan.steps, record.plan.as_given().steps);
+    // One Record has one rate in every form.
+    let json = folder.well(&["convert", "again.json", "--to", "json"]);
+    let iops = again.steps[0].read.as_ref().unwrap().iops;
+    std::fs::write(folder.path().join("fio.json"), json).unwrap();
+    let table = folder.well(&["convert", "fio.json", "--to", "csv"]);
+    let cell: f64 = table.lines().nth(1).unwrap().split(',').nth(7).unwrap().parse().unwrap();
+    assert!((cell / iops - 1.0).abs() < 0.001, "{cell} {iops}");
 }

@@ -74,9 +74,15 @@ fn microseconds_and_kib_of_2_2() {
     assert!(read.iops_samples.is_none() && job.sync.is_none() && job.submit.is_none());
     assert_eq!(job.latency_us.unwrap()[6], 0.04 / 100.0);
     assert_eq!(job.target.unwrap().target, Nanos::micros(500));
-    assert_eq!((output.timestamp_ms, output.partial), (None, None));
+    assert_eq!((output.timestamp_ms, &output.partial), (None, &None));
     let below = output.disks[0].below.unwrap();
     assert_eq!((below.merges, below.busy, below.sectors), ((0, 6), 0.5, None));
+    // Written again, it says no more than it did: whole KiB, and no counts that it does not have.
+    let again = one(&volproof::fio_formats::json_write::write(&output, false));
+    let (written, first) = (read_of(&again.jobs[0]), read);
+    assert_eq!((written.bytes, written.ios, written.printed), (first.bytes, first.ios, first.printed));
+    assert_eq!((&written.clat, &written.slat), (&first.clat, &first.slat));
+    assert!(written.iops_samples.is_none() && again.jobs[0].sync.is_none());
 }
 
 #[test]
