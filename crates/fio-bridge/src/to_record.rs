@@ -91,19 +91,13 @@ fn empty(output: &Output, form: ReportForm) -> Record {
     // Text has the clock of its machine, and tells no zone.
     let local = form == ReportForm::Text;
     let words = if local { without_zone } else { utc };
-    let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
-    let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
-    let started = match (began, written) {
-        (Some(at), _) => {
-            Known::assumed(words(at), "the time of the report less the time that it says the run took")
-        }
-        (None, Some(at)) if local => Known::assumed(
-            words(at),
-            "the time of the report, by its machine's clock in a zone that it does not tell",
-        ),
-        (None, Some(at)) => Known::assumed(words(at), "the time of the report"),
-        (None, None) => Known::Unknown,
-    };
+    let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max().map(Nanos::seconds);
+    let longest = || output.jobs.iter().flat_map(runs::parts).map(|stats| stats.runtime).max();
+    let took = elapsed.or_else(longest).unwrap_or_default();
+    let began = written.and_then(|at| at.checked_sub(std::time::Duration::from(took)).ok());
+    let zone = if local { ", by its machine's clock in a zone that it does not tell" } else { "" };
+    let why = format!("the time of the report less the time that it says the run took{zone}");
+    let started = began.map_or(Known::Unknown, |at| Known::assumed(words(at), why));
     let report = Report {
         tool: if output.version.is_empty() { "fio".into() } else { output.version.clone() },
         program: ReportProgram::Fio,

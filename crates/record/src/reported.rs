@@ -410,6 +410,13 @@ impl ReportedFigures {
         self.ios.get().map_or(self.iops.get().unwrap_or(0.0) * seconds, |n| n as f64)
     }
 
+    /// Bytes, where they are known to the last one.
+    pub fn exact_bytes(&self) -> Option<u64> {
+        let range = self.printed.and_then(|printed| printed.bytes);
+        let is_exact = range.is_none_or(|(low, high)| high - low <= 1.0);
+        Some(self.bytes.0).filter(|bytes| is_exact && *bytes > 0)
+    }
+
     /// The interval of I/Os a second, by its digits.
     pub fn iops_range(&self) -> Option<(f64, f64)> {
         let value = self.iops.get()?;

@@ -62,6 +62,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
     let l = &s.service_latency_ns;
     let percentile = |l: &LatencySummary, p: &str| l.known_percentile(p).map(whole).unwrap_or_default();
     let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
+    let (ios, bytes) = counts(step, direction, s);
     let mut cells = vec![
         quoted(&step.name),
         direction.into(),
@@ -70,9 +71,9 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
             .get()
             .map(|engine| EngineWord { engine, fio: step.fio.is_some() }.to_string())
             .unwrap_or_default(),
-        format!("{:.3}", step.window_ns.as_seconds()),
-        s.ios.to_string(),
-        s.bytes.0.to_string(),
+        number(Some(step.window_ns.as_seconds()).filter(|seconds| *seconds > 0.0)),
+        ios.map(|count| count.to_string()).unwrap_or_default(),
+        bytes.map(|count| count.to_string()).unwrap_or_default(),
         format!("{:.3}", s.iops),
         number(interval.map(|i| i.low_per_second)),
         number(interval.map(|i| i.high_per_second)),
@@ -94,6 +95,18 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
     };
     cells.push(if simulated { "yes" } else { "no" }.into());
     cells.join(",")
+}
+
+/// I/Os and bytes of a row. A run counts them; of a report, only what it says to the last one.
+fn counts(step: &StepRecord, row: &str, s: &DirectionSummary) -> (Option<u64>, Option<u64>) {
+    let Some(told) = &step.reported else { return (Some(s.ios), Some(s.bytes.0)) };
+    if row == "sync" {
+        return (told.sync.as_ref().and_then(|sync| sync.count.said().copied()), None);
+    }
+    let of_row = || told.parts().into_iter().filter(|(part, _)| row == "total" || row == *part);
+    let ios: Option<u64> = of_row().map(|(_, figures)| figures.ios.said().copied()).sum();
+    let bytes: Option<u64> = of_row().map(|(_, figures)| figures.exact_bytes()).sum();
+    (ios.filter(|count| *count > 0), bytes.filter(|count| *count > 0))
 }
 
 /// RFC 4180: quoted where it must be. A text that a spreadsheet would take for a formula has an apostrophe before it
