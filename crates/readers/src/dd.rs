@@ -41,6 +41,8 @@ struct DdCall {
     from: Option<String>,
     to: Option<String>,
     block: Option<Bytes>,
+    /// Blocks that are read at most.
+    count: Option<u64>,
     /// `iflag=direct`, `oflag=direct`.
     direct: (bool, bool),
     /// Each write is flushed (`oflag=dsync`).
@@ -98,8 +100,12 @@ impl DdReader {
         if self.read.is_none() && self.alone.is_none() {
             return;
         }
-        let seen = std::mem::take(self);
+        let mut seen = std::mem::take(self);
         self.call = seen.call.clone().filter(|call| call.looped);
+        let other_call = seen.call.as_ref().is_some_and(|call| seen.is_of_another(call, totals));
+        if other_call {
+            seen.call = None;
+        }
         let mut report = ForeignReport::new(ReportProgram::Dd, "dd", ReportForm::Text);
         if totals.is_none() && seen.written.is_none() {
             let why = match seen.read {
@@ -111,6 +117,9 @@ impl DdReader {
             report.partial = Some(why.into());
         } else if totals.is_none() {
             report.notes.push("it has no time, so there is no rate: this dd prints none".into());
+        }
+        if other_call {
+            report.notes.push("the command above it reads fewer blocks: it is of another report".into());
         }
         report.notes.extend(seen.error.iter().map(|why| format!("dd says: {why}")));
         let records =
@@ -125,6 +134,13 @@ impl DdReader {
             report.partial.get_or_insert(why);
         }
         found.add(report);
+    }
+
+    /// Whether the records are of another call than this one: more than it asks for, and as many as the bytes come to.
+    fn is_of_another(&self, call: &DdCall, totals: Option<DdTotals>) -> bool {
+        let Some((read, count)) = self.read.zip(call.count) else { return false };
+        let bytes = totals.zip(call.block).map(|(totals, block)| totals.bytes / block.0);
+        read.whole > count && bytes.is_none_or(|blocks| blocks == read.whole)
     }
 
     fn reads(&self) -> Option<bool> {
@@ -214,13 +230,19 @@ impl DdCall {
     /// What the words of a call ask for; none where they are not dd's.
     fn read(words: &[&str]) -> Option<DdCall> {
         let mut call = DdCall::default();
+        let mut counts_bytes = false;
         for (key, value) in words.iter().filter_map(|word| word.split_once('=')) {
             let flags: Vec<&str> = value.split(',').collect();
             match key {
                 "if" => call.from = Some(value.into()),
                 "of" => call.to = Some(value.into()),
                 "bs" => call.block = block_size(value),
-                "iflag" => call.direct.0 |= flags.contains(&"direct"),
+                // As numbers they have the units of sizes.
+                "count" => call.count = block_size(value).map(|count| count.0),
+                "iflag" => {
+                    call.direct.0 |= flags.contains(&"direct");
+                    counts_bytes |= flags.contains(&"count_bytes");
+                }
                 "oflag" => {
                     call.direct.1 |= flags.contains(&"direct");
                     call.each_flushed |= flags.contains(&"dsync") || flags.contains(&"sync");
@@ -232,6 +254,7 @@ impl DdCall {
                 _ => {}
             }
         }
+        call.count = call.count.filter(|_| !counts_bytes);
         (call.from.is_some() || call.to.is_some()).then_some(call)
     }
 

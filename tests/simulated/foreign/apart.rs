@@ -26,7 +26,7 @@ const DD: &str =
 
 #[test]
 fn a_report_has_the_conditions_of_no_call_that_failed_or_was_another() {
-    let failed = "$ dd if=/dev/vdb of=/dev/null bs=1M count=25600 iflag=direct\n";
+    let failed = "$ dd if=/dev/vdb of=/dev/null bs=1M count=51200 iflag=direct\n";
     for (between, direct) in [
         ("", Some(true)),
         ("-bash: dd: command not found\n", None),
@@ -43,6 +43,8 @@ fn a_report_has_the_conditions_of_no_call_that_failed_or_was_another() {
         let direct_of = conditions(&format!("{failed}{between}{DD}")).direct;
         assert_eq!(direct_of.said().copied(), direct, "{between}: {direct_of:?}");
     }
+    let shorter = failed.replace("51200", "100");
+    assert!(conditions(&format!("{shorter}{DD}")).direct.said().is_none(), "it reads fewer blocks");
     let ioping = text("ioping-direct.txt");
     let report = ioping.split_once('\n').unwrap().1;
     for (between, direct) in [
