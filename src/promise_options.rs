@@ -188,7 +188,9 @@ pub fn judged_promise(
         _ => e.into(),
     })?;
     let mut notes = Vec::new();
-    let volume = catalogue.find(kind, args.at.as_deref())?.volume;
+    let found = catalogue.find(kind, args.at.as_deref())?;
+    let volume = found.volume;
+    notes.extend(found.note);
     if args.instance.is_none()
         && !volume.local
         && let Some(root) = here

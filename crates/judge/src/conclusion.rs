@@ -15,6 +15,8 @@ pub enum Conclusion {
     Failed(String),
     /// The user ended the run.
     Interrupted,
+    /// The report of another tool breaks off.
+    Partial,
     /// Steps are missing: the run is under way, or the program was killed.
     CutOff,
     /// It ran to its end, and no I/O completed.
@@ -43,6 +45,7 @@ impl Conclusion {
         match &record.state {
             // A machine that was lost makes the verdict on its fleet INVALID.
             State::Failed(_) if has_verdict && record.fleet.is_some() => Conclusion::of_whole(record),
+            State::Failed(_) if record.report.is_some() => Conclusion::Partial,
             State::Failed(why) => Conclusion::Failed(why.clone()),
             State::Interrupted => Conclusion::Interrupted,
             State::Running => Conclusion::CutOff,
@@ -85,6 +88,7 @@ impl Conclusion {
         match self {
             Conclusion::Failed(_) | Conclusion::MeasuredNothing => "FAILED",
             Conclusion::Interrupted => State::Interrupted.word(),
+            Conclusion::Partial => "PARTIAL",
             Conclusion::CutOff => State::Running.word(),
             Conclusion::Compared(true) => "COMPARED",
             Conclusion::Compared(false) => "NOT COMPARED",
@@ -108,7 +112,7 @@ pub fn exit(record: &Record) -> Exit {
         // The sum of some machines shows nothing of the fleet.
         _ if record.fleet_blocker().is_some() => Exit::Invalid,
         // A pipeline must not take a device that answers nothing for a healthy one.
-        Conclusion::Failed(_) | Conclusion::MeasuredNothing => Exit::RunFailed,
+        Conclusion::Failed(_) | Conclusion::Partial | Conclusion::MeasuredNothing => Exit::RunFailed,
         Conclusion::Interrupted | Conclusion::CutOff => Exit::Interrupted,
         // A pipeline must not use figures that show nothing of the volume.
         Conclusion::NotValid | Conclusion::Simulated => Exit::Invalid,

@@ -24,11 +24,20 @@ fn nearest(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<Me
     Some(PromisedRates::at_block(judged_promise, conditions.single_block()?, d)?.metric())
 }
 
+/// What is lacking of a pattern that a report does not say.
+fn pattern_not_known(step: &StepRecord) -> &'static str {
+    if step.read.is_some() || step.write.is_some() {
+        "it is not known whether its I/Os were random or sequential"
+    } else {
+        "it is not known whether it read or wrote"
+    }
+}
+
 /// Why a step has no claim of its rate.
 pub fn reason(judged_promise: &JudgedPromise, conditions: &Conditions, step: &StepRecord) -> String {
     let Some(pattern) = conditions.pattern() else {
         return conditions.rw.as_ref().map_or_else(
-            || "it is not known whether it read or wrote".into(),
+            || pattern_not_known(step).into(),
             |word| format!("nothing is promised for {word}"),
         );
     };

@@ -106,8 +106,8 @@ pub fn resumed(record: &Record) -> String {
 fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> String {
     // A verdict that judges nothing does not say that nothing of it is valid.
     let all_void = || record.steps.iter().all(|step| record.is_void(step));
-    let of_nothing = [Conclusion::Judged(None), Conclusion::Compared(false)];
-    if *conclusion == Conclusion::NotValid || (of_nothing.contains(conclusion) && all_void()) {
+    let decides_nothing = matches!(conclusion, Conclusion::Judged(None) | Conclusion::Compared(_));
+    if *conclusion == Conclusion::NotValid || (decides_nothing && all_void()) {
         return why_void(record);
     }
     match (record.state.cut_short(), outcome) {
@@ -115,7 +115,7 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
         (Some(why), Some(outcome)) if conclusion.word() != outcome.name() => {
             format!("{why}; the verdict on what was measured: {}", outcome.name())
         }
-        (Some(why), None) if !record.measured_nothing() && all_void() => {
+        (Some(why), None) if record.report.is_none() && !record.measured_nothing() && all_void() => {
             format!("{why}, which is not valid: {}", why_void(record))
         }
         (why, _) => why.unwrap_or_default().to_string(),

@@ -77,6 +77,9 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
             out += &line_of(&cells);
         }
     }
+    if record.tests().flat_map(text::rows).any(|row| row.summary.response_latency_ns.is_some()) {
+        out += "\nLatency counts from the intended start of a request: what a client waits.\n";
+    }
     for (mark, words) in text::marks(&out) {
         out += &format!("\n`{mark}` {words}\n");
     }

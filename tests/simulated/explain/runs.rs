@@ -177,7 +177,7 @@ fn jobs_in_groups() {
           -> use a larger file, or the whole device
 
       What to run instead
-          volproof run data2 --rw write --bs 16KiB --iodepth 32 --fsync 4 \
+          volproof run TARGET --rw write --bs 16KiB --iodepth 32 --fsync 4 \
             --runtime 300s --ramp 10s
 
     third

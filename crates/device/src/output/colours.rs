@@ -15,12 +15,13 @@ const OUTCOMES: [(&str, Style); 4] =
     [("PASS", GOOD), ("FAIL", BAD), ("INCONCLUSIVE", OPEN), ("INVALID", OPEN)];
 
 /// Other words and marks at the start of a line.
-const LEADS: [(&str, Style); 12] = [
+const LEADS: [(&str, Style); 13] = [
     ("FAILED", BAD),
     ("NOT VALID", BAD),
     ("NOT JUDGED", OPEN),
     ("INTERRUPTED", OPEN),
     ("CUT OFF", OPEN),
+    ("PARTIAL", OPEN),
     ("SIMULATED", OPEN),
     ("!!", BAD),
     ("!", OPEN),

@@ -25,6 +25,9 @@ pub fn for_rate(c: &Conditions, promise: &[String]) -> Option<String> {
     // A promise of a rate is one without flushes.
     let flushes = c.fsync.get().filter(|every| *every > 0 && promise.is_empty() && step.rw.changes_data());
     words.extend(flushes.map(|every| format!("--fsync {every}")));
+    // A promise is tried with as much as the volume takes.
+    let rate = c.offered().filter(|rate| promise.is_empty() && *rate >= 1.0);
+    words.extend(rate.map(|rate| format!("--rate-iops {rate:.0}")));
     Some(finish(words, promise))
 }
 
@@ -41,7 +44,8 @@ pub(super) fn for_latency(c: &Conditions, promise: &JudgedPromise) -> String {
 fn load(c: &Conditions, rw: Pattern, block: Bytes) -> Vec<String> {
     let targets: Vec<String> =
         c.targets.as_ref().iter().flat_map(|all| all.iter()).map(|t| shell(&t.to_string_lossy())).collect();
-    let named = !targets.is_empty() && !c.on_windows();
+    // Nobody is told to overwrite what the report's own target holds.
+    let named = !targets.is_empty() && !c.on_windows() && !rw.changes_data();
     let target = if named { targets.join(" ") } else { "TARGET".into() };
     let mut words =
         vec![format!("volproof run {target}"), format!("--rw {rw}"), format!("--bs {}", block.exact())];

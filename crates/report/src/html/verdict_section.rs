@@ -97,7 +97,7 @@ fn stopped(text: &str) -> String {
 pub fn status(record: &Record, head: &Headline, verdict: Option<&Verdict>) -> AnswerLine {
     let (class, icon) = match Conclusion::from_record(record) {
         Conclusion::Failed(_) | Conclusion::MeasuredNothing | Conclusion::NotValid => ("bad", ""),
-        Conclusion::Interrupted | Conclusion::CutOff => ("doubt", ""),
+        Conclusion::Interrupted | Conclusion::Partial | Conclusion::CutOff => ("doubt", ""),
         Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => looks(outcome),
         Conclusion::Judged(None) | Conclusion::Compared(_) | Conclusion::Measured | Conclusion::Simulated => {
             ("plain", "")
