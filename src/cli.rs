@@ -324,8 +324,11 @@ impl FollowUpArgs {
         })
     }
 
-    /// The option that asks for steps which only a promise brings about.
+    /// The option about steps which only a promise brings about.
     pub fn needs_promise(&self) -> Option<&'static str> {
+        if self.no_follow_up {
+            return Some("--no-follow-up");
+        }
         if self.why {
             return Some("--why");
         }
@@ -460,11 +463,11 @@ pub struct SheetArgs {
 /// The words of test100w.sh, and where results go.
 #[derive(clap::Args, Debug)]
 pub struct MillionArgs {
-    /// DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or as the script has them:
+    /// The device, and behind it [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or as the script has them:
     /// JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]
     // The brackets are those of a usage line, which `--help` prints.
     #[allow(rustdoc::broken_intra_doc_links)]
-    #[arg(value_name = "WORD", required = true, num_args = 1..)]
+    #[arg(value_name = "DEVICE", required = true, num_args = 1..)]
     pub words: Vec<String>,
     /// Measured time [default: 30s]
     #[arg(long, value_name = "TIME")]

@@ -7,7 +7,7 @@ use super::pipeline::{CheckedRun, Front, RunOptions};
 use super::results::Results;
 use super::targets::Surveyed;
 use super::{Failure, end_signals, show_text};
-use crate::cli::OutputArgs;
+use crate::cli::{OutputArgs, TuneMode};
 use crate::crosscheck;
 use crate::promise_options::{self, PromiseOptions};
 use volproof_course::seal::seal;
@@ -54,6 +54,22 @@ pub fn refuse_idle(promise: &PromiseOptions, has_criteria: bool) -> Result<(), F
     }
 }
 
+/// Refuses options about targets, where no step drives one.
+fn refuse_without_targets(plan: &Plan, options: &RunOptions) -> Result<(), Failure> {
+    let tunes = options.tune.is_some_and(|mode| mode != TuneMode::Off);
+    let given = [
+        ("--tune", tunes),
+        ("--destroy", !options.destroy.is_empty()),
+        ("--overwrite", plan.overwrite || options.overwrite_shared),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if plan.needs_no_target() && !plan.steps.is_empty() => Err(Failure::input(
+            format!("{option} has no effect: the device is simulated, and no target is driven; leave it out"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The refusal of an option that only a promise gives an effect.
 pub fn idle_without_promise(option: &str) -> Failure {
     Failure::input(format!("{option} has no effect without --promise TYPE: name the type, or leave it out"))
@@ -96,6 +112,7 @@ impl Measurement<'_> {
         let has_criteria =
             self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Slo(_)));
         refuse_idle(promise, has_criteria)?;
+        refuse_without_targets(&self.plan, &self.options)?;
         let root = Root::system();
         let plan = match &self.cross {
             Some(cross) => crosscheck::alternating(&self.plan, cross.pairs, cross.runtime),

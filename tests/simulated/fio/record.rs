@@ -23,7 +23,8 @@ fn record(plan: &str, targets: &[&str]) -> Record {
     let run = Command::new(env!("CARGO_BIN_EXE_volproof"))
         .arg("run")
         .args(targets)
-        .args(["--plan", "plan.toml", "--overwrite", "--continue-on-error", "--quiet", "--json", "r.json"])
+        .args((!plan.contains("simulate")).then_some("--overwrite"))
+        .args(["--plan", "plan.toml", "--continue-on-error", "--quiet", "--json", "r.json"])
         .current_dir(dir.path())
         .output()
         .unwrap();
