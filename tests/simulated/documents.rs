@@ -138,8 +138,11 @@ fn a_rule_has_the_name_of_its_code() {
     }
 }
 
+/// Folders of the repository that pages name files of.
+const FOLDERS: [&str; 7] = ["tests/", "src/", "crates/", "docs/", "benches/", "fuzz/", "packaging/"];
+
 #[test]
-fn links_between_pages_lead_to_files() {
+fn links_and_paths_in_pages_lead_to_files() {
     let docs = fs::read_dir(below("docs")).unwrap().map(|entry| entry.unwrap().path());
     let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(below);
     let pages: Vec<PathBuf> =
@@ -152,6 +155,13 @@ fn links_between_pages_lead_to_files() {
             if !file.contains("://") && !page.parent().unwrap().join(file).exists() {
                 wrong.push(format!("{}: {target}", page.display()));
             }
+        }
+        // What a command line or a list names behind the path is no part of it.
+        let quoted = text.split('`').skip(1).step_by(2).filter_map(|words| words.split_whitespace().next());
+        let paths = quoted.filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+        for path in paths.filter(|path| path.chars().all(plain) && !below(path).exists()) {
+            wrong.push(format!("{}: `{path}`", page.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -210,9 +220,9 @@ fn every_word_in_front_of_an_answer_is_explained() {
         .skip(1)
         .step_by(2)
         .filter(|word| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b' '))
-        .take(10)
+        .take(11)
         .collect();
-    assert_eq!(words.len(), 10, "{words:?}");
+    assert_eq!(words.len(), 11, "{words:?}");
     let missing: Vec<_> = words.iter().filter(|word| !first_cells.contains(*word)).collect();
     assert!(missing.is_empty(), "docs/results.md has no row for {missing:?}");
 }
