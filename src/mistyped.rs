@@ -34,7 +34,7 @@ const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["rate", "rate-limit", "throttle"], &["rate-iops", "rate-bw"]),
     (&["yes", "y", "f"], &["overwrite", "destroy"]),
     (&["p90", "p95", "p999", "percentile", "latency"], &["p50", "p99", "p99.9", "mean"]),
-    (&["json"], &["output"]),
+    (&["json", "html"], &["output"]),
 ];
 
 /// Names that no option has, and what to do without one.
@@ -184,6 +184,7 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
         _ if typed.is_empty() => format!("{name} has no value"),
         Some(why) => format!("{name} {typed}: {why}"),
         None if known.is_empty() => format!("{name} {typed}: it takes no such value"),
+        None if !known.contains(',') => format!("{name} {typed}: the only value that it takes is {known}"),
         None => format!("{name} {typed}: it is none of {known}"),
     };
     let mut text = wrap("volproof: ", &told);
@@ -271,11 +272,16 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     let has = |other: &&Command| {
         other.get_arguments().any(|arg| arg.get_long() == Some(name) && !arg.is_hide_set())
     };
-    let others: Vec<&str> = cli.get_subcommands().filter(has).map(Command::get_name).collect();
+    let others: Vec<&str> = shown_commands(cli).filter(has).map(Command::get_name).collect();
     match others[..] {
         [] => vec![],
         _ => vec![format!("it is an option of volproof {}", others.join(", "))],
     }
+}
+
+/// The commands that help lists.
+pub fn shown_commands(cli: &Command) -> impl Iterator<Item = &Command> {
+    cli.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 /// An option as a suggestion: `did you mean --bs SIZE? Block size`.
@@ -319,7 +325,7 @@ fn without_command(cli: &Command) -> String {
 fn unknown_command(typed: &str, cli: &Command) -> String {
     let mut text = wrap("volproof: ", &format!("there is no command '{typed}'"));
     let row = COMMANDS.iter().find(|(words, ..)| words.contains(&typed));
-    let names = cli.get_subcommands().map(|command| (command.get_name(), command.get_name()));
+    let names = shown_commands(cli).map(|command| (command.get_name(), command.get_name()));
     if let Some((_, line, about)) = row {
         text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
     } else if Path::new(typed).exists() {

@@ -131,8 +131,7 @@ fn print_with_code(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failu
     code_after_outputs([print(&text)], exit)
 }
 
-/// The exit code of an answer that went to several outputs. An output that failed turns 0 into 1, and leaves any other code: 1 of a verdict
-/// is FAIL.
+/// The exit code of an answer that went to several outputs. An output that failed turns 0 into 7, and leaves any other code.
 fn code_after_outputs(
     places: impl IntoIterator<Item = Result<Exit, Failure>>,
     exit: Exit,

@@ -102,7 +102,8 @@ pub fn run(
     let after = (!course).then(|| Nanos(later.map(|s| plan.stage_length(s).0).sum()));
     let staged = prepared.iter().enumerate().map(|(i, p)| StagedStep {
         place: match (stage.start + i + 1, plan.steps.len()) {
-            (place, _) if course => format!("[{place}]"),
+            // How many steps follow from what is found is not known in advance either.
+            (place, _) if course || p.step.follows.is_some() => format!("[{place}]"),
             (place, all) => format!("[{place}/{all}]"),
         },
         step: p.step.clone(),

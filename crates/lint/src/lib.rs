@@ -102,7 +102,9 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
         None => Cow::Borrowed(Catalogue::shipped()),
     };
     if args.fit.is_some() || !args.volume.is_empty() {
-        bail!("lint has no --fit: use `volproof promise TYPE --volume-size SIZE --need-fit APP`");
+        bail!(
+            "lint has no --fit: `volproof promise --need-fit APP` lists the smallest volume of each type that is enough"
+        );
     }
     of_contents(args, args.files.iter().map(|path| read(path)), &catalogue)
 }

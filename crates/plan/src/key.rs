@@ -185,8 +185,8 @@ macro_rules! number_words {
 }
 
 number_words! {
-    u32, "a whole number from 0 to 4,294,967,295", |text: &str| text.parse().ok();
-    u64, "a whole number from 0 on", |text: &str| text.parse().ok();
+    u32, "a whole number up to 4,294,967,295", |text: &str| text.parse().ok();
+    u64, "a whole number", |text: &str| text.parse().ok();
     f64, "a number such as 2500 or 20k", iops;
 }
 

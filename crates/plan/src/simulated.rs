@@ -303,7 +303,8 @@ fn table(device: &Simulated) -> Map<String, Value> {
 
 fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.replace('_', "-").as_str())) {
-        let near = question(&nearest_few(key, KEYS.into_iter().map(|known| (known, known)), 3));
+        let meant = key.replace("throughput", "bytes");
+        let near = question(&nearest_few(&meant, KEYS.into_iter().map(|known| (known, known)), 3));
         let it = if near.is_empty() { "it" } else { "It" };
         return Err(format!("a simulated device has no '{key}':{near} {it} has {}", KEYS.join(", ")));
     }

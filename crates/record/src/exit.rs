@@ -36,7 +36,7 @@ pub const TABLE: [(Exit, &str, &str); 9] = [
     (Exit::WrongInput, "wrong input; nothing was begun", "correct what the message names"),
     (
         Exit::Refused,
-        "refused, because data or another program could be harmed; nothing was begun",
+        "refused, to keep data and other programs from harm; nothing was begun",
         "read the findings; `volproof check TARGET` prints them with the way out",
     ),
     (

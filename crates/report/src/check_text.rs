@@ -144,7 +144,7 @@ fn lies_on(place: &FilePlace) -> String {
 /// A paragraph for each finding: how grave it is, what was seen, what to do.
 fn table(findings: &[GuardFinding]) -> String {
     let mut out = String::new();
-    for f in findings {
+    for (i, f) in findings.iter().enumerate() {
         let word = match f.severity {
             GuardSeverity::Note => "note",
             GuardSeverity::NeedsConsent => "needs consent",
@@ -152,7 +152,10 @@ fn table(findings: &[GuardFinding]) -> String {
         };
         out += &wrap(&format!("{word:15}"), &format!("{}: {}", f.code.name(), f.what));
         out += &wrap(&" ".repeat(15), &f.evidence);
-        out += &wrap(&format!("{:15}-> ", ""), &f.advice);
+        // Findings with one way out have it below the last of them.
+        if findings.get(i + 1).is_none_or(|next| next.advice != f.advice) {
+            out += &wrap(&format!("{:15}-> ", ""), &f.advice);
+        }
     }
     out
 }

@@ -26,7 +26,7 @@ pub fn list(catalogue: &FitCatalogue) -> String {
         "`volproof fit --list APP` shows load, needs and sources; `volproof fit TARGET --for APP` tests them",
     );
     format!(
-        "Applications with a published need\n{judged}\nProfiles: nothing numeric was published, so figures and no PASS\n{profiles}\n{more}"
+        "Applications with a published need\n{judged}\nProfiles: nothing numeric was published, so they are measured and not judged\n{profiles}\n{more}"
     )
 }
 
@@ -177,7 +177,7 @@ pub(super) fn figures_text(record: &Record) -> String {
         if rows.is_empty() {
             continue;
         }
-        let title = format!("{}: nothing numeric was published, so these figures are no PASS", a.name);
+        let title = format!("{}: nothing numeric was published, so these figures are not judged", a.name);
         let table = table(&["Step", "ops/s", "time per op", "p99 of flushes", "p99 of writes"], rows);
         tables += &format!("\n{}{table}{}", wrap("", &title), footnotes(&table));
     }

@@ -1,9 +1,10 @@
 //! `volproof completions`: a script for a shell, from the declarations of the command line.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
+use crate::mistyped::shown_commands;
 
 /// Bash ends a word at a colon and at an equals sign, so that its words hold neither `aws:gp3` nor `--preset=quick`. This function takes the
 /// word from the line itself, asks the generated function, and gives back the part behind the sign. It offers options only after a dash:
@@ -31,7 +32,7 @@ _volproof_word() {
 /// The script.
 pub fn script(shell: Shell) -> String {
     let mut made = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut made);
+    clap_complete::generate(shell, &mut shown(), "volproof", &mut made);
     let text = String::from_utf8_lossy(&made).into_owned();
     // The generated lines of bash that bind the function to the command stand last.
     match text.rfind("\nif [[").filter(|_| shell == Shell::Bash) {
@@ -44,9 +45,16 @@ pub fn script(shell: Shell) -> String {
     }
 }
 
+/// The command line without the commands that help does not list.
+fn shown() -> Command {
+    let cli = Cli::command();
+    let shown: Vec<Command> = shown_commands(&cli).cloned().collect();
+    Command::new("volproof").version(env!("CARGO_PKG_VERSION")).subcommands(shown)
+}
+
 /// What the generated script of fish leaves out: the values of arguments that are no options. Files stay beside them.
 fn fish_words() -> String {
-    let command = Cli::command();
+    let command = shown();
     let words = command.get_subcommands().flat_map(|subcommand| {
         subcommand
             .get_positionals()

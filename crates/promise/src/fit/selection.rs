@@ -261,7 +261,7 @@ impl FitRequest {
                     one.id,
                     match lowest {
                         Some(lowest) => format!("leave it out for {}", lowest.name()),
-                        None => "it is a profile, whose figures are no PASS".into(),
+                        None => "it is a profile, which is measured and not judged".into(),
                     }
                 )));
             }
