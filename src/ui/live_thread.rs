@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind};
-use signal_hook::consts::{SIGQUIT, SIGTSTP};
+use signal_hook::consts::SIGTSTP;
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -48,7 +48,7 @@ impl LiveThread {
         let (keep, kept) = channel();
         let orders = Arc::new(UserOrders::default());
         let closed = Arc::new(AtomicBool::new(false));
-        let signals = ScreenSignals::catch(&closed)?;
+        let suspend = catch_suspend(&closed)?;
         if !terminal::has_drawable_size()? {
             return Err(io::Error::other("the terminal says that it is larger than any screen"));
         }
@@ -59,7 +59,7 @@ impl LiveThread {
             screen: drawn,
             orders: orders.clone(),
             interrupts,
-            signals,
+            suspend,
             run: LiveRun {
                 colours: terminal::has_colours(),
                 micro: has_micro(&io::stdout()),
@@ -133,23 +133,13 @@ impl Drop for LiveThread {
     }
 }
 
-/// Signals that stop or kill the program: the terminal is given back first.
-struct ScreenSignals {
-    suspend: Arc<AtomicBool>,
-    quit: Arc<AtomicBool>,
-}
-
-impl ScreenSignals {
-    fn catch(closed: &Arc<AtomicBool>) -> io::Result<ScreenSignals> {
-        let [suspend, quit] = [SIGTSTP, SIGQUIT].map(|signal| {
-            let seen = Arc::new(AtomicBool::new(false));
-            // Once the screen is closed they do what they always do.
-            flag::register_conditional_default(signal, closed.clone())?;
-            flag::register(signal, seen.clone())?;
-            Ok::<_, io::Error>(seen)
-        });
-        Ok(ScreenSignals { suspend: suspend?, quit: quit? })
-    }
+/// The signal that suspends the program: the terminal is given back first.
+fn catch_suspend(closed: &Arc<AtomicBool>) -> io::Result<Arc<AtomicBool>> {
+    let seen = Arc::new(AtomicBool::new(false));
+    // Once the screen is closed the signal does what it always does.
+    flag::register_conditional_default(SIGTSTP, closed.clone())?;
+    flag::register(SIGTSTP, seen.clone())?;
+    Ok(seen)
 }
 
 struct Drawing {
@@ -157,7 +147,8 @@ struct Drawing {
     screen: Terminal<ratatui::backend::CrosstermBackend<io::BufWriter<std::fs::File>>>,
     orders: Arc<UserOrders>,
     interrupts: Arc<AtomicUsize>,
-    signals: ScreenSignals,
+    /// The user wants the program to stand still.
+    suspend: Arc<AtomicBool>,
     run: LiveRun,
     pace: OutlookPace,
 }
@@ -210,11 +201,7 @@ impl Drawing {
 
     /// Suspends the program where the user wants that; the screen is there again when it goes on in the foreground.
     fn mind_signals(&mut self) {
-        if self.signals.quit.swap(false, Ordering::Relaxed) {
-            terminal::give_back();
-            let _ = emulate_default_handler(SIGQUIT);
-        }
-        if self.signals.suspend.swap(false, Ordering::Relaxed) {
+        if self.suspend.swap(false, Ordering::Relaxed) {
             terminal::give_back();
             let _ = emulate_default_handler(SIGTSTP);
         }

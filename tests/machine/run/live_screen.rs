@@ -238,13 +238,14 @@ fn q_stops_and_reports() {
 
 #[test]
 fn ctrl_c_and_signals_give_the_terminal_back() {
-    for signal in [None, Some(Signal::TERM), Some(Signal::HUP)] {
+    // Ctrl-C and Ctrl-\, then signals from elsewhere.
+    for cause in [Ok("\x03"), Ok("\x1c"), Err(Signal::TERM), Err(Signal::HUP), Err(Signal::QUIT)] {
         let bench = Bench::new();
         let mut run = InTerminal::run(&bench, &["--runtime", "10m"]);
         run.wait_for_screen();
-        match signal {
-            None => run.press("\x03"),
-            Some(signal) => run.signal(signal),
+        match cause {
+            Ok(key) => run.press(key),
+            Err(signal) => run.signal(signal),
         }
         let after = run.ended(130);
         let record = reported(&bench, &after);
