@@ -103,7 +103,7 @@ pub enum ProviderFileError {
         /// The file.
         origin: String,
         /// The reason.
-        error: PromiseError,
+        error: Box<PromiseError>,
     },
 }
 

@@ -65,7 +65,9 @@ fn volume(
     };
     let kind = format!("{}:{}", thing.command.provider, kind.join("."));
     let found = catalogue.find(&kind, at);
-    let v = found.map_err(|error| ProviderFileError::Type { origin: file.origin(), error })?.volume;
+    let v = found
+        .map_err(|error| ProviderFileError::Type { origin: file.origin(), error: Box::new(error) })?
+        .volume;
     let iops = thing.number(fields.iops);
     let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
     if sells_iops && v.iops.is_none() && v.iops_read.is_none() && iops.is_none() {

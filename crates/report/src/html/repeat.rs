@@ -184,7 +184,7 @@ mod tests {
             let toml = plan_toml(&plan);
             let back = plan::parse_file(&toml, "file").unwrap_or_else(|e| panic!("{toml}\n{e}"));
             assert_eq!(back.steps, plan.steps, "{toml}");
-            assert_eq!((back.name, back.seed, back.file_size), (plan.name, plan.seed, plan.file_size));
+            assert_eq!((&back.name, back.seed, back.file_size), (&plan.name, plan.seed, plan.file_size));
             assert_eq!(back.continue_on_error, plan.continue_on_error);
             let follows =
                 Some(Box::new(Follows { step: plan.steps[0].name.clone(), purpose: Purpose::Repeat }));
