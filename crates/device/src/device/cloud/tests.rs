@@ -291,7 +291,7 @@ fn the_data_disks_of_azures_document() {
     let document = include_str!("../../../../../tests/fixtures/provider/azure-metadata.json");
     assert_eq!(
         disks_told(document, Catalogue::shipped()),
-        ["plain: azure:Premium_LRS:512GiB", "ultra: azure:UltraSSD_LRS:1TiB,iops=65280,throughput=979202048"]
+        ["plain: azure:Premium_LRS:512GiB", "ultra: azure:UltraSSD_LRS:1TiB,iops=65280,throughput=956252KiB"]
     );
     assert!(disks_told(r#"{"compute":{"vmSize":"Standard_D8s_v3"}}"#, Catalogue::shipped()).is_empty());
 }
