@@ -30,7 +30,7 @@ use crate::saved_answers;
 /// Arguments of `promise`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseArgs {
-    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; a FILE.json[:NAME] with the answer of the provider's own command about the
+    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; a FILE.json or FILE.json:NAME with the answer of the provider's own command about the
     /// volume; with --list and --need-*, a provider; or a device of this machine, such as /dev/vdb; without it, all disks of this machine
     #[arg(value_name = "TYPE", value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
@@ -58,7 +58,7 @@ pub struct VolumeArgs {
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N")]
     pub throughput: Option<BoughtThroughput>,
-    /// Instance the volume is attached to, such as ecs.g7.8xlarge, or a FILE.json[:NAME] with the answer of the provider's own command about it
+    /// Instance the volume is attached to, such as ecs.g7.8xlarge, or a FILE.json or FILE.json:NAME with the answer of the provider's own command about it
     #[arg(long, value_name = "SIZE", value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
     /// A volume attached beside it and loaded at the same time; may be given several times

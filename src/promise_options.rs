@@ -53,7 +53,7 @@ pub struct PromiseOptions {
     /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
     #[arg(long, value_name = "N", requires = "kind", help_heading = "Verdict")]
     pub throughput: Option<BoughtThroughput>,
-    /// Instance the volumes are attached to, or a FILE.json[:NAME] with the answer of the provider's own command about it [default: this
+    /// Instance the volumes are attached to, or a FILE.json or FILE.json:NAME with the answer of the provider's own command about it [default: this
     /// machine, where its provider is the volume's]
     #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict",
           value_parser = Suggested(instances), hide_possible_values = true)]

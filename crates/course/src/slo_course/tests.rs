@@ -377,7 +377,11 @@ fn a_search_that_did_not_end_says_so_wherever_it_stood() {
         play(&short, &mut QueuePlayed::new(1, 0.001, true, 2)).0
     };
     let answer = first(430);
-    assert_eq!((answer.holds_per_second, answer.outcome()), (None, Some(Outcome::Inconclusive)), "{answer:?}");
+    assert_eq!(
+        (answer.holds_per_second, answer.outcome()),
+        (None, Some(Outcome::Inconclusive)),
+        "{answer:?}"
+    );
     assert!(answer.sentence.ends_with("not finished: less load may keep it."), "{}", answer.sentence);
 }
 
@@ -432,7 +436,11 @@ fn less_load_is_no_way_to_decide_what_wants_time() {
             if second % 60 == 20 { vec![(200_000, 50), (400_000_000, 50)] } else { vec![(200_000, 100)] }
         })
     });
-    assert_eq!((answer.holds_per_second, answer.outcome()), (None, Some(Outcome::Inconclusive)), "{answer:?}");
+    assert_eq!(
+        (answer.holds_per_second, answer.outcome()),
+        (None, Some(Outcome::Inconclusive)),
+        "{answer:?}"
+    );
     let (told, rest) = answer.sentence.split_at(39);
     assert_eq!(told, "Not decided whether a load has a p99 of", "{rest}");
     assert!(rest.contains("less load decides no more: trials of about 1 h"), "{rest}");
@@ -465,7 +473,10 @@ fn seldom_slow(step: &Step, shallow: u64, of_shallow: u64, of_others: u64) -> Fi
 fn a_percentile_of_few_samples_contradicts_no_load_that_holds() {
     // 0.97 % of all I/Os are slow. Of the 30,000 of one request after another, and of a shallow queue, 1.02 % happen to be.
     let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 10, 1020, 970));
-    assert!(answer.outcome() == Some(Outcome::Pass) && answer.unloaded_ns == Some(Nanos::millis(50)), "{answer:?}");
+    assert!(
+        answer.outcome() == Some(Outcome::Pass) && answer.unloaded_ns == Some(Nanos::millis(50)),
+        "{answer:?}"
+    );
     assert!(!answer.sentence.contains("above the limit"), "{}", answer.sentence);
     // A share that is clearly higher is no limit of the rate either: most of these I/Os wait for nothing.
     let (answer, _) = play_with(&search(ResponseFigure::P99, 2.0), |step| seldom_slow(step, 1, 1500, 900));
