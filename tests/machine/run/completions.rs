@@ -22,7 +22,7 @@ fn offered(bench: &Bench, words: &[&str]) -> Vec<String> {
 #[test]
 fn fish_gets_the_values_of_arguments() {
     let script = Bench::new().run(&["completions", "fish"]).ended(0).out;
-    for (command, value) in [("promise", "aws:gp3"), ("suite", "essd-contract"), ("fits", "etcd")] {
+    for (command, value) in [("promise", "aws:gp3"), ("suite", "essd-contract")] {
         let words = format!("__fish_volproof_using_subcommand {command}\" -a \"");
         let line = script
             .lines()

@@ -312,7 +312,7 @@ fn words_that_are_none() {
             &["--json goes to standard output already"],
         ),
         (&["promise", "ESSD"], &["alibaba:cloud_essd.PL0", "huawei:ESSD"]),
-        (&["verdict", "-"], &["standard input is not a volproof Record"]),
+        (&["verdict", "-"], &["standard input is empty"]),
         (&["run", "f.dat", "--plan", "none.toml"], &["none.toml"]),
         (&["run", "nowhere"], &["nowhere"]),
         (&["run", "f.dat", "f.dat", "--rw", "read"], &["named twice"]),
