@@ -52,7 +52,7 @@ const INSTEAD: [(&[&str], &str); 6] = [
 
 /// Names that no command has, with the command line that is meant.
 const COMMANDS: [(&[&str], &str, &str); 11] = [
-    (&["compare", "diff"], "show A B", "two results, one below the other"),
+    (&["diff"], "compare A B", "what became better or worse"),
     (&["analyze", "analyse", "interpret", "why"], "show FILE", "what a result shows, in plain words"),
     (&["bench", "benchmark", "test", "measure", "start"], "run TARGET", "the standard tests"),
     (&["export"], "convert FILE --to FORM", "a result in another form"),
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn a_mistake_leads_to_what_its_user_meant() {
         let lines = [
-            "compare a b",
+            "diff a b",
             "veridct r.json",
             "/tmp",
             "frobnicate",

@@ -350,10 +350,6 @@ impl Front for RankFront<'_> {
         self.own.ui()
     }
 
-    fn begun(&mut self, record: &Record) {
-        self.own.begun(record);
-    }
-
     fn measured(&mut self, record: &Record) {
         self.own.measured(record);
     }

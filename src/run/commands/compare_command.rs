@@ -105,7 +105,7 @@ fn run_once(options: &[OsString], record: &Path) -> Result<Record, Failure> {
     let ended = Command::new(program)
         .arg("run")
         .args(options)
-        .args(["--quiet", "--no-follow-up", "--json"])
+        .args(["--quiet", "--json"])
         .arg(record)
         .stdout(std::process::Stdio::null())
         .status()
