@@ -77,7 +77,7 @@ fn a_disk_formatted_while_a_run_begins_is_refused_or_cannot_be_formatted() {
     let log = device.dir.path().join("strace");
     let (mut refused, mut kept_out, mut before_the_look) = (0, 0, 0);
     for call in ["openat", "close"] {
-        for n in 1.. {
+        for n in 1..500 {
             let _turn = crate::guard::rig::turn(false);
             device.wipe();
             let _ = fs::remove_file(&log);
@@ -92,7 +92,12 @@ fn a_disk_formatted_while_a_run_begins_is_refused_or_cannot_be_formatted() {
                 .spawn()
                 .unwrap();
             let Some(program) = stopped(&mut strace, &log) else {
-                assert!(ran(strace.wait().unwrap().code()), "{call} {n}");
+                let code = strace.wait().unwrap().code();
+                // Somebody else had the device open for a moment.
+                if code == Some(3) {
+                    continue;
+                }
+                assert!(ran(code), "{call} {n}: {code:?}");
                 break;
             };
             let claimed = fs::read_to_string(&log).unwrap().contains("O_EXCL");
