@@ -377,7 +377,7 @@ fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
 fn record_as_jobs(record: &Record) -> anyhow::Result<String> {
     let driven =
         |named: &PathBuf| record.targets.iter().find(|t| t.named == *named).filter(|t| t.path != t.named);
-    let mut plan = record.plan.as_given();
+    let mut plan = record.plan.as_given().into_owned();
     let steps = plan.steps.iter_mut().flat_map(|step| &mut step.targets);
     for named in plan.targets.iter_mut().chain(steps) {
         if let Some(target) = driven(named) {

@@ -232,7 +232,7 @@ fn other_disk(then: &Block, now: &Block) -> Option<String> {
 /// The first difference between two plans, in words.
 fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
     let plain = |plan: &Plan| {
-        let given = plan.as_given();
+        let given = plan.as_given().into_owned();
         Plan {
             steps: if plan.question.is_some() { Vec::new() } else { given.steps },
             follow_up: None,

@@ -24,6 +24,7 @@ mod suite;
 mod suite_name;
 mod workload;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -98,10 +99,12 @@ impl Plan {
     }
 
     /// The plan as its user gave it, without the steps that the run added.
-    pub fn as_given(&self) -> Plan {
-        let mut plan = self.clone();
-        plan.steps.retain(|step| step.follows.is_none());
-        plan
+    pub fn as_given(&self) -> Cow<'_, Plan> {
+        if self.steps.iter().all(|step| step.follows.is_none()) {
+            return Cow::Borrowed(self);
+        }
+        let given = self.steps.iter().filter(|step| step.follows.is_none());
+        Cow::Owned(Plan { steps: given.cloned().collect(), ..self.clone() })
     }
 
     /// The plan of a Record of another tool's report: empty.

@@ -8,7 +8,7 @@ use volproof_record::JudgedPromise;
 
 /// The plan as TOML, as its user gave it; reading it back gives the same steps. Keys that have their default are left out.
 pub fn plan_toml(plan: &Plan) -> String {
-    let plan = &plan.as_given();
+    let plan = &*plan.as_given();
     let mut out = format!("name = {}\n", text(&plan.name));
     if fits(plan.seed) {
         let _ = writeln!(out, "seed = {}", plan.seed);
