@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use volproof_base::hist::{Histogram, StoredHistogram};
+use volproof_base::hist::{Histogram, StoredHistogram, summed_columns};
 use volproof_base::sample::{Direction, Series, Stream};
 use volproof_base::stats::load_grid::LoadGrid;
 use volproof_base::stats::percentile::{self, STANDARD};
@@ -326,12 +326,7 @@ fn columns<'a>(
     if let [one] = streams {
         return Cow::Borrowed(pick(one));
     }
-    let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-    let mut out = vec![StoredHistogram::default(); n];
-    for stream in streams {
-        out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
-    }
-    Cow::Owned(out)
+    Cow::Owned(summed_columns(streams.iter().map(|stream| pick(stream))))
 }
 
 #[cfg(test)]

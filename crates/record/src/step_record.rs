@@ -10,7 +10,7 @@ use super::{
     Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ProviderFigures,
     ReportedStep,
 };
-use volproof_base::hist::StoredHistogram;
+use volproof_base::hist::{StoredHistogram, summed_columns};
 use volproof_base::sample::{Depth, Direction, Series, Stream};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_host::observe::KernelCounters;
@@ -262,13 +262,9 @@ impl StepRecord {
 
     /// Latencies of each second of a direction, or of all that move data, over all targets: response times under a rate.
     pub fn latencies_of_seconds(&self, wanted: Option<Direction>) -> Vec<StoredHistogram> {
-        let mut seconds: Vec<StoredHistogram> = Vec::new();
-        for stream in self.targets.iter().flat_map(|target| target.streams(wanted)) {
-            let of_stream = if self.open_loop.is_some() { &stream.response } else { &stream.service };
-            seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
-            seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
-        }
-        seconds
+        let streams = self.targets.iter().flat_map(|target| target.streams(wanted));
+        let under_rate = self.open_loop.is_some();
+        summed_columns(streams.map(|s| if under_rate { &s.response } else { &s.service }))
     }
 
     /// The user ended it before its time.

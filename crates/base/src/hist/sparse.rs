@@ -46,6 +46,18 @@ pub struct StoredHistogram {
     filled: Box<[Filled]>,
 }
 
+/// The sums of several columns of histograms, row by row: the seconds of several streams together.
+pub fn summed_columns<'a>(
+    columns: impl IntoIterator<Item = &'a Vec<StoredHistogram>>,
+) -> Vec<StoredHistogram> {
+    let mut sums: Vec<StoredHistogram> = Vec::new();
+    for column in columns {
+        sums.resize(sums.len().max(column.len()), StoredHistogram::default());
+        sums.iter_mut().zip(column).for_each(|(sum, row)| sum.merge(row));
+    }
+    sums
+}
+
 impl StoredHistogram {
     /// From filled buckets in ascending order, as another program counted them.
     pub fn from_buckets(

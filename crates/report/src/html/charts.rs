@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
-use volproof_base::hist::{Histogram, StoredHistogram};
+use volproof_base::hist::{Histogram, summed_columns};
 use volproof_base::sample::{Direction, Series, Stream};
 use volproof_base::stats::change;
 use volproof_base::stats::load_grid::{LoadGrid, Stall};
@@ -97,16 +97,6 @@ fn sum<'a>(columns: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
     out
 }
 
-/// Histograms of each second over all targets.
-fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -> Vec<StoredHistogram> {
-    let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-    let mut out = vec![StoredHistogram::default(); n];
-    for stream in streams {
-        out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
-    }
-    out
-}
-
 /// More bands than these are no longer told apart.
 const MOST_BANDS: usize = 200;
 
@@ -137,8 +127,8 @@ pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
         mib.mean.iter_mut().for_each(|v| *v = bins::rounded(*v / Bytes::MIB.0 as f64));
         (mib.low, mib.high) = (Vec::new(), Vec::new());
         charts.rates.push(RateCurves { name: name.clone(), iops, mib });
-        let service = seconds_of(streams, |s| &s.service);
-        let response = seconds_of(streams, |s| &s.response);
+        let service = summed_columns(streams.iter().map(|s| &s.service));
+        let response = summed_columns(streams.iter().map(|s| &s.response));
         // What a client waits is what counts under a schedule; the device's own part is drawn beside.
         let felt = if response.is_empty() { &service } else { &response };
         charts.latency.push(NamedCurve { name: name.clone(), it: bins::latencies(felt) });
