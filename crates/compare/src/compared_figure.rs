@@ -4,12 +4,11 @@
 
 use serde::Serialize;
 use volproof_base::sample::Direction;
-use volproof_base::stats::change_of_runs::RunFigure;
 use volproof_base::stats::percentile;
 use volproof_base::unit::Bytes;
 use volproof_record::{DirectionSummary, StepRecord};
 
-/// From this block size on the rate is told in bytes.
+/// From this block size on the rate is in bytes.
 const LARGE_BLOCK: Bytes = Bytes::kib(64);
 /// Latencies are kept in 64 buckets per power of two: half of a bucket, as a share.
 const HALF_BUCKET: f64 = 1.0 / 128.0;
@@ -52,35 +51,47 @@ impl ComparedFigure {
     }
 
     /// The figure of a direction in a run; none where the run does not tell it.
-    pub(crate) fn of_run(self, step: &StepRecord, direction: Direction) -> Option<RunFigure> {
+    pub(crate) fn of_run(self, step: &StepRecord, direction: Direction) -> Option<f64> {
         let summary = step.direction(direction)?;
         match self {
-            ComparedFigure::Iops => Some(rate(summary, 1.0)),
-            ComparedFigure::Throughput => {
-                Some(rate(summary, summary.bytes.0 as f64 / summary.ios.max(1) as f64))
-            }
-            ComparedFigure::Median => latency(step, direction, ("50", 0.5)),
-            ComparedFigure::P99 => latency(step, direction, ("99", 0.99)),
+            ComparedFigure::Iops => Some(summary.iops),
+            ComparedFigure::Throughput => Some(summary.iops * bytes_per_io(summary)),
+            ComparedFigure::Median => Some(summary.latency().known_percentile("50")?.0 as f64),
+            ComparedFigure::P99 => Some(summary.latency().known_percentile("99")?.0 as f64),
+        }
+    }
+
+    /// The 95 % interval of the figure in one run, whose value is given; none where the run does not carry one.
+    pub(crate) fn interval(self, step: &StepRecord, direction: Direction, value: f64) -> Option<(f64, f64)> {
+        let summary = step.direction(direction)?;
+        match self {
+            ComparedFigure::Iops => rate_interval(summary, 1.0),
+            ComparedFigure::Throughput => rate_interval(summary, bytes_per_io(summary)),
+            ComparedFigure::Median => latency_interval(step, direction, ("50", 0.5), value),
+            ComparedFigure::P99 => latency_interval(step, direction, ("99", 0.99), value),
         }
     }
 }
 
-/// The rate of I/Os with its interval, times a factor.
-fn rate(summary: &DirectionSummary, factor: f64) -> RunFigure {
-    let interval = summary.rate.as_ref().and_then(|rate| rate.interval.as_ref());
-    RunFigure {
-        value: summary.iops * factor,
-        interval: interval.map(|i| (i.low_per_second * factor, i.high_per_second * factor)),
-    }
+fn bytes_per_io(summary: &DirectionSummary) -> f64 {
+    summary.bytes.0 as f64 / summary.ios.max(1) as f64
 }
 
-/// A percentile. Its interval is no narrower than a bucket of the histogram.
-fn latency(step: &StepRecord, direction: Direction, wanted: (&str, f64)) -> Option<RunFigure> {
-    let value = step.direction(direction)?.latency().known_percentile(wanted.0)?.0 as f64;
+/// The interval of the rate of I/Os, times a factor.
+fn rate_interval(summary: &DirectionSummary, factor: f64) -> Option<(f64, f64)> {
+    let bounds = summary.rate.as_ref()?.interval.as_ref()?;
+    Some((bounds.low_per_second * factor, bounds.high_per_second * factor))
+}
+
+/// The interval of a percentile: no narrower than a bucket of the histogram.
+fn latency_interval(
+    step: &StepRecord,
+    direction: Direction,
+    wanted: (&str, f64),
+    value: f64,
+) -> Option<(f64, f64)> {
     let settled = percentile::table(&step.latencies_of_seconds(Some(direction)), &[wanted]);
-    let interval = settled.first().and_then(|found| found.interval.as_ref()).map(|bounds| {
-        let low = (bounds.low_ns.0 as f64).min(value * (1.0 - HALF_BUCKET));
-        (low, (bounds.high_ns.0 as f64).max(value * (1.0 + HALF_BUCKET)))
-    });
-    Some(RunFigure { value, interval })
+    let bounds = settled.first()?.interval.as_ref()?;
+    let low = (bounds.low_ns.0 as f64).min(value * (1.0 - HALF_BUCKET));
+    Some((low, (bounds.high_ns.0 as f64).max(value * (1.0 + HALF_BUCKET))))
 }

@@ -196,12 +196,20 @@ fn step_rows(runs: &[(&Record, &StepRecord)], before: usize, design: RunDesign) 
     let first = runs[0].1;
     let several = first.directions().count() > 1;
     let void = runs.iter().find_map(|(record, step)| void(record, step));
+    let one_each = runs.len() == 2 && design == RunDesign::Groups;
     let mut rows = Vec::new();
     for (direction, summary) in first.directions() {
         for figure in ComparedFigure::of_direction(summary) {
-            let all: Option<Vec<RunFigure>> =
-                runs.iter().map(|(_, step)| figure.of_run(step, direction)).collect();
-            let Some(all) = all else { continue };
+            let mut all = Vec::new();
+            for (_, step) in runs {
+                let Some(value) = figure.of_run(step, direction) else { break };
+                // The spread between several runs counts, and not that within one.
+                let interval = if one_each { figure.interval(step, direction, value) } else { None };
+                all.push(RunFigure { value, interval });
+            }
+            if all.len() < runs.len() {
+                continue;
+            }
             let (a, b) = all.split_at(before);
             rows.push(StepChange {
                 step: first.name.clone(),

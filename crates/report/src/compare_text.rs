@@ -8,7 +8,7 @@ use volproof_device::output::screen;
 
 /// More rows are not named in the answer.
 const MOST_NAMED: usize = 3;
-/// Changes beyond these ratios are told by their size alone.
+/// Changes beyond these ratios are printed as a multiple.
 const TOLD_IN_PERCENT: std::ops::Range<f64> = 0.01..10.0;
 
 /// The whole text: the answer, one row for each figure, what else differs.
@@ -20,14 +20,13 @@ pub fn text(c: &RunComparison) -> String {
     if c.rows.iter().any(|row| row.change.is_some() && !row.is_certain()) {
         out += &wrap("  ", "~ may be chance");
     }
-    let mut first = true;
-    for difference in &c.differs {
-        let lead = if first { "\ndiffers  " } else { "         " };
-        first = false;
+    out += "\n";
+    for (i, difference) in c.differs.iter().enumerate() {
+        let lead = if i == 0 { "differs  " } else { "         " };
         out += &wrap(lead, &format!("{}: {} -> {}", difference.what, difference.before, difference.after));
     }
     if c.differs.is_empty() {
-        out += "\ndiffers  nothing else that the results tell\n";
+        out += "differs  nothing else that the results tell\n";
     }
     for left in &c.not_compared {
         out += &wrap("left out ", left);

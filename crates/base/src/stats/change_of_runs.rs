@@ -12,16 +12,12 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use super::compare::Comparison;
+use super::compare::{ENUMERATED, POWER, sign_flip};
 use super::moments::{mean, student, variance};
 use super::{CONFIDENCE, SEED};
 
-/// Probability with which the least change that can be seen is found.
-const POWER: f64 = 0.80;
 /// Runs of each group from which on all divisions into two groups are tried.
 const ENOUGH_TO_PERMUTE: usize = 4;
-/// Runs in all up to which every division is tried; beyond, as many random ones.
-const ENUMERATED: usize = 16;
 
 /// What a change rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,15 +85,17 @@ impl ChangeOfRuns {
         Some(change)
     }
 
-    /// The change that pairs of runs show: [`Comparison::from_pairs`], whose ratio is that of the first of each pair over the second.
+    /// The change that pairs `(before, after)` of runs back to back show. `None` for fewer than two pairs, or a figure not above 0.
     pub fn of_pairs(pairs: &[(f64, f64)]) -> Option<ChangeOfRuns> {
-        let turned: Vec<(f64, f64)> = pairs.iter().map(|(before, after)| (*after, *before)).collect();
-        let found = Comparison::from_pairs(&turned, 0.0)?;
-        let logs: Vec<f64> = turned.iter().map(|(after, before)| (after / before).ln()).collect();
+        let usable = |value: f64| value.is_finite() && value > 0.0;
+        if pairs.len() < 2 || !pairs.iter().all(|(before, after)| usable(*before) && usable(*after)) {
+            return None;
+        }
+        let logs: Vec<f64> = pairs.iter().map(|(before, after)| (after / before).ln()).collect();
         let error = (variance(&logs) / logs.len() as f64).sqrt();
         let freedom = Some(logs.len() as u32 - 1);
-        let change = ChangeOfRuns::new(found.ratio.ln(), error, freedom, ChangeBasis::Pairs);
-        Some(ChangeOfRuns { p_value: found.p_value, ..change })
+        let change = ChangeOfRuns::new(mean(&logs), error, freedom, ChangeBasis::Pairs);
+        Some(ChangeOfRuns { p_value: sign_flip(&logs), ..change })
     }
 
     fn new(effect: f64, error: f64, freedom: Option<u32>, basis: ChangeBasis) -> ChangeOfRuns {

@@ -20,12 +20,12 @@ use super::{CONFIDENCE, SEED};
 pub const FEWEST_PAIRS: usize = 6;
 /// Differences below this share are noise of the method: code layout, placement, clock (criterion.rs's default).
 pub const NOISE: f64 = 0.01;
-/// Pairs up to which all sign flips are tried; beyond, as many random ones.
-const ENUMERATED: usize = 16;
+/// Pairs up to which all sign flips are tried, and runs up to which all divisions into two groups are; beyond, as many random ones.
+pub(super) const ENUMERATED: usize = 16;
 /// More pairs than this are never advised.
 const MOST_PAIRS: usize = 1000;
 /// Probability with which the smallest detectable difference would be found.
-const POWER: f64 = 0.80;
+pub(super) const POWER: f64 = 0.80;
 
 /// The conclusion of a comparison of A with B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,7 +108,7 @@ impl Comparison {
 }
 
 /// Two-sided p of a mean of 0: the share of sign patterns whose mean is at least as far from 0 as the observed one.
-fn sign_flip(d: &[f64]) -> f64 {
+pub(super) fn sign_flip(d: &[f64]) -> f64 {
     let observed = d.iter().sum::<f64>().abs();
     // Sums of the same values in other signs differ by rounding; those are ties.
     let reach = observed - 1e-12 * d.iter().map(|v| v.abs()).sum::<f64>();

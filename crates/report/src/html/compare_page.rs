@@ -6,17 +6,15 @@ use std::fmt::Write;
 
 use askama::Template;
 
+use super::bins::{Curve, Cut, rates};
 use crate::compare_text::{self, change_cell, ends, figure};
-use volproof_base::sample::PER_SECOND;
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Nanos, micro, significant};
 use volproof_compare::{GateWord, RunComparison};
-use volproof_record::{Record, StepRecord, bins};
+use volproof_record::{Record, StepRecord, bins as step_bins};
 
 /// Width and height of a chart, in its own units.
 const BOX: (f64, f64) = (640.0, 200.0);
-/// Points of a curve at most.
-const POINTS: usize = 300;
 /// Runs of a group that are drawn.
 const MOST_RUNS: usize = 12;
 /// Shares of I/Os on the axis of latencies.
@@ -107,17 +105,17 @@ fn steps<'a>(name: &'a str, runs: &'a [&Record]) -> impl Iterator<Item = &'a Ste
 
 /// Rates over time, from 0; none where no run has samples.
 fn rate_chart(name: &str, before: &[&Record], after: &[&Record]) -> Option<OverlaidChart> {
-    let rates = |runs| -> Vec<Vec<f64>> {
-        steps(name, runs).map(rate_over_time).filter(|rate| !rate.is_empty()).collect()
+    let curves = |runs| -> Vec<Curve> {
+        steps(name, runs).map(rate_over_time).filter(|curve| !curve.mean.is_empty()).collect()
     };
-    let (a, b) = (rates(before), rates(after));
+    let (a, b) = (curves(before), curves(after));
     let all = || a.iter().chain(&b);
-    let top = all().flatten().copied().fold(0.0, f64::max);
-    let longest = all().map(Vec::len).max().filter(|_| top > 0.0)?;
-    let seconds = longest as f64 / 10.0;
-    let curve = |rate: &Vec<f64>| {
-        let step = BOX.0 / (longest.max(2) - 1) as f64;
-        points(rate.iter().enumerate().map(|(i, rate)| (i as f64 * step, BOX.1 * (1.0 - rate / top))))
+    let top = all().flat_map(|curve| &curve.mean).copied().fold(0.0, f64::max);
+    let seconds =
+        all().map(|curve| curve.step * curve.mean.len() as f64).reduce(f64::max).filter(|_| top > 0.0)?;
+    let drawn = |curve: &Curve| {
+        let place = |i: usize| BOX.0 * (curve.first + i as f64 * curve.step) / seconds;
+        points(curve.mean.iter().enumerate().map(|(i, rate)| (place(i), BOX.1 * (1.0 - rate / top))))
     };
     Some(OverlaidChart {
         title: format!("{name}: I/Os a second over time"),
@@ -125,19 +123,15 @@ fn rate_chart(name: &str, before: &[&Record], after: &[&Record]) -> Option<Overl
         ticks: [0.0, 0.5, 1.0]
             .map(|share| (100.0 * share, format!("{} s", significant(share * seconds))))
             .to_vec(),
-        before: a.iter().map(curve).collect(),
-        after: b.iter().map(curve).collect(),
+        before: a.iter().map(drawn).collect(),
+        after: b.iter().map(drawn).collect(),
     })
 }
 
-/// I/Os a second of all directions, in intervals of 100 ms, thinned.
-fn rate_over_time(step: &StepRecord) -> Vec<f64> {
-    let counts = bins(step, false);
-    let group = counts.len().div_ceil(POINTS).max(1);
-    let means = counts
-        .chunks(group)
-        .map(|part| part.iter().sum::<u64>() as f64 * PER_SECOND as f64 / part.len() as f64);
-    means.flat_map(|rate| std::iter::repeat_n(rate, group)).take(counts.len()).collect()
+/// I/Os a second of all directions.
+fn rate_over_time(step: &StepRecord) -> Curve {
+    let counts = step_bins(step, false);
+    rates(&counts, step.window_ns.as_seconds(), Cut::new(counts.len()))
 }
 
 /// Latencies by the share of I/Os that take no longer, on a scale of decades; none where no run has samples.
