@@ -77,7 +77,7 @@ pub(super) fn has_drawable_size() -> io::Result<bool> {
 /// Waits so long for a key.
 ///
 /// # Errors
-/// The terminal was closed. Whoever reads from it then gets nothing, again and again.
+/// The terminal was closed. A read from it then gives nothing, again and again.
 pub(super) fn wait_for_key(longest: Duration) -> io::Result<()> {
     let stdin = io::stdin();
     let mut keys = [PollFd::new(&stdin, PollFlags::IN)];

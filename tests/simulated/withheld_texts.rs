@@ -1,4 +1,4 @@
-//! Whoever may run volproof under sudo reads with it no text of a file that he cannot read: not of a password file, nor of settings that hold
+//! A user who may run volproof under sudo reads with it no text of a file that he cannot read: not of a password file, nor of settings that hold
 //! a password, in whatever form they are written. Every command and every option that reads a file is tried, as the parser declares them.
 
 use std::any::TypeId;

@@ -1,6 +1,6 @@
 //! May an error repeat what stands in a file?
 //!
-//! Whoever may run volproof under sudo, and may not read `/etc/shadow`, must not read it in the errors of volproof. So as soon as a process that
+//! A user who may run volproof under sudo, and may not read `/etc/shadow`, must not read it in the errors of volproof. So as soon as a process that
 //! has more rights than its caller has read a file that is not the caller's own, its errors say no more of any file than place and kind.
 //! Every file that a user names is read by [`crate::input`], which asks here.
 

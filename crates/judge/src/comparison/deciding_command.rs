@@ -44,7 +44,7 @@ pub(super) fn for_latency(c: &Conditions, promise: &JudgedPromise) -> String {
 fn load(c: &Conditions, rw: Pattern, block: Bytes) -> Vec<String> {
     let targets: Vec<String> =
         c.targets.as_ref().iter().flat_map(|all| all.iter()).map(|t| shell(&t.to_string_lossy())).collect();
-    // Nobody is told to overwrite what the report's own target holds.
+    // No command overwrites what the report's own target holds.
     let named = !targets.is_empty() && !c.on_windows() && !rw.changes_data();
     let target = if named { targets.join(" ") } else { "TARGET".into() };
     let mut words =
