@@ -9,7 +9,6 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind};
 use signal_hook::consts::SIGTSTP;
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
@@ -162,7 +161,7 @@ impl Drawing {
         let mut next = Instant::now();
         while self.take_news() {
             self.mind_signals();
-            let pressed = terminal::is_taken() && self.read_keys()?;
+            let pressed = terminal::is_taken() && self.obey_keys()?;
             let now = Instant::now();
             if !terminal::is_taken() {
                 std::thread::sleep(LOOK);
@@ -220,29 +219,19 @@ impl Drawing {
     ///
     /// # Errors
     /// The terminal cannot be read.
-    fn read_keys(&mut self) -> io::Result<bool> {
-        terminal::wait_for_key(LOOK)?;
-        if !event::poll(Duration::ZERO)? {
-            return Ok(false);
+    fn obey_keys(&mut self) -> io::Result<bool> {
+        let keys = terminal::pressed_keys(LOOK)?;
+        for &key in &keys {
+            self.obey(key);
         }
-        match event::read()? {
-            Event::Key(key) if key.kind == KeyEventKind::Press => self.obey(key),
-            Event::Resize(..) => {}
-            _ => return Ok(false),
-        }
-        Ok(true)
+        Ok(!keys.is_empty())
     }
 
-    fn obey(&mut self, key: KeyEvent) {
+    fn obey(&mut self, key: char) {
         let run = &mut self.run;
         let turned = |now: Panel, to: Panel| if now == to { Panel::Run } else { to };
-        let KeyCode::Char(c) = key.code else {
-            if key.code == KeyCode::Esc {
-                run.panel = Panel::Run;
-            }
-            return;
-        };
-        match c {
+        match key {
+            terminal::ESCAPE => run.panel = Panel::Run,
             'q' => {
                 self.interrupts.fetch_max(1, Ordering::Relaxed);
             }

@@ -19,6 +19,9 @@ use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialC
 /// The most cells that are drawn, some ten times those of a large screen.
 const MOST_CELLS: u32 = 250_000;
 
+/// What the escape key sends.
+pub(super) const ESCAPE: char = '\x1b';
+
 /// Name of the one thread that draws.
 pub(super) const DRAWS: &str = "volproof-screen";
 /// The smallest screen that still has room for what the live screen is for.
@@ -74,20 +77,43 @@ pub(super) fn has_drawable_size() -> io::Result<bool> {
     Ok(u32::from(size.ws_col) * u32::from(size.ws_row) <= MOST_CELLS)
 }
 
-/// Waits so long for a key.
+/// The keys that were pressed within this time: what stands for a character, and escape by itself. An arrow or another key that sends a
+/// sequence is left out.
 ///
 /// # Errors
 /// The terminal was closed. A read from it then gives nothing, again and again.
-pub(super) fn wait_for_key(longest: Duration) -> io::Result<()> {
+pub(super) fn pressed_keys(longest: Duration) -> io::Result<Vec<char>> {
     let stdin = io::stdin();
     let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
     let longest = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
     // A signal ends the wait.
     let _ = poll(&mut keys, Some(&longest));
-    if keys[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+    let ready = keys[0].revents();
+    if ready.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
         return Err(io::Error::other("the terminal was closed"));
     }
-    Ok(())
+    if !ready.contains(PollFlags::IN) {
+        return Ok(Vec::new());
+    }
+    let mut typed = [0; 64];
+    let length = rustix::io::read(&stdin, &mut typed)?;
+    Ok(keys_of(&typed[..length]))
+}
+
+/// The keys behind bytes of a terminal (ECMA-48: a control sequence ends with a byte of 0x40 to 0x7e).
+fn keys_of(typed: &[u8]) -> Vec<char> {
+    let typed = String::from_utf8_lossy(typed);
+    let mut rest = typed.chars().peekable();
+    let mut keys = Vec::new();
+    while let Some(key) = rest.next() {
+        let begins_sequence = key == ESCAPE && rest.next_if(|&next| next == '[' || next == 'O').is_some();
+        if begins_sequence {
+            rest.by_ref().find(|last| ('@'..='~').contains(last));
+        } else {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// Where frames go: not through the standard output of the language, whose lock a panicking thread may hold.
@@ -185,4 +211,26 @@ pub(super) fn draw(frame: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
 fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     out.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keys_of;
+
+    #[test]
+    fn keys_are_characters_and_escape_by_itself() {
+        for (typed, keys) in [
+            ("q", "q"),
+            ("nnQ", "nnQ"),
+            ("\x1b", "\x1b"),
+            ("\x1bq", "\x1bq"),
+            ("\x1b[Aq", "q"),
+            ("p\x1b[1;5D\x1bOPd", "pd"),
+            ("\x1b[", ""),
+            ("é?", "é?"),
+        ] {
+            assert_eq!(keys_of(typed.as_bytes()).iter().collect::<String>(), keys, "{typed:?}");
+        }
+        assert_eq!(keys_of(b"\xffq"), ['\u{fffd}', 'q']);
+    }
 }

@@ -395,7 +395,11 @@ fn a_resized_terminal_is_filled() {
     run.wait("a line at the bottom", |seen| seen.contains("\x1b[40;"));
     tcsetwinsize(run.keyboard.as_fd(), size(40, 8)).unwrap();
     run.shows(&["q stop and report"]);
+    // A key and a new size that come at once are both obeyed.
+    run.signal(Signal::STOP);
+    tcsetwinsize(run.keyboard.as_fd(), size(90, 30)).unwrap();
     run.press("q");
+    run.signal(Signal::CONT);
     run.ended(130);
 }
 
