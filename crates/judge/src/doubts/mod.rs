@@ -15,6 +15,7 @@ mod depth_ignored;
 mod depth_not_reached;
 mod device_hangs;
 pub mod disk_counters;
+mod doubt_case;
 mod ended_by_size;
 mod ended_early;
 mod errors;
@@ -52,87 +53,14 @@ mod suspended;
 mod unwritten;
 mod zero_buffers;
 
+use self::doubt_case::{DoubtCase, ReportOfStep};
 use std::collections::HashSet;
 
-use crate::thresholds::NEGLIGIBLE;
 use volproof_base::doubt::Doubt;
-use volproof_base::unit::Nanos;
-use volproof_host::observe::KernelCounters;
-use volproof_plan::{EngineKind, Step};
-use volproof_record::{
-    Company, Conditions, Intervention, Record, ReportProgram, ReportedStep, StepFigures, StepRecord,
-    TargetRecord,
-};
+use volproof_record::{Record, StepFigures, StepRecord};
 
 pub use ran_together::of_report as of_runs_together;
 pub use small_range::SMALL_RANGE;
-
-/// A step as the rules see it.
-struct DoubtCase<'a> {
-    /// The planned load, where volproof measured.
-    plan: Option<&'a Step>,
-    /// The load is one that an application publishes.
-    published: bool,
-    /// The measured step.
-    step: &'a StepRecord,
-    /// The figures of the step.
-    figures: StepFigures,
-    /// The report, where another tool measured.
-    reported: Option<ReportOfStep<'a>>,
-    /// The report breaks off.
-    partial: bool,
-    /// The targets of the step.
-    targets: Vec<&'a TargetRecord>,
-    /// Counters of the kernel: of this step, or of its whole stage.
-    evidence: &'a KernelCounters,
-    /// The other steps of its stage, which the evidence covers too.
-    others: Vec<(&'a Step, &'a StepRecord)>,
-    /// The steps that ran on a disk of this step at the same time.
-    sharing: Company<'a>,
-}
-
-/// A run of another tool.
-struct ReportOfStep<'a> {
-    /// Which tool.
-    program: ReportProgram,
-    /// Its report.
-    report: &'a ReportedStep,
-    /// The load.
-    conditions: &'a Conditions,
-}
-
-impl DoubtCase<'_> {
-    /// The step ran on no device. The null engine and simulated devices run in a time of their own, which CPU time says nothing about.
-    fn is_simulated(&self) -> bool {
-        self.ran_on(EngineKind::Null) || self.plan.is_some_and(|p| p.simulate.is_some())
-    }
-
-    /// The step ran on that engine.
-    fn ran_on(&self, engine: EngineKind) -> bool {
-        self.step.engine.get() == Some(engine)
-    }
-
-    /// The report of a load that drove a device.
-    fn on_a_device(&self) -> Option<&ReportOfStep<'_>> {
-        self.reported.as_ref().filter(|reported| !reported.conditions.is_null())
-    }
-
-    /// The sum of the times of what the user did to the step.
-    fn intervened(&self, of: impl Fn(&Intervention) -> Option<Nanos>) -> Option<Nanos> {
-        let all: Vec<u64> = self.step.interventions.iter().filter_map(of).map(|n| n.0).collect();
-        (!all.is_empty()).then(|| Nanos(all.iter().sum()))
-    }
-
-    /// The host took so much CPU time that it matters.
-    fn cpu_was_stolen(&self) -> bool {
-        self.evidence.steal_share() > NEGLIGIBLE
-    }
-
-    /// This step and the others of its stage.
-    fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
-        self.others.iter().copied().chain(self.plan.map(|plan| (plan, self.step)))
-    }
-}
 
 type DoubtRule = fn(&DoubtCase<'_>) -> Option<Doubt>;
 

@@ -7,42 +7,11 @@ mod burst;
 mod drift;
 mod slow_seconds;
 mod stall;
+mod step_samples;
 mod throttle_comb;
 
-use volproof_base::stats::burst::BurstSeen;
-use volproof_base::stats::load_grid::LoadGrid;
-use volproof_base::stats::rate::per_second;
-use volproof_record::{Diagnosis, Finding, Intervention, Record, StepRecord, bins};
-
-/// The samples of a step as the detectors see them.
-struct StepSamples {
-    /// I/Os completed in each 100 ms, all targets and directions together.
-    bins: Vec<u64>,
-    /// The same for each whole second.
-    seconds: Vec<u64>,
-    /// Completions beside the requests in flight.
-    load: LoadGrid,
-    /// A fall from one level to a lower one.
-    burst: Option<BurstSeen>,
-    /// A schedule sets the rate.
-    paced: bool,
-    /// Each target has one request at a time.
-    one_at_a_time: bool,
-}
-
-impl StepSamples {
-    fn from_step(record: &Record, step: &StepRecord) -> StepSamples {
-        let bins = bins(step, false);
-        StepSamples {
-            seconds: per_second(&bins),
-            load: LoadGrid::from_series(step.targets.iter().map(|t| &t.series)),
-            burst: BurstSeen::from_bins(&bins),
-            paced: step.open_loop.is_some(),
-            one_at_a_time: record.depth_per_target(step) == Some(1),
-            bins,
-        }
-    }
-}
+use self::step_samples::StepSamples;
+use volproof_record::{Diagnosis, Finding, Intervention, Record, StepRecord};
 
 type Detector = fn(&StepSamples) -> Option<Finding>;
 
@@ -75,6 +44,9 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use volproof_base::stats::burst::BurstSeen;
+    use volproof_base::stats::load_grid::LoadGrid;
+    use volproof_base::stats::rate::per_second;
 
     fn samples(bins: Vec<u64>) -> StepSamples {
         let load = LoadGrid {
