@@ -8,6 +8,7 @@ mod annotations;
 mod declared_volume;
 mod field_names;
 mod kubernetes;
+mod lint_answer;
 mod lint_finding;
 mod lint_json;
 mod lint_text;
@@ -20,6 +21,8 @@ mod volume_group;
 mod volume_rules;
 mod yaml_node;
 
+pub use self::lint_answer::LintAnswer;
+use self::lint_answer::file_name;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +40,6 @@ use terraform_plan::{MOST_RESOURCES, PlanDocument};
 use volproof_base::input;
 use volproof_base::unit::Bytes;
 use volproof_promise::catalogue::Catalogue;
-use volproof_record::exit::Exit;
 use volume_rules::LintedVolume;
 use yaml_node::YamlNode;
 
@@ -65,31 +67,6 @@ pub struct LintArgs {
     /// Print annotations for GitHub Actions behind the text
     #[arg(long, help_heading = "Output")]
     pub github: bool,
-}
-
-/// Everything that was found.
-pub struct LintAnswer {
-    /// The files, in their order.
-    files: Vec<PathBuf>,
-    /// The volumes, in the order of the files.
-    volumes: Vec<LintedVolume>,
-    /// Findings about StorageClasses: name, number of the file, finding.
-    classes: Vec<(String, usize, LintFinding)>,
-    /// Types of resources and objects that were skipped and how many there are.
-    skipped: BTreeMap<String, u64>,
-}
-
-impl LintAnswer {
-    /// All findings.
-    pub fn findings(&self) -> impl Iterator<Item = &LintFinding> {
-        let of_classes = self.classes.iter().map(|(.., finding)| finding);
-        of_classes.chain(self.volumes.iter().flat_map(|v| &v.findings))
-    }
-
-    /// The exit code: 1 where a finding is more than a note.
-    pub fn exit(&self) -> Exit {
-        if self.findings().any(|f| f.grade.fails()) { Exit::Fail } else { Exit::Done }
-    }
 }
 
 /// Reads the files and finds what is to be found.
@@ -212,9 +189,4 @@ fn kubernetes(
         );
     }
     Ok(())
-}
-
-/// The name of a file for people.
-fn file_name(path: &Path) -> String {
-    input::named(path).display().to_string()
 }
