@@ -16,8 +16,10 @@ mod block_sizes;
 mod caching;
 mod data_files;
 mod extent;
+mod fio_words;
 mod flushing;
 mod job_order;
+mod obstacle;
 mod rates;
 mod submission;
 #[cfg(test)]
@@ -25,6 +27,9 @@ mod tests;
 mod timing;
 mod written_data;
 
+use self::fio_words::{FioWords, whole, written_size};
+pub use self::obstacle::Obstacle;
+use self::obstacle::Obstacles;
 use std::path::{Path, PathBuf};
 
 pub use addressing::gap;
@@ -61,51 +66,6 @@ pub struct Member {
     pub clones: u32,
     /// Number of the first of them among all jobs and clones of the command, from 1 (fio's thread number).
     pub thread: u32,
-}
-
-/// An option of a job that volproof's own engine cannot honour.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Obstacle {
-    /// Name of the job.
-    pub job: String,
-    /// The option as given.
-    pub option: String,
-    /// The real fio could.
-    pub fio_can: bool,
-    /// Why.
-    pub why: String,
-}
-
-impl Obstacle {
-    /// One of all jobs together, which fio can do.
-    fn of_all(option: &str, why: &str) -> Obstacle {
-        Obstacle { job: "all jobs".into(), option: option.into(), fio_can: true, why: why.into() }
-    }
-}
-
-/// Collects what stands in the way of one job.
-struct Obstacles<'a> {
-    job: &'a str,
-    found: &'a mut Vec<Obstacle>,
-    /// How many of them are those of the jobs before.
-    before: usize,
-}
-
-impl Obstacles<'_> {
-    /// Only fio itself does this.
-    fn fio_only(&mut self, option: impl Into<String>, why: impl Into<String>) {
-        self.push(option.into(), true, why.into());
-    }
-
-    /// fio refuses it too, unless another option of the job, which only fio has, makes it possible.
-    fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
-        let foreign = self.found[self.before..].iter().any(|o| o.fio_can);
-        self.push(option.into(), foreign, why.into());
-    }
-
-    fn push(&mut self, option: String, fio_can: bool, why: String) {
-        self.found.push(Obstacle { job: self.job.to_string(), option, fio_can, why });
-    }
 }
 
 /// Makes the plan. `look` says what lies at a path; `seed` is the seed of jobs that ask for other random numbers in each run.
@@ -228,16 +188,6 @@ fn step_of(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     step
 }
 
-/// Options of one job in fio's words, in order.
-#[derive(Default)]
-pub(super) struct FioWords(pub(super) Vec<(&'static str, String)>);
-
-impl FioWords {
-    fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.0.push((name, value.into()));
-    }
-}
-
 /// A step in fio's words, its targets apart. `size` is that of the target, where it is known; a job of fio drives `files` targets in turn.
 ///
 /// # Errors
@@ -275,17 +225,4 @@ pub(super) fn words_of(
 /// Errors do not end the job. `none` is fio's default; checks (`verify`) are not native, so errors of theirs cannot occur.
 fn continues(job: &Job) -> bool {
     !matches!(job.choice("continue_on_error"), None | Some("none" | "0" | "verify"))
-}
-
-/// A number that the table does not let go below 0.
-fn whole(job: &Job, name: &str) -> Option<u64> {
-    job.int(name).map(|n| bytes(n).0)
-}
-
-/// A size as fio reads it with its default `kb_base=1024`.
-fn written_size(n: Bytes) -> String {
-    match n.exact().strip_suffix("iB") {
-        Some(short) => short.to_ascii_lowercase(),
-        None => n.0.to_string(),
-    }
 }
