@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+use crate::evidence_files;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use volproof_base::foreign_lines::in_lines;
 use volproof_base::input;
@@ -16,7 +17,7 @@ use volproof_plan::Question;
 use volproof_record::exit::Exit;
 use volproof_record::{Diagnosis, Record, ReportComparison};
 use volproof_report::headline::Headline;
-use volproof_report::{cause_words, claim_words, summary_text, ticket, verdict_text};
+use volproof_report::{cause_words, claim_words, evidence_words, summary_text, ticket, verdict_text};
 
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
@@ -30,6 +31,10 @@ pub struct VerdictArgs {
     /// The applications
     #[command(flatten)]
     pub needs: NeedsOption,
+    /// What the provider counted, held beside the steps by its time: two outputs of `nvme amzn stats`, or the JSON of aws cloudwatch
+    /// get-metric-data, az monitor metrics list, gcloud monitoring, aliyun DescribeEvents, oci monitoring
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Evidence")]
+    pub evidence: Vec<PathBuf>,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -56,6 +61,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             .map_or(String::new(), |end| format!("; its run did not end ({end}): go on with --resume"));
         bail!("{} is not judged: {why}{cut}", input::named(&args.record).display());
     }
+    let evidence = evidence_files::beside(&args.evidence, record)?;
     let (found, verdict) = judge::judged(record);
     if let Some(compared) = &record.compared {
         return Ok((comparison_text(args, record, compared, &found)?, judge::exit(record)));
@@ -71,7 +77,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     let text = if args.quiet {
         Headline::of_record(record).line()
     } else if args.json {
-        pretty(&json!({
+        let mut answer = json!({
             "record": args.record,
             "conclusion": judge::Conclusion::from_record(record).word(),
             "exit_code": exit.code(),
@@ -79,7 +85,11 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             "verdict": verdict,
             "causes": record.causes,
             "diagnoses": found,
-        }))?
+        });
+        if let Some(evidence) = &evidence {
+            answer["evidence"] = json!(evidence);
+        }
+        pretty(&answer)?
     } else {
         let record = &*record.in_lines();
         let verdict = in_lines(&verdict);
@@ -91,6 +101,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
             + &cause_words::of_record(record)
             + &findings
             + &ticket::ticket(record, &verdict)
+            + &evidence.as_ref().map(evidence_words::text).unwrap_or_default()
     };
     Ok((text, exit))
 }

@@ -46,6 +46,9 @@ pub struct ShowArgs {
     /// Records that `run` saved, or reports of other tools; - for standard input
     #[arg(value_name = "RECORD", required = true)]
     pub records: Vec<PathBuf>,
+    /// What the provider counted, held beside the steps of one Record by its time: see `volproof verdict --help`
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "csv")]
+    pub evidence: Vec<PathBuf>,
     /// Print comma-separated values instead
     #[arg(long)]
     pub csv: bool,

@@ -4,6 +4,7 @@ mod causes;
 mod compare;
 mod course;
 mod documents;
+mod evidence;
 mod explain;
 mod fio;
 mod fit;

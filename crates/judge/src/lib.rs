@@ -81,6 +81,11 @@ fn wants_verdict(record: &Record) -> bool {
 /// Puts findings and verdict into a Record. Only `seal` calls it, since the answer of a course follows from them.
 pub fn judge(record: &mut Record) {
     provider::complete(record, 0);
+    judge_counted(record);
+}
+
+/// The same with the figures of the provider that its steps have now. Only `seal_counted` calls it.
+pub fn judge_counted(record: &mut Record) {
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
     set_verdict(record, verdict);

@@ -4,14 +4,15 @@
 //! exceeded for most of the time. While it is exceeded the volume does as much as the limit lets through, so that the limit is at most the rate over
 //! the share of that time: a promise above that is broken, at any depth. No limit was exceeded: a slow volume is not a throttled one.
 
+use super::doubts::other_traffic;
 use super::thresholds::{MOST_OF_THE_TIME, NEGLIGIBLE, SETS_THE_FIGURE};
 use volproof_base::sample::GRID;
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_device::nvme::provider_page::{ExceededTimes, LatencyBin};
+use volproof_device::nvme::provider_page::{ExceededTimes, IoCounts, LatencyBin, ProviderPage};
 use volproof_host::observe::{CountTrack, ExceededTrack, ProviderTrack};
 use volproof_record::{
     LimitRates, PageStanding, ProvenLimit, ProviderCounts, ProviderFigures, ProviderLatency, Record,
-    StepRecord, StepTarget,
+    StepFigures, StepRecord, StepTarget,
 };
 
 /// The counts of a page and ours are the same within this share.
@@ -145,6 +146,58 @@ fn of_disk(
         read: latency(&track.reads, &track.read_bins, &samples),
         write: latency(&track.writes, &track.write_bins, &samples),
     }
+}
+
+/// The figures of the one disk of a step by the difference of two pages, one read before the step and one after it. The disk's own counters of the whole
+/// step tell whose I/Os these are. `None` where the run read the page itself, or drove several disks.
+pub fn figures_of_pages(
+    record: &Record,
+    step: &StepRecord,
+    counted: &ProviderPage,
+) -> Option<ProviderFigures> {
+    let is_read = step.provider.iter().any(|page| !matches!(page.standing, PageStanding::Unread(_)));
+    let [disk] = &step.evidence.disks[..] else { return None };
+    let length = step.evidence.at_ns.last().copied().filter(|_| !is_read)?;
+    let total =
+        |reads: &[u64], writes: &[u64]| reads.iter().chain(writes).fold(0, |a: u64, b| a.saturating_add(*b));
+    let counts = ProviderCounts {
+        ios: counted.reads.ios.saturating_add(counted.writes.ios),
+        bytes: Bytes(counted.reads.bytes.0.saturating_add(counted.writes.bytes.0)),
+        disk_ios: total(&disk.reads, &disk.writes),
+        own_bytes: Bytes(total(&disk.read_bytes, &disk.written_bytes)),
+    };
+    let (volume, instance) = (counted.volume_exceeded, counted.instance_exceeded);
+    let longest = volume.longest().max(instance.longest());
+    let beside = other_traffic::bytes(&StepFigures::of_step(record, step), step);
+    let beside = beside.filter(|moved| other_traffic::is_beyond_ours(*moved, step));
+    let standing = match beside {
+        _ if length < LEAST_COUNTED => PageStanding::TooShort,
+        _ if longest.0 as f64 > (1.0 + SETS_THE_FIGURE) * length.0 as f64 => PageStanding::Impossible,
+        Some((of_disk, own)) => PageStanding::Others { share: of_disk / own - 1.0 },
+        None => whose(&counts, length),
+    };
+    let seconds = length.as_seconds();
+    let mean = |counts: &IoCounts| {
+        let mean_ns = counts.time_ns.0 as f64 / counts.ios as f64;
+        (counts.ios > 0).then(|| ProviderLatency { mean_ns, percentiles: Vec::new() })
+    };
+    Some(ProviderFigures {
+        disk: disk.name.clone(),
+        kind: counted.kind,
+        target: step.targets.first().map(|target| target.path.clone()).unwrap_or_default(),
+        standing,
+        counted_ns: length,
+        counts,
+        volume_exceeded: volume,
+        instance_exceeded: instance,
+        at_the_limit: LimitRates {
+            ios_per_second: counts.ios as f64 / seconds,
+            bytes_per_second: counts.bytes.0 as f64 / seconds,
+        },
+        queue_mean: (counted.reads.time_ns.0 as f64 + counted.writes.time_ns.0 as f64) / length.0 as f64,
+        read: mean(&counted.reads),
+        write: mean(&counted.writes),
+    })
 }
 
 /// Bytes of the load on a disk in the time of the samples.

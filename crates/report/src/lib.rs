@@ -8,6 +8,7 @@ pub mod compare_text;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod csv;
+pub mod evidence_words;
 pub mod fit_text;
 pub mod fleet_text;
 pub mod headline;

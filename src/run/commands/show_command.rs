@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::cli::{SheetArgs, ShowArgs};
+use crate::evidence_files;
 use crate::explain;
 use crate::result_file::{self, Found};
 use crate::run::results::StoredSheets;
@@ -11,7 +12,7 @@ use volproof_base::input;
 use volproof_record::exit::Exit;
 use volproof_record::{Record, SavedAs};
 use volproof_report::headline::Headline;
-use volproof_report::{csv, summary_text};
+use volproof_report::{csv, evidence_words, summary_text};
 
 /// `show`.
 ///
@@ -40,6 +41,9 @@ fn refuse_several(args: &ShowArgs) -> Result<(), Failure> {
         return Err(Failure::input(
             "--csv prints one result on standard output and takes no file: name one Record, as in volproof show --csv RECORD > FILE",
         ));
+    }
+    if !args.evidence.is_empty() && args.records.len() > 1 {
+        return Err(Failure::input("--evidence is held beside one Record: name one"));
     }
     if files && args.records.len() > 1 {
         return Err(Failure::input("an output file holds one result: name one Record"));
@@ -70,7 +74,10 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     if args.csv && sheets.takes_stdout() {
         return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
     }
-    let (record, words) = read(args, path)?;
+    let (mut record, words) = read(args, path)?;
+    let evidence =
+        evidence_files::beside(&args.evidence, &mut record).map_err(|e| Failure::input(chain(&e)))?;
+    let evidence = evidence.as_ref().map(evidence_words::text).unwrap_or_default();
     if words.is_none() {
         tell_of_others(path, &record);
     }
@@ -91,7 +98,7 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     } else if let Some(words) = words {
         show_text(&(title + &words))
     } else {
-        show_text(&(title + &summary_text::shown(&record, args.details)))
+        show_text(&(title + &summary_text::shown(&record, args.details) + &evidence))
     };
     code_after_outputs([printed, saved], Exit::Done)?;
     Ok(())

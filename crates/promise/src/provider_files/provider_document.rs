@@ -17,6 +17,11 @@ pub(super) struct ProvidedThing<'a> {
     pub value: &'a Value,
 }
 
+/// The command whose output a document is.
+pub fn command_of(document: &Value) -> Option<&'static KnownCommand> {
+    COMMANDS.iter().find(|command| is_of(document, command))
+}
+
 /// The document in the text of a file.
 pub(super) fn parse(text: &str, file: &NamedFile) -> Result<Value, ProviderFileError> {
     // Windows writes a mark in front of a redirected output.
@@ -32,7 +37,7 @@ pub(super) fn chosen<'a>(
 ) -> Result<Vec<ProvidedThing<'a>>, ProviderFileError> {
     let origin = file.origin();
     let commands = || KnownCommand::taken_by(option);
-    let Some(command) = COMMANDS.iter().find(|command| is_of(document, command)) else {
+    let Some(command) = command_of(document) else {
         return Err(ProviderFileError::Unknown { origin, option, commands: commands() });
     };
     if command.option() != option {
