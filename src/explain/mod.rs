@@ -37,7 +37,7 @@ const MOST_RUNS: usize = 64;
 /// The arguments of `explain`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExplainArgs {
-    /// Reports of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer, or Records; - for standard input
+    /// Reports of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats, or Records; - for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The promise to judge the results against

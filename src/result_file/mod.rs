@@ -43,7 +43,7 @@ impl OtherFile {
         match self {
             OtherFile::Empty => "is empty".into(),
             OtherFile::Text => "is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, \
-                                DiskSpd or Iometer either".into(),
+                                DiskSpd, Iometer, iostat -x or /proc/diskstats either".into(),
             OtherFile::Binary => "holds binary data, and no Record or report: name the JSON or the text that the tool wrote".into(),
             OtherFile::Command => "is a command of fio without its output: run it (`volproof fio ...` takes the same words), and give what it prints".into(),
             OtherFile::Kubestr => "is the summary that `kubestr fio` prints, which has neither latencies nor times: run `kubestr fio -o json` with the same \

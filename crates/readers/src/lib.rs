@@ -1,4 +1,5 @@
-//! Reports of other load generators than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer.
+//! Reports of other tools than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer, and the counters of disks that
+//! `iostat -x` and two snapshots of /proc/diskstats tell.
 //!
 //! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`]; the compiler then asks for the words of that
 //! program wherever advice names an option. A reader gets the text line by line (XML at once), keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
@@ -6,13 +7,16 @@
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
 mod dd;
+mod disk_activity;
 mod diskspd;
 mod diskspd_timespan;
 mod diskspd_xml;
+mod diskstats;
 mod foreign_reports;
 mod iometer;
 mod ioping;
 mod ioping_call;
+mod iostat;
 mod pasted_command;
 mod pg_test_fsync;
 mod printed;
@@ -31,6 +35,8 @@ pub fn reports(text: &[u8]) -> ForeignReports {
         Box::new(diskspd::DiskspdReader::default()),
         Box::new(diskspd_xml::XmlReader),
         Box::new(iometer::IometerReader::default()),
+        Box::new(iostat::IostatReader::default()),
+        Box::new(diskstats::DiskstatsReader::default()),
     ];
     let mut found = ForeignReports::default();
     // A shell goes on with a command behind a backslash.
@@ -64,7 +70,7 @@ mod tests {
         }
 
         #[test]
-        fn fragments_of_reports_break_nothing(text in "(records (in|out)|[0-9]{0,20}\\+[0-9]{0,20} |bytes |copied, |\\$ dd bs=|[0-9.]{0,30}|sysbench 1.0|Doing random r/w test| 95th percentile: | completed in |k iops|min/avg/max/mdev = | ops/sec |usecs/op|Command Line: |\\| |total:|'Results|,|<Results>|</TimeSpan>|<BytesCount>|\r|\n| ){0,40}") {
+        fn fragments_of_reports_break_nothing(text in "(records (in|out)|[0-9]{0,20}\\+[0-9]{0,20} |bytes |copied, |\\$ dd bs=|[0-9.]{0,30}|sysbench 1.0|Doing random r/w test| 95th percentile: | completed in |k iops|min/avg/max/mdev = | ops/sec |usecs/op|Command Line: |\\| |total:|'Results|,|<Results>|</TimeSpan>|<BytesCount>|Device r/s rkB/s r_await w/s aqu-sz %util\n|sda [0-9.]{0,9} |2026-03-01T10:00:0[0-9]Z\n|8 0 sda( [0-9]{1,20}){11}\n|\\{.sysstat.:|\r|\n| ){0,40}") {
             for report in reports(text.as_bytes()).reports {
                 report.to_record();
             }

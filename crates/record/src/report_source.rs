@@ -68,6 +68,10 @@ pub enum ReportProgram {
     Diskspd,
     /// Iometer.
     Iometer,
+    /// iostat of sysstat.
+    Iostat,
+    /// Two snapshots of /proc/diskstats.
+    Diskstats,
 }
 
 impl ReportProgram {
@@ -81,6 +85,7 @@ impl ReportProgram {
             ReportProgram::PgTestFsync => "O_DIRECT",
             ReportProgram::Diskspd => "-Sh",
             ReportProgram::Iometer => "a target that is a disk without a file system",
+            ReportProgram::Iostat | ReportProgram::Diskstats => "direct I/O in the load",
         }
     }
 }

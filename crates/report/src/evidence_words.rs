@@ -32,8 +32,11 @@ pub fn text(evidence: &AlignedEvidence) -> String {
     out
 }
 
+/// Whether a row is of a kind.
+type IsOfKind = fn(&EvidenceRow) -> bool;
+
 /// What a kind of metric can and cannot prove.
-const PROOFS: [(fn(&EvidenceRow) -> bool, &str); 6] = [
+const PROOFS: [(IsOfKind, &str); 6] = [
     (
         |row| row.reading == EvidenceReading::Partly,
         "A value that lies in the step in part counts the time before or after it too, and is not compared.",

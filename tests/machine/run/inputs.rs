@@ -178,7 +178,7 @@ fn inputs_come_from_files_and_from_standard_input() {
         let ran = bench.run(&[command, "notes"]).ended(2);
         assert_eq!(
             ran.err,
-            "volproof: notes is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either\n"
+            "volproof: notes is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats either\n"
         );
         let ran = bench.run(&[command, "none.json"]).ended(2);
         assert_eq!(ran.err.matches("there is no such file").count(), 1, "{}", ran.err);

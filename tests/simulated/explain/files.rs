@@ -49,7 +49,7 @@ fn what_is_no_result_is_refused() {
     let refused = |bytes: &[u8]| {
         format!("{:#}", explained("x".as_ref(), bytes, &PromiseOptions::default()).unwrap_err())
     };
-    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either"#);
+    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats either"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is empty"#);
     // As `kubestr fio` prints it (published with kubestr 0.4).
@@ -196,7 +196,7 @@ fn nothing_of_several_reports_or_files_vanishes() {
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
     insta::assert_snapshot!(told.refused.join("\n"), @r#"
     cannot read /nonexistent/x: there is no folder /nonexistent
-    cannot explain Cargo.toml: it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either
+    cannot explain Cargo.toml: it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats either
     "#);
 }
 

@@ -84,7 +84,7 @@ fn what_is_no_report_says_which_reports_are_read() {
     assert_eq!(code, Some(2));
     assert!(
         err.contains(
-            "fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer"
+            "fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats"
         ),
         "{err}"
     );

@@ -3,7 +3,7 @@
 use volproof::record::Known;
 use volproof::unit::{Bytes, Nanos};
 
-use super::{doubts, near, record, report, run};
+use super::{bytes, doubts, near, record, report, run};
 
 #[test]
 fn dd_tells_bytes_time_and_records() {
@@ -401,5 +401,57 @@ trait First {
 impl First for Known<Vec<std::path::PathBuf>> {
     fn get_first(&self) -> &str {
         self.as_ref().unwrap()[0].to_str().unwrap()
+    }
+}
+
+#[test]
+fn the_counters_of_disks_are_read_with_queue_and_utilisation() {
+    for (name, disk, iops, mib, latency, told) in [
+        (
+            "iostat.txt",
+            "nvme1n1",
+            3000.0,
+            12_000.0,
+            10.6e6,
+            "31.8 requests in flight in the mean, busy for 100 %",
+        ),
+        ("iostat-11.txt", "sda", 500.0, 4_000.0, 1e6, "1.50 requests in flight in the mean, busy for 97.5 %"),
+        (
+            "iostat.json",
+            "vdb",
+            2000.0,
+            8_000.0,
+            3.5e6,
+            "7.00 requests in flight in the mean, busy for 75.0 %",
+        ),
+        (
+            "diskstats.txt",
+            "nvme1n1",
+            3000.0,
+            12_000.0,
+            10.6e6,
+            "31.8 requests in flight in the mean, busy for 100 %",
+        ),
+    ] {
+        let step = run(name);
+        let read = step.read.as_ref().unwrap();
+        assert_eq!((step.name.as_str(), read.iops.get()), (disk, Some(iops)), "{name}");
+        assert_eq!(read.bytes_per_second.get(), Some(mib * 1024.0), "{name}");
+        assert!((read.total.as_ref().unwrap().mean - latency).abs() < 1.0, "{name}: {read:?}");
+        let notes = report(name).notes;
+        assert!(notes.iter().any(|note| note.contains(told)), "{name}: {notes:?}");
+    }
+    assert_eq!(run("iostat-11.txt").write.unwrap().iops.get(), Some(250.0));
+    assert_eq!(run("diskstats.txt").read.unwrap().runtime.get(), Some(Nanos::seconds(10)));
+}
+
+#[test]
+fn snapshots_without_a_time_or_a_second_one_say_what_is_missing() {
+    let whole = String::from_utf8(bytes("diskstats.txt")).unwrap();
+    let timeless = whole.replace("1772359200\n", "");
+    let alone = &whole[..whole.rfind("1772359210").unwrap()];
+    for (text, wanted) in [(timeless.as_str(), "date +%s"), (alone, "put two into one file")] {
+        let found = volproof::foreign::reports(text.as_bytes()).reports.remove(0);
+        assert!(found.partial.as_ref().unwrap().contains(wanted) && found.runs.is_empty(), "{found:?}");
     }
 }

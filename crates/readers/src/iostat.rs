@@ -1,0 +1,145 @@
+//! `iostat -x` of sysstat: text of any version, whose columns are read by their names, and JSON (`-o JSON`). What a disk completed, of whatever load.
+//!
+//! The first of several tables counts since the machine started, so that it is left out. A run is a disk: the mean of its tables. Their time is told
+//! where `iostat` printed it as ISO 8601 (`S_TIME_FORMAT=ISO iostat -xt 1`).
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::disk_activity::DiskActivity;
+use super::{ForeignReport, ForeignReports, LineReader, printed};
+use volproof_base::unit::Nanos;
+use volproof_record::{ReportForm, ReportProgram};
+
+/// The figures of a disk in one table, by the name of their column.
+type Row = BTreeMap<String, f64>;
+
+/// Reads reports of `iostat -x`.
+#[derive(Default)]
+pub struct IostatReader {
+    columns: Vec<String>,
+    seen: IostatTables,
+}
+
+/// The tables of a report.
+#[derive(Default)]
+struct IostatTables {
+    disks: BTreeMap<String, Vec<Row>>,
+    count: usize,
+    times: Vec<Timestamp>,
+}
+
+impl LineReader for IostatReader {
+    fn line(&mut self, line: &str, _: &mut ForeignReports) {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        if first.trim_end_matches(':') == "Device" && line.contains("%util") {
+            self.columns = words.map(str::to_string).collect();
+            self.seen.count += 1;
+        } else if let Ok(at) = line.trim().parse::<Timestamp>() {
+            self.seen.times.push(at);
+            self.columns.clear();
+        } else if self.columns.is_empty() || first.is_empty() {
+            self.columns.clear();
+        } else {
+            // Many languages write 1,50 for 1.50.
+            let values: Option<Vec<f64>> =
+                words.map(|word| printed::number(&word.replace(',', "."))).collect();
+            let values = values.filter(|values| values.len() == self.columns.len());
+            let Some(values) = values else { return self.columns.clear() };
+            let row = self.columns.iter().cloned().zip(values).collect();
+            self.seen.add(first, row);
+        }
+    }
+
+    fn block(&mut self, text: &str, found: &mut ForeignReports) -> Option<usize> {
+        if !text.trim_start().starts_with('{') || !text.contains("\"sysstat\"") {
+            return None;
+        }
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let document = documents.next()?.ok()?;
+        let host = document.get("sysstat")?.get("hosts")?.get(0)?;
+        let mut seen = IostatTables::default();
+        for table in host.get("statistics")?.as_array()? {
+            seen.count += 1;
+            seen.times.extend(
+                table.get("timestamp").and_then(Value::as_str).and_then(|at| at.parse::<Timestamp>().ok()),
+            );
+            for disk in table.get("disk").and_then(Value::as_array).into_iter().flatten() {
+                let Some(name) = disk.get("disk_device").and_then(Value::as_str) else { continue };
+                let fields = disk.as_object().into_iter().flatten();
+                let row = fields
+                    .filter_map(|(key, value)| Some((key.clone(), value.as_f64().filter(|x| *x >= 0.0)?)));
+                seen.add(name, row.collect());
+            }
+        }
+        seen.report(ReportForm::Json, found);
+        Some(documents.byte_offset())
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        std::mem::take(&mut self.seen).report(ReportForm::Text, found);
+    }
+}
+
+impl IostatTables {
+    fn add(&mut self, disk: &str, row: Row) {
+        if self.disks.len() < super::MOST_RUNS || self.disks.contains_key(disk) {
+            self.disks.entry(disk.into()).or_default().push(row);
+        }
+    }
+
+    fn report(self, form: ReportForm, found: &mut ForeignReports) {
+        if self.disks.is_empty() {
+            return;
+        }
+        let mut report = ForeignReport::new(ReportProgram::Iostat, "iostat", form);
+        let left_out = usize::from(self.count > 1);
+        report.notes.push(if left_out == 1 {
+            "the first table counts since the machine started, and is left out".into()
+        } else {
+            "its one table counts since the machine started: run iostat -x 10 2, and give both".into()
+        });
+        let times = self.times.get(left_out.saturating_sub(1)).zip(self.times.last());
+        let length = times.map(|(from, to)| to.as_nanosecond() - from.as_nanosecond());
+        let length =
+            length.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > 0 && left_out == 1).map(Nanos);
+        report.written = self.times.last().map(Timestamp::to_string);
+        for (disk, rows) in &self.disks {
+            let rows = &rows[left_out.min(rows.len().saturating_sub(1))..];
+            counts_of(rows, length).report(disk, &mut report);
+        }
+        found.add(report);
+    }
+}
+
+/// The means of the tables of a disk.
+fn counts_of(rows: &[Row], length: Option<Nanos>) -> DiskActivity {
+    let mean = |names: &[(&str, f64)]| {
+        let of_row = |row: &Row| names.iter().find_map(|(name, scale)| Some(row.get(*name)? * scale));
+        let sum: f64 = rows.iter().filter_map(of_row).sum();
+        sum / rows.len().max(1) as f64
+    };
+    let weighted = |rate: &str, names: [&str; 2]| {
+        let of_row =
+            |row: &Row| Some((*row.get(rate)?, names.iter().find_map(|name| row.get(*name).copied())?));
+        let (ios, time) =
+            rows.iter().filter_map(of_row).fold((0.0, 0.0), |(n, t), (r, ms)| (n + r, t + r * ms));
+        (ios > 0.0).then(|| time / ios * 1e6)
+    };
+    let bytes = |k: &'static str, m: &'static str, s: &'static str| {
+        mean(&[(k, 1024.0), (m, 1_048_576.0), (s, 512.0)])
+    };
+    DiskActivity {
+        iops: [mean(&[("r/s", 1.0)]), mean(&[("w/s", 1.0)])],
+        bytes_per_second: [bytes("rkB/s", "rMB/s", "rsec/s"), bytes("wkB/s", "wMB/s", "wsec/s")],
+        merges_per_second: [mean(&[("rrqm/s", 1.0)]), mean(&[("wrqm/s", 1.0)])],
+        latency_ns: [weighted("r/s", ["r_await", "await"]), weighted("w/s", ["w_await", "await"])],
+        queue: mean(&[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]),
+        busy: mean(&[("%util", 0.01), ("util", 0.01)]).min(1.0),
+        length: length.unwrap_or(Nanos::seconds(rows.len() as u64)),
+        length_is_assumed: length.is_none(),
+    }
+}
