@@ -30,13 +30,20 @@ struct FiemapHeader {
 /// `struct fiemap_extent`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct FiemapExtent {
-    logical: u64,
-    physical: u64,
-    length: u64,
+pub(super) struct FiemapExtent {
+    pub(super) logical: u64,
+    pub(super) physical: u64,
+    pub(super) length: u64,
     reserved64: [u64; 2],
     flags: u32,
     reserved: [u32; 3],
+}
+
+impl FiemapExtent {
+    /// Its bytes lie on the device as they are, at the place that it names.
+    pub(super) fn is_placed(&self) -> bool {
+        self.flags & EXTENT_ELSEWHERE == 0
+    }
 }
 
 /// Extents asked for at once.
@@ -47,6 +54,8 @@ const FIEMAP_SYNC: u32 = 0x1;
 const EXTENT_LAST: u32 = 0x1;
 /// Allocated on disk, reads as zeros without touching it.
 const EXTENT_UNWRITTEN: u32 = 0x800;
+/// Where the bytes lie is not known, or they lie there in another form: not yet chosen, encoded, not aligned, within the inode, packed.
+const EXTENT_ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
 
 #[repr(C)]
 struct Fiemap {
@@ -79,10 +88,29 @@ pub fn disk_sequence(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(unsafe { ioctl(fd, Getter::<BLKGETDISKSEQ, u64>::new()) }?)
 }
 
-/// How much of these bytes of an open file is mapped to blocks, and how much of that was never written. What is still in memory is written
-/// first, since until then the filesystem has not chosen blocks for it.
+/// How much of these bytes of an open file is mapped to blocks, and how much of that was never written.
+///
+/// # Errors
+/// The filesystem cannot tell.
 pub(super) fn mapped(fd: BorrowedFd<'_>, bytes: Range<u64>) -> io::Result<Mapped> {
-    let (mut sum, mut start) = (Mapped::default(), bytes.start);
+    let mut sum = Mapped::default();
+    for e in file_extents(fd, bytes.clone())? {
+        // The filesystem rounds the last extent up to its block.
+        let end = e.logical.saturating_add(e.length).min(bytes.end);
+        let length = end.saturating_sub(e.logical.max(bytes.start));
+        let kind = if e.flags & EXTENT_UNWRITTEN != 0 { &mut sum.unwritten } else { &mut sum.written };
+        kind.0 += length;
+    }
+    Ok(sum)
+}
+
+/// The extents under these bytes of an open file. What is still in memory is written first, since until then the filesystem has not chosen blocks
+/// for it.
+///
+/// # Errors
+/// The filesystem cannot tell.
+pub(super) fn file_extents(fd: BorrowedFd<'_>, bytes: Range<u64>) -> io::Result<Vec<FiemapExtent>> {
+    let (mut all, mut start) = (Vec::new(), bytes.start);
     while start < bytes.end {
         let header = FiemapHeader {
             start,
@@ -95,19 +123,13 @@ pub(super) fn mapped(fd: BorrowedFd<'_>, bytes: Range<u64>) -> io::Result<Mapped
         // SAFETY: the struct is `struct fiemap` followed by as many extents as `extent_count` says, and outlives the call.
         unsafe { ioctl(fd, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
         let found = &map.extents[..(map.header.mapped_extents as usize).min(BATCH)];
-        for e in found {
-            // The filesystem rounds the last extent up to its block.
-            let end = e.logical.saturating_add(e.length).min(bytes.end);
-            let length = end.saturating_sub(e.logical.max(start));
-            let kind = if e.flags & EXTENT_UNWRITTEN != 0 { &mut sum.unwritten } else { &mut sum.written };
-            kind.0 += length;
-        }
+        all.extend(found);
         match found.last() {
             Some(e) if e.flags & EXTENT_LAST == 0 => start = e.logical.saturating_add(e.length),
             _ => break,
         }
     }
-    Ok(sum)
+    Ok(all)
 }
 
 /// `LOOP_GET_STATUS64`, from linux/loop.h.

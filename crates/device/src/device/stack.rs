@@ -423,6 +423,18 @@ impl Stack {
         self.steps.iter().filter(|s| s.upper == thing).map(|s| (s.lower, s.layer)).collect()
     }
 
+    /// The device on which all bytes of this one lie in their order, and the byte there at which it begins; none where they are spread, or lie on a
+    /// file.
+    pub fn linear_beneath(&self, device: DevNumber) -> Option<(DevNumber, Bytes)> {
+        let mut below = self.steps.iter().filter(|s| s.upper == StackNode::Device(device));
+        let step = below.next().filter(|step| step.layer != Layer::SameVolume)?;
+        let ([piece], StackNode::Device(lower), None) = (step.pieces.as_slice(), step.lower, below.next())
+        else {
+            return None;
+        };
+        (piece.linear && piece.upper.from == 0).then_some((lower, Bytes(piece.lower.from)))
+    }
+
     /// The things that lie directly on this one.
     pub fn upper(&self, thing: StackNode) -> Vec<(StackNode, Layer)> {
         let steps = self.steps.iter().filter(|s| s.lower == thing && s.layer != Layer::SameVolume);
