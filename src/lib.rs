@@ -44,6 +44,7 @@ pub use volproof_engine::step_entry;
 pub use volproof_evidence as evidence;
 pub use volproof_fio as fio;
 pub use volproof_fleet as fleet;
+pub use volproof_host::anatomy;
 pub use volproof_host::environment;
 pub use volproof_host::observe;
 pub use volproof_host::topo;
