@@ -276,6 +276,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
 
+    /// Trace about one request in 32 through the kernel's block layer, and tell where its time goes; needs root and tracefs
+    #[arg(long, help_heading = "Output")]
+    pub anatomy: bool,
+
     /// The promise
     #[command(flatten)]
     pub promise: PromiseOptions,

@@ -118,6 +118,7 @@ fn whole_blocks(
         continue_on_error: false,
         cpus: &[],
         gate: None,
+        tap: None,
     };
     let mut written = 0u64;
     let outcome = engine::run(&load, timer, &mut |w: Watch<'_>| {

@@ -25,6 +25,7 @@ use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
 use volproof_device::guard::{self, Access, Clearance, Code, Displaced};
 use volproof_device::output::{LeftOutput, left_in, screen};
+use volproof_host::anatomy;
 use volproof_host::tune::{self, Owner};
 use volproof_record::{KEPT_FILE, TEST_FILE};
 
@@ -160,6 +161,19 @@ pub fn tell_of_outputs<'a>(beside: impl IntoIterator<Item = &'a Path>) {
         .collect();
     let text: String = folders.into_iter().flat_map(left_in).map(|left| left_output(&left)).collect();
     screen::say(&text);
+}
+
+/// Removes the instances of the kernel's tracing that killed runs left, and says so.
+pub fn remove_traces(root: &Root) {
+    let said = |(folder, removed): (PathBuf, io::Result<()>)| match removed {
+        Ok(()) => format!("volproof: removed {}, the tracing of a run that was killed\n", folder.display()),
+        Err(e) => format!(
+            "volproof: {} stays, the tracing of a run that was killed: {e}; remove it with rmdir {}\n",
+            folder.display(),
+            shell_path(&folder)
+        ),
+    };
+    screen::say(&anatomy::remove_left(root).into_iter().map(said).collect::<String>());
 }
 
 /// Says what such an output is, and what to do with it.

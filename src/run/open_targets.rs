@@ -18,10 +18,11 @@ use super::{Failure, leftover, room};
 use crate::prepare;
 use crate::ui::{self, Ui};
 use volproof_base::unit::Bytes;
-use volproof_device::device::{self, Facts, Root};
+use volproof_device::device::{self, DiskPlace, Facts, Root};
 use volproof_device::guard::{self, Access, Clearance};
 use volproof_engine::{SharedVolume, SimulatedRun, Target, Timer, begin_file};
 use volproof_fio::plan::JobDataFile;
+use volproof_host::anatomy::NotTraced;
 use volproof_plan::{FileState, Plan, Step};
 use volproof_record::TargetRecord;
 
@@ -352,6 +353,32 @@ impl Ready {
         let targets: Vec<Target> = self.held_by(plan, step).map(target).collect();
         let nowhere = Target { clearance: None, size: NULL_SIZE, volume: self.nowhere.clone() };
         if targets.is_empty() { vec![nowhere] } else { targets }
+    }
+
+    /// Where the targets of a step lie on their disks.
+    ///
+    /// # Errors
+    /// Why that is not known, or no request of the step would be seen there.
+    pub fn places(
+        &self,
+        root: &Root,
+        plan: &Plan,
+        step: &Step,
+        targets: &[Target],
+    ) -> Result<Vec<DiskPlace>, NotTraced> {
+        if step.simulate.is_some() || targets.iter().any(|target| target.clearance.is_none()) {
+            return Err(NotTraced::Simulated);
+        }
+        if !step.direct {
+            return Err(NotTraced::Buffered);
+        }
+        let mut places = Vec::new();
+        for (target, held) in targets.iter().zip(self.held_by(plan, step)) {
+            let Some(clearance) = &target.clearance else { continue };
+            let place = DiskPlace::find(root, &held.record.facts, clearance.as_fd());
+            places.push(place.map_err(|why| NotTraced::NoPlace { why })?);
+        }
+        Ok(places)
     }
 
     /// The whole disks under the targets of some steps, by name, each once.

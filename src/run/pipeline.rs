@@ -60,6 +60,8 @@ pub struct RunOptions {
     pub earlier: Option<Box<EarlierRun>>,
     /// More pinned workers than CPUs are allowed; when false, such a plan is refused.
     pub share_cpus: bool,
+    /// Requests are traced, to tell where their time goes.
+    pub anatomy: bool,
     /// The place of the run in a fleet: its steps begin at planned times.
     pub rank: Option<FleetRank>,
     /// The applications whose needs the run is held against.

@@ -27,6 +27,7 @@ use volproof_device::device::Root;
 use volproof_device::guard::GuardError;
 use volproof_engine::step_entry::{self, EndedStep};
 use volproof_engine::{EngineChoice, EngineError, Gate, StepOutcome, Timer};
+use volproof_host::anatomy::{NotTraced, Tracer};
 use volproof_host::observe::{KernelCounters, Observer};
 use volproof_plan::{EngineKind, Plan, Step};
 use volproof_record::exit::Exit;
@@ -49,6 +50,8 @@ pub struct StageSetting<'a> {
     pub choices: &'a [EngineChoice],
     /// Targets that could not be made ready, and why: steps on them fail before they begin.
     pub unready: &'a [(PathBuf, String)],
+    /// Requests are traced, to tell where their time goes.
+    pub anatomy: bool,
     /// When the first I/O is due, where the run is a rank of a fleet.
     pub due: Option<Instant>,
     /// A failed step does not end the others; when false, it ends them.
@@ -95,6 +98,8 @@ pub fn run(
     let alone = steps.len() == 1;
     let ramp = if alone { steps[0].ramp } else { Nanos(0) };
     let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
+    let observer =
+        if setting.anatomy { observer.with_trace(begin_trace(setting, &prepared)) } else { observer };
     let total = steps.iter().all(|s| s.runtime.0 > 0).then(|| plan.stage_length(stage.clone()));
     let later = plan.stages().into_iter().filter(|s| s.start >= stage.end);
     // The number of steps of a course is not known in advance.
@@ -260,7 +265,8 @@ impl<'a> Stage<'a> {
         let started = utc(jiff::Timestamp::now());
         self.states[i] = StepState::Running { started, first_io: None };
         let (prepared, setting, say, stop) = (&self.prepared[i], self.setting, with.say.clone(), with.stop);
-        let body = move || load(prepared, setting, gate, i, stop, &say);
+        let tap = self.observer.tap();
+        let body = move || load(prepared, setting, gate, tap.as_ref(), (i, stop, &say));
         match std::thread::Builder::new().spawn_scoped(scope, body) {
             Ok(thread) => Some(thread),
             Err(e) => {
@@ -419,6 +425,19 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// Begins to trace the requests of a step.
+///
+/// # Errors
+/// Why its requests cannot be traced.
+fn begin_trace(setting: &StageSetting<'_>, prepared: &[Prepared<'_>]) -> Result<Tracer, NotTraced> {
+    let [one] = prepared else { return Err(NotTraced::NotAlone) };
+    if one.step.fio {
+        return Err(NotTraced::NotAlone);
+    }
+    let places = setting.ready.places(setting.root, setting.plan, one.step, &one.targets)?;
+    Tracer::begin(setting.root, places)
+}
+
 /// A step that cannot begin waits at no gate.
 fn withdraw(gate: Option<&Gate>) {
     if let Some(gate) = gate {
@@ -430,7 +449,8 @@ fn withdraw(gate: Option<&Gate>) {
 fn evidence_of(step: &Step, outcome: &mut StepOutcome, kernel: Option<&KernelCounters>) -> KernelCounters {
     let of_volumes = outcome.volumes_counters.take();
     if step.simulate.as_ref().is_some_and(|device| device.has_counters()) {
-        return of_volumes.unwrap_or_default();
+        let anatomy = kernel.and_then(|kernel| kernel.anatomy.clone());
+        return KernelCounters { anatomy, ..of_volumes.unwrap_or_default() };
     }
     kernel.cloned().unwrap_or_default()
 }

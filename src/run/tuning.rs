@@ -135,6 +135,7 @@ pub fn effects(tuned: &mut Tuned, run: &ComparedRun<'_>, ui: &mut Ui) -> Result<
             continue_on_error: false,
             cpus: &[],
             gate: None,
+            tap: None,
         };
         let outcome = engine::run(&load, timer, &mut |_| go_on())?;
         if !go_on() {

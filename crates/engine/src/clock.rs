@@ -42,6 +42,11 @@ pub trait Clock: Clone {
             }
         }
     }
+    /// This clock and `CLOCK_MONOTONIC` read together.
+    fn anchor(&self) -> Anchor {
+        let now = self.now();
+        Anchor { ticks: now, ns: self.ns(now) }
+    }
     /// One turn of a waiting loop.
     fn pause(&self) {
         std::hint::spin_loop();
@@ -142,6 +147,15 @@ impl Anchor {
         Nanos(monotonic().0 - self.ns)
     }
 
+    /// The time of `CLOCK_MONOTONIC` at so many ticks of the clock that was read.
+    pub fn ns_of(&self, ticks: u64, clock: &impl Clock) -> u64 {
+        if ticks <= self.ticks {
+            self.ns.saturating_sub(clock.ns(self.ticks - ticks))
+        } else {
+            self.ns + clock.ns(ticks - self.ticks)
+        }
+    }
+
     /// Takes the tightest of several readings.
     pub fn take() -> Anchor {
         let readings = (0..16).map(|_| Anchor::read());
@@ -208,6 +222,10 @@ impl Clock for Tsc {
 
     fn ticks(&self, ns: Nanos) -> u64 {
         ((u128::from(ns.0) << 64) / u128::from(self.scale)) as u64
+    }
+
+    fn anchor(&self) -> Anchor {
+        Anchor::take()
     }
 }
 

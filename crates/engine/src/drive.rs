@@ -17,8 +17,8 @@ use super::generator::{Generator, Region};
 use super::load_watch::attend;
 use super::passes::Passes;
 use super::schedule::Schedule;
-use super::worker::{Worker, run_in_turn};
-use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
+use super::worker::{RequestTap, Worker, run_in_turn};
+use super::worker_job::{Control, FollowedBy, LoadWindow, Message, WorkerJob};
 use super::{EngineError, Load, StepOutcome, Target, Watch, thread};
 use volproof_base::sample::Series;
 use volproof_base::unit::{Bytes, Nanos};
@@ -209,7 +209,10 @@ fn jobs(
             batch: batch(step, target),
             largest: step.largest_block(),
             generator: Generator::new(step, region, seed),
-            passes: Passes::new(step, target, region),
+            followed: FollowedBy {
+                passes: Passes::new(step, target, region),
+                tap: load.tap.map(|tap| RequestTap::new(tap, step.target_of(id))),
+            },
             schedule,
             window: LoadWindow {
                 ramp: step.ramp,
@@ -316,6 +319,7 @@ mod tests {
             continue_on_error: false,
             cpus: &[],
             gate: None,
+            tap: None,
         };
         drive(
             &load,

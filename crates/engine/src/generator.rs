@@ -61,8 +61,8 @@ pub trait Source {
     /// The only direction that occurs, where that is known beforehand. All I/Os of such a source have one length, too.
     const ONLY: Option<Direction> = None;
 
-    /// The load counts the bytes of each I/O, since something is done at the end of each pass.
-    const PASSES: bool = false;
+    /// Each completion has more to do than to be counted: something is done at the end of each pass, or requests are traced.
+    const FOLLOWED: bool = false;
 
     /// The length of all I/Os; asked only of sources that have [`Source::ONLY`].
     fn length(&self) -> u32 {
@@ -73,11 +73,11 @@ pub trait Source {
     fn next(&mut self) -> (Direction, u64, u32);
 }
 
-/// The I/Os of a job that begins its passes anew.
-pub struct InPasses(pub Generator);
+/// The I/Os of a job that begins its passes anew, or whose requests are traced.
+pub struct Followed(pub Generator);
 
-impl Source for InPasses {
-    const PASSES: bool = true;
+impl Source for Followed {
+    const FOLLOWED: bool = true;
 
     #[inline(always)]
     fn next(&mut self) -> (Direction, u64, u32) {

@@ -45,6 +45,7 @@ use drive::drive;
 use volproof_base::sample::{Direction, Interval, Series};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_device::guard::Clearance;
+use volproof_host::anatomy::TapSetting;
 use volproof_host::observe::KernelCounters;
 use volproof_plan::{EngineKind, Fadvise, Simulated, Step};
 use volproof_record::FioRun;
@@ -175,6 +176,8 @@ pub struct Load<'a> {
     pub cpus: &'a [u32],
     /// The gate where the load meets others that are to start at the same instant.
     pub gate: Option<&'a Gate>,
+    /// Where stamps of single requests go, where they are traced.
+    pub tap: Option<&'a TapSetting>,
 }
 
 impl<'a> Load<'a> {

@@ -104,6 +104,7 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
         continue_on_error: false,
         cpus: &cpus,
         gate: None,
+        tap: None,
     };
     let depth = probe.iodepth;
     // A load that cannot start here says so at its own start, with more words.

@@ -40,8 +40,16 @@ impl Clock for TwoCpus {
 fn load(step: &Step) -> StepOutcome {
     let targets = [Target::new(None, Bytes::gib(1))];
     let engine = EngineKind::Null;
-    let load =
-        Load { step, engine, targets: &targets, seed: 1, continue_on_error: false, cpus: &[], gate: None };
+    let load = Load {
+        step,
+        engine,
+        targets: &targets,
+        seed: 1,
+        continue_on_error: false,
+        cpus: &[],
+        gate: None,
+        tap: None,
+    };
     with_clock(&load, None, &mut |_| true, TwoCpus).unwrap()
 }
 

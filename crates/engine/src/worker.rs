@@ -19,6 +19,7 @@ mod grid;
 mod in_turn;
 mod loops;
 mod one_by_one;
+mod request_tap;
 mod slot;
 
 use std::io;
@@ -30,13 +31,14 @@ use std::sync::mpsc::Sender;
 use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
 use super::clock::Clock;
-use super::generator::{Generator, InPasses, Source};
+use super::generator::{Followed, Generator, Source};
 use super::outcome::{OpenEnd, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
 pub use end::{DRAIN, END_FLUSH, patience};
 pub use in_turn::run_in_turn;
+pub use request_tap::RequestTap;
 use slot::{EMPTY, Tally, no_slot, rare};
 pub use slot::{Slot, between};
 use volproof_base::sample::{CpuTime, Direction, GRID};
@@ -54,6 +56,8 @@ pub struct Worker<B: Backend, C: Clock> {
     generator: Generator,
     /// Begins each pass anew: drops cached pages, or gives the file its state again.
     passes: Option<Passes>,
+    /// Hands over the stamps of single requests.
+    tap: Option<RequestTap>,
     schedule: Option<Schedule>,
     window: LoadWindow,
     /// Share of written data that is zeros, which no stamp changes, percent.
@@ -115,7 +119,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             backend: ManuallyDrop::new(backend),
             buffers: ManuallyDrop::new(buffers),
             batch: job.batch,
-            passes: job.passes,
+            passes: job.followed.passes,
+            tap: job.followed.tap,
             generator: job.generator,
             clock,
             schedule: job.schedule,
@@ -152,8 +157,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub fn run(mut self, start: u64) {
         self.begin(start);
         let generator = self.generator.clone();
-        let result = if self.passes.is_some() {
-            self.load(InPasses(generator))
+        let result = if self.passes.is_some() || self.tap.is_some() {
+            self.load(Followed(generator))
         } else if let Some(reads) = generator.reads() {
             self.load(reads)
         } else {
@@ -279,7 +284,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.settle(now);
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, tally, clock, origin, outcome, passes, outside, ..
+            backend, slots, free, idle, tally, clock, origin, outcome, passes, tap, outside, ..
         } = self;
         let mut failed = false;
         let mut completions = backend.completions();
@@ -300,10 +305,15 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if !service.record_common(clock.ns(now.wrapping_sub(slot.sent))) {
                 rare(service, slot.sent, now, clock, &mut outcome.backwards);
             }
-            if S::PASSES
+            if S::FOLLOWED
                 && let Some(passes) = passes
             {
                 passes.complete(slot.length);
+            }
+            if S::FOLLOWED
+                && let Some(tap) = tap
+            {
+                tap.ended::<OPEN>(slot, now, *origin);
             }
             if OPEN && slot.intended >= *origin {
                 tally.response[direction as usize].record(clock.ns(now.saturating_sub(slot.intended)));

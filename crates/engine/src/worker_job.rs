@@ -9,6 +9,7 @@ use super::generator::Generator;
 use super::outcome::WorkerEnd;
 use super::passes::Passes;
 use super::schedule::Schedule;
+use super::worker::RequestTap;
 use volproof_base::sample::Interval;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::SyncWrites;
@@ -38,6 +39,15 @@ pub struct LoadWindow {
     pub amount: Option<Bytes>,
 }
 
+/// What a completion has to do beside being counted.
+#[derive(Default)]
+pub struct FollowedBy {
+    /// Begins each pass anew: drops cached pages, or gives the file its state again.
+    pub passes: Option<Passes>,
+    /// Hands over the stamps of single requests, where they are traced.
+    pub tap: Option<RequestTap>,
+}
+
 /// A message of a worker to the watching thread.
 pub enum Message {
     /// An interval of the grid has passed.
@@ -58,8 +68,8 @@ pub struct WorkerJob {
     pub largest: Bytes,
     /// Draws the I/Os.
     pub generator: Generator,
-    /// Begins each pass anew: drops cached pages, or gives the file its state again.
-    pub passes: Option<Passes>,
+    /// What a completion has to do beside being counted.
+    pub followed: FollowedBy,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When the load ends, and which part of it counts.

@@ -10,6 +10,7 @@ mod queue_settings;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use crate::anatomy::{Anatomy, NotTraced, TapSetting, Tracer};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
 use volproof_device::device::SECTOR;
@@ -99,6 +100,8 @@ pub struct Observer {
     nvme: Vec<CountingDisk>,
     next: Nanos,
     evidence: KernelCounters,
+    /// The tracing of single requests, or why there is none, where that was asked for.
+    trace: Option<Result<Tracer, NotTraced>>,
 }
 
 impl Observer {
@@ -123,10 +126,21 @@ impl Observer {
                 queues: disks.iter().map(|d| QueueSettings::read(root, d)).collect(),
                 ..KernelCounters::default()
             },
+            trace: None,
         };
         observer.first = observer.read();
         observer.last = observer.first.clone();
         observer
+    }
+
+    /// Observes single requests too, or tells why not.
+    pub fn with_trace(self, trace: Result<Tracer, NotTraced>) -> Observer {
+        Observer { trace: Some(trace), ..self }
+    }
+
+    /// Where the load's threads hand over the stamps of single requests.
+    pub fn tap(&self) -> Option<TapSetting> {
+        Some(self.trace.as_ref()?.as_ref().ok()?.tap().clone())
     }
 
     fn read(&self) -> CpuReading {
@@ -240,6 +254,10 @@ impl Observer {
                 interrupts: since(&interrupts, &self.interrupts, place),
             });
         }
+        self.evidence.anatomy = self.trace.map(|trace| match trace {
+            Ok(tracer) => tracer.finish(),
+            Err(why) => Anatomy::not_traced(why),
+        });
         self.evidence.io_wq_ns = Nanos(self.io_wq.values().sum());
         self.evidence.cgroup_throttled_periods =
             throttled_periods(&self.root).zip(self.throttled).map(|(now, then)| now.saturating_sub(then));

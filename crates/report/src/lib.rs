@@ -1,5 +1,6 @@
 //! Results as text, JSON and pages. Nothing here computes a result.
 
+pub mod anatomy_words;
 pub mod cause_words;
 pub mod check_text;
 pub mod claim_words;

@@ -1,5 +1,6 @@
 //! The end of a run: the answer, one table, and the remarks that matter. `--details` prints everything that this leaves out.
 
+use super::anatomy_words;
 use super::cause_words;
 use super::claim_words;
 use super::fit_text;
@@ -57,6 +58,8 @@ pub fn summary(record: &Record) -> String {
         out.extend(grouped_findings(&found).iter().map(seen));
         out += &fleet_text::text(record, verdict.as_ref(), fleet_text::ROWS);
         out += &cause_words::of_record(record);
+        let parts = anatomy_words::of_record(record);
+        out += &if parts.is_empty() { parts } else { format!("\n{parts}") };
         out += &fit_text::answers(record, verdict.as_ref());
         out.extend(record.compared.as_ref().map(claim_words::comparison));
     }

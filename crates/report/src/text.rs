@@ -38,6 +38,7 @@ pub fn record(record: &Record) -> String {
         out.push_str(&super::fleet_text::text(record, record.verdict.as_ref(), super::fleet_text::ROWS));
         out.push_str(&costs(record));
         out.push_str(&super::provider_words::of_record(record));
+        out.push_str(&super::anatomy_words::of_record(record));
         out.extend(record.steps.iter().filter_map(outside_latency));
     }
     out.extend(record.tuning.as_ref().map(|tuning| super::tune::effects(&tuning.effects)));

@@ -32,6 +32,7 @@ use std::slice::from_ref;
 use super::{Failure, leftover, print, print_with_code};
 use crate::cli::CliCommand;
 use crate::device_tuning;
+use volproof_device::device::Root;
 use volproof_device::output::screen;
 use volproof_host::tune::Places;
 
@@ -43,6 +44,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
     let places = Places::system();
     if !matches!(command, CliCommand::Restore(_)) {
         screen::say(&device_tuning::recover(&places));
+        leftover::remove_traces(&Root::system());
     }
     leftover::tell_of_outputs(read_results(&command).iter().map(PathBuf::as_path));
     let exit = match command {

@@ -63,6 +63,7 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     let tune = if earlier.is_tuned() { TuneMode::On } else { TuneMode::Off };
     let options = RunOptions {
         asked: record.asked,
+        anatomy: args.anatomy,
         earlier: Some(Box::new(earlier)),
         ..RunOptions::asked(&args.what.consent, args.tune.or(Some(tune)))
     };

@@ -35,6 +35,7 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let options = RunOptions {
         rank: fleet_start::place(&args.fleet, &plan)?,
         asked,
+        anatomy: args.anatomy,
         ..RunOptions::asked(&args.what.consent, args.tune)
     };
     if args.cross_check.is_some() && args.what.file.precondition.is_some() {

@@ -398,6 +398,7 @@ impl Running<'_> {
                 .filter(|_| range.start >= self.record.plan.precondition_steps())
                 .map(|rank| Due::of_step(&self.record.plan, rank, range.start).instant()),
             others_go_on: self.options.others_go_on,
+            anatomy: self.options.anatomy,
             interrupts: self.interrupts,
             continued: self.continued,
         };

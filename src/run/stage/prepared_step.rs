@@ -11,6 +11,7 @@ use volproof_base::sample::Interval;
 use volproof_base::unit::Nanos;
 use volproof_engine::{EngineError, Gate, Load, SimulatedRun, StepOutcome, Target, Watch};
 use volproof_fio::fio_process::Fio;
+use volproof_host::anatomy::TapSetting;
 use volproof_host::topo::Placement;
 use volproof_plan::{EngineKind, Step};
 
@@ -67,9 +68,8 @@ pub(super) fn load(
     p: &Prepared<'_>,
     setting: &StageSetting<'_>,
     gate: Option<&Gate>,
-    i: usize,
-    stop: &AtomicBool,
-    say: &Sender<(usize, Said)>,
+    tap: Option<&TapSetting>,
+    (i, stop, say): (usize, &AtomicBool, &Sender<(usize, Said)>),
 ) {
     let load = Load {
         step: p.step,
@@ -79,6 +79,7 @@ pub(super) fn load(
         continue_on_error: setting.plan.continue_on_error,
         cpus: &p.cpus,
         gate,
+        tap,
     };
     let mut watch = |watch: Watch<'_>| {
         if let Some(elapsed) = watch.elapsed {

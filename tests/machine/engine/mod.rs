@@ -25,7 +25,7 @@ fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: b
     assert_eq!(step.problem(), None);
     let timer = Timer::choose(std::path::Path::new("/"));
     let cpus = &[];
-    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus, gate: None };
+    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus, gate: None, tap: None };
     engine::run(&load, &timer, &mut |_: Watch<'_>| true).unwrap()
 }
 
@@ -272,6 +272,7 @@ fn workers_share_their_cpus_when_asked() {
             continue_on_error: false,
             cpus: &[0, 1],
             gate: None,
+            tap: None,
         };
         let mut seen = Vec::new();
         engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {
@@ -301,6 +302,7 @@ fn writing_through_a_read_clearance_is_refused() {
         continue_on_error: false,
         cpus: &[],
         gate: None,
+        tap: None,
     };
     let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
     assert!(e.to_string().contains("cleared for reading only"), "{e}");
@@ -315,7 +317,8 @@ fn an_engine_that_sends_no_discards_is_refused_by_name() {
     for (engine, _) in engines().into_iter().filter(|(engine, _)| *engine != EngineKind::Psync) {
         let step = Step { rw: Pattern::RandTrim, engine, direct: false, ..Step::default() };
         let (step, targets, cpus) = (&step, &targets[..], &[]);
-        let load = Load { step, engine, targets, seed: 1, continue_on_error: false, cpus, gate: None };
+        let load =
+            Load { step, engine, targets, seed: 1, continue_on_error: false, cpus, gate: None, tap: None };
         let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
         assert_eq!(
             e.to_string(),
@@ -337,6 +340,7 @@ fn stopping_from_outside_keeps_what_was_measured() {
         continue_on_error: false,
         cpus: &[],
         gate: None,
+        tap: None,
     };
     let mut calls = 0;
     let o = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {

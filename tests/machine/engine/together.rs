@@ -14,6 +14,7 @@ fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<StepOutcome, engine::
         continue_on_error: false,
         cpus: &[],
         gate: Some(gate),
+        tap: None,
     };
     engine::run(&load, timer, &mut |_| true)
 }

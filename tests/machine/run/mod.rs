@@ -3,6 +3,7 @@
 //! Every test has a folder of its own that goes away with it. Figures are never asserted, only what must hold whatever the machine
 //! does. What a machine cannot show (no root, no loop device) says `skipped` with the reason.
 
+mod anatomy;
 mod answer;
 mod completions;
 mod devices;

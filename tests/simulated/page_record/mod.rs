@@ -182,6 +182,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
             }],
             provider: Vec::new(),
             heat: Vec::new(),
+            anatomy: None,
         },
     }
 }

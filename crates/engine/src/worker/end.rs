@@ -163,6 +163,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn finish(mut self) {
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         self.outcome.features = self.backend.features();
+        if let Some(tap) = &mut self.tap {
+            tap.hand_over(&self.clock);
+        }
         let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
         drop(self);
         let _ = messages.send(Message::End(Box::new(outcome)));
@@ -195,7 +198,7 @@ mod tests {
     use crate::buffers::Buffers;
     use crate::clock::Virtual;
     use crate::generator::{Generator, Region};
-    use crate::worker_job::{Control, LoadWindow, WorkerJob};
+    use crate::worker_job::{Control, FollowedBy, LoadWindow, WorkerJob};
     use volproof_base::unit::Bytes;
     use volproof_plan::Step;
 
@@ -260,7 +263,7 @@ mod tests {
                 batch: Batch::new(true, 4),
                 largest: Bytes(4096),
                 generator: Generator::new(&step, region, 1),
-                passes: None,
+                followed: FollowedBy::default(),
                 schedule: None,
                 window: LoadWindow { ramp: Nanos(0), runtime: None, amount: step.io_size },
                 compressible: 0,

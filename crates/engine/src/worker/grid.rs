@@ -38,6 +38,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
             self.next_event = self.grid(self.index + 1).min(self.end);
         }
+        if let Some(tap) = &mut self.tap {
+            tap.hand_over(&self.clock);
+        }
         if self.control.stop.load(Ordering::Relaxed) {
             self.close(now);
         }

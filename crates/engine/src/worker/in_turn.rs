@@ -9,20 +9,20 @@ use super::Worker;
 use super::loops::OpenTimes;
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::generator::InPasses;
+use crate::generator::Followed;
 use crate::schedule::Schedule;
 
 /// A worker between two of its turns.
 struct WorkerInTurn<B: Backend, C: Clock> {
     worker: Worker<B, C>,
-    source: InPasses,
+    source: Followed,
     arrivals: Option<(Schedule, OpenTimes)>,
 }
 
 impl<B: Backend, C: Clock> WorkerInTurn<B, C> {
     fn new(mut worker: Worker<B, C>, start: u64) -> WorkerInTurn<B, C> {
         worker.begin(start);
-        let source = InPasses(worker.generator.clone());
+        let source = Followed(worker.generator.clone());
         let arrivals = worker.schedule.take().map(|mut schedule| {
             let times = worker.open_times(&mut schedule);
             (schedule, times)
@@ -40,8 +40,8 @@ impl<B: Backend, C: Clock> WorkerInTurn<B, C> {
 
     fn end(mut self, last: io::Result<bool>) {
         let result = last.and_then(|_| match self.arrivals {
-            Some((schedule, times)) => self.worker.end_open::<InPasses>(schedule, &times),
-            None => self.worker.drain::<InPasses, false>(),
+            Some((schedule, times)) => self.worker.end_open::<Followed>(schedule, &times),
+            None => self.worker.drain::<Followed, false>(),
         });
         self.worker.end(result);
     }

@@ -43,10 +43,15 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if !service.record_common(self.clock.ns(passed)) {
                 rare(service, sent, now, &self.clock, &mut self.outcome.backwards);
             }
-            if S::PASSES
+            if S::FOLLOWED
                 && let Some(passes) = &mut self.passes
             {
                 passes.complete(length);
+            }
+            if S::FOLLOWED
+                && let Some(tap) = &mut self.tap
+            {
+                tap.ended::<false>(&Slot { sent, offset, length, direction, ..EMPTY }, now, self.origin);
             }
         }
         self.bytes_left = left;

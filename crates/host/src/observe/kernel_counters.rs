@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use volproof_base::unit::Nanos;
 
 use super::{HeatTrack, ProviderTrack, QueueSettings};
+use crate::anatomy::Anatomy;
 
 /// Kernel counters sampled while a step ran. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,9 @@ pub struct KernelCounters {
     /// What local NVMe disks did because of their temperature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heat: Vec<HeatTrack>,
+    /// Where the time of the requests went (`--anatomy`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anatomy: Option<Anatomy>,
 }
 
 /// `/sys/block/NAME/stat` as differences.

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use super::charts::{self, StepCharts};
 use super::sections::{Fact, fact, nanos};
-use crate::provider_words;
 use crate::text::{self, driven, latency_cells};
 use crate::ticket::fio_command;
+use crate::{anatomy_words, provider_words};
 use volproof_base::unit::{Nanos, grouped, mebibytes, micro, significant};
+use volproof_host::anatomy::RequestPart;
 use volproof_record::{Record, StepRecord};
 
 /// A row of rates and latencies.
@@ -63,6 +64,16 @@ pub struct LimitRow {
     pub curve: String,
 }
 
+/// A part of the time of traced requests: a piece of a bar of 100 x 24.
+pub struct TimePart {
+    /// The part, its mean time and its share.
+    pub name: String,
+    /// Where the piece begins.
+    pub from: String,
+    /// How wide it is.
+    pub width: String,
+}
+
 /// A step.
 pub struct StepSection {
     /// The element prefix.
@@ -79,6 +90,8 @@ pub struct StepSection {
     pub charts: Vec<Chart>,
     /// For how long the provider's limits were exceeded, in rows below the first chart.
     pub limits: Vec<LimitRow>,
+    /// Where the time of traced requests goes, in the order of a request.
+    pub time_parts: Vec<TimePart>,
     /// Failed I/Os.
     pub errors: Vec<String>,
     /// The equivalent fio command, or why there is none.
@@ -101,6 +114,7 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
         facts: facts(record, step),
         charts: places(step, &charts),
         limits: limits(step),
+        time_parts: time_parts(step),
         errors: errors.collect(),
         fio: fio_command(record, step),
         id,
@@ -148,6 +162,26 @@ fn limits(step: &StepRecord) -> Vec<LimitRow> {
     rows
 }
 
+/// The bar of a step whose requests were traced.
+fn time_parts(step: &StepRecord) -> Vec<TimePart> {
+    let Some(anatomy) = step.evidence.anatomy.as_ref().filter(|anatomy| anatomy.joined > 0) else {
+        return Vec::new();
+    };
+    let mut from = 0.0;
+    let mut parts = Vec::new();
+    for part in RequestPart::ALL {
+        let width = 100.0 * anatomy.share(part);
+        let time = nanos(Nanos(anatomy.part_mean(part).round() as u64));
+        parts.push(TimePart {
+            name: format!("{}: {time}, {width:.0} %", part.name()),
+            from: format!("{from:.2}"),
+            width: format!("{width:.2}"),
+        });
+        from += width;
+    }
+    parts
+}
+
 /// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom, and `least` or what is more at the
 /// top.
 fn spark(mean: &[f64], least: f64) -> String {
@@ -172,6 +206,9 @@ fn facts(record: &Record, step: &StepRecord) -> Vec<Fact> {
         facts.push(fact("Engine uses", step.engine_features.join(", ")));
     }
     facts.extend(provider_words::of_step(step).into_iter().map(|line| fact("The disk counts", line)));
+    if let Some(anatomy) = &step.evidence.anatomy {
+        facts.extend(anatomy_words::facts(anatomy).into_iter().map(|line| fact("Traced requests", line)));
+    }
     if !step.pinned_cpus.is_empty() {
         let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
         facts.push(fact("Workers on CPUs", cpus.join(", ")));
