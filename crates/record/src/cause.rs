@@ -73,6 +73,12 @@ pub enum Cause {
     NotThrottled,
     /// A local disk was slowed down because of its temperature. Its own counters say for how long.
     ThermalThrottle,
+    /// Requests wait for a tag of the disk's queue in the kernel. `--anatomy` measures for how long.
+    QueueFull,
+    /// The kernel's I/O scheduler holds requests back. `--anatomy` measures for how long.
+    Scheduler,
+    /// Completed requests wait until their thread sees them. `--anatomy` measures for how long, and on which CPUs they complete.
+    CompletionsOnOneCpu,
     /// Burst credits are used up. Tried with a rest, in which credits come back.
     BurstCredits,
     /// Blocks of a volume made from a snapshot are loaded when they are first read.
@@ -96,6 +102,9 @@ impl Cause {
             Cause::InstanceLimit => "instance-limit",
             Cause::NotThrottled => "not-throttled",
             Cause::ThermalThrottle => "thermal-throttle",
+            Cause::QueueFull => "queue-full",
+            Cause::Scheduler => "scheduler",
+            Cause::CompletionsOnOneCpu => "completions-on-one-cpu",
             Cause::BurstCredits => "burst-credits",
             Cause::ColdBlocks => "cold-blocks",
             Cause::SlowVolume => "slow-volume",
@@ -270,6 +279,23 @@ pub enum CauseEvidence {
         events: u64,
         /// Of so much time.
         window_ns: Nanos,
+    },
+    /// A part of the time of traced requests, in the mean.
+    RequestPart {
+        /// The part.
+        part_ns: f64,
+        /// From the intended start to the thread that sees the completion.
+        whole_ns: f64,
+        /// From the driver to the completion.
+        device_ns: f64,
+        /// Hardware queues of the disk.
+        hardware_queues: u64,
+        /// Requests that a queue of it holds.
+        tags: Option<u64>,
+        /// The scheduler.
+        scheduler: Option<String>,
+        /// Share of the completions on the CPU that had most of them.
+        busiest_cpu_share: f64,
     },
     /// The latency of one request at a time, offered below the limit.
     OwnLatency {

@@ -122,6 +122,9 @@ fn name(row: &CauseRow) -> &'static str {
         (Cause::InstanceLimit, _) => "instance's limit",
         (Cause::NotThrottled, _) => "not throttled",
         (Cause::ThermalThrottle, _) => "heat",
+        (Cause::QueueFull, _) => "a full queue",
+        (Cause::Scheduler, _) => "the scheduler",
+        (Cause::CompletionsOnOneCpu, _) => "completions",
         (Cause::BurstCredits, _) => "burst credits",
         (Cause::ColdBlocks, _) => "cold blocks",
         (Cause::SlowVolume, _) => "a slow volume",
@@ -206,8 +209,40 @@ fn tried_and_result(table: &CauseTable, row: &CauseRow) -> (String, String) {
                 format!("slowed down for {slowed}, {}", counted(*events, "event")),
             )
         }
+        (cause, Some(CauseEvidence::RequestPart { part_ns, whole_ns, device_ns, .. })) => {
+            let share = percent(part_ns / whole_ns.max(1.0));
+            let told = format!(
+                "{} of {}, {share}; the device takes {}",
+                ns(*part_ns),
+                ns(*whole_ns),
+                ns(*device_ns)
+            );
+            (of_queue(cause, row), told)
+        }
         (Cause::VolumeOrInstance, None) => alone_and_together(table, &row.trials),
         _ => (depths(&row.trials), rates()),
+    }
+}
+
+/// What stands around a part of the time of requests.
+fn of_queue(cause: Cause, row: &CauseRow) -> String {
+    let Some(CauseEvidence::RequestPart { hardware_queues, tags, scheduler, busiest_cpu_share, .. }) =
+        &row.evidence
+    else {
+        return String::new();
+    };
+    match cause {
+        Cause::QueueFull => {
+            let tags = tags.map_or(String::new(), |tags| format!(" of {}", counted(tags, "tag")));
+            format!("traced requests: waiting for a tag, {}{tags}", counted(*hardware_queues, "queue"))
+        }
+        Cause::Scheduler => {
+            let name = scheduler.as_deref().unwrap_or("unknown");
+            format!("traced requests: from tag to driver, scheduler {name}")
+        }
+        _ => {
+            format!("traced requests: from completion to thread, {} on one CPU", percent(*busiest_cpu_share))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Planted causes: simulated volumes whose limit is known, and the row of the table that must name it. In virtual time, through the binary.
 
+mod parts;
 mod planted;
 mod provider;
 

@@ -7,6 +7,7 @@
 mod burst_credits;
 mod cap;
 mod cold_blocks;
+mod completions_on_one_cpu;
 mod control;
 mod kernel_settings;
 mod limit_of_instance;
@@ -14,6 +15,9 @@ mod not_throttled;
 mod other_users;
 mod own_limits;
 mod provider_page;
+mod queue_full;
+mod request_parts;
+mod scheduler;
 mod slow_volume;
 mod sold_as;
 mod thermal_throttle;
@@ -103,7 +107,7 @@ const COUNTED: Experiment = Experiment {
 };
 
 /// In the order of the table.
-const EXPERIMENTS: [Experiment; 14] = [
+const EXPERIMENTS: [Experiment; 17] = [
     Experiment {
         cause: Cause::TooLittleLoad,
         obstacle: too_little_load::obstacle,
@@ -170,6 +174,14 @@ const EXPERIMENTS: [Experiment; 14] = [
         cause: Cause::ThermalThrottle,
         obstacle: thermal_throttle::obstacle,
         row: thermal_throttle::row,
+        ..COUNTED
+    },
+    Experiment { cause: Cause::QueueFull, obstacle: |_| None, row: queue_full::row, ..COUNTED },
+    Experiment { cause: Cause::Scheduler, obstacle: |_| None, row: scheduler::row, ..COUNTED },
+    Experiment {
+        cause: Cause::CompletionsOnOneCpu,
+        obstacle: |_| None,
+        row: completions_on_one_cpu::row,
         ..COUNTED
     },
     Experiment {
@@ -313,6 +325,9 @@ impl<'a> CauseCase<'a> {
         match cause {
             Cause::VolumeLimit | Cause::InstanceLimit | Cause::NotThrottled => provider_page::is_told(self),
             Cause::ThermalThrottle => thermal_throttle::is_told(self),
+            Cause::QueueFull | Cause::Scheduler | Cause::CompletionsOnOneCpu => {
+                request_parts::anatomy(self).is_some()
+            }
             _ => true,
         }
     }

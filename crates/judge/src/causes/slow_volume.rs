@@ -82,7 +82,7 @@ fn is_slow_alone(case: &CauseCase<'_>) -> Option<bool> {
 }
 
 /// What an I/O of this kind of volume takes at most in the mean, in nanoseconds.
-fn usual(case: &CauseCase<'_>) -> f64 {
+pub(super) fn usual(case: &CauseCase<'_>) -> f64 {
     let volumes = &case.judged_promise.promise.volumes;
     let on_disks = volumes.iter().any(|v| v.media.as_deref() == Some("hdd"));
     let of_kind = if on_disks { USUAL_OF_HARD_DISKS } else { USUAL };
