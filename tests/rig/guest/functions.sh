@@ -5,7 +5,7 @@
 . ./devices.sh
 
 from=$(cat from 2>/dev/null)
-for case in $(cat cases 2>/dev/null || echo topology placement guard errors stall fit disturbed restore crash unplug nine outputs faults stacks); do
+for case in $(cat cases 2>/dev/null || echo topology placement guard errors stall fit disturbed restore crash unplug nine outputs faults anatomy stacks); do
   [ -z "$from" ] || [ "$case" = "$from" ] || continue
   from=
   note "$case, after $SECONDS s"
