@@ -15,7 +15,7 @@ use fio_formats::runs::parts;
 use fio_formats::{command, jobfile, json_write, paste, text_read, text_write};
 use volproof_base::input;
 use volproof_base::unit::Bytes;
-use volproof_device::output::{OutputKind, PLAN_MARK};
+use volproof_device::output::OutputKind;
 use volproof_fio::job_conditions::seems_time_based;
 use volproof_fio::of_record;
 use volproof_fio::plan::{PathKind, convert};
@@ -27,6 +27,9 @@ use volproof_readers as foreign;
 use volproof_record::{Record, ReportForm};
 use volproof_report::csv;
 use volproof_report::html::repeat::plan_toml;
+
+/// The first line of a plan file that `convert` writes.
+const PLAN_MARK: &str = "# made by volproof convert";
 
 /// A form that a file can take.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,24 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     if args.to == Form::FioPlot && path != Path::new("-") {
         return point_files(&args.file, path);
     }
+    if is_there(args, path) {
+        return Ok(Exit::Done);
+    }
     let mut output = beside_input("-o", path, args.to.output_kind(), args.force, &args.file)?;
     match convert::answer(args).map_err(|e| Failure::input(chain(&e)))? {
         Converted::Record(record) => Sheet::of_record(output).save_stored(&record),
         converted => save_output(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out))),
     }
+}
+
+/// Whether a file holds these jobs or this plan already. People edit such files: no other text of one is replaced.
+fn is_there(args: &ConvertArgs, path: &Path) -> bool {
+    if !matches!(args.to, Form::Jobfile | Form::Plan) || !path.is_file() {
+        return false;
+    }
+    let mut text = Vec::new();
+    let converted = convert::answer(args).map(|c| c.write(&mut screen::VisibleWriter(&mut text)));
+    matches!(converted, Ok(Ok(()))) && std::fs::read(path).is_ok_and(|there| there == text)
 }
 
 /// Writes the points of a sweep into a folder, a file for each. The user did not name these files, so that an existing one stays. Then none

@@ -93,10 +93,15 @@ fn a_plan_that_somebody_wrote_stays() {
     let to = |file: &str| limited(&bench, "", &format!("convert hand.toml --to plan -o {file}"));
     to("made.toml").ended(0);
     let converted = |file: &str| limited(&bench, "", &format!("convert made.toml --to plan -o {file}"));
-    converted("hand.toml").ended(2).says(&["hand.toml is there and is no plan file of volproof convert"]);
+    converted("hand.toml").ended(2).says(&["hand.toml is there and is no copy of this plan"]);
     assert_eq!(std::fs::read_to_string(bench.path().join("hand.toml")).unwrap(), theirs);
     converted("other.toml").ended(0);
     to("other.toml").ended(0);
+    let edited = std::fs::read_to_string(bench.path().join("other.toml")).unwrap() + "# PL1 stays\n";
+    std::fs::write(bench.path().join("other.toml"), &edited).unwrap();
+    converted("other.toml").ended(2).says(&["other.toml is there and is no copy of this plan"]);
+    assert_eq!(std::fs::read_to_string(bench.path().join("other.toml")).unwrap(), edited);
+    converted("other.toml --force").ended(0);
 }
 
 #[test]

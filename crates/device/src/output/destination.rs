@@ -114,6 +114,9 @@ impl OutputPlace {
             let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
+                    if is_of_devices(&folder) {
+                        return Err(no_device());
+                    }
                     try_folder(&folder, &name)?;
                     return Ok(OutputPlace::Named { folder, name });
                 }
@@ -133,6 +136,7 @@ impl OutputPlace {
                     path.set_file_name("");
                     path.push(link);
                 }
+                FileType::RegularFile if is_of_devices(&folder) => return Err(no_device()),
                 FileType::RegularFile => return regular(folder, name),
                 _ => {
                     // Opened by its folder: what was looked at is what is opened. A pipe waits for its reader here.
@@ -183,6 +187,20 @@ pub fn leads_to(path: &Path, folder: &OwnedFd, name: &OsStr) -> bool {
 
 fn os(bytes: &[u8]) -> &OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
+/// A folder of device nodes: a file in it would be the name of a device, mistyped, and lie in memory. What is mounted below it (`/dev/shm`) is
+/// for files.
+fn is_of_devices(folder: &OwnedFd) -> bool {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).unwrap_or_default();
+    let filesystem = |about: Result<rustix::fs::Stat, Errno>| about.ok().map(|about| about.st_dev);
+    path.starts_with("/dev") && filesystem(rustix::fs::fstat(folder)) == filesystem(rustix::fs::stat("/dev"))
+}
+
+fn no_device() -> Unfit {
+    Unfit::Why(
+        "there is no device of this name, and a file in its folder would be lost with the memory".into(),
+    )
 }
 
 fn open_folder(folder: &Path) -> Result<OwnedFd, Unfit> {

@@ -1,16 +1,16 @@
-//! The kinds of outputs, and which existing files may be replaced by one: empty ones, and those that begin as an output of the same kind does.
-//! Any other file under the name is somebody's text, and the name a mistake.
+//! The kinds of outputs, and which existing files may be replaced by one: empty ones, and those that begin and end as an output of the same kind
+//! does. Any other file under the name is somebody's text, and the name a mistake. People edit plans and job files: none is replaced.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::fio_report;
 
 /// Bytes at the start of a file that tell what it is.
 const HEAD: u64 = 1 << 16;
 
-/// The first line of a plan file that `convert` writes.
-pub const PLAN_MARK: &str = "# made by volproof convert";
+/// Bytes at the end of a file that tell whether it is complete.
+const TAIL: u64 = 64;
 
 /// What an output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +49,38 @@ impl OutputKind {
             OutputKind::Markdown => "Markdown of volproof",
             OutputKind::FioReport => "report of fio",
             OutputKind::ConvertedReport => "report that volproof wrote in fio's form",
-            OutputKind::JobFile => "job file of volproof convert",
-            OutputKind::PlanFile => "plan file of volproof convert",
+            OutputKind::JobFile => "copy of these jobs",
+            OutputKind::PlanFile => "copy of this plan",
         }
     }
 
-    /// Whether a file begins as such an output does, or holds nothing.
+    /// Whether a file begins and ends as such an output does, or holds nothing.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn is_in(self, file: &mut File) -> io::Result<bool> {
         let mut head = Vec::new();
         file.take(HEAD).read_to_end(&mut head)?;
-        Ok(head.is_empty() || self.begins(&String::from_utf8_lossy(&head)))
+        if head.is_empty() {
+            return Ok(true);
+        }
+        let mut tail = Vec::new();
+        let from = file.metadata()?.len().saturating_sub(TAIL);
+        file.seek(SeekFrom::Start(from))?;
+        file.take(TAIL).read_to_end(&mut tail)?;
+        Ok(self.begins(&String::from_utf8_lossy(&head)) && self.ends(&String::from_utf8_lossy(&tail)))
+    }
+
+    /// Whether such an output ends like this. One that was cut off may be the only copy of what it still holds.
+    fn ends(self, tail: &str) -> bool {
+        let end = match self {
+            OutputKind::Record => "}",
+            OutputKind::Html => "</html>",
+            OutputKind::Junit => "</testsuites>",
+            OutputKind::OpenMetrics => "# EOF",
+            _ => "",
+        };
+        tail.trim_end().ends_with(end)
     }
 
     /// Whether such an output begins like this. A part of one that stands further down, as in a diary, makes no output.
@@ -71,10 +90,17 @@ impl OutputKind {
         let first = lines.next().unwrap_or_default();
         let any = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         // JSON, however it is indented.
-        let key = |start: &str| text.split_whitespace().take(9).collect::<String>().starts_with(start);
+        let key = |start: &str| text.split_whitespace().take(12).collect::<String>().starts_with(start);
         match self {
-            OutputKind::Record => key(r#"{"schema":"volproof.record""#),
-            OutputKind::Csv => any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"]),
+            OutputKind::Record => {
+                key(r#"{"schema":"volproof.record","schema_version":"#)
+                    && text.contains("\"volproof_version\"")
+            }
+            // Whole columns, the last of which all our tables have.
+            OutputKind::Csv => {
+                any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"])
+                    && first.ends_with(",simulated,started")
+            }
             OutputKind::Html => {
                 let title = text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
                 any(&["<!doctype html>"]) && title.is_some_and(|(title, _)| title.ends_with(" – volproof"))
@@ -99,9 +125,7 @@ impl OutputKind {
                         || first.strip_prefix("3;").is_some_and(is_our_version)
                         || text.lines().any(is_our_version))
             }
-            OutputKind::JobFile => any(&["; plan "]),
-            // Others were written by hand.
-            OutputKind::PlanFile => first == PLAN_MARK,
+            OutputKind::JobFile | OutputKind::PlanFile => false,
         }
     }
 }
@@ -138,6 +162,12 @@ mod tests {
             "notes of 3 March\n",
             "{\"a\": 1}",
             "name,age,town\n",
+            "step,direction,who\n",
+            "trial,rw,figure\n1,2,3\n",
+            "{\"schema\":\"volproof.record\"}",
+            "{\"schema\":\"volproof.record\",\"steps\":[]}",
+            "# made by volproof convert\nname = 'a'\n[[step]]\n",
+            "; plan p\n[a]\nrw=read\n",
             "<!doctype html><title>mine</title>",
             "# HELP node_load1 1m load average.\n",
             "# My page\n\n| a | b |\n",
@@ -174,8 +204,15 @@ mod tests {
             }
         }
         for (kind, text) in [
-            (K::Record, "{\"schema\":\"volproof.record\","),
-            (K::Record, "{\n  \"schema\": \"volproof.record\",\n"),
+            (
+                K::Record,
+                "{\"schema\":\"volproof.record\",\"schema_version\":2,\"volproof_version\":\"0.1.0\",",
+            ),
+            (
+                K::Record,
+                "{\n  \"schema\": \"volproof.record\",\n  \"schema_version\": 2,\n  \"volproof_version\": \"0.1.0\",\n",
+            ),
+            (K::Csv, "trial,rw,figure,simulated,started\n"),
             (K::FioReport, "a: (g=0): rw=read, bs=(R) 4096B-4096B\n"),
             (K::FioReport, "\na: (groupid=0, jobs=1): err= 0: pid=7\n"),
             (K::FioReport, "a: (g=0): rw=read, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1\nfio-2.2.8\n"),
@@ -200,8 +237,6 @@ mod tests {
             (K::Junit, "<?xml version=\"1.0\"?>\n<testsuites name=\"volproof\" tests=\"1\">\n"),
             (K::Html, "<!doctype html>\n<head><title>a – volproof</title>"),
             (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
-            (K::JobFile, "; plan p\n[a]\nrw=read\n"),
-            (K::PlanFile, "# made by volproof convert\nname = 'a'\n[[step]]\n"),
         ] {
             assert!(kind.begins(text), "{kind:?}: {text}");
         }

@@ -38,7 +38,7 @@ pub use destination::{LINKS, holds_data};
 use destination::{OutputPlace, Unfit};
 pub use growing::GrowingOutput;
 pub use identity::{FileIdentity, apart};
-pub use kind::{OutputKind, PLAN_MARK};
+pub use kind::OutputKind;
 use late::{told_if_late, until_killed};
 use part_name::PartName;
 pub use second_place::MisplacedOutput;

@@ -191,8 +191,8 @@ fn only_a_file_of_its_kind_is_replaced_also_where_it_came_later() {
     );
     for own in [
         &b""[..],
-        b"{\"schema\":\"volproof.record\",",
-        b"{\n \"schema\": \"volproof.record\"}\nBob: keep PL1\n",
+        b"{\"schema\":\"volproof.record\",\"schema_version\":2,\"volproof_version\":\"0.1.0\"}\n",
+        b"{\n \"schema\": \"volproof.record\",\n \"schema_version\": 2,\n \"volproof_version\": \"0.1.0\"\n}\n",
     ] {
         std::fs::write(&path, own).unwrap();
         let mut output = open().of_kind(OutputKind::Record);
@@ -201,6 +201,14 @@ fn only_a_file_of_its_kind_is_replaced_also_where_it_came_later() {
         let told = output.save(&long).unwrap_err().to_string();
         assert_eq!(told, "another file, which is no Record of volproof, has its name now");
         assert_eq!(std::fs::read(&path).unwrap(), notes);
+    }
+    for theirs in [
+        "{\"schema\":\"volproof.record\"}",
+        "{\"schema\":\"volproof.record\",\"schema_version\":2,\"volproof_version\":\"0.1.0\"}\nBob: keep PL1\n",
+    ] {
+        std::fs::write(&path, theirs).unwrap();
+        let told = apart(&[&open().of_kind(OutputKind::Record)], &[]).unwrap_err().to_string();
+        assert!(told.contains("is no Record of volproof"), "{told}");
     }
     open().save(&long).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 3 << 16, "without a kind it replaces any file");
@@ -358,4 +366,12 @@ fn a_claimed_new_file_goes_where_it_is_of_no_use() {
     assert!(other.is_err());
     fresh.remove();
     assert_eq!(names(at.path()), [""; 0]);
+}
+
+#[test]
+fn a_mistyped_device_is_not_made_as_a_file() {
+    let refused =
+        OutputFile::open("--csv", Path::new("/dev/volproof-no-such-device")).unwrap_err().to_string();
+    assert!(refused.contains("no device of this name"), "{refused}");
+    assert!(OutputFile::open("--csv", Path::new("/dev/null")).is_ok());
 }
