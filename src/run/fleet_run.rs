@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use super::fleet_work::FleetWork;
 use super::measurement::Measurement;
@@ -262,6 +263,8 @@ impl FleetMember<'_> {
         let measured = !ended.record.steps.is_empty();
         if measured {
             own.keep(&ended.record);
+        } else {
+            own.drop_empty();
         }
         Ok(RankPart { record: measured.then_some(ended.record), exit, own: Some(own), fleet })
     }
@@ -348,6 +351,14 @@ impl RankFront<'_> {
 impl Front for RankFront<'_> {
     fn ui(&mut self) -> &mut Ui {
         self.own.ui()
+    }
+
+    fn begun(&mut self, record: &Record) {
+        self.own.begun(record);
+    }
+
+    fn stage_begins(&mut self, record: &Record, length: Duration) {
+        self.own.stage_begins(record, length);
     }
 
     fn measured(&mut self, record: &Record) {

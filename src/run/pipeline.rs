@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
 
 use super::fleet_start;
 use super::open_targets::{self, Ready};
@@ -95,6 +96,11 @@ pub trait Front {
 
     /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
     fn measured(&mut self, record: &Record);
+
+    /// Nothing of the Record changes for about so long: the last moment to save what is not saved yet. The default is for runs that save nothing.
+    fn stage_begins(&mut self, record: &Record, length: Duration) {
+        let _ = (record, length);
+    }
 
     /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
     fn heard(&mut self, news: &News<'_>) {

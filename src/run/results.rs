@@ -13,7 +13,6 @@ use super::{Failure, leftover};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::ui::{self, Ui};
 use volproof_base::shell_word::shell_path;
-use volproof_device::output::late::PATIENCE;
 use volproof_device::output::{
     FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen,
 };
@@ -97,26 +96,49 @@ pub struct Results {
     pace: SavePace,
 }
 
-/// How often a Record is saved while it grows with every step: less often where that takes longer than the steps take to run.
+/// How often a Record is saved while it grows with every step: each save is as long as the Record, so that saves after many short steps
+/// would take longer than the steps.
 #[derive(Debug, Default)]
 pub struct SavePace {
     /// When it was last saved, and how long that took.
     last: Option<(Instant, Duration)>,
+    /// Something was measured since.
+    is_behind: bool,
 }
 
 impl SavePace {
-    /// Each save is as long as the Record: so they together take a share of the run's time that does not grow with its steps.
+    /// Time between saves, as a multiple of what the last one took.
     const BETWEEN: u32 = 20;
+    /// The longest that a finished step stays unsaved, whatever the last save took.
+    const LONGEST: Duration = Duration::from_secs(5);
 
-    /// Saves, unless [`SavePace::BETWEEN`] times as long as the last save took has not gone by since.
-    pub fn spaced(&mut self, save: impl FnOnce()) {
-        if self.last.is_some_and(|(at, took)| at.elapsed() < took * SavePace::BETWEEN) {
+    /// Whether a save may wait: nothing is lost for longer than the pace allows, if it comes `length` from now.
+    fn may_wait(since: Duration, took: Duration, length: Duration) -> bool {
+        since.saturating_add(length) < (took * SavePace::BETWEEN).min(SavePace::LONGEST)
+    }
+
+    /// Saves, unless the last save was so short a time ago that it may wait for the next chance, in `length`.
+    fn save_if_due(&mut self, length: Duration, save: impl FnOnce()) {
+        let waits = self.last.is_some_and(|(at, took)| SavePace::may_wait(at.elapsed(), took, length));
+        self.is_behind = waits;
+        if waits {
             return;
         }
         let began = Instant::now();
         save();
-        // A save that was held up says nothing of the next one.
-        self.last = Some((Instant::now(), began.elapsed().min(PATIENCE)));
+        self.last = Some((Instant::now(), began.elapsed()));
+    }
+
+    /// Saves what was measured.
+    pub fn spaced(&mut self, save: impl FnOnce()) {
+        self.save_if_due(Duration::ZERO, save);
+    }
+
+    /// Saves what is not saved yet, where nothing is saved for `length` from now.
+    pub fn before(&mut self, length: Duration, save: impl FnOnce()) {
+        if self.is_behind {
+            self.save_if_due(length, save);
+        }
     }
 }
 
@@ -186,10 +208,33 @@ impl Results {
         Ok(Results { ui, quiet: true, details: false, record, begun: false, others, pace })
     }
 
+    /// Saves the Record between steps, when the pace says so.
+    fn save_by(&mut self, record: &Record, when: impl FnOnce(&mut SavePace, &mut dyn FnMut())) {
+        if self.record.file.is_stream() {
+            return;
+        }
+        let Results { pace, record: sheet, ui, quiet, .. } = self;
+        when(pace, &mut || {
+            sheet.save(record);
+            // A quiet run says this at its end, on standard error.
+            if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
+                ui.say(&loss);
+                sheet.said = true;
+            }
+        });
+    }
+
     /// Saves the Record alone, and tells the user where that fails.
     pub fn keep(&mut self, record: &Record) {
         self.record.save(record);
         screen::say(&self.record.loss().unwrap_or_default());
+    }
+
+    /// Removes the Record of a run that measured nothing: it helps nobody who knows how the run ended.
+    pub fn drop_empty(&self) {
+        if self.begun {
+            self.record.file.remove();
+        }
     }
 
     /// Saves and prints what was measured, then says which exit code the run has.
@@ -200,10 +245,7 @@ impl Results {
         let record = &ended.record;
         let compared = record.tuning.as_ref().is_some_and(|tuning| !tuning.effects.is_empty());
         if record.steps.is_empty() && !compared && record.state != State::Complete {
-            // An empty Record helps nobody who knows how the run ended.
-            if self.begun {
-                self.record.file.remove();
-            }
+            self.drop_empty();
             if record.state == State::Interrupted {
                 screen::say("volproof: interrupted before anything was measured\n");
             }
@@ -285,18 +327,40 @@ impl Front for Results {
         }
     }
 
+    fn stage_begins(&mut self, record: &Record, length: Duration) {
+        self.save_by(record, |pace, save| pace.before(length, save));
+    }
+
     fn measured(&mut self, record: &Record) {
-        if self.record.file.is_stream() {
-            return;
-        }
-        let Results { pace, record: sheet, ui, quiet, .. } = self;
-        pace.spaced(|| {
-            sheet.save(record);
-            // A quiet run says this at its end, on standard error.
-            if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
-                ui.say(&loss);
-                sheet.said = true;
+        self.save_by(record, |pace, save| pace.spaced(save));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Steps of any length, after saves that took any time: each chance to save is the end of a step or the begin of the next one.
+        #[test]
+        fn a_finished_step_is_saved_within_seconds(
+            steps in proptest::collection::vec((0u64..20_000, 0u64..10_000), 1..100),
+        ) {
+            let millis = Duration::from_millis;
+            let (mut since, mut took) = (Duration::ZERO, millis(5_000));
+            let mut unsaved = Duration::ZERO;
+            for (length, save) in steps {
+                if SavePace::may_wait(since, took, millis(length)) {
+                    unsaved += millis(length);
+                    prop_assert!(unsaved <= SavePace::LONGEST);
+                } else {
+                    (unsaved, took) = (Duration::ZERO, millis(save));
+                    since = Duration::ZERO;
+                }
+                since += millis(length);
             }
-        });
+        }
     }
 }

@@ -89,6 +89,9 @@ impl Running<'_> {
         let mut stages = self.begin_steps();
         self.front.begun(&self.record);
         loop {
+            if self.front.ui().is_paused() {
+                self.front.stage_begins(&self.record, Duration::MAX);
+            }
             let paused = self.wait_while_paused();
             if self.interrupted() {
                 return Ok(State::Interrupted);
@@ -99,12 +102,14 @@ impl Running<'_> {
             };
             let Some(stage) = stage else { break };
             if self.is_comparison(&stage) {
+                self.front.stage_begins(&self.record, Duration::MAX);
                 self.compare_settings(stage.start);
                 continue;
             }
             if self.wait_until_due(&stage)? {
                 return Ok(State::Interrupted);
             }
+            self.front.stage_begins(&self.record, self.length(&stage));
             if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
@@ -198,6 +203,13 @@ impl Running<'_> {
         self.record.tuning =
             Some(TuningRecord { applied: tuned.applied().to_vec(), effects, ..TuningRecord::default() });
         Ok(())
+    }
+
+    /// How long a stage takes as planned, by the clock of the wall.
+    fn length(&self, stage: &Range<usize>) -> Duration {
+        let steps = &self.record.plan.steps[stage.clone()];
+        let real = steps.iter().filter(|step| step.simulate.is_none());
+        real.map(|step| Duration::from_nanos(step.whole_time().0)).max().unwrap_or_default()
     }
 
     /// The stage stands for the experiment on the kernel's settings.

@@ -191,6 +191,12 @@ impl Front for Screen<'_> {
         }
     }
 
+    fn stage_begins(&mut self, record: &Record, length: Duration) {
+        if let Some((sheet, pace)) = self.saved.as_mut().filter(|(sheet, _)| !sheet.file().is_stream()) {
+            pace.before(length, || sheet.save(record));
+        }
+    }
+
     fn heard(&mut self, news: &News<'_>) {
         let Some(i) = self.native.plan.steps.iter().position(|s| s.name == news.step.name) else { return };
         let now = Instant::now();
