@@ -16,9 +16,10 @@ pub struct Rig {
     _turn: File,
 }
 
-/// A turn together with all other tests, or alone: what no mount names may be any file of the machine that is in use.
+/// A turn together with all other tests, or alone: what no mount names may be any file of the machine that is in use. The lock is on the root
+/// folder, which another copy of the tests has too.
 pub fn turn(alone: bool) -> File {
-    let tests = File::open("/proc/self/exe").unwrap();
+    let tests = File::open("/").unwrap();
     let lock = if alone {
         rustix::fs::FlockOperation::LockExclusive
     } else {
