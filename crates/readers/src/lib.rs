@@ -1,8 +1,8 @@
 //! Reports of other tools than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer, and the counters of disks that
 //! `iostat -x` and two snapshots of /proc/diskstats tell.
 //!
-//! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`]; the compiler then asks for the words of that
-//! program wherever advice names an option. A reader gets the text line by line (XML at once), keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
+//! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`](volproof_record::ReportProgram); the compiler then asks for the words of that
+//! program wherever advice names an option. A reader gets the text line by line (XML at once), keeps what the report says in [`ReportedStep`](volproof_record::ReportedStep)s, and derives no doubt and no
 //! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
