@@ -84,6 +84,9 @@ pub enum PageUse {
     OfStep {
         /// The step.
         step: String,
+        /// Its place in the Record.
+        #[serde(skip)]
+        number: usize,
         /// Whether their times are those of the files.
         by_file_times: bool,
         /// The figures.
@@ -136,6 +139,17 @@ impl StepTime<'_> {
         let ended = to.max(after(Nanos(step.set_up_ns.0.saturating_add(last.0))));
         (step.reported.is_none()).then_some(StepTime { step, number, began, ended, window: (from, to) })
     }
+
+    /// The values of a metric whose time lies in the window, wholly or in part.
+    fn touching<'a>(&self, series: &'a MetricSeries) -> impl Iterator<Item = &'a (i64, i64, f64)> {
+        let (from, to) = self.window;
+        series.points.iter().filter(move |point| point.1 > from && point.0 < to)
+    }
+
+    /// A value of a metric lies in the window, wholly or in part.
+    fn touches(&self, series: &MetricSeries) -> bool {
+        self.touching(series).next().is_some()
+    }
 }
 
 /// Holds evidence beside the steps of a Record, and judges it anew where two pages cover a step.
@@ -161,8 +175,8 @@ pub fn hold_beside(evidence: &Evidence, record: &mut Record) -> Result<AlignedEv
             aligned.steps.push(StepEvidence { step: time.step.name.clone(), from_ns, to_ns, rows });
         }
     }
-    let in_a_step = |series: &&MetricSeries| steps.iter().any(|time| row(time, series).is_some());
-    aligned.outside = series.iter().copied().filter(|s| !in_a_step(s)).map(|s| s.meaning).collect();
+    let in_a_step = |series: &MetricSeries| steps.iter().any(|time| time.touches(series));
+    aligned.outside = series.iter().filter(|s| !in_a_step(s)).map(|s| s.meaning).collect();
     aligned.outside.dedup();
     let touches = |(from, to): (i64, i64)| to >= first && from <= last;
     let times = || differences.iter().map(|(from, to, _)| (from.at_ns, to.at_ns));
@@ -173,9 +187,8 @@ pub fn hold_beside(evidence: &Evidence, record: &mut Record) -> Result<AlignedEv
     let mut given = Vec::new();
     for (from, to, difference) in &differences {
         let used = page_use(record, &steps, (from, to), difference);
-        if let PageUse::OfStep { step, figures, .. } = &used {
-            let numbers = steps.iter().filter(|time| time.step.name == *step).map(|time| time.number);
-            given.extend(numbers.map(|number| (number, (**figures).clone())));
+        if let PageUse::OfStep { number, figures, .. } = &used {
+            given.push((*number, (**figures).clone()));
         }
         aligned.pages.push(used);
     }
@@ -273,6 +286,7 @@ fn page_use(
             match figures_of_pages(record, time.step, counted) {
                 Some(figures) => PageUse::OfStep {
                     step,
+                    number: time.number,
                     by_file_times: !(from.is_told && to.is_told),
                     figures: Box::new(figures),
                 },
@@ -286,12 +300,12 @@ fn page_use(
 
 fn row(time: &StepTime<'_>, series: &MetricSeries) -> Option<EvidenceRow> {
     let (from, to) = time.window;
-    let touching = series.points.iter().filter(|point| point.1 > from && point.0 < to);
     let is_event = series.meaning.is_check();
     let is_whole = |point: &(i64, i64, f64)| {
         (point.0 >= from && point.1 <= to) || (is_event && point.0 <= from && point.1 >= to)
     };
-    let (whole, partly): (Vec<&(i64, i64, f64)>, Vec<_>) = touching.partition(|point| is_whole(point));
+    let (whole, partly): (Vec<&(i64, i64, f64)>, Vec<_>) =
+        time.touching(series).partition(|point| is_whole(point));
     if whole.len() + partly.len() == 0 {
         return None;
     }

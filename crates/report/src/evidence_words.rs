@@ -73,7 +73,7 @@ const PROOFS: [(IsOfKind, &str); 6] = [
 
 fn page_sentence(page: &PageUse) -> String {
     match page {
-        PageUse::OfStep { step, by_file_times, figures } => {
+        PageUse::OfStep { step, by_file_times, figures, .. } => {
             let times = if *by_file_times { " (by the times of the files)" } else { "" };
             let proves = match &figures.standing {
                 PageStanding::Ours => "Their counts are exact and those of the step: they prove what the page proves that a run reads itself".into(),
