@@ -32,7 +32,7 @@ pub struct MetricSeries {
 struct RawSeries {
     metric: &'static (&'static str, Meaning, Scale),
     volume: Option<String>,
-    /// From, to where it is told, and the value.
+    /// From, to where the file has it, and the value.
     points: Vec<(i64, Option<i64>, f64)>,
 }
 

@@ -1,6 +1,6 @@
 //! `iostat -x` of sysstat: text of any version, whose columns are read by their names, and JSON (`-o JSON`). What a disk completed, of whatever load.
 //!
-//! The first of several tables counts since the machine started, so that it is left out. A run is a disk: the mean of its tables. Their time is told
+//! The first of several tables counts since the machine started, so that it is left out. A run is a disk: the mean of its tables. Their time is known
 //! where `iostat` printed it as ISO 8601 (`S_TIME_FORMAT=ISO iostat -xt 1`).
 
 use std::collections::BTreeMap;

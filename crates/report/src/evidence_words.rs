@@ -47,7 +47,7 @@ const PROOFS: [(IsOfKind, &str); 6] = [
     ),
     (
         |row| row.meaning.is_check(),
-        "A limit that is told as exceeded is proof for that time alone, and does not say at which rate. None told excludes no short burst, and no value is no 0.",
+        "A limit that the provider reports as exceeded is proven for that time alone, and not at which rate. Without a report, a short burst may still have met the limit. A missing value is not 0.",
     ),
     (
         |row| row.meaning == Meaning::Throttled,

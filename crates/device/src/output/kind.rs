@@ -96,7 +96,7 @@ impl OutputKind {
                 key(r#"{"schema":"volproof.record","schema_version":"#)
                     && text.contains("\"volproof_version\"")
             }
-            // Whole columns, the last of which all our tables have.
+            // Whole columns: all our tables have the last ones.
             OutputKind::Csv => {
                 any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"])
                     && first.ends_with(",simulated,started")

@@ -14,7 +14,7 @@ use volproof_base::hist::Histogram;
 const SLACK: u64 = 5_000;
 /// Events that are kept: those of others stay until then.
 const MOST_EVENTS: usize = 2_000_000;
-/// The slowest are told apart in steps of an eighth of a power of two.
+/// The slowest are distinguished in steps of an eighth of a power of two.
 const STEPS: f64 = 8.0;
 
 /// The load's own stamps of a request that has ended.
