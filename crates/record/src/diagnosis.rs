@@ -2,12 +2,10 @@
 //!
 //! Every figure is finite, so that JSON can hold it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::Record;
 
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -102,21 +100,4 @@ pub struct Diagnosis {
     pub step: String,
     /// The weightiest first; may be empty.
     pub findings: Vec<Finding>,
-}
-
-impl Record {
-    /// The findings that the Record holds, step by step; absent where no rules of this version made any.
-    pub fn diagnoses(&self) -> Option<Vec<Diagnosis>> {
-        let held = self.findings.as_ref().filter(|_| self.volproof_version == env!("CARGO_PKG_VERSION"))?;
-        let mut of: HashMap<&str, Vec<Finding>> = HashMap::new();
-        for finding in held {
-            of.entry(&finding.step).or_default().push(finding.clone());
-        }
-        let mut all = Vec::new();
-        for step in &self.steps {
-            let findings = of.remove(step.name.as_str()).unwrap_or_default();
-            all.push(Diagnosis { step: step.name.clone(), findings });
-        }
-        Some(all)
-    }
 }

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
 use super::{
-    Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, LateResponses, ProviderFigures,
-    ReportedStep,
+    Accounting, DirectionSummary, Headroom, Intervention, Known, LateResponses, ProviderFigures, ReportedStep,
 };
 use volproof_base::hist::{StoredHistogram, summed_columns};
 use volproof_base::sample::{Depth, Direction, Series, Stream};
@@ -311,4 +310,16 @@ impl StepTarget {
             Direction::Sync => self.sync.as_ref(),
         }
     }
+}
+
+/// The installed fio did the I/O of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FioRun {
+    /// The version, as fio prints it.
+    pub version: String,
+    /// How it was called; the job file came through its standard input.
+    pub command: Vec<String>,
+    /// The job file.
+    pub job_file: String,
 }
