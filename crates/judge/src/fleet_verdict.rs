@@ -4,9 +4,10 @@
 
 use std::cmp::Reverse;
 
+use super::asked_verdict::{promise_to_judge, wants_verdict};
 use super::faults::{self, Fault};
-use super::shape;
-use super::{against_all, judged, promise_to_judge, verdict_of, wants_verdict};
+use super::verdict::verdict_of;
+use super::{against_all, judged, shape};
 use volproof_base::unit::grouped;
 use volproof_record::{
     Claim, ClaimStep, Diagnosis, Finding, Fleet, FleetMachine, Outcome, Record, Remark, StepRecord, Untested,

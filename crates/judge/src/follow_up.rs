@@ -4,17 +4,19 @@
 //! greater one twice where that missed it again (A B A B B); depths between find the one that is enough. A mean latency that was missed at full speed is
 //! offered at half of the promised rate. A pure function of the finished steps, so that an interrupted run goes on where it stood.
 
+use super::added_step::added;
+use super::answer::Missing;
+use super::asked_verdict::promise_to_judge;
+use super::causes;
 use super::facts::TriedLoad;
 use super::latency::{self, TestedLatency, offered_rate, promised_latency};
-use super::outcome::Missing;
-use super::promised::{self, PromisedRates, TestedPromise};
+use super::promised::{self, TestedPromise};
+use super::promised_rates::PromisedRates;
 use super::saturating_depth::{Deepest, at_depth, for_a_minute};
 use super::thresholds::{BELOW_A_LIMIT, LOADS_APART};
-use super::{causes, promise_to_judge};
 use volproof_base::unit::{Bytes, Nanos, total};
-use volproof_plan::{FollowUp, Follows, Plan, Purpose, Step};
-use volproof_record::promise_direction as direction;
-use volproof_record::{Claim, JudgedPromise, Record};
+use volproof_plan::{FollowUp, Plan, Purpose, Step};
+use volproof_record::{Claim, JudgedPromise, Record, promise_direction as direction};
 
 /// At most so many steps are added for one promise: a run ends, whatever a volume does.
 const MOST_STEPS: usize = 12;
@@ -140,18 +142,6 @@ fn offered(record: &Record, judged_promise: &JudgedPromise, tested: &TestedLaten
     let rate_iops = Some(rate);
     let step = Step { rate_iops, rate_bw: None, ..for_a_minute(first) };
     Some(added(record, first, step, Purpose::Offered, "offered"))
-}
-
-/// A step with its name and its place in the run.
-pub(super) fn added(record: &Record, first: &Step, step: Step, purpose: Purpose, word: &str) -> Step {
-    let plain = format!("{}-{word}", first.name);
-    let (mut name, mut number) = (plain.clone(), 1);
-    while record.plan.steps.iter().any(|s| s.name == name) {
-        number += 1;
-        name = format!("{plain}-{number}");
-    }
-    let follows = Some(Box::new(Follows { step: first.name.clone(), purpose }));
-    Step { name, follows, ..step }
 }
 
 /// What the added steps of a plan may take at most: time, and bytes written at the rate of forecasts.

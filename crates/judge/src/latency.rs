@@ -3,9 +3,9 @@
 //! One request at a time at full speed may wait for the volume's limit on I/Os. A mean that misses the promise so is measured again, offered
 //! at half of the promised rate at most: a mean above the promise is the volume's then.
 
+use super::answer::{MOST_DEAD, Missing};
 use super::facts::{dead_share, share_of_all};
-use super::outcome::{MOST_DEAD, Missing};
-use super::promised::PromisedRates;
+use super::promised_rates::PromisedRates;
 use super::thresholds::BELOW_A_LIMIT;
 use super::{faults, words};
 use volproof_base::sample::{Direction, PER_SECOND};
@@ -14,8 +14,10 @@ use volproof_base::stats::mean_latency::MeanLatency;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_plan::{BlockSizes, Pattern, Purpose, Step};
 use volproof_promise::catalogue::promised_level::PromiseDirection;
-use volproof_record::promise_direction as direction;
-use volproof_record::{BasisCode, Claim, Conditions, JudgedPromise, Metric, Outcome, Record, StepRecord};
+use volproof_record::{
+    BasisCode, Claim, Conditions, JudgedPromise, Metric, Outcome, Record, StepRecord,
+    promise_direction as direction,
+};
 
 /// An offered rate up to this multiple of the one that is asked for is one that no limit holds back, and a completed one this much below it was offered too much.
 const ROUNDING: f64 = 1.01;

@@ -3,14 +3,14 @@
 //! A need has no tolerance: what was published is the limit. The load is the one that was published, so that it is enough. Needs of higher
 //! grades than the one asked for are answered beside it.
 
-use super::cache_may_answer;
+use super::answer::Open;
 use super::facts::{StepFacts, dead_share, idle_share};
 use super::faults::{self, Fault};
-use super::step_answer::{Open, StepAnswer, read};
+use super::step_answer::{StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::thresholds::last_fifth;
-use super::volume_class;
 use super::words::{self, ENDED_EARLY, figure};
+use super::{cache_may_answer, volume_class};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::hist::{StoredHistogram, bucket};
 use volproof_base::sample::{Direction, GRID, Stream};
@@ -252,7 +252,7 @@ impl NeedCase<'_> {
             FigureKind::Latency(figure) => {
                 figure.share().map_or(limit_answer::TOLERANCE, |share| 1.0 - share)
             }
-            FigureKind::Iops | FigureKind::Throughput => super::outcome::MOST_DEAD,
+            FigureKind::Iops | FigureKind::Throughput => super::answer::MOST_DEAD,
         };
         // Where the limit is a latency, a tenth of a second without a completion is dead; a longer latency that is kept leaves such tenths.
         let is_short = matches!(self.need.figure.kind, FigureKind::Latency(_)) && claim.limit < GRID.0 as f64;

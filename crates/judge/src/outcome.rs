@@ -11,115 +11,14 @@
 //! A load that misses and a greater one that keeps the promise differ by the load or by the minutes between them: the first load once more
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
+use super::answer::{Answer, Basis, MOST_DEAD, Missing, Open};
 use super::facts::{StepFacts, TriedLoad};
-use super::step_answer::{Open, StepAnswer, read};
+use super::step_answer::{StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::thresholds::LOADS_APART;
 use volproof_base::stats::SAME_RATE;
 use volproof_base::stats::limit_answer::{LimitAnswer, TimeShare};
 use volproof_record::Outcome;
-
-/// A PASS has at most this share of dead time.
-pub const MOST_DEAD: f64 = 0.01;
-
-/// The step that is missing for an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Missing {
-    /// The load at the saturating depth.
-    Confirm,
-    /// The same load once more, for a minute at least.
-    Repeat(TriedLoad),
-    /// A depth between.
-    Depth(u64),
-}
-
-impl Missing {
-    /// The same for so many volumes together.
-    pub fn times(self, volumes: u64) -> Missing {
-        match self {
-            Missing::Confirm => Missing::Confirm,
-            Missing::Repeat(load) => Missing::Repeat(TriedLoad {
-                depth: load.depth * volumes,
-                offered: load.offered.map(|offered| offered * volumes as f64),
-            }),
-            Missing::Depth(depth) => Missing::Depth(depth * volumes),
-        }
-    }
-}
-
-/// Why a promise has its answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Basis {
-    /// The rate keeps it.
-    Kept,
-    /// The rate keeps it with more load than the first step offered: index of that first step.
-    KeptWithMoreLoad {
-        /// The step that missed it.
-        first: usize,
-    },
-    /// Each second measured kept the provider's promise of time, and the rate is below the nominal one.
-    WithinGuarantee,
-    /// The rate misses it under enough load.
-    Missed,
-    /// Too few seconds delivered for the promised share of time.
-    TooFewSeconds,
-    /// Requests never came back.
-    Hangs,
-    /// The medium failed I/Os.
-    MediumErrors,
-    /// The rate misses it, and more load may give more.
-    LoadNotShown,
-    /// The first load missed it, a greater one kept it, and then the first load kept it too.
-    Changed {
-        /// The step that missed it.
-        first: usize,
-        /// The repetition that kept it.
-        again: usize,
-    },
-    /// The rate is kept, and the volume did nothing for some of the time. No share of time is promised.
-    DeadTime,
-    /// Some seconds missed, and the run is too short to refute or to confirm the promised share of time.
-    ShareOpen {
-        /// Seconds more, all good, that would confirm it.
-        more_seconds: Option<u64>,
-    },
-    /// The burst is kept, and not shown for as long as a full bucket lasts.
-    BurstUntested {
-        /// Seconds of it that were shown.
-        shown_seconds: u64,
-        /// Seconds more that were not; absent where the bucket was empty before.
-        more_seconds: Option<u64>,
-    },
-    /// The deciding step says neither yes nor no.
-    Open(Open),
-    /// The deepest possible load is below the saturating depth, and its rate still grows with depth.
-    DepthNotPossible,
-}
-
-impl Basis {
-    /// Seconds more that should tell; none where time does not decide.
-    pub fn more_seconds(self) -> Option<u64> {
-        match self {
-            Basis::Open(Open::Spans { more_seconds } | Open::Credits { more_seconds })
-            | Basis::ShareOpen { more_seconds }
-            | Basis::BurstUntested { more_seconds, .. } => more_seconds,
-            _ => None,
-        }
-    }
-}
-
-/// The answer to a promise.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The word.
-    pub outcome: Outcome,
-    /// Why.
-    pub basis: Basis,
-    /// The index of the step whose figures decide.
-    pub by: usize,
-    /// The step that would decide, or that would say more.
-    pub missing: Option<Missing>,
-}
 
 /// A promise, and the steps that test it in the order of time.
 pub struct Case<'a> {

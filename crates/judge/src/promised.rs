@@ -6,71 +6,25 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use super::answer::{Answer, Basis, Open};
 use super::burst_part::BurstPart;
 use super::facts::StepFacts;
-use super::outcome::{Answer, Basis, Case};
-use super::saturating_depth::{Deepest, saturating_depth};
-use super::step_answer::{Open, StepAnswer, read};
-use super::terms::{ClaimTerms, promised_readings};
-use super::{faults, provider, words};
+use super::outcome::Case;
+use super::promised_rates::PromisedRates;
+use super::saturating_depth::Deepest;
+use super::step_answer::{StepAnswer, read};
+use super::terms::ClaimTerms;
+use super::{faults, provider, test_command, words};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use volproof_base::unit::Bytes;
 use volproof_plan::{Plan, Purpose, Step};
-use volproof_promise::catalogue::volume_promise::{AtBlock, Reading as UnitReading};
-use volproof_promise::catalogue::{Promise, promised_level};
+use volproof_promise::catalogue::Promise;
 use volproof_record::{
-    BasisCode, Claim, ClaimStep, Conditions, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord,
+    BasisCode, Claim, ClaimStep, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord, bins,
+    promise_direction as direction,
 };
-use volproof_record::{bins, load_without_promise, promise_direction as direction};
-
-/// The promise of a rate at a block size: the reading of the unit that asks least, and the one that asks most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PromisedRates {
-    /// The promise of the reading that asks least: a FAIL needs a bound below it, less the tolerance.
-    pub least: AtBlock,
-    /// The promise of the reading that asks most: a PASS needs a bound of at least that, less the tolerance.
-    pub most: AtBlock,
-}
-
-impl PromisedRates {
-    /// At a block size in a direction.
-    pub fn at_block(
-        judged_promise: &JudgedPromise,
-        block: Bytes,
-        d: promised_level::PromiseDirection,
-    ) -> Option<PromisedRates> {
-        let least = judged_promise.promise.least(block, d)?;
-        let readings =
-            [UnitReading::Likely, UnitReading::Other].map(|r| judged_promise.promise.at(block, d, r));
-        let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
-        // A promise of 0 is none: no figure is a share of 0.
-        let rates = [least.iops, least.bytes, most.bytes];
-        rates.iter().all(|rate| rate.is_finite() && *rate > 0.0).then_some(PromisedRates { least, most })
-    }
-
-    /// The rates of a step, where its load has a promise.
-    pub fn of_load(judged_promise: &JudgedPromise, conditions: &Conditions) -> Option<PromisedRates> {
-        let pattern = conditions.pattern()?;
-        let block = conditions.single_block()?;
-        if load_without_promise(&judged_promise.promise, block, pattern).is_some() {
-            return None;
-        }
-        PromisedRates::at_block(judged_promise, block, direction(pattern)?)
-    }
-
-    /// The quantity that binds there.
-    pub fn metric(&self) -> Metric {
-        if self.least.binding.counts_ios() { Metric::Iops } else { Metric::Throughput }
-    }
-
-    /// The saturating depth of what is judged at a block size: of the promise, or of its burst.
-    pub fn saturating_depth(&self, judged_promise: &JudgedPromise, block: Bytes) -> u64 {
-        let (rate, _) = promised_readings(judged_promise, self);
-        saturating_depth(rate, block, self.least.binding.counts_ios())
-    }
-}
 
 /// A promise that steps of a Record test.
 pub struct TestedPromise<'a> {
@@ -305,8 +259,12 @@ impl<'a> RateCase<'a> {
         claim.reason = words::of_rate(&claim, &answer, &self.terms, &self.deepest);
         if answer.outcome == Outcome::Inconclusive {
             claim.reason += &words::beyond_the_budget(self.tested.record, &answer);
-            claim.command =
-                words::command_to_decide(self.tested.record, &self.tested.judged_promise, &claim, &answer);
+            claim.command = test_command::command_to_decide(
+                self.tested.record,
+                &self.tested.judged_promise,
+                &claim,
+                &answer,
+            );
         }
         if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
             claim = faults::void(claim, fault);

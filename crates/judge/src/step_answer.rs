@@ -1,5 +1,6 @@
 //! What one step says of a promise by itself: it keeps it, misses it, or leaves it open.
 
+use super::answer::Open;
 use super::facts::{RateInterval, StepFacts, seconds_to_tell};
 use super::terms::ClaimTerms;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
@@ -13,36 +14,6 @@ pub enum StepAnswer {
     Misses,
     /// It leaves the promise open, and why.
     Open(Open),
-}
-
-/// Why a step by itself says neither yes nor no.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Open {
-    /// Shorter than a minute; whether its mean is below the promise.
-    Short {
-        /// The mean is below the promise.
-        is_below: bool,
-    },
-    /// The interval holds the limit: seconds more that should tell.
-    Spans {
-        /// Absent where a week would not be enough.
-        more_seconds: Option<u64>,
-    },
-    /// Burst credits of the type could have given it: seconds more that tell.
-    Credits {
-        /// Absent where their number is not published.
-        more_seconds: Option<u64>,
-    },
-    /// The end shows no burst, and the load asked for none: credits may be left that more load would use.
-    CreditsMayBeLeft,
-    /// More than type and size can give.
-    BeyondTheType,
-    /// Below the burst and not below the baseline: the bucket may not have been full.
-    FewCredits,
-    /// Above one reading of the provider's unit and below the other.
-    OneUnit,
-    /// The user ended it before its time.
-    EndedEarly,
 }
 
 /// What a step says of the promise by itself.

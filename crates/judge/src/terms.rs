@@ -1,9 +1,9 @@
 //! The promise of a rate as a step is held against it: figures, tolerance, burst and share of time.
 
+use super::answer::Open;
 use super::facts::{DELIVERED, StepFacts};
-use super::promised::PromisedRates;
-use super::sold_beyond::SoldBurst;
-use super::step_answer::Open;
+use super::promised_rates::PromisedRates;
+use super::sold_burst::SoldBurst;
 use super::thresholds::LEAST_BURST;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
+use super::answer::Answer;
 use super::latency::{latency_promised, latency_step};
-use super::promised::PromisedRates;
+use super::promised_rates::PromisedRates;
 use super::thresholds::USUAL_DEPTH;
+use super::words::RESUME;
 use volproof_base::shell_word::shell;
 use volproof_base::stats::LEAST_QUOTABLE;
-use volproof_base::unit::Bytes;
+use volproof_base::unit::{Bytes, Nanos};
 use volproof_device::device::{Facts, SECTOR};
 use volproof_plan::{BlockSizes, EngineKind, Step};
 use volproof_promise::catalogue::volume_promise::Reading;
-use volproof_record::promise_direction as direction;
-use volproof_record::{JudgedPromise, Metric, Record, Untested};
+use volproof_record::{Claim, JudgedPromise, Metric, Record, Untested, promise_direction as direction};
 
 /// The target of a command. A file that was only read keeps what it holds: a step that writes has a new file beside it, since it would be
 /// refused without consent to overwrite.
@@ -130,4 +131,21 @@ fn distinct(mut words: Vec<String>) -> String {
     words.dedup();
     words.truncate(4);
     words.join(", ")
+}
+
+/// The command that can decide what is open: the missing step, or the deciding one for longer.
+pub fn command_to_decide(
+    record: &Record,
+    judged_promise: &JudgedPromise,
+    claim: &Claim,
+    answer: &Answer,
+) -> Option<String> {
+    if answer.missing.is_some() {
+        return Some(RESUME.into());
+    }
+    let more = answer.basis.more_seconds()?;
+    let deciding = record.plan_step(claim.row_step())?;
+    let runtime = Nanos(deciding.runtime.0.saturating_add(Nanos::seconds(more).0));
+    let longer = Step { runtime, ..deciding.clone() };
+    Some(command(record, judged_promise, &longer))
 }

@@ -1,9 +1,11 @@
 //! Why a step was held against no rate. A user who names a promise gets this reason, and never an empty answer.
 
-use super::promised::PromisedRates;
+use super::promised_rates::PromisedRates;
 use volproof_promise::catalogue::promised_level::PromiseDirection;
-use volproof_record::{Conditions, JudgedPromise, Metric, Record, StepRecord, Untested};
-use volproof_record::{load_without_promise, promise_direction as direction};
+use volproof_record::{
+    Conditions, JudgedPromise, Metric, Record, StepRecord, Untested, load_without_promise,
+    promise_direction as direction,
+};
 
 /// Why the first step was held against no rate.
 pub fn first(record: &Record, judged_promise: &JudgedPromise) -> Untested {

@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
+use super::answer::{Answer, Basis, Missing, Open};
 use super::facts::{DELIVERED, share_of_all};
 use super::faults::Fault;
-use super::outcome::{Answer, Basis, Missing};
 use super::saturating_depth::Deepest;
-use super::step_answer::Open;
 use super::terms::ClaimTerms;
-use super::test_command::command;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, significant_percent, throughput};
-use volproof_plan::Step;
-use volproof_record::{Claim, ClaimStep, JudgedPromise, Metric, Record, State};
+use volproof_record::{Claim, ClaimStep, Metric, Record, State};
 
 /// The command that measures the step which is missing.
 pub const RESUME: &str = "volproof run --resume RECORD";
@@ -290,21 +287,4 @@ pub fn beyond_the_budget(record: &Record, answer: &Answer) -> String {
         Some(budget) => format!("; --budget {} has no time for that step", budget.clock()),
         None => String::new(),
     }
-}
-
-/// The command that can decide what is open: the missing step, or the deciding one for longer.
-pub fn command_to_decide(
-    record: &Record,
-    judged_promise: &JudgedPromise,
-    claim: &Claim,
-    answer: &Answer,
-) -> Option<String> {
-    if answer.missing.is_some() {
-        return Some(RESUME.into());
-    }
-    let more = answer.basis.more_seconds()?;
-    let deciding = record.plan_step(claim.row_step())?;
-    let runtime = Nanos(deciding.runtime.0.saturating_add(Nanos::seconds(more).0));
-    let longer = Step { runtime, ..deciding.clone() };
-    Some(command(record, judged_promise, &longer))
 }

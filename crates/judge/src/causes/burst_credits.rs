@@ -4,7 +4,9 @@
 //!
 //! **Shown** where the rate of the second to the fourth second is 10 % higher than before and at the end of the control, and above those intervals.
 
-use super::{CauseCase, Change, control, found};
+use super::cause_case::{CauseCase, Change};
+use super::cause_row::found;
+use super::control;
 use crate::facts::{interval_of, mean_rate};
 use crate::thresholds::LEAST_BURST;
 use volproof_base::sample::PER_SECOND;

@@ -6,7 +6,10 @@
 //! of the load before. The figure is looked up: which volumes of the
 //! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
-use super::{CauseCase, Change, control, found, is_same, slow_volume, sold_as, this_machine};
+use super::cause_case::{CauseCase, Change};
+use super::cause_row::found;
+use super::trial::is_same;
+use super::{control, slow_volume, sold_as, this_machine};
 use crate::saturating_depth::MOST_BYTES;
 use crate::thresholds::LOADS_APART;
 use volproof_base::unit::Bytes;

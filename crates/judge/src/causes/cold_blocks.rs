@@ -2,7 +2,7 @@
 //!
 //! **Experiment:** `volproof cold` makes it: some thousand blocks in pairs of groups, first reads beside second ones.
 
-use super::CauseCase;
+use super::cause_case::CauseCase;
 use volproof_record::NotTried;
 
 /// The experiment reads some thousand blocks in pairs of groups, as the suite `cold` does.

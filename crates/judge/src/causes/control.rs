@@ -3,7 +3,7 @@
 //! A trial that differs from the load before it shows its cause only where that load, come again, differs from it too: else the volume changed
 //! meanwhile. It lasts a minute, so that credits of a rest are used up at its end, and is left out where no trial needs it.
 
-use super::{CauseCase, Change, EXPERIMENTS, Tried};
+use super::cause_case::{CauseCase, Change, Tried};
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_plan::Step;
 use volproof_record::{CauseTrial, StepRecord};
@@ -14,9 +14,7 @@ const CODE: &str = "control";
 /// The missing control.
 pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
     let load = Step { runtime: LEAST_QUOTABLE, ..case.short_load() };
-    let is_needed = EXPERIMENTS.iter().any(|experiment| (experiment.needs_control)(case));
-    (tried(case).is_none() && is_needed && !case.is_shared)
-        .then(|| case.step_named(CODE, Change::Again, load))
+    (tried(case).is_none() && !case.is_shared).then(|| case.step_named(CODE, Change::Again, load))
 }
 
 fn tried<'c, 'a>(case: &'c CauseCase<'a>) -> Option<&'c Tried<'a>> {

@@ -6,7 +6,8 @@
 //! **Shown** where a recommended setting makes the volume slower, with an interval that excludes 1. The report also lists a setting that makes
 //! it faster. That one held nothing back: the run had it.
 
-use super::{CauseCase, Change, found};
+use super::cause_case::{CauseCase, Change};
+use super::cause_row::found;
 use volproof_base::stats::compare::{ComparisonOutcome, FEWEST_PAIRS};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Facts;

@@ -5,7 +5,8 @@
 //! **Proven** where it was exceeded for at least half of the time, and the rate over that share of the time is below the promise: no fault of the
 //! volume. **Part** where it was exceeded for less of it.
 
-use super::{CauseCase, provider_page};
+use super::cause_case::CauseCase;
+use super::provider_page;
 use crate::provider::shares;
 use volproof_record::{Cause, CauseRow};
 

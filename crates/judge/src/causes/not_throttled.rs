@@ -4,7 +4,9 @@
 //!
 //! **Proven** where a promise is broken and no limit was exceeded for more than 1 % of the time.
 
-use super::{CauseCase, counted, provider_page};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
+use super::provider_page;
 use crate::provider::excludes_limits;
 use volproof_record::{Cause, CauseFinding, CauseRow, Outcome};
 

@@ -5,7 +5,8 @@
 //! **Proven** by more than 2 % that is not ours, where the promise would be kept with it; **part** where it would be missed with it too. Users of the
 //! volume on other machines are not in these counters.
 
-use super::{CauseCase, counted};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
 use crate::doubts::other_traffic;
 use volproof_base::unit::Bytes;
 use volproof_plan::Step;

@@ -4,7 +4,8 @@
 //!
 //! **Proven** where the rate is at a limit, CPU time was denied, or the host took more than 1 %.
 
-use super::{CauseCase, counted};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
 use crate::doubts::own_cgroup_limit::limit_reached;
 use crate::thresholds::NEGLIGIBLE;
 use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow, NotTried};

@@ -1,6 +1,8 @@
 //! What the rows of `volume-limit`, `instance-limit` and `not-throttled` have in common: AWS's page of counters in the step that decides.
 
-use super::{CauseCase, counted, sold_as};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
+use super::sold_as;
 use crate::provider::{is_owned, proven_limit};
 use crate::thresholds::NEGLIGIBLE;
 use volproof_base::unit::Nanos;

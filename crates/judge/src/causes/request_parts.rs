@@ -1,6 +1,8 @@
 //! What the causes share that `--anatomy` measures: the parts of the time of requests in the step that decides.
 
-use super::{CauseCase, counted, slow_volume};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
+use super::slow_volume;
 use crate::thresholds::MOST_OF_THE_TIME;
 use volproof_host::anatomy::{Anatomy, RequestPart};
 use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow};

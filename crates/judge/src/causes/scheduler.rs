@@ -5,7 +5,8 @@
 //! **Shown** where they wait between their tag and the driver for at least half of their time, and the device takes no longer than usual (what is promised, else
 //! 2 ms, or 20 ms of a hard disk).
 
-use super::{CauseCase, request_parts};
+use super::cause_case::CauseCase;
+use super::request_parts;
 use volproof_host::anatomy::RequestPart;
 use volproof_record::{Cause, CauseRow};
 

@@ -5,7 +5,8 @@
 //!
 //! **Shown** where the rate grows in proportion from one in flight to four.
 
-use super::{CauseCase, Change, TRIAL, found};
+use super::cause_case::{CauseCase, Change, TRIAL};
+use super::cause_row::found;
 use crate::latency::latency_promised;
 use crate::saturating_depth::at_depth;
 use crate::thresholds::{BELOW_A_LIMIT, LOADS_APART};

@@ -4,7 +4,8 @@
 //!
 //! **Proven** where a disk was slowed down for at least half of the time; **part** where it was for some of it, or counted an event.
 
-use super::{CauseCase, counted};
+use super::cause_case::CauseCase;
+use super::cause_row::counted;
 use crate::thresholds::MOST_OF_THE_TIME;
 use volproof_base::unit::Nanos;
 use volproof_device::nvme::log_reader::PageFault;

@@ -5,7 +5,10 @@
 //! **Shown** where the rate grows with the worker and falls again without it. Where that was not tried: where the headroom is below 1.25 times the
 //! rate, or a load thread is on its CPU for 95 % of the time.
 
-use super::{CauseCase, Change, control, found, is_above};
+use super::cause_case::{CauseCase, Change};
+use super::cause_row::found;
+use super::control;
+use super::trial::is_above;
 use crate::doubts::generator_limited::is_saturated;
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};

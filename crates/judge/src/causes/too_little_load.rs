@@ -4,7 +4,9 @@
 //!
 //! **Shown** where the rate grows and keeps the promise. Where the promise is missed there too, load is not what is missing.
 
-use super::{CauseCase, found, is_above, trial_of};
+use super::cause_case::CauseCase;
+use super::cause_row::found;
+use super::trial::{is_above, trial_of};
 use volproof_record::{BasisCode, Cause, CauseRow, CauseTrial, ClaimStep, NotTried, Outcome};
 
 pub(super) fn obstacle(case: &CauseCase<'_>) -> Option<NotTried> {

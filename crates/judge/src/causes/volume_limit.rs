@@ -5,7 +5,8 @@
 //! **Proven** where the limit was exceeded for at least half of the time, that of the instance for no more than 1 %, and the rate over that share of
 //! the time is below the promise; **part** where it was exceeded for less of it. What is enforced is the rate of that time.
 
-use super::{CauseCase, provider_page};
+use super::cause_case::CauseCase;
+use super::provider_page;
 use crate::provider::shares;
 use volproof_record::{Cause, CauseRow};
 

@@ -6,7 +6,10 @@
 
 use std::path::PathBuf;
 
-use super::{CauseCase, Change, control, found, is_above, part_of, rate_between};
+use super::cause_case::{CauseCase, Change};
+use super::cause_row::found;
+use super::control;
+use super::trial::{is_above, part_of, rate_between};
 use crate::facts::interval_of;
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseRow, CauseTrial, NotTried, StepRecord, bins};

@@ -4,9 +4,9 @@
 
 use super::fluid::{BurstOfFluid, Device, Dip, Fluid, FluidLoad, Noise, Random, StallCycle};
 use super::{LoadSequence, PROMISED, SATURATING, closed, plain};
+use crate::answer::MOST_DEAD;
 use crate::facts::TriedLoad;
-use crate::outcome::MOST_DEAD;
-use crate::sold_beyond::SoldBurst;
+use crate::sold_burst::SoldBurst;
 use crate::terms::ClaimTerms;
 use volproof_record::Outcome;
 

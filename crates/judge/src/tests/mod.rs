@@ -4,9 +4,10 @@ mod fluid;
 mod metamorphic;
 mod sequences;
 
+use super::answer::{Answer, Missing};
 use super::burst_part::BurstPart;
 use super::facts::{BinSamples, StepFacts, TriedLoad};
-use super::outcome::{Answer, Case, Missing};
+use super::outcome::Case;
 use super::terms::ClaimTerms;
 use fluid::{Device, Fluid};
 

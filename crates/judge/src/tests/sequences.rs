@@ -1,10 +1,10 @@
 //! What the table answers to sequences of steps, and which step it asks for next.
 
 use super::{PROMISED, SATURATING, closed, plain};
+use crate::answer::{Answer, Basis, Missing, Open};
 use crate::facts::{BinSamples, StepFacts, StepMishaps, TriedLoad};
-use crate::outcome::{Answer, Basis, Case, Missing};
-use crate::sold_beyond::SoldBurst;
-use crate::step_answer::Open;
+use crate::outcome::Case;
+use crate::sold_burst::SoldBurst;
 use crate::terms::ClaimTerms;
 use volproof_record::Outcome;
 
