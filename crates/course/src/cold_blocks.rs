@@ -9,8 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::FinishedStep;
-use super::essd_contract::amount;
-use super::suite_course::Finished;
+use super::amount_steps::amount;
+use super::finished::Finished;
 use volproof_base::hist::{Histogram, bucket};
 use volproof_base::stats::limit_answer::share_bounds;
 use volproof_base::stats::moments::{mean, student, variance};

@@ -4,15 +4,14 @@
 //! show the volume.
 
 use super::essd_contract::{CREDITS, GRID, MIXES, OVERWRITES, PATTERNS, SIZES, grid_name};
+use super::finished::Finished;
 use super::slo_conclusion::promised_iops;
-use super::suite_course::Finished;
 use super::{FinishedStep, caps, cold_blocks};
-use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::burst::{BurstSeen, FALL};
-use volproof_base::stats::change;
 use volproof_base::stats::moments::mean;
 use volproof_base::stats::rate::{Estimate, per_second};
 use volproof_base::stats::spread::quantile;
+use volproof_base::stats::{LEAST_QUOTABLE, change};
 use volproof_base::unit::{self, Bytes, Nanos, significant, significant_percent, throughput, total};
 use volproof_plan::{Pattern, Suite, SuiteName};
 use volproof_promise::catalogue::Promise;

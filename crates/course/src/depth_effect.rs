@@ -1,8 +1,7 @@
 //! The effect of depth in a sweep: the depth that is enough, the knee, and whether more depth may give more.
 
 use super::ENOUGH_OF_THE_MOST;
-use super::sweep_answer::{highest, sound, total_depth};
-use super::sweep_course::{GROWTH, Values};
+use super::measured_points::{GROWTH, Values, highest, sound, total_depth};
 use volproof_record::{DepthAnswer, DepthKnee, SweepPoint};
 
 /// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.

@@ -2,6 +2,7 @@
 //!
 //! The first touch comes before anything is written, the long overwriting last.
 
+use super::amount_steps::{amount, fill};
 use super::cold_blocks;
 use super::suites::SuiteRange;
 use volproof_base::unit::{Bytes, Nanos};
@@ -24,27 +25,6 @@ const SATURATED: u32 = 64;
 pub(super) const CREDITS: Nanos = Nanos::seconds(20 * 60);
 /// The range is overwritten so many times (C2).
 pub(super) const OVERWRITES: u64 = 3;
-
-/// A step that ends when it has moved an amount.
-pub(super) fn amount(base: &Step, amount: Bytes) -> Step {
-    Step {
-        runtime: Nanos(0),
-        ramp: Nanos(0),
-        time_based: false,
-        io_size: Some(amount),
-        iodepth: 1,
-        numjobs: 1,
-        ..base.clone()
-    }
-}
-
-/// One sequential pass over the range.
-pub(super) fn fill(base: &Step, part: Bytes) -> Step {
-    let block = Bytes::mib(1).0.min(part.0);
-    let whole = Bytes(part.0 / block * block);
-    let rw = Pattern::Write;
-    Step { name: "pass".into(), rw, bs: BlockSizes::one(Bytes(block)), iodepth: 16, ..amount(base, whole) }
-}
 
 /// A load of one job with blocks of so many KiB.
 fn load(base: &Step, name: &str, rw: Pattern, kib: u64, iodepth: u32) -> Step {

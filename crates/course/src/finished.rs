@@ -1,6 +1,8 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
-use super::suites::{self, SuiteFamily};
+use std::collections::HashMap;
+
+use super::suite_family::{SuiteFamily, family};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::hist::{Histogram, StoredHistogram};
 use volproof_base::sample::{Direction, Stream};
@@ -8,7 +10,8 @@ use volproof_base::stats::percentile::{pooled, printable};
 use volproof_base::stats::rate::Estimate;
 use volproof_base::stats::spread::quantile;
 use volproof_base::unit::{Nanos, total};
-use volproof_judge::{self as judge, facts::dead_share};
+use volproof_judge as judge;
+use volproof_judge::facts::dead_share;
 use volproof_plan::{Question, Step};
 use volproof_record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
 
@@ -128,7 +131,7 @@ impl FinishedStep {
         spoilt_by.sort();
         spoilt_by.dedup();
         let claim = match &record.plan.question {
-            Some(Question::Suite(suite)) if suites::family(&suite.name) == SuiteFamily::Procedure => {
+            Some(Question::Suite(suite)) if family(&suite.name) == SuiteFamily::Procedure => {
                 judge::claim_of_step(record, done)
             }
             _ => None,
@@ -195,4 +198,23 @@ pub fn of_record(record: &Record) -> Vec<FinishedStep> {
 /// A percentile of pooled latencies, where enough of them lie above it.
 pub fn percentile(all: &Histogram, share: f64) -> Option<Nanos> {
     all.quantile(share).filter(|_| printable(all.count() as f64, share))
+}
+
+/// Finished steps by name.
+pub(super) struct Finished<'a>(HashMap<&'a str, &'a FinishedStep>);
+
+impl<'a> Finished<'a> {
+    pub(super) fn new(finished: &'a [FinishedStep]) -> Finished<'a> {
+        Finished(finished.iter().map(|f| (f.step.name.as_str(), f)).collect())
+    }
+
+    /// A step by its whole name.
+    pub(super) fn get(&self, name: &str) -> Option<&'a FinishedStep> {
+        self.0.get(name).copied()
+    }
+
+    /// A step of a phase without rounds.
+    pub(super) fn step_of_phase(&self, phase: &str, step: &str) -> Option<&'a FinishedStep> {
+        self.get(&format!("{phase}-{step}"))
+    }
 }

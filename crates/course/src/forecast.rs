@@ -1,7 +1,6 @@
 //! How long a course takes, and how it is shortened to a time limit.
 
 use super::course_of::CourseOf;
-use super::suites::SHORTEST_STEP;
 use volproof_base::unit::Nanos;
 use volproof_plan::Sweep;
 
@@ -82,6 +81,9 @@ pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
     }
     Ok(short)
 }
+
+/// A shorter step has no interval.
+pub(super) const SHORTEST_STEP: Nanos = Nanos::seconds(10);
 
 #[cfg(test)]
 mod tests {

@@ -6,15 +6,18 @@
 
 pub mod seal;
 
+mod amount_steps;
 mod caps;
 mod changed_volume;
 mod cold_blocks;
 mod contract_checks;
+mod course;
 mod course_of;
 mod depth_effect;
 mod essd_contract;
 pub mod finished;
 mod forecast;
+mod measured_points;
 mod point;
 pub mod precondition_steps;
 mod procedures;
@@ -24,43 +27,26 @@ pub mod slo_options;
 mod snia;
 pub mod steady;
 pub mod suite_course;
+mod suite_family;
 pub mod suite_options;
 pub mod suites;
 mod sweep_answer;
 pub mod sweep_course;
 pub mod sweep_options;
 
+pub use course::Course;
 pub use finished::FinishedStep;
 pub use forecast::{Forecast, within};
 
 use volproof_base::unit::Nanos;
 use volproof_judge::follow_up;
 use volproof_plan::{Question, Step};
-use volproof_record::{CourseAnswer, JudgedPromise, Record};
+use volproof_record::Record;
 
 /// A load that reaches this share of the most is enough (AnandTech's rule).
 pub const ENOUGH_OF_THE_MOST: f64 = 0.95;
 /// Measured time and ramp of a point of a sweep or a suite, where none is given.
 pub const POINT_TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
-
-/// A course of steps.
-pub trait Course {
-    /// One step of each kind that the course may ask for. Checking these finds every mistake of the input before any target is touched.
-    fn possible(&self) -> Vec<Step>;
-
-    /// The next step; none at the end.
-    fn next(&self, finished: &[FinishedStep]) -> Option<Step>;
-
-    /// The answer so far, held against a promise where there is one; none before the first step has finished.
-    fn answer(
-        &self,
-        finished: &[FinishedStep],
-        judged_promise: Option<&JudgedPromise>,
-    ) -> Option<CourseAnswer>;
-
-    /// How long the course takes.
-    fn forecast(&self) -> Forecast;
-}
 
 /// The course of a question.
 pub fn course_for(question: &Question) -> &dyn Course {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::essd_contract::{amount, fill};
+use super::amount_steps::{amount, fill};
 use volproof_base::unit::Bytes;
 use volproof_plan::{BlockSizes, Pattern, PreconditionMethod, Start, Step};
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::suite_course::Finished;
+use super::finished::Finished;
 use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Bytes, Nanos, percent};
@@ -11,8 +11,7 @@ use volproof_judge::{PromisedRates, figures, promised_latency, rate};
 use volproof_plan::{BlockSizes, EngineKind, Pattern, Phase, Step, Suite, SuiteName};
 use volproof_promise::catalogue::Catalogue;
 use volproof_promise::catalogue::entry::Procedure;
-use volproof_record::promise_direction;
-use volproof_record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck};
+use volproof_record::{Claim, JudgedPromise, Metric, Outcome, SuiteCheck, promise_direction};
 
 /// The providers whose procedures are known.
 pub(super) fn providers() -> Vec<&'static str> {

@@ -1,40 +1,21 @@
 //! A suite as a course: its phases one after another, each for its rounds. The answer has the checks, the rounds and the points.
 
-use std::collections::HashMap;
-
 use super::course_of::CourseOf;
+use super::finished::Finished;
+use super::forecast::SHORTEST_STEP;
 use super::steady::{self, ROUNDS, SteadyWindow};
-use super::suites::SHORTEST_STEP;
-use super::{Course, FinishedStep, Forecast, cold_blocks, contract_checks, point, procedures, snia, suites};
+use super::suite_family::{SuiteFamily, family};
+use super::{Course, FinishedStep, Forecast, cold_blocks, contract_checks, point, procedures, snia};
 use volproof_base::stats::moments::mean;
 use volproof_base::stats::percentile::printable;
 use volproof_base::unit::{Nanos, significant, total};
-use volproof_plan::{Phase, Plan, Step, Suite, SuiteName, TrackedFigure};
+use volproof_plan::{Phase, Step, Suite, SuiteName, TrackedFigure};
 use volproof_record::{
     CourseAnswer, JudgedPromise, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds,
 };
 
 /// Samples a minute, on the grid of 100 ms.
 const MINUTE: usize = 600;
-
-/// Finished steps by name.
-pub(super) struct Finished<'a>(HashMap<&'a str, &'a FinishedStep>);
-
-impl<'a> Finished<'a> {
-    pub(super) fn new(finished: &'a [FinishedStep]) -> Finished<'a> {
-        Finished(finished.iter().map(|f| (f.step.name.as_str(), f)).collect())
-    }
-
-    /// A step by its whole name.
-    pub(super) fn get(&self, name: &str) -> Option<&'a FinishedStep> {
-        self.0.get(name).copied()
-    }
-
-    /// A step of a phase without rounds.
-    pub(super) fn step_of_phase(&self, phase: &str, step: &str) -> Option<&'a FinishedStep> {
-        self.get(&format!("{phase}-{step}"))
-    }
-}
 
 impl CourseOf<'_, Phase> {
     fn round<'a>(&self, finished: &Finished<'a>, step: &Step, round: u32) -> Option<&'a FinishedStep> {
@@ -124,7 +105,7 @@ fn value_of(figure: TrackedFigure, f: &FinishedStep) -> f64 {
 /// Time of a step, in nanoseconds.
 fn step_time(step: &Step) -> u64 {
     let amount =
-        step.io_size.map(|a| a.0.saturating_mul(u64::from(step.numjobs)) / (Plan::FORECAST_RATE.0 / 1000));
+        step.io_size.map(|a| a.0.saturating_mul(u64::from(step.numjobs)) / (Step::FORECAST_RATE.0 / 1000));
     let moved = amount.map(|ms| ms.saturating_mul(1_000_000));
     let longest = if step.runtime.0 == 0 { u64::MAX } else { step.runtime.0 };
     total([step.delay.0, step.ramp.0, moved.map_or(step.runtime.0, |moved| moved.min(longest))])
@@ -164,10 +145,10 @@ impl CourseOf<'_, Suite> {
     }
 
     fn checks(&self, finished: &Finished<'_>, judged_promise: Option<&JudgedPromise>) -> Vec<SuiteCheck> {
-        match suites::family(&self.name) {
-            suites::SuiteFamily::Contract => contract_checks::checks(self, finished, judged_promise),
-            suites::SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
-            suites::SuiteFamily::Snia => {
+        match family(&self.name) {
+            SuiteFamily::Contract => contract_checks::checks(self, finished, judged_promise),
+            SuiteFamily::Procedure => procedures::checks(self, finished, judged_promise),
+            SuiteFamily::Snia => {
                 let phases = self.phases.iter().map(CourseOf);
                 let judged = phases.filter_map(|phase| {
                     let is_over = phase.next(finished).is_none();
@@ -198,7 +179,7 @@ impl CourseOf<'_, Suite> {
             .collect();
         let checks = self.checks(&finished, judged_promise);
         let mut notes = self.notes.clone();
-        let is_procedure = suites::family(&self.name) == suites::SuiteFamily::Procedure;
+        let is_procedure = family(&self.name) == SuiteFamily::Procedure;
         notes.extend(
             judged_promise.filter(|_| is_procedure).and_then(|promise| procedures::unheld(self, promise)),
         );

@@ -1,23 +1,10 @@
 //! The suites by name.
 
+use super::forecast::SHORTEST_STEP;
 use super::{essd_contract, procedures, snia};
 use volproof_base::misspelling::none_of;
-use volproof_base::unit::{Bytes, Nanos};
+use volproof_base::unit::Bytes;
 use volproof_plan::{Step, Suite, SuiteName};
-
-/// A shorter step has no interval.
-pub(super) const SHORTEST_STEP: Nanos = Nanos::seconds(10);
-
-/// The kind of a suite: how its figures are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SuiteFamily {
-    /// Published observations.
-    Contract,
-    /// SNIA's steady state.
-    Snia,
-    /// The promise of the type.
-    Procedure,
-}
 
 /// The range that a suite is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +17,6 @@ pub struct SuiteRange {
     pub smallest: Bytes,
     /// Seed of what is left to chance.
     pub seed: u64,
-}
-
-/// The family of a suite.
-pub fn family(name: &SuiteName) -> SuiteFamily {
-    match name {
-        SuiteName::EssdContract | SuiteName::Cold => SuiteFamily::Contract,
-        SuiteName::Snia(_) | SuiteName::Withdrawn(_) => SuiteFamily::Snia,
-        SuiteName::Provider(_) => SuiteFamily::Procedure,
-    }
-}
-
-/// Checks of the suite hold its figures against a promise.
-pub fn regards_promise(name: &SuiteName) -> bool {
-    matches!(name, SuiteName::Provider(_) | SuiteName::EssdContract)
 }
 
 /// One line about a suite; none about `cold`, which is a command of its own.
@@ -115,4 +88,9 @@ pub fn suite(name: &SuiteName, base: &Step, given: bool, range: &SuiteRange) -> 
         SuiteName::Withdrawn(name) => return Err(format!("{name} is gone: {}", instead_of(name))),
         SuiteName::Snia(test) => snia::suite(*test, base, range.part, range.smallest, given),
     })
+}
+
+/// Checks of the suite hold its figures against a promise.
+pub fn regards_promise(name: &SuiteName) -> bool {
+    matches!(name, SuiteName::Provider(_) | SuiteName::EssdContract)
 }

@@ -1,19 +1,21 @@
 //! The answer of a sweep, from its finished points: limits, the depth that is enough, and doubts, in one sentence and notes.
 
-use super::changed_volume::{CHANGED, PresentRuns, is_outdated};
+use super::changed_volume::{CHANGED, is_outdated};
 use super::course_of::CourseOf;
 use super::depth_effect::depth_answer;
+use super::forecast::SHORTEST_STEP;
+use super::measured_points::{Values, highest, total_depth};
 use super::slo_conclusion::{TypeBurst, promised_iops};
-use super::suites::SHORTEST_STEP;
-use super::sweep_course::Values;
+use super::sweep_course::MeasuredPoint;
 use super::{FinishedStep, POINT_TIME, caps, point};
 use volproof_base::stats::moments::mean;
 use volproof_base::unit::{Bytes, grouped, significant, throughput};
 use volproof_judge::{PromisedRates, question_of_excess};
 use volproof_plan::{AxisOption, Sweep};
 use volproof_promise::catalogue::Promise;
-use volproof_record::promise_direction;
-use volproof_record::{AxisBest, CapFit, DeadTime, DepthAnswer, JudgedPromise, SweepAnswer, SweepPoint};
+use volproof_record::{
+    AxisBest, CapFit, DeadTime, DepthAnswer, JudgedPromise, SweepAnswer, SweepPoint, promise_direction,
+};
 
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
@@ -23,31 +25,6 @@ const SAME_CAP: f64 = 0.01;
 const DEAD_TIME_SHARE: f64 = 0.05;
 /// A volume whose rate changes by more than this share between the first and the last runs drifts.
 const DRIFT: f64 = 0.03;
-
-/// The points that show what the volume can do; all points where none does.
-pub(super) fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
-    let sound: Vec<_> = points.iter().copied().filter(|(_, p)| p.spoilt_by.is_empty()).collect();
-    if sound.is_empty() { points.to_vec() } else { sound }
-}
-
-/// The point with the highest rate.
-pub(super) fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
-    // Of equal rates the one with more bytes, and of those the first, which has the least depth.
-    sound(points).into_iter().reduce(|most, p| {
-        let is_more = (p.1.iops, p.1.bytes_per_second) > (most.1.iops, most.1.bytes_per_second);
-        if is_more { p } else { most }
-    })
-}
-
-/// A point and its runs over all repeats.
-pub(super) struct MeasuredPoint<'a> {
-    /// Its place on the axes.
-    pub(super) values: Values,
-    /// All runs, in the order of time.
-    pub(super) all: Vec<&'a FinishedStep>,
-    /// Those that count.
-    pub(super) present: PresentRuns<'a>,
-}
 
 fn of_point(measured: &MeasuredPoint<'_>) -> (Values, SweepPoint) {
     let mut point = point::of_runs(&measured.present.runs);
@@ -69,10 +46,6 @@ fn twice<'a>(measured: &[MeasuredPoint<'a>]) -> Option<(&'a FinishedStep, &'a Fi
         found.extend(p.all.iter().filter(|f| is_outdated(f, last)).map(|high| (*high, *last)));
     }
     found.into_iter().max_by(|a, b| a.0.iops.total_cmp(&b.0.iops))
-}
-
-pub(super) fn total_depth(point: &SweepPoint) -> u64 {
-    u64::from(point.iodepth) * u64::from(point.numjobs)
 }
 
 /// This many requests in flight, in the words of a sweep with one job, whose `--iodepth` it is, or with several.

@@ -10,20 +10,15 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::changed_volume::{PresentRuns, is_outdated};
 use super::course_of::CourseOf;
-use super::suite_course::Finished;
-use super::sweep_answer::MeasuredPoint;
+use super::finished::Finished;
+use super::measured_points::{GROWTH, Values};
 use super::{Course, ENOUGH_OF_THE_MOST, FinishedStep, Forecast};
 use volproof_base::unit::Nanos;
 use volproof_plan::{AxisOption, Pattern, Step, Sweep};
 use volproof_record::{CourseAnswer, JudgedPromise, UnmeasuredPoint};
 
-/// A rate that grows by less than this share over two doublings of depth has levelled off.
-pub(super) const GROWTH: f64 = 0.05;
 /// The depth at which most volumes reach their limit, for the likely time.
 const LIKELY_DEPTH: u64 = 32;
-
-/// A point: one value for each axis.
-pub(super) type Values = Vec<u64>;
 
 impl Course for Sweep {
     fn possible(&self) -> Vec<Step> {
@@ -255,3 +250,13 @@ impl CourseOf<'_, Sweep> {
 
 /// The pattern of a sweep of mixes, where none was given.
 pub const MIXED: Pattern = Pattern::RandRw;
+
+/// A point and its runs over all repeats.
+pub(super) struct MeasuredPoint<'a> {
+    /// Its place on the axes.
+    pub(super) values: Values,
+    /// All runs, in the order of time.
+    pub(super) all: Vec<&'a FinishedStep>,
+    /// Those that count.
+    pub(super) present: PresentRuns<'a>,
+}

@@ -9,8 +9,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::key::{Key, KeyPlace, Word, each_key, from_text};
+use super::key::{Key, KeyPlace};
 use super::presets::PRESETS;
+use super::step_json::each_key;
+use super::word::{Word, from_text};
 use super::{EngineKind, EngineWord, Step};
 use volproof_base::sample::Direction;
 

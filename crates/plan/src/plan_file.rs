@@ -116,7 +116,7 @@ pub fn parse_beneath(
     Ok(Plan {
         file_size: file.file_size,
         continue_on_error: file.continue_on_error,
-        seed: file.seed.unwrap_or(super::presets::SEED),
+        seed: file.seed.unwrap_or(super::plan::SEED),
         ..Plan::new(file.name.as_deref().unwrap_or(default_name), steps)
     })
 }

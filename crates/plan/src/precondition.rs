@@ -6,8 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, WordError};
-use volproof_base::unit::Bytes;
+use super::WordError;
 
 /// Preconditioning of the targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,23 +76,5 @@ impl FromStr for PreconditionChoice {
                 "'{word}' is no preconditioning: use auto, none, fill, snia or regions"
             ))),
         }
-    }
-}
-
-impl Plan {
-    /// The number of steps at the start of the plan that precondition the targets.
-    pub fn precondition_steps(&self) -> usize {
-        self.precondition.as_ref().map_or(0, |p| p.steps).min(self.steps.len())
-    }
-
-    /// Whether a step preconditions the targets: its figures say nothing of the plan's question.
-    pub fn is_precondition(&self, step: &str) -> bool {
-        self.steps[..self.precondition_steps()].iter().any(|s| s.name == step)
-    }
-
-    /// The bytes that preconditioning writes.
-    pub fn precondition_bytes(&self) -> Bytes {
-        let steps = &self.steps[..self.precondition_steps()];
-        Bytes(steps.iter().filter_map(|s| s.io_size).map(|amount| amount.0).sum())
     }
 }

@@ -7,9 +7,6 @@
 use super::{BlockSizes, Pattern, Plan, Step};
 use volproof_base::unit::{Bytes, Nanos};
 
-/// The seed of every preset: runs are repeatable unless `--seed` says otherwise.
-pub const SEED: u64 = 0x766f_6c70_726f_6f66;
-
 /// A plan with a name.
 pub struct Preset {
     /// The name for `--preset`.

@@ -1,13 +1,13 @@
 //! Questions that a plan asks. The steps of such a plan are not a fixed list: each follows from those that have finished (`course`).
 
-use super::block_shares::MOST_BYTES;
-use super::step_limits::{MOST_DEPTH, MOST_JOBS};
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::block_shares::MOST_BYTES;
+use super::step::{MOST_DEPTH, MOST_JOBS};
 use super::{BlockSizes, Pattern, SloSearch, Step, Suite, WordError};
 use volproof_base::unit::{Bytes, Nanos};
 

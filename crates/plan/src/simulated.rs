@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::WordError;
-use super::key::Word;
+use super::word::Word;
 use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::unit::{Bytes, Nanos, text};
 

@@ -5,10 +5,11 @@
 
 use std::path::PathBuf;
 
-use super::key::{Key, KeyPlace, Word, declare};
+use super::key::{Key, KeyPlace, declare};
+use super::word::Word;
 use super::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows, Pattern, Plan,
-    Simulated, Start, SyncWrites,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, FileState, Follows, Pattern, Simulated,
+    Start, SyncWrites,
 };
 use volproof_base::unit::{Bytes, Nanos, total};
 
@@ -119,6 +120,11 @@ declare! {
 }
 
 impl Step {
+    /// Bytes a second of the volume that forecasts speak of, since nobody knows the volume's own rate yet: the reader scales them.
+    pub const FORECAST_RATE: Bytes = Bytes(100 << 20);
+    /// Time of a write that waits until it is durable, in forecasts.
+    pub const FORECAST_FLUSH: Nanos = Nanos::millis(1);
+
     /// Arrivals a second over all jobs of a target, when there is a schedule.
     pub fn arrivals_per_second(&self) -> Option<f64> {
         self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.bs.mean()))
@@ -134,9 +140,9 @@ impl Step {
         self.rw.changes_data() && (self.fsync > 0 || self.sync.is_some())
     }
 
-    /// Bytes a second that a forecast says the step moves: its own rate, else what [`Plan::FORECAST_FLUSH`] and [`Plan::FORECAST_RATE`] allow.
+    /// Bytes a second that a forecast says the step moves: its own rate, else what [`Step::FORECAST_FLUSH`] and [`Step::FORECAST_RATE`] allow.
     pub fn forecast_rate(&self) -> f64 {
-        let most = Plan::FORECAST_RATE.0 as f64;
+        let most = Step::FORECAST_RATE.0 as f64;
         if let Some(rate) = self.arrivals_per_second() {
             return rate * self.bs.mean();
         }
@@ -144,7 +150,7 @@ impl Step {
             return most;
         }
         let waiting = self.depth_per_target() as f64 * f64::from(self.fsync.max(1)) * self.bs.mean();
-        most.min(waiting / Plan::FORECAST_FLUSH.as_seconds())
+        most.min(waiting / Step::FORECAST_FLUSH.as_seconds())
     }
 
     /// The size of every I/O, when all have one.
@@ -187,3 +193,9 @@ impl Step {
         u64::from(self.iodepth) * u64::from(self.numjobs)
     }
 }
+
+/// The largest depth of a job.
+pub const MOST_DEPTH: u32 = 65_536;
+
+/// The most jobs of a step.
+pub const MOST_JOBS: u32 = 4096;

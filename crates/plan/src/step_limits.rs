@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::step::{MOST_DEPTH, MOST_JOBS};
 use super::{EngineKind, FileState, Pattern, Plan, Start, Step};
 use volproof_base::foreign_lines::in_one_line;
 use volproof_base::sample::Direction;
@@ -9,11 +10,6 @@ use volproof_base::unit::{Bytes, Nanos};
 
 /// The most requests of one ring (`IORING_MAX_ENTRIES`, io_uring/io_uring.c).
 const RING_MAX: u32 = 1 << 15;
-
-/// The largest depth of a job.
-pub const MOST_DEPTH: u32 = 65_536;
-/// The most jobs of a step.
-pub const MOST_JOBS: u32 = 4096;
 
 impl Step {
     /// The problem with this step whatever the target is; the text gives the way out.

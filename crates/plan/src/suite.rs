@@ -6,18 +6,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, Question, Step, SuiteName};
+use super::{Step, SuiteName};
 use volproof_base::unit::text;
 
 /// The beginning of the names of steps that read a small group of blocks.
 pub const TOUCH: &str = "touch";
-
-impl Plan {
-    /// Whether a step reads a small group of blocks, which is held only against the group beside it: its rate and its length say nothing.
-    pub fn is_touch(&self, step: &str) -> bool {
-        matches!(self.question, Some(Question::Suite(_))) && step.starts_with(TOUCH)
-    }
-}
 
 /// A suite of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

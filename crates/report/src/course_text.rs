@@ -6,7 +6,7 @@ use super::text::compact;
 use volproof_base::foreign_lines::in_lines;
 use volproof_base::unit::{Bytes, Nanos, grouped, mebibytes, megabytes, significant};
 use volproof_course::Forecast;
-use volproof_plan::{AxisOption, Plan, Question, Sweep};
+use volproof_plan::{AxisOption, Plan, Question, Step, Sweep};
 use volproof_record::{
     AxisBest, CapFit, CourseAnswer, DepthAnswer, DepthKnee, JudgedPromise, SavedAs, SweepAnswer, SweepPoint,
 };
@@ -25,7 +25,7 @@ fn time(forecast: &Forecast) -> String {
 
 /// Bytes that the steps of a course write to a volume of 100 MiB/s, for the reader to scale.
 fn writes(forecast: &Forecast) -> String {
-    let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
+    let bytes = |time: Nanos| Bytes((time.as_seconds() * Step::FORECAST_RATE.0 as f64) as u64);
     let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
     let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
     format!("{amount} at 100 MiB/s")

@@ -99,7 +99,7 @@ pub fn plan(
     }
     let steps = plan.duration();
     let flush = if plan.steps.iter().any(Step::waits_for_durability) {
-        format!(", or {} for a write that waits until it is durable", Plan::FORECAST_FLUSH)
+        format!(", or {} for a write that waits until it is durable", Step::FORECAST_FLUSH)
     } else {
         String::new()
     };
@@ -165,7 +165,7 @@ pub fn promised(judged_promise: &JudgedPromise, steps: &[Step]) -> String {
     wrap("promise  ", &format!("{}: {rates}{note}", judge::against(judged_promise)))
 }
 
-/// Time to fill a test file at [`Plan::FORECAST_RATE`]: how fast the volume is, is not known yet.
+/// Time to fill a test file at [`Step::FORECAST_RATE`]: how fast the volume is, is not known yet.
 pub fn fill_time(fill: Bytes) -> Nanos {
-    Nanos::seconds(fill.0.div_ceil(Plan::FORECAST_RATE.0))
+    Nanos::seconds(fill.0.div_ceil(Step::FORECAST_RATE.0))
 }
