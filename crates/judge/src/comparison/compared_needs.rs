@@ -1,6 +1,6 @@
 //! The published criteria of applications beside the published figures of a report: rates, and percentiles with their binomial interval.
 
-use super::{ComparedStep, DEPENDENT, FigureInterval};
+use super::compared_step::{ComparedStep, DEPENDENT, FigureInterval};
 use crate::needs::{judged_need, plain_fit_command as fit_command};
 use volproof_base::sample::Direction;
 use volproof_base::stats::limit_answer::share_bounds;

@@ -5,6 +5,7 @@
 //! (`deciding_command`).
 
 mod compared_needs;
+mod compared_step;
 mod deciding_command;
 mod printed_figure;
 mod unshown;
@@ -13,51 +14,13 @@ use std::collections::HashMap;
 
 pub use deciding_command::for_rate;
 
-use crate::{self as judge, PromisedRates, fits_latency, latency_promised};
-use volproof_base::unit::significant;
+use crate as judge;
+use crate::{PromisedRates, fits_latency, latency_promised};
+use compared_step::{ComparedStep, FigureInterval};
 use volproof_record::{
-    Compared, ComparedWord, Conditions, Diagnosis, IntervalBasis, JudgedPromise, Metric, Neighbour, Record,
-    ReportComparison, ReportedStep, StepRecord, company,
+    Compared, ComparedWord, Diagnosis, JudgedPromise, Metric, Record, ReportComparison, StepFigures, company,
+    load_without_promise, promise_direction as direction,
 };
-use volproof_record::{StepFigures, load_without_promise, promise_direction as direction};
-
-/// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
-const STUDENT: f64 = 1.833;
-/// So many neighbouring samples count as one: rates and latencies that follow each other depend on each other.
-const DEPENDENT: f64 = 10.0;
-
-/// A figure with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct FigureInterval {
-    value: f64,
-    low: f64,
-    high: f64,
-    basis: IntervalBasis,
-}
-
-impl FigureInterval {
-    /// A figure with a standard deviation of its samples; without one, as exact as it is printed.
-    fn of_spread(value: f64, deviation: Option<f64>, samples: f64, printed: (f64, f64)) -> FigureInterval {
-        let Some(deviation) = deviation else {
-            let (low, high) = printed;
-            return FigureInterval { value, low, high, basis: IntervalBasis::Printed };
-        };
-        let half = STUDENT * deviation / (samples / DEPENDENT).max(1.0).sqrt();
-        let (low, high) = ((value - half).max(0.0), value + half);
-        FigureInterval { value, low, high, basis: IntervalBasis::Spread }
-    }
-}
-
-/// A step of a report with all that comparing it needs.
-struct ComparedStep<'a> {
-    record: &'a Record,
-    step: &'a StepRecord,
-    reported: &'a ReportedStep,
-    conditions: &'a Conditions,
-    summary: &'a StepFigures,
-    diagnosis: &'a Diagnosis,
-    beside: Option<Neighbour<'a>>,
-}
 
 /// The comparison of a report whose findings were made; none for a run of volproof, and where nothing is promised or needed.
 pub fn of_record(record: &Record) -> Option<ReportComparison> {
@@ -197,9 +160,4 @@ impl ComparedStep<'_> {
         told.dedup();
         told
     }
-}
-
-/// The time of a step in words: `12.0 s`.
-fn seconds(s: &StepFigures) -> Option<String> {
-    Some(format!("{} s", significant(s.rate.window?.as_seconds())))
 }

@@ -1,6 +1,6 @@
 //! The figures of a report with their intervals: by the spread that the report tells, else by the digits that its tool prints.
 
-use super::{ComparedStep, FigureInterval};
+use super::compared_step::{ComparedStep, FigureInterval};
 use volproof_base::sample::Direction;
 use volproof_record::{Metric, ReportedFigures};
 

@@ -1,6 +1,6 @@
 //! What a report cannot show, each fact in a sentence. No fact changes the word of a comparison.
 
-use super::{ComparedStep, seconds};
+use super::compared_step::{ComparedStep, seconds};
 use crate::cache_may_answer;
 use volproof_base::stats::RECOMMENDED;
 use volproof_base::unit::{Nanos, grouped};
