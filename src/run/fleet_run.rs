@@ -19,9 +19,10 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use super::fleet_work::FleetWork;
+use super::front::Front;
 use super::measurement::Measurement;
-use super::pipeline::{Front, RunOptions};
 use super::results::Results;
+use super::run_options::RunOptions;
 use super::{Failure, fleet_start, plans, preconditioning};
 use crate::ui::Ui;
 use volproof_base::unit::Nanos;

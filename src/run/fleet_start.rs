@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Failure;
-use super::targets::Surveyed;
+use super::surveyed::Surveyed;
 use crate::cli::{FleetArgs, SharingArgs};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_fleet::{kernel_clock, part, planned_times};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::commands::course_question::with_possible_steps;
 use super::commands::{slo_command, suite_command, sweep_command};
-use super::pipeline::RunOptions;
+use super::run_options::RunOptions;
 use super::{Failure, plans};
 use crate::cli::{
     ConsentArgs, CourseArgs, FleetCourse, FleetMemberArgs, FleetRunArgs, OutputArgs, TestFileArgs, TuneMode,

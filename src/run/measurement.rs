@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::pipeline::{CheckedRun, Front, RunOptions};
+use super::front::Front;
+use super::pipeline::CheckedRun;
 use super::results::Results;
-use super::targets::Surveyed;
+use super::run_options::RunOptions;
+use super::surveyed::Surveyed;
 use super::{Failure, end_signals, show_text};
 use crate::cli::{OutputArgs, TuneMode};
 use crate::crosscheck;

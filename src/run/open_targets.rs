@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use rustix::io::Errno;
 
-use super::pipeline::RunOptions;
-use super::targets::{Surveyed, Uses, driving};
+use super::run_options::RunOptions;
+use super::surveyed::Surveyed;
+use super::target_uses::{Uses, driving};
 use super::{Failure, leftover, room};
 use crate::prepare;
 use crate::ui::{self, Ui};

@@ -11,137 +11,29 @@
 
 mod running;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::time::Duration;
 
-use super::fleet_start;
+pub use super::front::{Front, News};
+pub use super::resume::EarlierRun;
+pub use super::run_options::RunOptions;
+
 use super::open_targets::{self, Ready};
-use super::targets::{self, Surveyed};
-use super::{Failure, plans, preconditioning};
-use crate::cli::{ConsentArgs, TuneMode};
-use crate::ui::Ui;
+use super::surveyed::Surveyed;
+use super::{Failure, fleet_start, plans, preconditioning, targets};
 use running::Running;
 use volproof_base::doubt::Doubt;
-use volproof_base::sample::Interval;
-use volproof_base::unit::{Bytes, Nanos, utc};
-use volproof_course as course;
+use volproof_base::unit::{Bytes, utc};
 use volproof_device::device::Root;
-use volproof_engine::{EngineChoice, Headrooms, Timer, clock_source};
-use volproof_fio::plan::JobDataFile;
+use volproof_engine::{EngineChoice, Timer, clock_source};
 use volproof_host::environment::Environment;
-use volproof_host::observe::KernelCounters;
 use volproof_judge as judge;
-use volproof_plan::{Plan, Precondition, Step};
-use volproof_promise::fit::AskedFits;
+use volproof_plan::{Plan, Precondition};
 use volproof_record::exit::Exit;
 use volproof_record::long_samples::{MOST_SPREAD, values_of_plan};
-use volproof_record::{FleetRank, JudgedPromise, RankClock, Record, SCHEMA, SCHEMA_VERSION, State};
+use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State};
 use volproof_report::plan_text;
-
-pub use super::resume::EarlierRun;
-
-/// How a plan is to be run, beyond what it says itself.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// Consents to destroy block devices, by serial.
-    pub destroy: Vec<String>,
-    /// Existing files may be overwritten even where other processes have them open, or where they have further names.
-    pub overwrite_shared: bool,
-    /// Whether the kernel's knobs are set; by the kind of the targets when absent.
-    pub tune: Option<TuneMode>,
-    /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
-    /// the rules of `run`.
-    pub job_files: BTreeMap<PathBuf, JobDataFile>,
-    /// A failed step does not end the steps beside it and after it; when false, it ends the run. A device that hangs always ends the run.
-    pub others_go_on: bool,
-    /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
-    pub earlier: Option<Box<EarlierRun>>,
-    /// More pinned workers than CPUs are allowed; when false, such a plan is refused.
-    pub share_cpus: bool,
-    /// Requests are traced, to tell where their time goes.
-    pub anatomy: bool,
-    /// The place of the run in a fleet: its steps begin at planned times.
-    pub rank: Option<FleetRank>,
-    /// The applications whose needs the run is held against.
-    pub asked: Option<AskedFits>,
-    /// Headrooms measured so far: that of each load is measured before its step. Absent where headroom is not measured.
-    pub headrooms: Option<Headrooms>,
-}
-
-impl RunOptions {
-    /// What a user has consented to and asked for, with the headroom of each load.
-    pub fn asked(consent: &ConsentArgs, tune: Option<TuneMode>) -> RunOptions {
-        RunOptions {
-            destroy: consent.destroy.clone(),
-            overwrite_shared: consent.shared(),
-            tune,
-            headrooms: Some(Headrooms::default()),
-            ..RunOptions::default()
-        }
-    }
-}
-
-/// Who asks for the work, and hears how it goes.
-pub trait Front {
-    /// Where progress is shown.
-    fn ui(&mut self) -> &mut Ui;
-
-    /// The first step is about to begin: a Record without steps says so where the run is killed in it. The default is for runs that save nothing.
-    fn begun(&mut self, record: &Record) {
-        let _ = record;
-    }
-
-    /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
-    fn measured(&mut self, record: &Record);
-
-    /// Nothing of the Record changes for about so long: the last moment to save what is not saved yet. The default is for runs that save nothing.
-    fn stage_begins(&mut self, record: &Record, length: Duration) {
-        let _ = (record, length);
-    }
-
-    /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
-    fn heard(&mut self, news: &News<'_>) {
-        let _ = news;
-    }
-
-    /// This rank of a fleet is ready: when the first I/O of all ranks is due, by the clock of rank 0, and what is known of the clock of this one.
-    /// The default is for a start that was planned before.
-    ///
-    /// # Errors
-    /// When the fleet ends before it begins.
-    fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
-        let _ = record;
-        Ok(None)
-    }
-
-    /// The step that follows in the course of the Record's plan; none at its end, and for a plan that is a fixed list.
-    ///
-    /// # Errors
-    /// When the fleet ends before it.
-    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
-        Ok(course::next(record))
-    }
-
-    /// Called every 50 ms or more often while a stage runs, also when there is no news.
-    fn tick(&mut self) {}
-}
-
-/// News of a running step.
-pub struct News<'a> {
-    /// The step.
-    pub step: &'a Step,
-    /// How many targets it drives: one series of samples each.
-    pub targets: usize,
-    /// Time since its load began, ramp included.
-    pub elapsed: Nanos,
-    /// Intervals that came in since the last news, ramp included.
-    pub fresh: &'a [Interval],
-    /// The kernel's counters so far, which become the evidence of the stage.
-    pub evidence: &'a KernelCounters,
-}
 
 /// Work whose input was checked. Nothing is opened or changed yet.
 pub struct CheckedRun {

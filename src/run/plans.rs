@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pipeline::RunOptions;
+use fio_formats::jobfile;
+
+use super::run_options::RunOptions;
 use super::{Failure, fit_steps, room};
 use crate::cli::{PlanArgs, TargetUseArgs};
-use fio_formats::jobfile;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::misspelling::none_of;
 use volproof_device::device::Root;
-use volproof_engine::{self as engine, EngineChoice};
+use volproof_engine as engine;
+use volproof_engine::EngineChoice;
 use volproof_fio::fio_process::Fio;
 use volproof_fio::write_jobs;
 use volproof_plan::{PRESETS, Plan, Preset, Step, parse_beneath};

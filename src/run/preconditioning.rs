@@ -1,9 +1,9 @@
 //! `--precondition`: which method a target needs, and its steps at the start of the plan.
 
-use super::Failure;
 use super::open_targets::NULL_SIZE;
-use super::pipeline::RunOptions;
-use super::targets::{self, Surveyed};
+use super::run_options::RunOptions;
+use super::surveyed::Surveyed;
+use super::{Failure, targets};
 use crate::promise_options::PromiseOptions;
 use volproof_base::unit::Bytes;
 use volproof_course::precondition_steps;

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::pipeline::{Ended, Front};
+use super::front::Front;
+use super::pipeline::Ended;
 use super::sheet::{Sheet, SheetForm, opened};
 use super::{Failure, leftover};
 use crate::cli::{OutputArgs, SheetArgs};

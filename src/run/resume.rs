@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::Failure;
-use super::targets::Surveyed;
+use super::surveyed::Surveyed;
 use volproof_base::doubt::Doubt;
 use volproof_base::file_lock::is_locked;
 use volproof_course::finished::is_whole;

@@ -8,7 +8,8 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Failure;
-use super::targets::{Surveyed, driving, workers};
+use super::surveyed::Surveyed;
+use super::target_uses::{driving, workers};
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, grouped};
 use volproof_device::device::{DevNumber, Facts, FilePlace, RoomBehind, Root};

@@ -13,16 +13,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use volproof_base::unit::utc;
 
 use super::Failure;
+use super::front::{Front, News};
 use super::open_targets::Ready;
-use super::pipeline::{Front, News};
 use crate::ui::{EndOrder, StagedStep, Tick};
 use prepared_step::{Prepared, Said, load, prepare};
 use stillness::Stillness;
 use volproof_base::sample::{GRID, Interval};
-use volproof_base::unit::Nanos;
+use volproof_base::unit::{Nanos, utc};
 use volproof_device::device::Root;
 use volproof_device::guard::GuardError;
 use volproof_engine::step_entry::{self, EndedStep};

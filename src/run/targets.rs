@@ -2,119 +2,23 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use volproof_host::environment;
 
 use rustix::thread::CpuSet;
 
 use super::Failure;
-use super::pipeline::RunOptions;
 use super::room::{self, RoomTaken};
+use super::run_options::RunOptions;
+use super::surveyed::Surveyed;
+use super::target_uses::{Uses, is_only_simulated, on, workers};
 use super::test_file_size::{is_stand_in, simulated_volume_size, test_file_size};
 use crate::promise_options;
-use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, counted};
 use volproof_device::device::{self, DeviceError, Facts, FilePlace, Root};
 use volproof_engine::Region;
 use volproof_fio::plan::JobDataFile;
+use volproof_host::environment;
 use volproof_plan::{EngineKind, FileState, Plan, Step};
 use volproof_record::exit::Exit;
-
-/// A target as it was found: nothing is opened or made yet.
-#[derive(Debug)]
-pub struct Surveyed {
-    /// As the user named it.
-    pub named: PathBuf,
-    /// The facts about it; for a file that is missing, its folder, or the nearest folder above it that exists.
-    pub facts: Facts,
-    /// The path from that folder to the missing file, its own name included.
-    pub below: PathBuf,
-    /// Bytes the plan can use.
-    pub size: Bytes,
-    /// Bytes to write before the run: the whole of a new file, or the missing end of one that is too short.
-    pub make: Option<Bytes>,
-    /// It is a file under the rule of [`JobDataFile`].
-    pub job_file: Option<JobDataFile>,
-    /// Why the size is what it is.
-    pub why: String,
-}
-
-impl Surveyed {
-    /// Where the file or device is, all links followed.
-    fn path(&self) -> PathBuf {
-        match (&self.facts, self.job_file, self.named.file_name()) {
-            (Facts::Folder(place), Some(_), Some(_)) => place.path.join(&self.below),
-            (facts, ..) => facts.path().to_path_buf(),
-        }
-    }
-
-    /// A folder in which no file is made, since all steps on it are simulated.
-    pub fn is_only_simulated(&self) -> bool {
-        matches!(self.facts, Facts::Folder(_)) && self.job_file.is_none() && self.make.is_none()
-    }
-
-    /// Whether two names are of one file, which is one target.
-    fn same_file(&self, other: &Surveyed) -> bool {
-        match (&self.facts, &other.facts) {
-            (Facts::File(a), Facts::File(b)) => (a.place.number, a.inode) == (b.place.number, b.inode),
-            _ => false,
-        }
-    }
-
-    /// One line for people.
-    pub fn describe(&self) -> String {
-        match self.make {
-            Some(_) if self.job_file.is_none() => {
-                format!("a new file in {}: {}", self.named.display(), self.why)
-            }
-            None if self.is_only_simulated() => {
-                format!("{}: nothing is written there, since the device is simulated", self.named.display())
-            }
-            _ => format!("{} ({})", self.named.display(), self.size),
-        }
-    }
-}
-
-/// The use that the steps of a plan make of a target.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Uses {
-    /// They read it.
-    pub reads: bool,
-    /// They change it.
-    pub writes: bool,
-    /// Some of them bypass the page cache.
-    pub direct: bool,
-    /// Some of them go through the page cache.
-    pub cached: bool,
-}
-
-impl Uses {
-    /// The uses of the target with this name. The null engine uses no target.
-    pub fn of_target(plan: &Plan, named: &Path) -> Uses {
-        let mut uses = Uses::default();
-        for step in driving(plan, named) {
-            uses.reads |= step.rw.directions().contains(&Direction::Read);
-            uses.writes |= step.rw.changes_data();
-            uses.direct |= step.direct;
-            uses.cached |= !step.direct;
-        }
-        uses
-    }
-}
-
-/// The steps that send I/O to a target.
-pub(super) fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
-    on(plan, named).filter(|step| step.engine != EngineKind::Null)
-}
-
-/// The steps on a target, including those of the null engine, which sends no I/O there.
-fn on<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
-    plan.steps.iter().filter(move |step| plan.targets_of(step).iter().any(|target| target == named))
-}
-
-/// There are steps on a target, and the null engine simulates all of them.
-fn is_only_simulated(plan: &Plan, named: &Path) -> bool {
-    on(plan, named).next().is_some() && driving(plan, named).next().is_none()
-}
 
 /// Test data that is written before the steps; none where nothing is.
 pub fn to_fill(surveyed: &[Surveyed]) -> Option<Bytes> {
@@ -204,11 +108,6 @@ fn has_recordable_name(target: &Surveyed) -> Result<(), Failure> {
             target.named.display()
         ))
     })
-}
-
-/// Load threads of a step.
-pub fn workers(plan: &Plan, step: &Step) -> u64 {
-    step.workers(plan.targets_of(step).len().max(1)).into()
 }
 
 /// Refuses impossible pins: CPUs that this process may not use, and more pinned workers than CPUs (which test100w.sh sets).

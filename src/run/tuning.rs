@@ -2,22 +2,20 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use volproof_base::stats::compare::FEWEST_PAIRS;
-use volproof_device::device::Root;
-
 use super::Failure;
 use super::open_targets::Ready;
 use crate::cli::TuneMode;
 use crate::device_tuning;
 use crate::ui::Ui;
+use volproof_base::stats::compare::FEWEST_PAIRS;
 use volproof_base::unit::{Nanos, grouped};
-use volproof_device::device::Facts;
+use volproof_device::device::{Facts, Root};
 use volproof_device::output::screen;
-use volproof_engine::{self as engine, Load, Timer};
+use volproof_engine as engine;
+use volproof_engine::{Load, Timer};
 use volproof_host::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
 use volproof_host::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use volproof_plan::{EngineKind, Plan, Step};
-use volproof_record::exit::Exit;
 use volproof_record::{TargetRecord, TuningRecord};
 
 /// Names of those targets that are block devices themselves.
@@ -27,15 +25,6 @@ fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec
         _ => None,
     };
     targets.into_iter().filter_map(|r| name(&r.facts)).collect()
-}
-
-/// The exit code where nothing was tuned.
-pub fn exit_of(e: &TuneError) -> Exit {
-    match e {
-        TuneError::Busy { .. } => Exit::Refused,
-        TuneError::NoJournal { .. } | TuneError::Unsafe { .. } => Exit::WrongInput,
-        TuneError::NotBack(_) => Exit::NotRestored,
-    }
 }
 
 /// The knobs of a run.

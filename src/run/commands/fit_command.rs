@@ -7,7 +7,7 @@ use super::plan_command::forecast;
 use crate::cli::FitArgs;
 use crate::promise_options::PromiseOptions;
 use crate::run::measurement::{Measurement, Words};
-use crate::run::pipeline::RunOptions;
+use crate::run::run_options::RunOptions;
 use crate::run::{Failure, fit_steps, plans, preconditioning, show_text};
 use volproof_device::output::FileIdentity;
 use volproof_plan::{Plan, Step};

@@ -11,15 +11,15 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use volproof_device::device::Root;
 
 use super::plan_command::forecast;
 use crate::cli::{MillionArgs, TuneMode};
 use crate::run::Failure;
 use crate::run::measurement::{Measurement, Words as Printed};
-use crate::run::pipeline::RunOptions;
+use crate::run::run_options::RunOptions;
 use volproof_base::doubt::Severity;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
+use volproof_device::device::Root;
 use volproof_device::output::FileIdentity;
 use volproof_engine::Headrooms;
 use volproof_fio::plan::JobDataFile;

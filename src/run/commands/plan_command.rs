@@ -3,8 +3,8 @@
 use super::resumed_run::{self, Resumed};
 use super::run_command;
 use crate::cli::PlanCommand;
-use crate::run::targets::{self, Surveyed};
-use crate::run::{Failure, preconditioning, print};
+use crate::run::surveyed::Surveyed;
+use crate::run::{Failure, preconditioning, print, targets};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_course::suites;
 use volproof_engine::Headrooms;

@@ -10,18 +10,18 @@ use crate::cli::{RunArgs, TuneMode};
 use crate::crosscheck;
 use crate::promise_options::{self, PromiseOptions};
 use crate::run::measurement::{self, Measurement};
-use crate::run::pipeline::{EarlierRun, RunOptions};
+use crate::run::pipeline::EarlierRun;
+use crate::run::run_options::RunOptions;
 use crate::run::{Failure, chain, show_text};
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
-use volproof_course as course;
 use volproof_course::seal::seal;
 use volproof_device::device::Root;
-use volproof_judge as judge;
 use volproof_plan::{CausesWanted, FollowUp, Plan, Question};
 use volproof_record::exit::Exit;
 use volproof_record::{Record, State};
 use volproof_report::headline::Headline;
+use {volproof_course as course, volproof_judge as judge};
 
 /// What there is to do for `--resume`.
 pub enum Resumed<'a> {
@@ -102,7 +102,7 @@ pub fn nothing_left(args: &RunArgs, path: &Path, record: &Record) -> Result<Exit
     Ok(judge::exit(record))
 }
 
-/// The plan's steps have finished, and none follows: what [`Front::next_of_course`](crate::run::pipeline::Front::next_of_course) asks behind them
+/// The plan's steps have finished, and none follows: what [`Front::next_of_course`](crate::run::front::Front::next_of_course) asks behind them
 /// is asked here too.
 fn is_done(record: &Record, earlier: &EarlierRun) -> bool {
     record.state == State::Complete

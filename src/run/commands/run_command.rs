@@ -6,7 +6,7 @@ use super::course_question::inputs;
 use super::resumed_run::{self, Resumed};
 use crate::cli::RunArgs;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
-use crate::run::pipeline::RunOptions;
+use crate::run::run_options::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
 use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;

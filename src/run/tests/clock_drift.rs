@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::run::pipeline::{CheckedRun, Front, RunOptions};
+use crate::run::front::Front;
+use crate::run::pipeline::CheckedRun;
+use crate::run::run_options::RunOptions;
 use crate::ui::Ui;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_device::device::Root;

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
 use anyhow::Context;
+use fio_formats::block_ranges::block_ranges;
+use fio_formats::command::Command;
+use fio_formats::job::{Given, Job};
+use fio_formats::option_value::{OptionValue, TargetAmount};
 
 use super::Failure;
 use super::devices::{DISKLESS_ENGINES, least_length, reads_only};
 use super::volproof_options::VolproofOptions;
 use crate::prepare;
 use crate::run::open_targets::{Ready, ReadySetting};
-use crate::run::pipeline::RunOptions;
+use crate::run::run_options::RunOptions;
 use crate::run::targets;
 use crate::ui::Ui;
-use fio_formats::block_ranges::block_ranges;
-use fio_formats::command::Command;
-use fio_formats::job::{Given, Job};
-use fio_formats::option_value::{OptionValue, TargetAmount};
 use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
 use volproof_engine::Timer;

@@ -7,17 +7,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use fio_formats::command::{Command, Eta, Format};
+use fio_formats::text_write::figure;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
 use super::print_report::Sink;
 use crate::run::Failure;
-use crate::run::pipeline::{Front, News};
+use crate::run::front::{Front, News};
 use crate::run::results::SavePace;
 use crate::run::sheet::Sheet;
 use crate::ui::Ui;
-use fio_formats::command::{Command, Eta, Format};
-use fio_formats::text_write::figure;
 use volproof_base::sample::{Direction, PerDirection};
 use volproof_device::output::screen;
 use volproof_fio::plan::Native;

@@ -32,18 +32,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use fio_formats::argv;
+use fio_formats::command::{Command, InfoRequest, Surroundings};
+use fio_formats::job::Job;
+use fio_formats::mistake::Mistake;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
 use crate::cli::TuneMode;
 use crate::device_tuning;
-use crate::run::pipeline::{CheckedRun, RunOptions};
+use crate::run::pipeline::CheckedRun;
+use crate::run::run_options::RunOptions;
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals, leftover};
-use fio_formats::argv;
-use fio_formats::command::{Command, InfoRequest, Surroundings};
-use fio_formats::job::Job;
-use fio_formats::mistake::Mistake;
 use handed_jobs::HandedJobs;
 use live::Screen;
 use print_report::Seen;

@@ -1,0 +1,71 @@
+//! Who asks for the work, and hears how it goes.
+
+use std::time::Duration;
+
+use super::Failure;
+use crate::ui::Ui;
+use volproof_base::sample::Interval;
+use volproof_base::unit::Nanos;
+use volproof_course as course;
+use volproof_host::observe::KernelCounters;
+use volproof_plan::Step;
+use volproof_record::{RankClock, Record};
+
+/// Who asks for the work, and hears how it goes.
+pub trait Front {
+    /// Where progress is shown.
+    fn ui(&mut self) -> &mut Ui;
+
+    /// The first step is about to begin: a Record without steps says so where the run is killed in it. The default is for runs that save nothing.
+    fn begun(&mut self, record: &Record) {
+        let _ = record;
+    }
+
+    /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
+    fn measured(&mut self, record: &Record);
+
+    /// Nothing of the Record changes for about so long: the last moment to save what is not saved yet. The default is for runs that save nothing.
+    fn stage_begins(&mut self, record: &Record, length: Duration) {
+        let _ = (record, length);
+    }
+
+    /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
+    fn heard(&mut self, news: &News<'_>) {
+        let _ = news;
+    }
+
+    /// This rank of a fleet is ready: when the first I/O of all ranks is due, by the clock of rank 0, and what is known of the clock of this one.
+    /// The default is for a start that was planned before.
+    ///
+    /// # Errors
+    /// When the fleet ends before it begins.
+    fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
+        let _ = record;
+        Ok(None)
+    }
+
+    /// The step that follows in the course of the Record's plan; none at its end, and for a plan that is a fixed list.
+    ///
+    /// # Errors
+    /// When the fleet ends before it.
+    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
+        Ok(course::next(record))
+    }
+
+    /// Called every 50 ms or more often while a stage runs, also when there is no news.
+    fn tick(&mut self) {}
+}
+
+/// News of a running step.
+pub struct News<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// How many targets it drives: one series of samples each.
+    pub targets: usize,
+    /// Time since its load began, ramp included.
+    pub elapsed: Nanos,
+    /// Intervals that came in since the last news, ramp included.
+    pub fresh: &'a [Interval],
+    /// The kernel's counters so far, which become the evidence of the stage.
+    pub evidence: &'a KernelCounters,
+}
