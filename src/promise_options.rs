@@ -20,7 +20,7 @@ use volproof_promise::catalogue::catalogue_file::Catalogue;
 use volproof_promise::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use volproof_promise::catalogue::request::{AskedVolume, BoughtThroughput, PromiseRequest, parse_iops};
 use volproof_promise::catalogue::reverse::WantedRates;
-use volproof_promise::fit::{AskedFits, FitCatalogue, FitRequest};
+use volproof_promise::fit::{FitCatalogue, FitRequest};
 use volproof_promise::provider_files::ToldVolume;
 use volproof_promise::suggested::{Suggested, applications, instances, volume_types};
 use volproof_record::{JudgedPromise, Record, Report, ReportedStep, TargetRecord};
@@ -78,8 +78,8 @@ pub struct PromiseOptions {
     /// Judge the burst of the type, instead of the baseline that it falls back to
     #[arg(long, requires = "kind", help_heading = "Verdict")]
     pub promise_burst: bool,
-    /// Judge a simulated device as if it were a volume
-    #[arg(long, help_heading = "Verdict")]
+    /// Of the version before, without effect: a simulated device is judged as a volume, and the answer says SIMULATED
+    #[arg(long, hide = true)]
     pub judge_simulated: bool,
     /// Percent by which a promise may be missed [default: 2]
     #[arg(long, value_name = "PCT", value_parser = parse_tolerance, help_heading = "Verdict")]
@@ -219,16 +219,12 @@ pub fn judged_promise(
         notes,
         min_share: None,
         judge_burst: args.promise_burst,
-        judge_simulated: false,
     };
     if let Some(share) = args.min_share {
         judged.ask_for_share(share);
     }
     if let Some(share) = args.tolerance {
         judged.tolerate(share);
-    }
-    if args.judge_simulated {
-        judged.judge_as_volume();
     }
     Ok(Some(judged))
 }
@@ -329,10 +325,6 @@ pub fn hold_against(args: &PromiseOptions, here: Option<&Root>, record: &mut Rec
         Some(own)
     });
     let named = named.map(|mut named| {
-        // Asked for once, it holds for the Record, however the promise is typed again.
-        if args.judge_simulated || record.judges_simulated() {
-            named.judge_as_volume();
-        }
         if record.fleet.is_some() {
             // The limits of one instance say nothing of the sum of several.
             named.promise.instance = None;
@@ -362,14 +354,13 @@ fn name_promise_to_resume(record: &mut Record) {
 ///
 /// # Errors
 /// Of input: an unknown application.
-pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Record) -> anyhow::Result<()> {
+pub fn ask(applications: Option<&str>, record: &mut Record) -> anyhow::Result<()> {
     if let Some(words) = applications {
         let (asked, _) = words.parse::<FitRequest>()?.select(FitCatalogue::shipped())?;
         if record.fleet.as_ref().is_some_and(|fleet| fleet.volumes.is_shared()) {
             asked.on_shared_volume()?;
         }
-        let judge_simulated = judge_simulated || record.judges_simulated();
-        record.asked = Some(AskedFits { judge_simulated, ..asked });
+        record.asked = Some(asked);
         seal(record);
     }
     Ok(())

@@ -53,7 +53,7 @@ pub struct VerdictArgs {
 /// When nobody said what is promised, or the promise is not known.
 pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String, Exit)> {
     promise_options::hold_against(&args.promise, None, record)?;
-    promise_options::ask(args.needs.fit.as_deref(), args.promise.judge_simulated, record)?;
+    promise_options::ask(args.needs.fit.as_deref(), record)?;
     if let Some(why) = why_not_judged(record) {
         let cut = record
             .state

@@ -148,7 +148,7 @@ fn become_form(json: Vec<u8>, form: Form) {
 
 fn judged(mut record: Record, promise: &[&str]) {
     let line =
-        ["verdict", "fuzz.json", "--judge-simulated", "--json"].into_iter().chain(promise.iter().copied());
+        ["verdict", "fuzz.json", "--json"].into_iter().chain(promise.iter().copied());
     if let Ok((text, _)) = stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record) {
         numbers_alone(&text);
         serde_json::from_str::<Value>(&text).unwrap();

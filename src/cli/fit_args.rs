@@ -34,8 +34,8 @@ pub struct FitArgs {
     /// Try it without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Applications")]
     pub simulate: Option<Simulated>,
-    /// Judge a simulated device as if it were a volume
-    #[arg(long, help_heading = "Applications")]
+    /// Of the version before, without effect
+    #[arg(long, hide = true)]
     pub judge_simulated: bool,
     /// Print the plan, and do nothing
     #[arg(long, help_heading = "Applications")]

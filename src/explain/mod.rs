@@ -287,7 +287,7 @@ fn of_record(
         ..promise.clone()
     };
     promise_options::hold_against(&named, None, &mut record)?;
-    promise_options::ask(fit, promise.judge_simulated, &mut record)?;
+    promise_options::ask(fit, &mut record)?;
     let (found, verdict) = judge::judged(&record);
     let told = record.steps.iter().take(MOST_RUNS).zip(found);
     let runs = told.map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();

@@ -221,11 +221,7 @@ impl FleetMember<'_> {
         let volumes = fleet_start::volumes(self.work.member.sharing, &plan)?;
         let clock = RankClock { error_ns: None, ..OWN_CLOCK };
         let rank = FleetRank { rank: self.rank, ranks: self.ranks, volumes, start_unix_ns: 0, clock };
-        let options = RunOptions {
-            rank: Some(rank),
-            asked: asked.map(|fits| AskedFits { judge_simulated: promise.judge_simulated, ..fits }),
-            ..self.work.options()
-        };
+        let options = RunOptions { rank: Some(rank), asked, ..self.work.options() };
         let plan = preconditioning::add(plan, self.work.file.precondition, promise, &options)?;
         let measurement = Measurement {
             plan,

@@ -16,7 +16,7 @@ use volproof_course::seal::seal;
 use volproof_device::device::Root;
 use volproof_device::output::FileIdentity;
 use volproof_engine::Timer;
-use volproof_plan::{Plan, Question};
+use volproof_plan::Plan;
 use volproof_record::exit::Exit;
 use volproof_record::{JudgedPromise, Record};
 use volproof_report::layout;
@@ -43,12 +43,9 @@ pub struct Measurement<'a> {
 ///
 /// # Errors
 /// Names the option.
-pub fn refuse_idle(promise: &PromiseOptions, has_criteria: bool) -> Result<(), Failure> {
-    let options = [
-        ("--judge-simulated", promise.judge_simulated && !has_criteria),
-        ("--min-share", promise.min_share.is_some()),
-        ("--tolerance", promise.tolerance.is_some()),
-    ];
+pub fn refuse_idle(promise: &PromiseOptions) -> Result<(), Failure> {
+    let options =
+        [("--min-share", promise.min_share.is_some()), ("--tolerance", promise.tolerance.is_some())];
     let given = options.into_iter().find(|(_, is_given)| *is_given);
     match given.filter(|_| promise.kind.is_none()) {
         Some((option, _)) => Err(idle_without_promise(option)),
@@ -110,10 +107,7 @@ impl Measurement<'_> {
     /// A plan, target or promise that cannot be used; nothing was begun.
     pub fn check_input(&self) -> Result<(CheckedRun, UsedFiles), Failure> {
         let promise = &self.promise;
-        // Applications and searches have criteria of their own. Suites judge simulated devices unasked.
-        let has_criteria =
-            self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Slo(_)));
-        refuse_idle(promise, has_criteria)?;
+        refuse_idle(promise)?;
         refuse_without_targets(&self.plan, &self.options)?;
         let root = Root::system();
         let plan = match &self.cross {

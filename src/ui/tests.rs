@@ -95,7 +95,6 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             promise: Promise::requested(Catalogue::shipped(), &request).unwrap(),
             notes: Vec::new(),
             judge_burst: false,
-            judge_simulated: false,
         }),
         verdict: None,
         compared: None,

@@ -69,7 +69,7 @@ fn converted(bytes: Vec<u8>, form: Form) {
 }
 
 fn judged(bytes: Vec<u8>) {
-    let line = ["verdict", PATH, "--json", "--judge-simulated", "--offline"];
+    let line = ["verdict", PATH, "--json", "--offline"];
     let line = line.into_iter().chain(["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"]);
     let Some(mut record) = read(bytes) else { return };
     let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
@@ -88,7 +88,7 @@ fn merged(mut bytes: Vec<u8>) -> Record {
 }
 
 fn needed(bytes: Vec<u8>) {
-    let line = ["verdict", PATH, "--json", "--judge-simulated", "--fit", "etcd,vault"];
+    let line = ["verdict", PATH, "--json", "--fit", "etcd,vault"];
     let Some(mut record) = read(bytes) else { return };
     let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
 }

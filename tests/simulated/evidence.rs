@@ -45,7 +45,7 @@ fn lab() -> &'static (Record, ProviderPage, Record) {
     LAB.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
         let line = "run folder --promise aws:gp3 --volume-size 100GiB --rw randread --bs 4KiB --iodepth 16 --runtime 200s --ramp 1s --simulate \
-                    latency=280us,jitter=20us,iops-cap=1500,page=ebs --judge-simulated --offline --json r.json";
+                    latency=280us,jitter=20us,iops-cap=1500,page=ebs --offline --json r.json";
         std::fs::create_dir(dir.path().join("folder")).unwrap();
         let words = line.split_ascii_whitespace();
         let out = Command::new(env!("CARGO_BIN_EXE_volproof")).args(words).current_dir(dir.path()).output();

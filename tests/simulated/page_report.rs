@@ -197,7 +197,8 @@ fn judged(seconds: u32, depth: u32, iops_cap: u32) -> String {
          engine = 'null'\n[step.simulate]\nlatency = '600us'\njitter = '200us'\niops_cap = {iops_cap}.0\n"
     );
     std::fs::write(folder.path().join("p.toml"), plan).unwrap();
-    let args = "run --plan p.toml --json r.json -q --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --offline --judge-simulated";
+    let args =
+        "run --plan p.toml --json r.json -q --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --offline";
     // A short step stays one: it is not repeated for a minute.
     let short = (seconds < 60).then_some("--no-follow-up");
     let run = volproof(folder.path(), &args.split(' ').chain(short).collect::<Vec<_>>());

@@ -13,7 +13,7 @@ use volproof_base::unit::{Nanos, total};
 use volproof_judge as judge;
 use volproof_judge::facts::dead_share;
 use volproof_plan::{Question, Step};
-use volproof_record::{Claim, DeadTime, FleetStep, JudgedPromise, LatencySummary, Record, StepRecord};
+use volproof_record::{Claim, DeadTime, FleetStep, LatencySummary, Record, StepRecord};
 
 /// A step whose window is shorter than this share of what was planned was cut off.
 const WHOLE_WINDOW: f64 = 0.98;
@@ -47,20 +47,6 @@ pub struct FinishedStep {
     pub dead_time: Option<DeadTime>,
     /// The verdict on its rate or latency, or why there is none; absent where its course holds no step against a promise.
     pub claim: Option<Result<Claim, String>>,
-}
-
-/// What is said of an answer that judges nothing because its device was simulated.
-pub(super) const VOID: &str = "the device was simulated, so that nothing is judged: --judge-simulated shows the outcomes that a volume would have";
-
-/// Whether the steps of a course judge nothing: a device was simulated, and nobody asked to judge it as a volume, with the question or with
-/// the promise.
-pub(super) fn is_void(
-    judge_simulated: bool,
-    judged_promise: Option<&JudgedPromise>,
-    all: &[FinishedStep],
-) -> bool {
-    let judged = judge_simulated || judged_promise.is_some_and(|promise| promise.judge_simulated);
-    !judged && all.iter().any(|f| f.step.simulate.is_some())
 }
 
 /// Whether a step ran for its time, or moved its amount: nothing cut it off.

@@ -2,7 +2,6 @@
 
 use super::FinishedStep;
 use super::course_of::CourseOf;
-use super::finished::{VOID, is_void};
 use super::slo_course::{Bracket, CEILING, IOS_BEYOND, LONGEST_TRIAL, NARROW, named};
 use volproof_base::hist::bucket;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
@@ -139,7 +138,6 @@ impl CourseOf<'_, SloSearch> {
             monotone,
             within_burst,
             promise_open,
-            simulated: is_void(self.judge_simulated, judged_promise, finished),
             depth,
             trials,
             notes: Vec::new(),
@@ -156,7 +154,6 @@ impl CourseOf<'_, SloSearch> {
         if promise_open {
             answer.notes.push(format!("{lacks}, and a search does not judge why: hold the volume against the promise with `volproof run`"));
         }
-        answer.notes.extend(answer.simulated.then(|| VOID.into()));
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
         let seen = AgainstLimit {
             alone_fails: unloaded.outcome == TrialOutcome::Fails,

@@ -124,7 +124,7 @@ impl SloOptions {
         // A confirmation within the burst of the type shows nothing that lasts.
         let outlasts = burst.map_or(CONFIRM, |burst| CONFIRM.max(Nanos(burst.0 / 10 * 11)));
         let confirm = self.confirm.unwrap_or(if budget.is_some() { CONFIRM } else { outlasts });
-        let search = SloSearch { base, figure, limit, confirm, budget, judge_simulated: false };
+        let search = SloSearch { base, figure, limit, confirm, budget };
         search.problem(targets).map_or(Ok(search), Err)
     }
 }

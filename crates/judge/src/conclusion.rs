@@ -27,8 +27,6 @@ pub enum Conclusion {
     Judged(Option<Outcome>),
     /// A doubt says that the figures do not show what they are labelled with.
     NotValid,
-    /// A search drove a simulated device: its answer says nothing of any volume.
-    Simulated,
     /// The question of a suite or a search has this answer.
     Answered(Outcome),
     /// It was measured, and nothing was judged.
@@ -64,9 +62,6 @@ impl Conclusion {
         if record.doubts.iter().any(|doubt| doubt.severity == Severity::Blocker) {
             return Conclusion::NotValid;
         }
-        if record.answer.as_ref().is_some_and(CourseAnswer::is_of_simulation) {
-            return Conclusion::Simulated;
-        }
         record
             .answer
             .as_ref()
@@ -95,7 +90,6 @@ impl Conclusion {
             Conclusion::Judged(None) => "NOT JUDGED",
             Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => outcome.name(),
             Conclusion::NotValid => "NOT VALID",
-            Conclusion::Simulated => "SIMULATED",
             Conclusion::Measured => "",
         }
     }
@@ -115,7 +109,7 @@ pub fn exit(record: &Record) -> Exit {
         Conclusion::Failed(_) | Conclusion::Partial | Conclusion::MeasuredNothing => Exit::RunFailed,
         Conclusion::Interrupted | Conclusion::CutOff => Exit::Interrupted,
         // A pipeline must not use figures that show nothing of the volume.
-        Conclusion::NotValid | Conclusion::Simulated => Exit::Invalid,
+        Conclusion::NotValid => Exit::Invalid,
         Conclusion::Measured => Exit::Done,
     }
 }

@@ -66,23 +66,8 @@ pub fn fault(
     step: &StepRecord,
     keeps: bool,
 ) -> Option<Fault> {
-    let mut all = simulated(record).into_iter().chain(of_doubts(record, step)).chain(other_volume(
-        record,
-        judged_promise,
-        step,
-    ));
+    let mut all = of_doubts(record, step).into_iter().chain(other_volume(record, judged_promise, step));
     all.find(|fault| !(keeps && fault.only_slows()))
-}
-
-/// Nothing was measured of any volume.
-pub fn simulated(record: &Record) -> Option<Fault> {
-    record.is_void_as_simulated().then(|| {
-        Fault::new(
-            DoubtCode::Simulated,
-            "the device was simulated: nothing was measured of any volume",
-            "to see what a verdict would look like, add --judge-simulated",
-        )
-    })
 }
 
 /// The doubts that void a step. Those that only slow it down come last, since the others explain more.

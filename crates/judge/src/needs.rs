@@ -22,7 +22,7 @@ use volproof_base::unit::{Nanos, significant};
 use volproof_plan::ResponseFigure;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
 use volproof_record::{
-    BasisCode, Claim, JUDGE_SIMULATED, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
+    BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
 };
 
 /// Seconds of an hour.
@@ -119,8 +119,7 @@ fn fit_command(record: &Record, a: &AskedApplication) -> String {
     let command = plain_fit_command(a);
     let device = record.plan.steps.iter().find_map(|step| step.simulate.as_ref());
     let device = device.map_or(String::new(), |device| format!(" --simulate {}", shell(&device.to_string())));
-    let judged = record.is_simulated() && record.judges_simulated();
-    command + &device + &if judged { format!(" {JUDGE_SIMULATED}") } else { String::new() }
+    command + &device
 }
 
 /// Remarks on the applications, and on what the figures hold besides the disk.
@@ -235,8 +234,7 @@ impl NeedCase<'_> {
     /// the volume, wherever the writes before it went.
     fn fault(&self, keeps: bool) -> Option<Fault> {
         let of_flushes = self.need.figure.direction == Some(Direction::Sync);
-        let mut all =
-            faults::simulated(self.record).into_iter().chain(faults::of_doubts(self.record, self.step));
+        let mut all = faults::of_doubts(self.record, self.step).into_iter();
         all.find(|fault| {
             fault.code != DoubtCode::SharedDisk
                 && !(keeps && fault.only_slows())

@@ -12,6 +12,8 @@ pub enum Holder {
     Record,
     /// A measured step of a Record.
     RecordStep,
+    /// A promise, a search, a suite or an application's needs, in a Record.
+    Question,
 }
 
 /// The way out for a workload that only fio has, with fio's options for it.
@@ -77,12 +79,13 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
 }
 
 /// Fields that say nothing about the load or its figures: they are taken out whatever they hold.
-const SILENT: [(Holder, &str); 5] = [
+const SILENT: [(Holder, &str); 6] = [
     (Holder::PlanStep, "trace"),
     (Holder::PlanStep, "compress_chunk"),
     (Holder::PlanStep, "refill"),
     (Holder::PlanStep, "scramble"),
     (Holder::RecordStep, "trace_left_out_ios"),
+    (Holder::Question, "judge_simulated"),
 ];
 
 /// Takes removed fields out of a stored object: silent ones, and others where they are empty.

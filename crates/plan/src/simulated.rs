@@ -264,6 +264,7 @@ impl FromStr for Simulated {
                 format!("'{pair}' is no KEY=VALUE: write it as latency=200us,iops-cap=20000")
             })?;
             let (key, value) = (key.trim(), value.trim());
+            let value = if key.contains("bytes") { value.trim_end_matches("/s") } else { value };
             let value = match (value.parse::<u64>(), value.parse::<f64>()) {
                 (Ok(whole), _) => whole.into(),
                 (_, Ok(number)) => number.into(),
@@ -384,6 +385,10 @@ mod tests {
 
     #[test]
     fn planted_causes_are_read_and_shown() {
+        assert_eq!(
+            "latency=1ms,bytes-cap=125MiB/s".parse::<Simulated>().unwrap().bytes_cap,
+            Some(Bytes::mib(125))
+        );
         let words = "latency=600us,cpu-per-io=20us,instance-bytes-cap=1GiB,instance-iops-cap=5000,others-iops=100,page=ebs,servers=8";
         let device: Simulated = words.parse().unwrap();
         assert_eq!((device.servers, device.cpu_per_io, device.others_iops), (8, Nanos::micros(20), 100.0));

@@ -31,9 +31,6 @@ pub struct SloSearch {
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub budget: Option<Nanos>,
-    /// The limit is judged although the device is simulated.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub judge_simulated: bool,
 }
 
 /// A figure of response times: their mean, or a percentile.

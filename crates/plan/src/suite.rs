@@ -33,9 +33,6 @@ pub struct Suite {
     /// Parts that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Of an earlier version: the answer on a simulated device counts. It always does now.
-    #[serde(default, rename = "judge_simulated", skip_serializing)]
-    pub was_judged_simulated: bool,
 }
 
 /// A phase of a suite.
@@ -103,7 +100,7 @@ impl Suite {
     /// A suite with no time limit, beside no other disk.
     pub fn new(name: SuiteName, source: String, phases: Vec<Phase>, notes: Vec<String>) -> Suite {
         let (reference, left_out) = (Vec::new(), Vec::new());
-        Suite { name, source, phases, reference, notes, left_out, was_judged_simulated: false }
+        Suite { name, source, phases, reference, notes, left_out }
     }
 }
 

@@ -30,11 +30,6 @@ impl CourseAnswer {
         }
     }
 
-    /// A yes or a no was asked of a simulated device, and nobody asked to judge it.
-    pub fn is_of_simulation(&self) -> bool {
-        matches!(self, CourseAnswer::Slo(slo) if slo.simulated)
-    }
-
     /// The answer as an outcome, for the exit code; none where the question has no yes or no.
     pub fn outcome(&self) -> Option<Outcome> {
         match self {

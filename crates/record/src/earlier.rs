@@ -15,8 +15,26 @@ pub fn without_removed(text: &str) -> Result<Option<Value>, String> {
     let planned = record.get_mut("plan").and_then(|plan| plan.get_mut("steps"));
     taken += each(planned, Holder::PlanStep).map_err(|at| format!("{at} of its plan"))?;
     taken += each(record.get_mut("steps"), Holder::RecordStep)?;
+    for at in QUESTIONS {
+        let question = record
+            .get_mut(at[0])
+            .and_then(|value| at[1..].iter().try_fold(value, |value, key| value.get_mut(key)));
+        if let Some(question) = question.and_then(Value::as_object_mut) {
+            taken += removed::take_out(Holder::Question, question)
+                .map_err(|key| format!("'{key}' of '{}'", at.join(".")))?;
+        }
+    }
     Ok((taken > 0).then_some(Value::Object(record)))
 }
+
+/// Where a Record keeps what it is asked.
+const QUESTIONS: [&[&str]; 5] = [
+    &["claimed"],
+    &["asked"],
+    &["plan", "question", "load"],
+    &["plan", "question", "suite"],
+    &["answer", "load"],
+];
 
 /// Takes removed fields out of all steps, and counts them.
 fn each(steps: Option<&mut Value>, holder: Holder) -> Result<usize, String> {

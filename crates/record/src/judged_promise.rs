@@ -24,21 +24,9 @@ pub struct JudgedPromise {
     /// The burst of the type is judged, and not its baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub judge_burst: bool,
-    /// A simulated device is judged as if it were a volume.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub judge_simulated: bool,
 }
 
-/// The option that has a simulated device judged as if it were a volume.
-pub const JUDGE_SIMULATED: &str = "--judge-simulated";
-
 impl JudgedPromise {
-    /// Has a simulated device judged as if it were a volume, now and by the commands that follow from this promise.
-    pub fn judge_as_volume(&mut self) {
-        self.judge_simulated = true;
-        self.set_option(JUDGE_SIMULATED, None);
-    }
-
     /// Lets figures miss the promise by this share, now and by the commands that follow from this promise.
     pub fn tolerate(&mut self, share: f64) {
         self.tolerance = share;

@@ -69,7 +69,7 @@ pub use fleet_record::{
 pub use from_report::StepNames;
 pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
-pub use judged_promise::{JUDGE_SIMULATED, JudgedPromise};
+pub use judged_promise::JudgedPromise;
 pub use known::Known;
 pub use lookup::LookupCell;
 pub use promised::{load_without_promise, promise_direction};

@@ -24,7 +24,7 @@ use volproof_base::doubt::Doubt;
 use volproof_host::environment::Environment;
 use volproof_host::tune::ab::Effect;
 use volproof_host::tune::{Applied, Restoration};
-use volproof_plan::{Plan, Question, Step};
+use volproof_plan::{Plan, Step};
 use volproof_promise::fit::AskedFits;
 
 /// The value of `schema`.
@@ -264,24 +264,6 @@ impl Record {
     pub fn is_simulated(&self) -> bool {
         self.plan.steps.iter().any(|s| s.simulate.is_some())
             || self.steps.iter().filter_map(|s| s.reported.as_ref()).any(|reported| reported.simulated)
-    }
-
-    /// The user who ran or judged it asked to judge a simulated device as a volume.
-    pub fn judges_simulated(&self) -> bool {
-        let by_question = self.plan.question.as_ref().is_some_and(|question| match question {
-            Question::Sweep(_) => false,
-            Question::Slo(search) => search.judge_simulated,
-            // The answer of a suite is headed SIMULATED.
-            Question::Suite(_) => true,
-        });
-        by_question
-            || self.judged_promise.as_ref().is_some_and(|promise| promise.judge_simulated)
-            || self.asked.as_ref().is_some_and(|fits| fits.judge_simulated)
-    }
-
-    /// Nothing in it was measured of a volume, and nobody asked to judge it as one: no figure decides anything.
-    pub fn is_void_as_simulated(&self) -> bool {
-        self.is_simulated() && !self.judges_simulated()
     }
 
     /// No I/O of any step completed.

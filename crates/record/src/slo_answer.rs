@@ -56,9 +56,6 @@ pub struct SloAnswer {
     /// A promise was named, and the search does not show it: a closed loop did less, or it says nothing of this load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub promise_open: bool,
-    /// The device was simulated, and nobody asked to judge it as a volume: nothing is decided.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub simulated: bool,
     /// The smallest depth in a closed loop that gives this load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<SloDepth>,
@@ -71,12 +68,11 @@ pub struct SloAnswer {
 
 impl SloAnswer {
     /// PASS where a load keeps the limit and was confirmed, FAIL where a search came to its end and its trials show that none does, INCONCLUSIVE
-    /// where neither is shown; none of a simulated device that nobody asked to judge.
+    /// where neither is shown.
     pub fn outcome(&self) -> Option<Outcome> {
         // Other traffic makes a trial fail too.
         let fails = self.trials.last().is_some_and(|t| t.outcome.fails() && t.spoilt_by.is_empty());
         Some(match self.holds_per_second {
-            _ if self.simulated => return None,
             Some(_) if self.promise_open || self.within_burst => Outcome::Inconclusive,
             Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
             None if self.complete && fails => Outcome::Fail,

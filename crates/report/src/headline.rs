@@ -68,8 +68,7 @@ impl Headline {
         let against = if self.against.is_empty() { String::new() } else { format!(" ({})", self.against) };
         let notes = [&self.ended, &self.undecided].into_iter().filter(|note| !note.is_empty());
         let notes: String = notes.map(|note| format!(" [{note}]")).collect();
-        let is_said = self.word == Conclusion::Simulated.word();
-        let simulated = if self.simulated && !is_said { "SIMULATED  " } else { "" };
+        let simulated = if self.simulated { "SIMULATED  " } else { "" };
         format!("{lead}{simulated}{}{against}{notes}\n", self.sentence)
     }
 }

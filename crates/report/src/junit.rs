@@ -219,10 +219,7 @@ fn answer_cases(answer: &CourseAnswer) -> Vec<TestCase> {
         }
     }
     let said = answer.sentence().to_string();
-    if answer.is_of_simulation() {
-        let wrong = Some(("error", Conclusion::Simulated.word(), said.clone()));
-        cases.push(TestCase::without_time("the answer".into(), wrong, said));
-    } else if let Some(outcome) = answer.outcome().filter(|_| cases.is_empty()) {
+    if let Some(outcome) = answer.outcome().filter(|_| cases.is_empty()) {
         cases.push(TestCase::without_time("the answer".into(), wrong(outcome, &said), said));
     }
     cases

@@ -35,13 +35,13 @@ pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
 ///
 /// # Errors
 /// Names the option.
-pub fn refuse_verdict(course: &str, more: &[(&str, bool)], promise: &PromiseOptions) -> Result<(), Failure> {
+pub fn refuse_verdict(course: &str, promise: &PromiseOptions) -> Result<(), Failure> {
     let given = [
         ("--promise-burst", promise.promise_burst),
         ("--tolerance", promise.tolerance.is_some()),
         ("--min-share", promise.min_share.is_some()),
     ];
-    match more.iter().chain(&given).find(|(_, is_given)| *is_given) {
+    match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(Failure::input(format!(
             "{option} is about a verdict, and {course} gives none: leave it out, or use `volproof run`"

@@ -31,8 +31,7 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         ));
     };
     let request: FitRequest = applications.parse().map_err(Failure::input)?;
-    let (mut asked, steps) = fit_steps::select(&request, catalog, args.beside, &change)?;
-    asked.judge_simulated = args.judge_simulated;
+    let (asked, steps) = fit_steps::select(&request, catalog, args.beside, &change)?;
     let plan =
         Plan { name: format!("fit {request}"), steps, ..plans::of_targets(&args.targets, &args.using) };
     if let Some(problem) = plan.problem() {

@@ -40,7 +40,7 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
     refuse_other_kinds(&record, path)?;
     refuse_plan_options(args, path)?;
     if record.judged_promise.is_none() {
-        measurement::refuse_idle(&args.promise, record.asked.is_some())?;
+        measurement::refuse_idle(&args.promise)?;
     }
     // Another promise is a new question: the measured steps are judged anew, and those that it lacks follow.
     promise_options::hold_against(&args.promise, Some(&Root::system()), &mut record)

@@ -9,7 +9,6 @@ use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::run_options::RunOptions;
 use crate::run::{Failure, fleet_start, plans, preconditioning};
 use volproof_plan::Plan;
-use volproof_promise::fit::AskedFits;
 use volproof_record::exit::Exit;
 
 /// `run`.
@@ -31,7 +30,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 /// Options, plan or applications that contradict each other or cannot be read.
 pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let (plan, asked) = plans::from_args(&args.what)?;
-    let asked = asked.map(|fits| AskedFits { judge_simulated: args.promise.judge_simulated, ..fits });
     let options = RunOptions {
         rank: fleet_start::place(&args.fleet, &plan)?,
         asked,

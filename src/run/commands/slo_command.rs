@@ -22,11 +22,9 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Of input.
 pub fn plan(args: &SloArgs) -> Result<Plan, Failure> {
-    refuse_verdict("a search", &[], &args.how.promise)?;
+    refuse_verdict("a search", &args.how.promise)?;
     let burst = burst(&args.how.promise);
-    let mut search =
-        args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
-    search.judge_simulated = args.how.promise.judge_simulated;
+    let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
     let base = plans::of_targets(&args.targets, &args.how.using);
     Ok(Plan { name: "slo".into(), question: Some(Question::Slo(search)), ..base })
 }

@@ -139,7 +139,7 @@ fn a_searched_rate_is_that_of_all_machines() {
 #[test]
 fn needs_of_applications_are_judged_on_each_machine() {
     let folder = tempfile::tempdir().unwrap();
-    let slow = "--fit etcd --simulate latency=20ms --runtime 60s --judge-simulated";
+    let slow = "--fit etcd --simulate latency=20ms --runtime 60s";
     let ended = fleet(&[slow, slow].map(String::from), folder.path());
     let failed = |exit: &Result<Exit, Failure>| match exit {
         Ok(exit) => *exit == Exit::Fail,

@@ -46,7 +46,7 @@ fn four() -> Vec<Record> {
 #[test]
 fn every_command_takes_the_record_of_a_fleet() {
     let desk = Desk::with(&four());
-    let promise = "--promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated";
+    let promise = "--promise alibaba:cloud_essd.PL0 --volume-size 40GiB";
     let merged = desk.volproof(&format!("merge r3.json r1.json r0.json r2.json -o fleet.json {promise}"));
     assert_eq!(merged.0, 1, "{}", merged.2);
     insta::assert_snapshot!(merged.1);
@@ -102,7 +102,7 @@ fn a_fleet_whose_machines_were_late_is_invalid_although_nothing_was_measured() {
             record.state = State::Failed("getting ready took until 9 s after the common start".into());
         }
         let desk = Desk::with(&records);
-        let promise = "--promise alibaba:san_efficiency --volume-size 20GiB --offline --judge-simulated";
+        let promise = "--promise alibaba:san_efficiency --volume-size 20GiB --offline";
         let (code, text, error) = desk.volproof(&format!("merge r0.json r1.json {promise} -o fleet.json"));
         assert_eq!((code, text.starts_with("INVALID")), (6, true), "{text}{error}");
         assert_eq!(desk.volproof("verdict fleet.json").0, 6);

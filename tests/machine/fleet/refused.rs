@@ -64,7 +64,7 @@ fn needs_of_applications_are_those_of_one_machine_on_a_volume_of_its_own() {
     let mut fleet =
         merge(Machines { volumes: FleetVolumes::Parts, ranks: 2, seconds: 10 }.records(&[1000.0; 2]))
             .unwrap();
-    let refused = volproof::promise_options::ask(Some("etcd"), true, &mut fleet).unwrap_err().to_string();
+    let refused = volproof::promise_options::ask(Some("etcd"), &mut fleet).unwrap_err().to_string();
     assert!(refused.starts_with(shared), "{refused}");
 }
 

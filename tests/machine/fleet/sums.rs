@@ -13,12 +13,7 @@ use crate::fleet::{Machines, SECOND, begins, merge, on_a_disk};
 
 fn promise(kind: &str, gib: u64) -> PromiseOptions {
     let size = Some(volproof::unit::Bytes::gib(gib));
-    PromiseOptions {
-        kind: Some(kind.into()),
-        volume_size: size,
-        judge_simulated: true,
-        ..PromiseOptions::default()
-    }
+    PromiseOptions { kind: Some(kind.into()), volume_size: size, ..PromiseOptions::default() }
 }
 
 /// Holds each machine against a promise, as `run` does.
@@ -138,7 +133,7 @@ fn searched(devices: [&str; 2], late_ns: i64) -> (Record, SloTrial) {
     let base = Step { iodepth: 256, ..fleet.plan.steps[1].clone() };
     let (limit, confirm) = (Nanos::millis(50), Nanos::seconds(60));
     let figure = ResponseFigure::P999;
-    let search = SloSearch { base, figure, limit, confirm, budget: None, judge_simulated: true };
+    let search = SloSearch { base, figure, limit, confirm, budget: None };
     fleet.plan.question = Some(Question::Slo(search));
     volproof::seal::seal(&mut fleet);
     let Some(CourseAnswer::Slo(answer)) = &fleet.answer else { panic!("{:?}", fleet.answer) };

@@ -31,7 +31,7 @@ fn standard() -> Bench {
     bench
 }
 
-const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "40GiB", "--judge-simulated"];
+const PL1: [&str; 4] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "40GiB"];
 
 /// Runs the plan, and stores its Record as one of a known time on a machine without doubts of its own.
 fn measured(bench: &Bench, more: &[&str]) -> Ran {
@@ -213,7 +213,7 @@ fn a_recommended_command_runs() {
     bench.file("f.dat", 4);
     for load in [
         "f.dat --rw randread --runtime 300ms --offline",
-        "--simulate latency=1ms --rw randrw --rwmix 70 --runtime 2s --judge-simulated --offline",
+        "--simulate latency=1ms --rw randrw --rwmix 70 --runtime 2s --offline",
     ] {
         let words: Vec<&str> = ["run", "--json", "r.json"].into_iter().chain(load.split(' ')).collect();
         bench.run(&[&words[..], &PL1[..4], &["--no-follow-up"]].concat());

@@ -16,7 +16,7 @@ use crate::run::{Bench, Ran, second_places};
 const MEASURING: [&str; 7] = [
     "run --simulate latency=1ms --rw randread --runtime 1s",
     "sweep --simulate latency=2ms,iops-cap=500 --iodepth 1..2 --runtime 10s",
-    "slo --judge-simulated --simulate latency=100ms,iops-cap=20,cap-period=1s --p50 500ms --runtime 10s --confirm 10s",
+    "slo --simulate latency=100ms,iops-cap=20,cap-period=1s --p50 500ms --runtime 10s --confirm 10s",
     "suite snia-lat --simulate latency=200ms,iops-cap=5 --runtime 10s --size 1m",
     "cold --simulate latency=1ms",
     "fit --for harvester --simulate latency=10ms --runtime 10s",

@@ -4,7 +4,7 @@ use volproof::exit::{self, Exit};
 
 use crate::run::Bench;
 
-const PL0: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--judge-simulated"];
+const PL0: [&str; 4] = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"];
 
 /// Random reads of a simulated volume with this cap, at a depth that decides. PL0 promises 2,280 IOPS to 40 GiB.
 fn plan(bench: &Bench, cap: u32, seconds: u32, more: &str) {

@@ -9,8 +9,7 @@ use crate::run::signals::{finish, wait_for};
 use crate::run::{Bench, Ran};
 
 /// A type with 3,000 IOPS at this size, and no promise of time.
-const PROMISE: [&str; 6] =
-    ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "24GiB", "--offline", "--judge-simulated"];
+const PROMISE: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "24GiB", "--offline"];
 /// Time for the confirming step, and for no experiment on the cause.
 const CONFIRM_ALONE: &str = "--budget=60s";
 
@@ -192,7 +191,7 @@ fn the_command_for_another_promise_decides_it() {
     let told = bench.run(&[&["verdict", "r.json"][..], &other].concat()).ended(5);
     let told = flat(&told);
     assert!(told.contains("in flight gave 2,500 IOPS") && !told.contains("16 in flight gave"), "{told}");
-    let command = "run --resume r.json --promise aws:gp3 --volume-size 100GiB --iops 12000 --tolerance 1 --judge-simulated";
+    let command = "run --resume r.json --promise aws:gp3 --volume-size 100GiB --iops 12000 --tolerance 1";
     assert!(told.contains(command), "{told}");
     let command: Vec<&str> = command.split(' ').collect();
     // Both confirming steps.

@@ -63,7 +63,7 @@ fn texts_of_a_plan_are_not_obeyed() {
             &["run", "--plan", "p.toml", "--json", "t.json", "--html", "-"],
             &["show", "r.json"],
             &["explain", "r.json", "--json"],
-            &["verdict", "r.json", "--json", "--judge-simulated"],
+            &["verdict", "r.json", "--json"],
         ],
     );
 }
@@ -93,7 +93,7 @@ fn no_name_begins_a_line() {
     ["r.csv", "r.xml", "r.md", "r.prom"].map(read).iter().for_each(|text| whole(text));
     assert!(!read("r.html").contains(['\u{fffe}', '\u{ffff}']));
     assert_eq!([&bench.record().steps[0].name, &bench.record().plan.name], [NAME; 2], "JSON keeps the name");
-    let promise = "--promise cloud_essd.PL1 --volume-size 100GiB --judge-simulated";
+    let promise = "--promise cloud_essd.PL1 --volume-size 100GiB";
     for line in [
         "plan --plan p.toml",
         "show r.json",

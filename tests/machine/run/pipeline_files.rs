@@ -152,7 +152,7 @@ fn series_and_suites_are_named_after_the_folder() {
 fn files_of_needs_keep_the_rules_too() {
     let bench = Bench::new();
     let fit = ["fit", "--simulate", "latency=1ms", "--for", "etcd:heavy,milvus", "--runtime", "60s"];
-    let files = ["--judge-simulated", "--openmetrics", "m.prom", "--junit", "j.xml"];
+    let files = ["--openmetrics", "m.prom", "--junit", "j.xml"];
     bench.run(&[&fit[..], &files].concat());
     let text = |file: &str| std::fs::read_to_string(bench.path().join(file)).unwrap();
     hold_metrics(&text("m.prom"), "needs");

@@ -26,7 +26,7 @@ const LOADS: [&str; 8] = [
 /// What may follow, each at most once. More than half of it is good by itself.
 const MORE: [&str; 40] = [
     "--simulate latency=200us",
-    "--simulate latency=200us --judge-simulated",
+    "--simulate latency=200us",
     "--simulate lotency=1",
     "--iodepth 4",
     "--iodepth 70000",

@@ -124,9 +124,9 @@ fn a_preconditioned_test_file_is_not_resumed() {
 #[test]
 fn the_answer_does_not_depend_on_where_a_run_was_cut() {
     const DEVICE: &str = "latency=500us,jitter=100us,iops-cap=1000";
-    let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--judge-simulated"];
+    let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"];
     let preset = ["--preset", "read-only", "--runtime", "60s"];
-    let fit = ["--fit", "etcd", "--judge-simulated"];
+    let fit = ["--fit", "etcd"];
     for (words, judged) in
         [([&preset[..], &promise].concat(), true), (fit.to_vec(), true), (preset.to_vec(), false)]
     {

@@ -317,7 +317,7 @@ fn narrow_screens_have_whole_lines() {
 fn a_doubt_that_voids_a_figure_is_told_once() {
     let bench = Bench::new();
     let line = "run --rw randread --iodepth 32 --runtime 60s --simulate latency=1ms,iops-cap=3000,others-iops=1500 --promise alibaba:cloud_essd.PL1 \
-                --volume-size 24GiB --offline --judge-simulated --no-follow-up --json r.json";
+                --volume-size 24GiB --offline --no-follow-up --json r.json";
     let ran = bench.run(&line.split_whitespace().collect::<Vec<_>>()).ended(6);
     assert!(ran.out.starts_with("INVALID"), "{}", ran.out);
     assert_eq!(ran.out.matches("the disk moved").count(), 1, "{}", ran.out);
@@ -331,7 +331,7 @@ fn a_doubt_that_voids_a_figure_is_told_once() {
 fn a_verdict_that_is_open_names_the_test_and_counts_the_others() {
     let bench = Bench::new();
     let line = "run --preset quick --simulate latency=199us,jitter=12us,iops-cap=6700,bytes-cap=167000000 --promise alibaba:cloud_essd.PL1 --volume-size 100GiB \
-                --offline --judge-simulated --no-follow-up --quiet";
+                --offline --no-follow-up --quiet";
     let ran = bench.run(&line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(
         ran.out,

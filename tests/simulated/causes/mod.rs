@@ -40,9 +40,8 @@ impl Lab {
     /// The same with other blocks, or with another depth.
     fn run_load(&self, load: &str, volume: &str, options: &str) -> (Record, String) {
         let load = format!("--rw randread {load} --runtime 60s --ramp 1s");
-        let text = self.volproof(&format!(
-            "run {options} {load} --simulate {volume} --judge-simulated --offline --json r.json"
-        ));
+        let text =
+            self.volproof(&format!("run {options} {load} --simulate {volume} --offline --json r.json"));
         let record = Record::load(&self.dir.path().join("r.json"));
         (record.unwrap_or_else(|e| panic!("{e}: {text}")), text)
     }

@@ -160,7 +160,7 @@ fn thirty_seconds_name_the_limit_and_every_output_tells_it() {
     let files = "--html r.html --json r.json --openmetrics r.prom";
     let text = lab.volproof(&format!(
         "run --rw randread --bs 4KiB --iodepth 16 --ramp 1s --runtime 30s --simulate latency=600us,iops-cap=300,page=ebs {GP3} --no-follow-up \
-         --judge-simulated --offline {files}"
+         --offline {files}"
     ));
     let read = |name: &str| {
         std::fs::read_to_string(lab.dir.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}: {text}"))

@@ -42,8 +42,7 @@ fn its_steps_come_first_and_decide_nothing() {
         "--runtime",
         "20s",
     ];
-    let promise =
-        ["--promise", "gp2", "--volume-size", "100GiB", "--judge-simulated", "--precondition", "regions"];
+    let promise = ["--promise", "gp2", "--volume-size", "100GiB", "--precondition", "regions"];
     let (_, out, err) = volproof(dir.path(), &[&run[..], &promise, &["--json", "r.json"]].concat());
     let run = record(dir.path());
     assert!(run.steps.len() > 20, "{out}\n{err}");
@@ -75,15 +74,7 @@ fn help_names_only_options_that_are_taken() {
     let dir = tempfile::tempdir().unwrap();
     let help = |command: &str| volproof(dir.path(), &[command, "--help"]).1;
     let (cold, suite) = (help("cold"), help("suite"));
-    for option in [
-        "--destroy",
-        "--overwrite",
-        "--precondition",
-        "--promise",
-        "--file-size",
-        "--resume",
-        "--judge-simulated",
-    ] {
+    for option in ["--destroy", "--overwrite", "--precondition", "--promise", "--file-size", "--resume"] {
         assert!(!cold.contains(option), "{option}: {cold}");
         let (code, _, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", option, "1"]);
         assert!(code == Some(2) && err.contains(option), "{err}");
@@ -186,8 +177,7 @@ fn files_for_pipelines_have_the_answer_of_a_course() {
     assert!(text("j.xml").contains("failures=\"1\" errors=\"0\"") && text("j.xml").contains("<failure"));
     let failed = text("m.prom").lines().any(|l| l.contains("outcome=\"fail\"") && l.ends_with(" 1"));
     assert!(failed && text("m.prom").contains("volproof_verdict_exit_code"), "{}", text("m.prom"));
-    let slo =
-        ["slo", "--judge-simulated", "--simulate", "latency=200us", "--p99", "100us", "--runtime", "10s"];
+    let slo = ["slo", "--simulate", "latency=200us", "--p99", "100us", "--runtime", "10s"];
     let (code, out, err) = volproof(dir.path(), &[&slo[..], &files].concat());
     assert_eq!(code, Some(1), "{out}\n{err}");
     assert!(text("j.xml").contains("name=\"the answer\"") && text("j.xml").contains("failures=\"1\""));

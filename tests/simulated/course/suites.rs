@@ -170,7 +170,6 @@ fn a_suite_that_cannot_be_is_refused_with_the_way_out() {
         (&["snia-hir", "data"], 2, "snia-hir is gone"),
         (&["saturation", "data"], 2, "volproof sweep TARGET --iodepth 1..256 --numjobs 1..8"),
         (&["snia-lat"], 2, "name a target"),
-        (&["snia-lat", "--simulate", DEVICE, "--judge-simulated"], 2, "--judge-simulated has no effect"),
     ] {
         let (found, out, err) = volproof(dir.path(), &[&["suite"][..], arguments].concat());
         assert_eq!(found, Some(code), "{arguments:?}\n{out}\n{err}");

@@ -148,7 +148,6 @@ fn the_answer_follows_the_promise_that_a_stored_record_is_held_against() {
     let options = PromiseOptions {
         kind: Some("aws:gp2".into()),
         volume_size: Some("100GiB".parse().unwrap()),
-        judge_simulated: true,
         offline: true,
         ..PromiseOptions::default()
     };

@@ -18,7 +18,7 @@ pub fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 pub fn report_of(folder: &Path, steps: &str, promise: &[&str], form: &str) -> (Option<i32>, String) {
     std::fs::write(folder.join("p.toml"), steps).unwrap();
     let _ = std::fs::remove_file(folder.join("r.json"));
-    let more = ["--judge-simulated", "--json", "r.json", "-q"];
+    let more = ["--json", "r.json", "-q"];
     let (code, _) = volproof(folder, &[&["run", "--plan", "p.toml"][..], promise, &more].concat());
     let (_, report) = volproof(folder, &["convert", "r.json", "--to", form]);
     (code, report.replace("\"null\"", "\"libaio\"").replace("ioengine=null", "ioengine=libaio"))
@@ -32,7 +32,7 @@ pub fn step(name: &str, load: &str, device: &str) -> String {
 
 pub fn verdict(folder: &Path, report: &str, promise: &[&str]) -> (Option<i32>, String) {
     std::fs::write(folder.join("report"), report).unwrap();
-    let (code, text) = volproof(folder, &[&["verdict", "report", "--judge-simulated"][..], promise].concat());
+    let (code, text) = volproof(folder, &[&["verdict", "report"][..], promise].concat());
     (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -19,7 +19,6 @@ fn ran(folder: &Path, options: &str) -> (Option<i32>, String) {
         "4KiB",
         "--runtime",
         "300s",
-        "--judge-simulated",
     ];
     let options: Vec<&str> = options.split(' ').collect();
     let (code, told) = volproof(folder, &[&fixed[..], &options, &SSD_OF_40].concat());

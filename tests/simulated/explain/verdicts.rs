@@ -37,8 +37,7 @@ fn json(path: &Path) -> Value {
 
 const PLAN: &str = "[[step]]\nname = 'rand'\nrw = 'randread'\nbs = '4k'\niodepth = 32\nengine = 'null'\nruntime = '60s'\n\
     simulate = { latency = '500us', iops-cap = 5000 }\n";
-const PROMISED: [&str; 5] =
-    ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB", "--judge-simulated"];
+const PROMISED: [&str; 4] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB"];
 
 /// A run of a capped volume that was promised more.
 fn run(folder: &Path, plan: &str, more: &[&str]) -> Value {

@@ -438,7 +438,7 @@ fn an_empty_file_is_refused_as_empty() {
 fn the_plan_of_a_judged_run_runs() {
     let folder = Folder::new();
     let judged = "run --simulate latency=300us,iops-cap=1500 --rw randread --iodepth 4 --runtime 60s --promise alibaba:cloud_essd.PL0 \
-                  --volume-size 40GiB --offline --judge-simulated --quiet --json r.json";
+                  --volume-size 40GiB --offline --quiet --json r.json";
     folder.run(&judged.split_whitespace().collect::<Vec<_>>());
     let record = Record::load(&folder.path().join("r.json")).unwrap();
     assert!(record.plan.steps.iter().any(|step| step.follows.is_some()), "no step was added");

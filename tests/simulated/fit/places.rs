@@ -145,8 +145,7 @@ fn a_file_that_a_cache_holds_is_no_pass() {
 fn a_hard_disk_is_no_ssd() {
     let dir = tempfile::tempdir().unwrap();
     let zeebe = ["run", "--fit", "zeebe", "--simulate", "latency=1ms,iops-cap=4000,bytes-cap=500MB"];
-    let promise =
-        ["--promise", "aws:st1", "--volume-size", "500GiB", "--judge-simulated", "--json", "r.json", "-q"];
+    let promise = ["--promise", "aws:st1", "--volume-size", "500GiB", "--json", "r.json", "-q"];
     let (code, out, err) = volproof(dir.path(), &[&zeebe[..], &promise].concat());
     assert_eq!(code, Some(1), "{out}{err}");
     let record: Value =

@@ -8,7 +8,7 @@ use super::volproof;
 
 /// Exit code and Record of applications on a simulated device.
 fn judged(folder: &Path, applications: &str, device: &str, more: &[&str]) -> (Option<i32>, Value) {
-    let fit = ["fit", "--for", applications, "--simulate", device, "--judge-simulated", "--json", "r.json"];
+    let fit = ["fit", "--for", applications, "--simulate", device, "--json", "r.json"];
     let (code, out, err) = volproof(folder, &[&fit[..], more].concat());
     assert_ne!(code, Some(2), "{out}\n{err}");
     (code, serde_json::from_str(&std::fs::read_to_string(folder.join("r.json")).unwrap()).unwrap())
@@ -36,7 +36,7 @@ fn a_volume_at_the_limit_of_etcd_is_judged_alike_by_every_seed() {
 #[test]
 fn a_promise_that_no_step_tests_has_no_pass_beside_kept_needs() {
     let dir = tempfile::tempdir().unwrap();
-    let promise = "--promise aws:st1 --volume-size 1280GiB --offline --judge-simulated --json r.json";
+    let promise = "--promise aws:st1 --volume-size 1280GiB --offline --json r.json";
     let line = format!("run --simulate latency=200us,iops-cap=2052 --fit etcd {promise}");
     let (code, out, err) = volproof(dir.path(), &line.split(' ').collect::<Vec<_>>());
     assert_eq!(code, Some(5), "{out}\n{err}");
@@ -243,7 +243,7 @@ fn applications_share_their_steps_and_a_load_runs_beside_them() {
 #[test]
 fn a_profile_has_figures_and_no_pass() {
     let dir = tempfile::tempdir().unwrap();
-    let fit = ["fit", "--for", "postgresql", "--simulate", "latency=1ms", "--judge-simulated"];
+    let fit = ["fit", "--for", "postgresql", "--simulate", "latency=1ms"];
     let (code, out, err) = volproof(dir.path(), &fit);
     assert_eq!(code, Some(0), "{err}");
     assert!(
@@ -269,8 +269,7 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
     let dir = tempfile::tempdir().unwrap();
     let fit = ["fit", "--for", "splunk,postgresql,etcd:heavy", "--simulate", "latency=2221us,iops-cap=900"];
     let files = ["--openmetrics", "m.prom", "--markdown", "t.md", "--html", "p.html", "--runtime", "60s"];
-    let (code, out, err) =
-        volproof(dir.path(), &[&fit[..], &["--judge-simulated", "--json", "r.json"], &files].concat());
+    let (code, out, err) = volproof(dir.path(), &[&fit[..], &["--json", "r.json"], &files].concat());
     assert_eq!(code, Some(1), "{out}\n{err}");
     let head: Vec<&str> = out.lines().take(3).map(str::trim).collect();
     assert_eq!(
@@ -328,20 +327,12 @@ fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
 fn the_closest_need_is_the_one_with_the_least_room() {
     let dir = tempfile::tempdir().unwrap();
     let fit = ["fit", "--for", "harvester", "--simulate", "latency=1ms,iops-cap=5100", "--runtime", "60s"];
-    let (code, out, err) = volproof(dir.path(), &[&fit[..], &["--judge-simulated", "-q"]].concat());
+    let (code, out, err) = volproof(dir.path(), &[&fit[..], &["-q"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
     assert!(
         out.contains("both needs are met; the closest is Harvester, LLMOS (minimum), I/Os a second 5,100"),
         "{out}"
     );
-}
-
-#[test]
-fn a_simulated_device_is_judged_only_when_asked() {
-    let dir = tempfile::tempdir().unwrap();
-    let (code, out, _) = volproof(dir.path(), &["fit", "--for", "etcd", "--simulate", "latency=1ms", "-q"]);
-    assert_eq!(code, Some(6));
-    assert!(out.starts_with("INVALID  SIMULATED"), "{out}");
 }
 
 #[test]
@@ -353,7 +344,6 @@ fn the_answer_in_every_form() {
         "etcd:heavy",
         "--simulate",
         "latency=2050us,jitter=50us",
-        "--judge-simulated",
         "--json",
         "r.json",
         "--junit",
@@ -395,7 +385,7 @@ fn the_answer_in_every_form() {
 #[test]
 fn run_takes_applications_beside_a_plan() {
     let dir = tempfile::tempdir().unwrap();
-    let device = ["--simulate", "latency=1ms", "--judge-simulated", "--json", "r.json"];
+    let device = ["--simulate", "latency=1ms", "--json", "r.json"];
     let (code, _, err) = volproof(dir.path(), &[&["run", "--fit", "etcd"][..], &device].concat());
     assert_eq!(code, Some(0), "{err}");
     let with = ["run", "--rw", "randread", "--runtime", "10s", "--fit", "etcd,kafka", "--beside", "5MB/s"];
@@ -426,7 +416,7 @@ fn an_application_that_no_step_tested_has_no_pass() {
     let dir = tempfile::tempdir().unwrap();
     judged(dir.path(), "etcd", "latency=1ms", &[]);
     let verdict = |file: &str, applications: &str, more: &[&str]| {
-        let fit = ["verdict", file, "--fit", applications, "--judge-simulated"];
+        let fit = ["verdict", file, "--fit", applications];
         let (code, out, _) = volproof(dir.path(), &[&fit[..], more].concat());
         (code, out.split_whitespace().collect::<Vec<_>>().join(" "))
     };
@@ -435,7 +425,7 @@ fn an_application_that_no_step_tested_has_no_pass() {
     assert_eq!(code, Some(5), "{text}");
     assert!(text.contains("not tested Vault and Consul"), "{text}");
     assert!(text.contains("-> volproof fit TARGET --for vault:"), "{text}");
-    assert!(text.contains("--simulate latency=1ms --judge-simulated"), "on the same device: {text}");
+    assert!(text.contains("--simulate latency=1ms"), "on the same device: {text}");
     let reads =
         ["run", "--rw", "randread", "--simulate", "latency=1ms", "--runtime", "2s", "--json", "o.json"];
     volproof(dir.path(), &reads);
@@ -457,8 +447,7 @@ fn a_load_that_flatters_the_volume_keeps_no_need() {
         let simulated =
             ["run", "--plan", "p.toml", "--simulate", "latency=200us,iops-cap=20000", "--json", "o.json"];
         let (_, _, err) = volproof(dir.path(), &simulated);
-        let (_, out, _) =
-            volproof(dir.path(), &["verdict", "o.json", "--fit", "gitaly", "--judge-simulated", "--json"]);
+        let (_, out, _) = volproof(dir.path(), &["verdict", "o.json", "--fit", "gitaly", "--json"]);
         let verdict: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
         let claim = verdict["verdict"]["claims"][0].clone();
         (claim["outcome"].as_str().unwrap_or_default().to_string(), claim["reason"].to_string())
@@ -483,8 +472,7 @@ fn volumes_that_keep_a_need_together_keep_none_each() {
         serde_json::from_slice(&std::fs::read(dir.path().join("r.json")).unwrap()).unwrap();
     let outcome = |record: &Value| {
         std::fs::write(dir.path().join("o.json"), record.to_string()).unwrap();
-        let (_, out, _) =
-            volproof(dir.path(), &["verdict", "o.json", "--fit", "gitaly", "--judge-simulated"]);
+        let (_, out, _) = volproof(dir.path(), &["verdict", "o.json", "--fit", "gitaly"]);
         out.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(outcome(&record).starts_with("PASS"));

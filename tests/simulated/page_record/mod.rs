@@ -199,7 +199,6 @@ pub fn judged_promise() -> JudgedPromise {
         promise: Promise::requested(Catalogue::shipped(), &request).unwrap(),
         notes: Vec::new(),
         judge_burst: false,
-        judge_simulated: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::verdict_cases::lab::{Lab, Ran, answer, text};
 
 /// 300 IOPS, and 3,000 for 33 min 20 s out of a full bucket of 5,400,000 credits.
-const GP2: &str = "--promise aws:gp2 --volume-size 100GiB --judge-simulated";
+const GP2: &str = "--promise aws:gp2 --volume-size 100GiB";
 const OPEN: [&str; 2] = ["inconclusive", "credits"];
 
 fn run(lab: &Lab, volume: &str, runtime: &str, more: &str) -> Ran {
@@ -58,7 +58,7 @@ fn an_empty_bucket_refutes_no_burst() {
 fn a_type_without_a_burst_is_refused_by_name() {
     let lab = Lab::new();
     for (kind, size) in [("aws:gp3", "100GiB"), ("alibaba:cloud_essd.PL0", "40GiB"), ("aws:gp2", "2TiB")] {
-        let promise = format!("--promise {kind} --volume-size {size} --judge-simulated --promise-burst");
+        let promise = format!("--promise {kind} --volume-size {size} --promise-burst");
         let ran = lab.run("latency=500us,iops-cap=2960", "--rw randread --runtime 60s", &promise);
         assert!(ran.code == 2 && ran.stderr.contains(kind), "{kind}: {} {}", ran.code, ran.stderr);
     }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use volproof::record::Record;
 
 /// A PL0 of 40 GiB: 1800 + 12 x 40 = 2,280 IOPS, 100 + 0.25 x 40 = 110 MB/s.
-pub const PL0: &str = "--promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated";
+pub const PL0: &str = "--promise alibaba:cloud_essd.PL0 --volume-size 40GiB";
 /// 3,000 IOPS, of which 90 % for 99 % of the time.
-pub const GP3: &str = "--promise aws:gp3 --volume-size 100GiB --judge-simulated";
+pub const GP3: &str = "--promise aws:gp3 --volume-size 100GiB";
 
 /// A folder in which the program runs.
 pub struct Lab {

@@ -125,7 +125,7 @@ fn a_promise_of_time_allows_a_tenth_less_and_no_slow_seconds() {
 fn a_latency_is_offered_where_one_at_a_time_misses_it() {
     let lab = Lab::new();
     // A PL0 of 1 GiB is promised 1,812 IOPS and 500 us: under that limit one request at a time takes 552 us, however quick the volume is.
-    let small = "--promise alibaba:cloud_essd.PL0 --volume-size 1GiB --judge-simulated";
+    let small = "--promise alibaba:cloud_essd.PL0 --volume-size 1GiB";
     let alone = "--rw randwrite --iodepth 1 --runtime 60s";
     for (own, outcome) in [("100us", "pass"), ("540us", "fail")] {
         let ran = lab.run(&format!("latency={own},iops-cap=1812,cap-period=1ms"), alone, small);
@@ -171,7 +171,7 @@ fn a_promise_of_bytes_needs_few_large_requests() {
             let cap = (share * 110e6) as u64;
             let words = format!(
                 "run --simulate latency=5ms,jitter=1ms,bytes-cap={cap} --offline --rw read --bs 1m --iodepth {depth} --runtime 60s \
-                 --ramp 5s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated --tolerance 6"
+                 --ramp 5s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --tolerance 6"
             );
             let out = lab.volproof(&words);
             assert_eq!(

@@ -37,12 +37,12 @@ fn with_a_second(record: &mut Record, share: f64) {
 }
 
 #[test]
-fn a_simulated_volume_is_judged_on_request_alone() {
+fn a_simulated_volume_is_judged_and_named_so() {
     let lab = Lab::new();
-    let ran = lab.run("latency=300us,iops-cap=2350", MINUTE, &PL0.replace("--judge-simulated", ""));
-    let claim = ran.claim();
-    assert_eq!((ran.code, answer(&claim)), (6, ["invalid", "not-valid"]));
-    assert_eq!(claim["blocker"], "simulated");
+    let ran = lab.run("latency=300us,iops-cap=2350", MINUTE, PL0);
+    assert_eq!((ran.code, answer(&ran.claim())), (0, ["pass", "kept"]));
+    let shown = String::from_utf8(lab.volproof("show r.json").stdout).unwrap();
+    assert!(shown.contains("SIMULATED"), "{shown}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn volumes_that_are_loaded_together_are_promised_their_sum() {
     let claim = ran.claim();
     assert_eq!((claim["promised"].as_f64(), answer(&claim)), (Some(4560.0), ["pass", "kept"]), "{claim:#}");
     // The promise can be another one later.
-    let other = "verdict r.json --promise alibaba:cloud_essd.PL1 --volume-size 40GiB --judge-simulated";
+    let other = "verdict r.json --promise alibaba:cloud_essd.PL1 --volume-size 40GiB";
     assert_eq!(lab.volproof(&format!("{other} --tolerance 95")).status.code(), Some(5));
 }
 
@@ -113,7 +113,7 @@ fn the_instance_binds_where_it_allows_less() {
     let lab = Lab::new();
     lab.run("latency=300us,iops-cap=2280", MINUTE, "");
     let large = "verdict r.json --json --promise alibaba:cloud_essd.PL2 --volume-size 1600GiB --instance ecs.g6.8xlarge \
-                 --judge-simulated";
+                ";
     let out = lab.volproof(large);
     let verdict: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let claim = &verdict["verdict"]["claims"][0];
@@ -149,7 +149,7 @@ fn wrong_input_is_told_before_anything_is_measured() {
     let lab = Lab::new();
     let ran = lab.run("latency=1ms", MINUTE, "--volume-size 40GiB");
     assert_eq!(ran.code, 2);
-    let ran = lab.run("latency=1ms", MINUTE, "--promise alibaba:cloud_essd.PL0 --judge-simulated");
+    let ran = lab.run("latency=1ms", MINUTE, "--promise alibaba:cloud_essd.PL0");
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("--volume-size"), "{}", ran.stderr);
     assert!(!lab.path().join("r.json").exists(), "nothing was measured");

@@ -77,7 +77,7 @@ fn run(lab: &Path, name: &str, volume: &Volume) -> Said {
     let budget = format!("{}s", 8 * (volume.test.seconds.max(60) + volume.test.ramp));
     let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
         .args(["run", "--plan", "plan.toml", "--json", "r.json", "--seed", &seed, "-q", "--offline"])
-        .args(["--promise", &kind, "--volume-size", "50GiB", "--catalog", "../lab.toml", "--judge-simulated"])
+        .args(["--promise", &kind, "--volume-size", "50GiB", "--catalog", "../lab.toml"])
         .args(["--budget", &budget])
         .args(if targets.is_empty() { &[][..] } else { &["--file-size", "2GiB"] })
         .args(&targets)

@@ -79,8 +79,6 @@ codes! {
     LargerThanNamed = "larger-than-named", Voids;
     /// The step drove some of the volumes that the promise is for.
     NotAllVolumes = "not-all-volumes", Voids;
-    /// The device was simulated, and nobody asked to judge it as a volume.
-    Simulated = "simulated", Voids;
     /// The figures of the type hold for more instances than loaded it.
     TooFewInstances = "too-few-instances", OnlySlows;
     /// Writes went through the page cache and end in memory.

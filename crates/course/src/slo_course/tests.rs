@@ -128,7 +128,6 @@ pub(super) fn search(figure: ResponseFigure, limit_ms: f64) -> SloSearch {
         limit: Nanos((limit_ms * 1e6) as u64),
         confirm: Nanos::seconds(300),
         budget: None,
-        judge_simulated: false,
     }
 }
 

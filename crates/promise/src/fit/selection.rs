@@ -40,9 +40,6 @@ pub struct AskedFits {
     /// Another load ran beside theirs, on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
-    /// A simulated device is judged as if it were a volume.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub judge_simulated: bool,
 }
 
 /// An application with its needs at the user's scale.
@@ -292,7 +289,7 @@ impl FitRequest {
                 notes: found.notes.clone(),
             });
         }
-        Ok((AskedFits { applications, disturbed: false, judge_simulated: false }, steps))
+        Ok((AskedFits { applications, disturbed: false }, steps))
     }
 }
 

@@ -99,9 +99,7 @@ pub fn status(record: &Record, head: &Headline, verdict: Option<&Verdict>) -> An
         Conclusion::Failed(_) | Conclusion::MeasuredNothing | Conclusion::NotValid => ("bad", ""),
         Conclusion::Interrupted | Conclusion::Partial | Conclusion::CutOff => ("doubt", ""),
         Conclusion::Judged(Some(outcome)) | Conclusion::Answered(outcome) => looks(outcome),
-        Conclusion::Judged(None) | Conclusion::Compared(_) | Conclusion::Measured | Conclusion::Simulated => {
-            ("plain", "")
-        }
+        Conclusion::Judged(None) | Conclusion::Compared(_) | Conclusion::Measured => ("plain", ""),
     };
     let text = match head.against.as_str() {
         "" if record.answer.is_none() => "no promise was given, so nothing is judged".into(),
