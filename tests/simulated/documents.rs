@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
+use volproof::cli::Cli;
+use volproof::course::suite_options::as_suite;
 use volproof::doubt::{DoubtCode, DoubtEffect};
 
 fn below(path: &str) -> PathBuf {
@@ -243,4 +246,48 @@ fn the_instructions_of_an_io_are_those_of_their_test() {
         limit("libaio")
     );
     assert!(fs::read_to_string(below("README.md")).unwrap().contains(&told), "README.md lacks: {told}");
+}
+
+/// The calls of volproof in the code blocks of a page, without the words of a shell around them.
+fn calls(page: &str) -> Vec<Vec<String>> {
+    let mut calls = Vec::new();
+    let mut fenced = false;
+    for line in page.replace("\\\n", " ").lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        let is_code = fenced || line.starts_with("    ");
+        let command = line.trim_start().trim_start_matches("$ ");
+        let is_version = command.starts_with("volproof 0.");
+        if !is_code || !command.starts_with("volproof ") || command.contains("...") || is_version {
+            continue;
+        }
+        // Three blanks stand before a remark.
+        let end = ["   ", " #", " |", " >", " &&", ";"].iter().filter_map(|end| command.find(end)).min();
+        calls.extend(shlex::split(&command[..end.unwrap_or(command.len())]));
+    }
+    calls
+}
+
+/// Nobody pastes a command from a page that the program refuses. `fio` takes fio's options and is tried in tests/simulated/fio.
+#[test]
+fn commands_in_pages_are_taken() {
+    let docs = fs::read_dir(below("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = docs.chain([below("README.md")]).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    let mut refused = Vec::new();
+    let mut tried = 0;
+    for page in pages {
+        for call in calls(&fs::read_to_string(&page).unwrap()) {
+            let words = as_suite(call.iter().map(Into::into).collect());
+            if call.get(1).is_none_or(|command| command != "fio") {
+                tried += 1;
+                // Help and version are no mistakes.
+                if let Some(why) = Cli::try_parse_from(words).err().filter(clap::Error::use_stderr) {
+                    refused.push(format!("{}: {}: {why}", page.display(), call.join(" ")));
+                }
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(tried > 50, "{tried}");
 }

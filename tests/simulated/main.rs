@@ -14,6 +14,7 @@ mod names;
 mod option_files;
 mod page_record;
 mod page_report;
+mod pipelines;
 mod plan_page;
 mod promise;
 mod provider_files;
