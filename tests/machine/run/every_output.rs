@@ -29,10 +29,10 @@ fn limited(bench: &Bench, before: &str, line: &str) -> Ran {
     Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap())
 }
 
-/// The lines of a result that do not change from run to run.
+/// The lines of a result that do not change from run to run. The reasons at its end name the Record.
 fn figures(text: &str) -> Vec<&str> {
     let changes = |line: &&str| line.contains("202") || line.contains(".json") || line.trim().is_empty();
-    text.lines().filter(|line| !changes(line)).collect()
+    text.lines().take_while(|line| !line.starts_with("reason")).filter(|line| !changes(line)).collect()
 }
 
 /// The exit code of a command that lost an output. fio ends with 1 for everything that cannot be written.
