@@ -2,7 +2,7 @@
 //!
 //! `declare!` turns a list of options into the struct [`Step`], its defaults, and the table [`Step::KEYS`]. The command line, plan
 //! files, the Record's form of a step, its JSON schema and `docs/plan.md` are made from that table, so that a name, a default and a
-//! text mean the same everywhere. A value travels as JSON until [`Word::read`](super::word::Word::read) gives it its type.
+//! text mean the same everywhere. A value travels as JSON until `Word::read` (`word.rs`) gives it its type.
 
 use serde_json::Value;
 
