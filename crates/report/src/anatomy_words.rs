@@ -1,7 +1,7 @@
 //! Where the time of requests went, in words: made here alone, for the text and the page.
 
+use super::latency_cells::compact;
 use super::layout::wrap;
-use super::text::compact;
 use volproof_base::unit::{Nanos, grouped, significant};
 use volproof_host::anatomy::{Anatomy, NotTraced, RequestPart};
 use volproof_record::{Record, StepRecord};

@@ -1,6 +1,6 @@
 //! A Record as comma-separated values (RFC 4180): a row for each step, direction and target, and for the total of a mix.
 
-use super::text::COLUMNS;
+use super::latency_cells::COLUMNS;
 use volproof_base::unit::Nanos;
 use volproof_device::output::screen::visible;
 use volproof_plan::{EngineKind, EngineWord};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::claim_words::{ClaimWords, asks, of_claim};
+use super::latency_cells::{footnotes, percentile};
 use super::layout::{fitting_table, label, table, wrap};
-use super::text::{footnotes, percentile};
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::screen;
 use volproof_judge::figures;

@@ -1,7 +1,7 @@
 //! The machines of a fleet as text: the common window, how fair the volume was, and a line for each machine.
 
+use super::latency_cells::{compact, percentile};
 use super::layout::{fitting_table, wrap};
-use super::text::{compact, percentile};
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Nanos, grouped, mebibytes, significant};
 use volproof_device::output::screen;

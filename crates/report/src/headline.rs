@@ -3,12 +3,13 @@
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
 use super::claim_words;
-use super::text::grouped_doubts;
+use super::grouped_remarks::grouped_doubts;
 use super::verdict_sentence::answer;
 use volproof_base::doubt::Severity;
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Nanos, percent, significant, throughput};
-use volproof_judge::{self as judge, Conclusion, gravest};
+use volproof_judge as judge;
+use volproof_judge::{Conclusion, gravest};
 use volproof_record::{
     ComparedWord, CourseAnswer, DirectionSummary, LatencySummary, Outcome, Record, ReportComparison, State,
     StepRecord, Verdict,

@@ -2,7 +2,7 @@
 
 use super::headline::{self, Headline};
 use super::text::{self, load};
-use super::{course_text, fit_text, ticket, verdict_text};
+use super::{course_text, fit_text, grouped_remarks, latency_cells, ticket, verdict_text};
 use volproof_base::unit::{mebibytes, significant};
 use volproof_device::output::screen::visible;
 use volproof_judge::{figure, judged};
@@ -37,7 +37,7 @@ pub fn markdown(record: &Record) -> String {
         answer.unwrap_or_default(),
         fit_text::figures_text(record),
         verdict_text::of_record(record),
-        text::doubts(&record.doubts),
+        grouped_remarks::doubts(&record.doubts),
         judged.map(|v| ticket::ticket(record, &v)).unwrap_or_default(),
     ]
     .concat();
@@ -53,7 +53,7 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
     let promises: Vec<&Claim> = judged.iter().flat_map(|v| &v.claims).filter(|c| c.need.is_none()).collect();
     let mut heads: Vec<String> =
         ["step", "load", "IOPS", "95 % interval", "MiB/s"].map(String::from).to_vec();
-    heads.extend(text::LATENCY_HEADS.map(String::from));
+    heads.extend(latency_cells::LATENCY_HEADS.map(String::from));
     if !promises.is_empty() {
         heads.extend(["promised", "verdict"].map(String::from));
     }
@@ -64,7 +64,7 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
             let mut cells = vec![row.name, load(record, step), significant(s.iops)];
             cells.push(text::interval(s).unwrap_or_else(|| "-".into()));
             cells.push(mebibytes(s.bytes_per_second));
-            cells.extend(text::latency_cells(s.latency(), text::compact));
+            cells.extend(latency_cells::latency_cells(s.latency(), latency_cells::compact));
             if !promises.is_empty() {
                 // A promise that is for reads and writes together stands at their total.
                 let of_step = promises.iter().filter(|c| c.row_step() == step.name);
@@ -80,7 +80,7 @@ fn steps(record: &Record, judged: Option<&Verdict>) -> String {
     if record.tests().flat_map(text::rows).any(|row| row.summary.response_latency_ns.is_some()) {
         out += "\nLatency counts from the intended start of a request: what a client waits.\n";
     }
-    for (mark, words) in text::marks(&out) {
+    for (mark, words) in latency_cells::marks(&out) {
         out += &format!("\n`{mark}` {words}\n");
     }
     out

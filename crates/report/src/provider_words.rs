@@ -1,7 +1,7 @@
 //! What the provider counted, in words: made here alone, for the text, the page and the ticket.
 
+use super::latency_cells::compact;
 use super::layout::wrap;
-use super::text::compact;
 use volproof_base::unit::{Nanos, grouped, significant, throughput};
 use volproof_device::nvme::log_reader::{CountsSoFar, PageFault};
 use volproof_judge::provider::proven_limit;

@@ -1,7 +1,7 @@
 //! The search for the highest load as text: what it will do, its answer, and its trials as comma-separated values.
 
+use super::latency_cells::compact;
 use super::layout::{table, wrap};
-use super::text::compact;
 use volproof_base::unit::{Nanos, significant};
 use volproof_plan::{Arrival, SloSearch};
 use volproof_record::{SloAnswer, SloTrial, TrialOutcome};

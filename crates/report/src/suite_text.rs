@@ -1,8 +1,8 @@
 //! A suite as text: what it will do, its checks and its tables.
 
-use super::course_text::mark;
+use super::latency_cells::compact;
 use super::layout::{table, wrap};
-use super::text::compact;
+use super::sweep_text::mark;
 use volproof_base::unit::{Nanos, mebibytes, significant, throughput};
 use volproof_plan::{Suite, TrackedFigure};
 use volproof_record::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};

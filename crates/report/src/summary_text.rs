@@ -1,20 +1,16 @@
 //! The end of a run: the answer, one table, and the remarks that matter. `--details` prints everything that this leaves out.
 
-use super::anatomy_words;
-use super::cause_words;
-use super::claim_words;
-use super::fit_text;
-use super::fleet_text;
+use super::grouped_remarks::{grouped_doubts, grouped_findings};
 use super::headline::{self, Headline};
+use super::latency_cells::{at_least, compact, footnotes, percentile};
 use super::layout::{fitting_table, wrap, wrap_command};
-use super::text::{
-    self, TableRow, at_least, compact, footnotes, grouped_doubts, grouped_findings, percentile, rows,
-};
-use super::verdict_text;
+use super::text::{self, TableRow, rows};
+use super::{anatomy_words, cause_words, claim_words, fit_text, fleet_text, verdict_text};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{counted, grouped, mebibytes, significant};
 use volproof_device::output::screen;
-use volproof_judge::{self as judge, gravest};
+use volproof_judge as judge;
+use volproof_judge::gravest;
 use volproof_record::{
     BasisCode, Claim, CourseAnswer, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
 };

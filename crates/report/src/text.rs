@@ -1,12 +1,11 @@
 //! A Record as text for people, below its headline, which says how the run ended: two tables of at most 80 columns, and the doubts under
 //! them. `run` and `show` print the same.
 
+use super::grouped_remarks::doubts;
+use super::latency_cells::{LATENCY_HEADS, compact, footnotes, latency_cells};
 use super::layout::{table, wrap};
-use volproof_base::doubt::{Doubt, Severity};
-use volproof_base::unit::{Nanos, counted, grouped, mebibytes, significant};
-use volproof_record::{
-    Diagnosis, DirectionSummary, Finding, LatencySummary, Record, Remark, StepRecord, UNKNOWN, form, remarks,
-};
+use volproof_base::unit::{counted, grouped, mebibytes, significant};
+use volproof_record::{DirectionSummary, LatencySummary, Record, StepRecord};
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -163,17 +162,6 @@ fn rates(record: &Record, rows: &[TableRow<'_>]) -> String {
     table(&["Step", "IOPS", "95 % interval", "MiB/s", "I/Os"], lines)
 }
 
-pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
-/// The heads of the cells of latencies.
-pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-
-/// Mean, percentiles and maximum; `shown` writes a latency.
-pub(super) fn latency_cells(l: &LatencySummary, shown: fn(Nanos) -> String) -> Vec<String> {
-    let percentiles = COLUMNS.iter().map(|name| l.marked(name, shown).unwrap_or_else(|| UNKNOWN.into()));
-    let mean = at_least(l, l.known_mean(), shown);
-    std::iter::once(mean).chain(percentiles).chain([at_least(l, l.known_max(), shown)]).collect()
-}
-
 fn latencies<'a>(
     title: &str,
     rows: &'a [TableRow<'a>],
@@ -186,39 +174,6 @@ fn latencies<'a>(
     }
     let table = table(&[&[""], &LATENCY_HEADS[..]].concat(), lines);
     format!("{title}\n{table}{}", footnotes(&table))
-}
-
-/// A percentile with its mark.
-pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
-    l.marked(name, compact).unwrap_or_else(|| UNKNOWN.into())
-}
-
-/// The meaning of the marks that a table has.
-pub(super) fn footnotes(table: &str) -> String {
-    marks(table).into_iter().map(|(mark, words)| wrap(&format!("  {mark} "), words)).collect()
-}
-
-/// The marks of latencies that a table has, with their meaning.
-pub(super) fn marks(table: &str) -> Vec<(char, &'static str)> {
-    let known = [
-        ('~', "differs too much from second to second to be quoted, or a stall is in it"),
-        ('>', "arrivals that never completed: known only to be longer"),
-    ];
-    known
-        .into_iter()
-        .filter(|(mark, _)| table.contains(&format!(" {mark}")) || table.contains(&format!(" \\{mark}")))
-        .collect()
-}
-
-/// The mean or the longest of some latencies, where it is known; with arrivals that never completed it is a lower bound.
-pub(super) fn at_least(l: &LatencySummary, n: Option<Nanos>, shown: fn(Nanos) -> String) -> String {
-    let mark = if l.censored > 0 { ">" } else { "" };
-    n.map_or(UNKNOWN.into(), |n| format!("{mark}{}", shown(n)))
-}
-
-/// A latency in six characters or fewer: `82.4ms`.
-pub(super) fn compact(n: Nanos) -> String {
-    n.to_string().replace(' ', "")
 }
 
 fn costs(record: &Record) -> String {
@@ -295,46 +250,4 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
         _ => format!(", begun {} later", step.started_after_ns),
     };
     Some(format!("together with {others}{after}"))
-}
-
-/// The doubts of a Record, the gravest first.
-pub fn grouped_doubts(all: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
-    let mut groups = remarks(
-        all.iter(),
-        |w| (w.severity, &w.code, &w.advice),
-        |w| &w.message,
-        |w| w.step.as_deref().unwrap_or_default(),
-    );
-    groups.sort_by_key(|group| std::cmp::Reverse(group.of.severity));
-    groups
-}
-
-/// What is seen in the samples, those that say the same together.
-pub fn grouped_findings(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
-    remarks(
-        found.iter().flat_map(|d| &d.findings),
-        |f| (&f.code, f.confidence.name(), form(&f.advice)),
-        |f| &f.headline,
-        |f| &f.step,
-    )
-}
-
-/// Doubts, the gravest first; one that several steps share is printed once.
-pub fn doubts(all: &[Doubt]) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
-    let groups = grouped_doubts(all);
-    let mut out = String::from("\nDoubts\n");
-    for group in groups {
-        let w = group.of;
-        let mark = match w.severity {
-            Severity::Blocker => "!! ",
-            Severity::Warning => " ! ",
-            Severity::Note => "   ",
-        };
-        out.push_str(&wrap(mark, &group.words(&format!("{} [{}]", w.message, w.code))));
-        out.push_str(&wrap("     -> ", &w.advice));
-    }
-    out
 }

@@ -22,9 +22,9 @@ use std::sync::LazyLock;
 
 use askama::Template;
 
+use super::latency_cells::LATENCY_HEADS;
 use crate::cause_words::{self, CauseLine};
 use crate::headline::{self, Headline};
-use crate::text::LATENCY_HEADS;
 use crate::{crosscheck_text, fit_text, fleet_text, tune};
 use course_section::CourseSection;
 use sections::{DoubtCard, Fact};

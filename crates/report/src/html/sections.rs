@@ -1,7 +1,7 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
 use crate::fleet_text::machines;
-use crate::text::grouped_doubts;
+use crate::grouped_remarks::grouped_doubts;
 use volproof_base::doubt::Severity;
 use volproof_base::unit::{Nanos, micro};
 use volproof_record::{Record, TargetRecord};

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::charts::{self, StepCharts};
 use super::sections::{Fact, fact, nanos};
-use crate::text::{self, driven, latency_cells};
+use crate::latency_cells::latency_cells;
+use crate::text::{self, driven};
 use crate::ticket::fio_command;
 use crate::{anatomy_words, provider_words};
 use volproof_base::unit::{Nanos, grouped, mebibytes, micro, significant};

@@ -4,8 +4,8 @@
 
 use super::gauge::{Compare, Gauge, gauge};
 use crate::claim_words::{self, ClaimWords, of_claim, of_compared};
+use crate::grouped_remarks::grouped_findings;
 use crate::headline::{self, Headline};
-use crate::text::grouped_findings;
 use volproof_base::unit::micro;
 use volproof_judge::Conclusion;
 use volproof_record::{Claim, Compared, Confidence, Diagnosis, Finding, Outcome, Record, Remark, Verdict};
