@@ -12,7 +12,8 @@ use volproof_promise::catalogue::entry::Volume;
 use volproof_promise::catalogue::instance::InstanceCap;
 use volproof_promise::catalogue::promise_error::Dimension;
 use volproof_promise::catalogue::promise_on_instance::Cap;
-use volproof_promise::catalogue::promised_level::{Bought, Choice, PromiseDirection, Range};
+use volproof_promise::catalogue::promised_level::{Bought, Choice, PromiseDirection};
+use volproof_promise::catalogue::range::Range;
 use volproof_promise::catalogue::volume_promise::{Reading, VolumePromise};
 use volproof_promise::catalogue::{Catalogue, Promise, PromiseError};
 

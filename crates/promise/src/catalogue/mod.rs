@@ -14,6 +14,7 @@ pub mod instance_entry;
 pub mod promise_error;
 pub mod promise_on_instance;
 pub mod promised_level;
+pub mod range;
 pub mod request;
 pub mod reverse;
 pub mod type_lookup;

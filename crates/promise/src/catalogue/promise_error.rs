@@ -1,7 +1,7 @@
 //! Why a promise cannot be computed, each reason with what would work instead.
 
 use super::formula::plain;
-use super::promised_level::Range;
+use super::range::Range;
 use volproof_base::misspelling::{none_of, question};
 use volproof_base::unit::{Bytes, grouped, significant};
 

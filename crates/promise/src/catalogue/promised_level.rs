@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{BurstTerms, Order, Tier, Volume};
 use super::formula::{Formula, Inputs, plain};
 use super::promise_error::{Dimension, PromiseError};
-use super::reverse::least;
+use super::range::{Range, least};
 
 /// A figure for reads and one for writes; absent where nothing is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,15 +88,6 @@ pub struct Bought {
     pub iops: Option<Choice>,
     /// Throughput, or units on top where the type sells them so.
     pub throughput: Option<Choice>,
-}
-
-/// Bounds of a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Range {
-    /// The least.
-    pub lo: f64,
-    /// The most.
-    pub hi: f64,
 }
 
 /// A formula with its numbers put in.

@@ -8,6 +8,7 @@ use super::entry::Volume;
 use super::promise_error::PromiseError;
 use super::promise_on_instance::Promise;
 use super::promised_level::{Bought, Choice, Level, PromiseDirection};
+use super::range::least;
 use super::volume_promise::{Reading, VolumePromise};
 use volproof_base::unit::Bytes;
 
@@ -172,24 +173,6 @@ impl Offer<'_> {
             })
         })
     }
-}
-
-/// The least whole step from `lo` up to `hi` at which `holds`, which once true stays true.
-pub(super) fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
-    if holds(lo) {
-        return Some(lo);
-    }
-    if !holds(hi) {
-        return None;
-    }
-    // Invariant: `holds` is false at `below` steps from `lo`, and true at `above` steps.
-    let value = |steps: u64| (lo.floor() + steps as f64).min(hi);
-    let (mut below, mut above) = (0u64, (hi - lo.floor()).ceil() as u64);
-    while above - below > 1 {
-        let middle = below + (above - below) / 2;
-        if holds(value(middle)) { above = middle } else { below = middle }
-    }
-    Some(value(above))
 }
 
 #[cfg(test)]
