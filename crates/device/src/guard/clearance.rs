@@ -14,9 +14,8 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl};
 use super::file_rules::{self, Agreed};
 use super::finding::{Code, GuardFinding};
 use super::rules;
-use super::{
-    Check, Consent, Examined, GuardError, beneath, check_block, consent_string, outcome, with_notes,
-};
+use super::target_check::beneath;
+use super::{Check, Consent, Examined, GuardError, check_block, consent_string, outcome, with_notes};
 use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::output::late::told_if_late;
 use volproof_base::unit::Bytes;

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
+use super::OutputError;
 use super::content::is_emptied;
+use super::identity::LINKS;
 use super::late::told_if_late;
+use super::output_names::LONGEST_NAME;
 use super::part_name::PartName;
-use super::{LONGEST_NAME, OutputError};
 use crate::device::kernel_files;
 use volproof_base::own_process::number_in_proc;
 use volproof_base::standard_streams;
 
-/// Links that a path may lead through, as in the kernel.
-pub const LINKS: usize = 40;
 /// How an output is written.
 #[derive(Debug)]
 pub enum OutputPlace {

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 
+use super::OutputFile;
 use super::content::is_emptied;
 use super::destination::OutputPlace;
 use super::late::told_if_late;
+use super::output_file::first_name;
+use super::output_names::numbered;
 use super::part_name::PartName;
-use super::{OutputFile, first_name, numbered};
 
 impl OutputFile {
     /// Empties the output and opens it for a text that grows while a run goes on. The file is locked until it is closed.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::OutputFile;
 use super::content::{Content, fill};
 use super::late::{told_if_late, until_killed};
+use super::output_names::{LONGEST_NAME, last_bytes};
 use super::part_name::random;
-use super::{LONGEST_NAME, OutputFile, last_bytes};
 
 /// An output that is not in its own place: as text, the message that says why, and where it is instead.
 #[derive(Debug)]

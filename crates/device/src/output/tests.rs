@@ -1,11 +1,14 @@
 //! Each call to the system fails in turn; links, devices and other people's files lie where outputs are asked for.
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
 
 use rustix::fs::Mode;
 use tempfile::TempDir;
 
+use super::content::Call;
 use super::*;
 
 const OLD: &[u8] = b"old\n";

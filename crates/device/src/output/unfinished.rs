@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::LONGEST_NAME;
+use super::output_names::LONGEST_NAME;
 
 const BEGIN: &[u8] = b".volproof-";
 const END: &[u8] = b".part";
