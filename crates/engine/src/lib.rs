@@ -27,6 +27,7 @@ mod simulated_device;
 mod simulated_run;
 mod simulated_speed;
 mod simulated_volume;
+mod target;
 mod thread;
 mod token_bucket;
 mod uring;
@@ -39,17 +40,6 @@ use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
 
-use buffers::Buffers;
-use clock::{Anchor, Clock, Monotonic, TSC, Virtual};
-use drive::drive;
-use volproof_base::sample::{Direction, Interval, Series};
-use volproof_base::unit::{Bytes, Nanos};
-use volproof_device::guard::Clearance;
-use volproof_host::anatomy::TapSetting;
-use volproof_host::observe::KernelCounters;
-use volproof_plan::{EngineKind, Fadvise, Simulated, Step};
-use volproof_record::FioRun;
-
 pub use clock::{Timer, clock_source};
 pub use gate::Gate;
 pub use generator::Region;
@@ -57,34 +47,23 @@ pub use load_watch::STOOD_STILL;
 pub use nops::Headrooms;
 pub use outcome::{FailedIo, FailedIos, OpenEnd, WorkerEnd};
 pub use passes::begin_file;
-use simulated_device::SimulatedDevice;
 pub use simulated_run::{SharedVolume, SimulatedRun};
 pub use simulated_volume::SimulatedVolume;
+pub use target::Target;
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
 
-/// Where a load goes.
-#[derive(Clone)]
-pub struct Target {
-    /// The target, checked and open. Only the null engine works without one.
-    pub clearance: Option<Arc<Clearance>>,
-    /// Usable size.
-    pub size: Bytes,
-    /// The volume that a simulated device plays in place of the target.
-    pub volume: SharedVolume,
-}
-
-impl Target {
-    /// A target with a simulated volume of its own.
-    pub fn new(clearance: Option<Arc<Clearance>>, size: Bytes) -> Target {
-        Target { clearance, size, volume: SharedVolume::default() }
-    }
-
-    /// Its path, for messages.
-    fn name(&self) -> String {
-        self.clearance.as_ref().map_or("null".into(), |c| c.path().display().to_string())
-    }
-}
+use buffers::Buffers;
+use clock::{Anchor, Clock, Monotonic, TSC, Virtual};
+use drive::drive;
+use simulated_device::SimulatedDevice;
+use volproof_base::sample::{Direction, Interval, Series};
+use volproof_base::unit::{Bytes, Nanos};
+use volproof_device::guard::Clearance;
+use volproof_host::anatomy::TapSetting;
+use volproof_host::observe::KernelCounters;
+use volproof_plan::{EngineKind, Fadvise, Simulated, Step};
+use volproof_record::FioRun;
 
 /// Why a step could not run.
 #[derive(Debug, thiserror::Error)]

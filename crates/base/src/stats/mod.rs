@@ -20,6 +20,7 @@ pub mod moments;
 pub mod percentile;
 pub mod percentile_interval;
 pub mod rate;
+pub mod share_interval;
 pub mod spread;
 
 use crate::unit::Nanos;

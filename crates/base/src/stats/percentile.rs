@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::limit_answer::share_bounds;
+use super::share_interval::share_bounds;
 use super::{BATCHES, CONFIDENCE, percentile_interval};
 use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};

@@ -11,7 +11,7 @@ mod oracles;
 
 use super::*;
 use volproof_base::hist::Histogram;
-use volproof_base::stats::limit_answer::share_bounds;
+use volproof_base::stats::share_interval::share_bounds;
 use volproof_plan::Arrival;
 use volproof_record::{Outcome, SloAnswer};
 

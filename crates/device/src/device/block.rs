@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::cgroup_limit::{CgroupLimit, cgroup_limits};
 use super::disk_identity::{DiskIdentity, by_id};
+use super::ioctl::SECTOR;
+use super::stack_node::StackNode;
 use super::{DevNumber, Root};
 use volproof_base::unit::Bytes;
-
-/// The unit of `size` and `start` in sysfs.
-pub const SECTOR: u64 = 512;
 
 /// The kind of a device, by its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -340,6 +339,27 @@ pub(super) fn lies_on(root: &Root, disk: &str) -> Vec<Node> {
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
+}
+
+/// The number of the block device at a path, in this tree or on this machine.
+pub(super) fn number_at(root: &Root, path: &Path) -> Option<DevNumber> {
+    if !path.is_absolute() {
+        return None;
+    }
+    if root.is_system() {
+        return match StackNode::from_metadata(&std::fs::metadata(path).ok()?)? {
+            StackNode::Device(number) => Some(number),
+            StackNode::File(_) => None,
+        };
+    }
+    let real = root.resolve(path).unwrap_or_else(|_| path.to_path_buf());
+    let name = real.strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
+    Some(node(root, &name)?.number)
+}
+
+/// The block device at a path, such as the source of a mount.
+pub(super) fn block_at(root: &Root, path: &Path) -> Option<Block> {
+    Block::with_number(root, number_at(root, path)?)
 }
 
 #[cfg(test)]

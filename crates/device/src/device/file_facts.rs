@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, StatxFlags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::block::block_at;
 use super::kernel_files::holds_settings;
 use super::mounts::own_mounts;
 use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, overlay, pools};
@@ -126,7 +127,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
     let on = if root.is_system() { number } else { mount.map_or(number, |m| m.number) };
     let device = match Block::with_number(root, on) {
         Some(block) => Some(block),
-        None => mount.and_then(|m| super::block_at(root, Path::new(&m.source))),
+        None => mount.and_then(|m| block_at(root, Path::new(&m.source))),
     };
     let direct = match known(StatxFlags::DIOALIGN).filter(|_| stat.is_file()) {
         Some(s) if s.stx_dio_offset_align == 0 => None,

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::kernel_files::holds_settings;
 use super::mounted_image::UsedBy;
 use super::processes::{Wanted, openers};
-use super::stack::{FileId, Layer, Relation, Stack, StackNode};
+use super::stack::{Layer, Relation, Stack};
+use super::stack_node::{FileId, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
 use volproof_base::file_lock::is_locked;
 

@@ -257,7 +257,7 @@ fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
         let Some(spec) = data.get(at..).filter(|rest| rest.len() > 40) else { break };
         let [start, length] = [&spec[..8], &spec[8..16]].map(|bytes| {
             let sectors = u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
-            Bytes(sectors.saturating_mul(super::block::SECTOR))
+            Bytes(sectors.saturating_mul(super::ioctl::SECTOR))
         });
         found.push(DmTarget { start, length, kind: text_of(&spec[24..40]), words: text_of(&spec[40..]) });
         at = u32::from_ne_bytes(spec[20..24].try_into().expect("four bytes")) as usize;
@@ -376,3 +376,6 @@ const _: () = assert!(mem::size_of::<NvmeCommand>() == 72);
 const _: () = assert!(mem::size_of::<LoopInfo>() == 232 && mem::size_of::<DmHeader>() == 312);
 
 const _: () = assert!(mem::size_of::<FiemapHeader>() == 32 && mem::size_of::<FiemapExtent>() == 56);
+
+/// The unit of `size` and `start` in sysfs.
+pub const SECTOR: u64 = 512;

@@ -25,6 +25,7 @@ mod ring;
 mod root;
 mod signature;
 mod stack;
+mod stack_node;
 mod under_mounts;
 mod unseen;
 mod usage;
@@ -38,9 +39,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use blkid::Opinion;
-pub use block::{Block, Driver, Node, Partition, SECTOR};
+pub use block::{Block, Driver, Node, Partition};
 pub use cgroup_limit::CgroupLimit;
-use cgroup_limit::cgroup_limits;
 pub use device_number::DevNumber;
 pub use disk_identity::{change, changes, lasting_change, word};
 pub use disk_place::DiskPlace;
@@ -48,19 +48,20 @@ pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FileP
 pub use file_use::FileUse;
 pub use hidden_parts::hidden_parts;
 pub(crate) use ioctl::nvme_log_page;
-pub use ioctl::{block_size, disk_sequence};
+pub use ioctl::{SECTOR, block_size, disk_sequence};
 pub use mounts::{Mount, Swap, own_mounts, swaps, unescaped};
 pub use overlay::held_file;
 pub use processes::Opener;
 pub use root::Root;
 pub use signature::{Scan, Signature, WINDOW, Windows};
-pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, StackNode};
+pub use stack::{Branch, Layer, Relation, Sharing, Shown, Stack};
+pub use stack_node::{FileId, StackNode};
 pub use unseen::Unseen;
 pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
 
+use block::number_at;
+use cgroup_limit::cgroup_limits;
 use kernel_files::holds_settings;
-use usage::number_at;
-
 use volproof_base::unit::Bytes;
 
 /// Why nothing can be said of a target.
@@ -309,11 +310,6 @@ fn remedy(root: &Root, path: &Path, failure: &io::Error) -> String {
 /// A path from the root, so that it can be looked up under a [`Root`].
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     std::path::absolute(path)
-}
-
-/// The block device at a path, such as the source of a mount.
-fn block_at(root: &Root, path: &Path) -> Option<Block> {
-    Block::with_number(root, number_at(root, path)?)
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::mounts::mount_option;
-use super::stack::{StackNode, readable};
+use super::stack::readable;
+use super::stack_node::StackNode;
 use super::{DevNumber, Mount, Root, Unseen, ioctl};
 
 /// Where the superblock begins in an image (kernel: fs/erofs/erofs_fs.h), and the bytes read of it.

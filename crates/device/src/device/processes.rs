@@ -16,9 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ioctl::same_files;
 use super::overlay::may_be_same;
-use super::ring;
-use super::stack::FileId;
-use super::{DevNumber, Root, StackNode, Unseen, number_at};
+use super::stack_node::FileId;
+use super::{DevNumber, Root, StackNode, Unseen, number_at, ring};
 use volproof_base::own_process::number_in_proc;
 
 /// A process that holds one of the things open.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::mounts::unescape;
-use super::stack::{StackNode, readable};
+use super::stack::readable;
+use super::stack_node::StackNode;
 use super::under_mounts::{AtPath, at_paths};
 use super::{Root, number_at};
 

@@ -9,37 +9,21 @@ mod device_mapper;
 mod draw;
 mod read_stack;
 
-pub use draw::Branch;
-pub(super) use read_stack::{open_device, readable};
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(super) use super::unseen::readable;
+pub use draw::Branch;
+pub(super) use read_stack::open_device;
+
 use super::mounted_image::{MountedImage, Suspect, UsedBy, may_be_unlisted};
 use super::overlay::{Overlays, may_be_same};
+use super::stack_node::{FileId, StackNode};
 use super::{DevNumber, Mount, Root, SECTOR, Unseen};
 use volproof_base::unit::Bytes;
-
-/// A regular file: all names that lead to it are one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileId {
-    /// The device number of the file's filesystem, as `stat` gives it.
-    pub filesystem: DevNumber,
-    /// The file's inode number in that filesystem.
-    pub inode: u64,
-}
-
-/// A device or file that holds bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StackNode {
-    /// A block device.
-    Device(DevNumber),
-    /// A regular file.
-    File(FileId),
-}
 
 /// How one thing lies on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! A part of the machine that this process cannot see, and how it can be seen.
 
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,4 +46,9 @@ impl From<String> for Unseen {
     fn from(what: String) -> Unseen {
         Unseen { what, advice: String::new() }
     }
+}
+
+/// A path as text without control characters: for people alone.
+pub(in crate::device) fn readable(path: &Path) -> String {
+    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }

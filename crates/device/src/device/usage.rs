@@ -13,8 +13,9 @@ use super::disk_identity::{DiskIdentity, word};
 use super::mounted_image::UsedBy;
 use super::mounts::Mount;
 use super::processes::{Wanted, openers};
-use super::stack::{Layer, Relation, Sharing, Stack, StackNode, open_device};
-use super::{Block, DevNumber, Node, Opener, Root, Unseen, hidden_parts};
+use super::stack::{Layer, Relation, Sharing, Stack, open_device};
+use super::stack_node::StackNode;
+use super::{Block, Node, Opener, Root, Unseen, hidden_parts};
 
 /// A device that shares bytes with the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -173,22 +174,6 @@ fn relative(stack: &Stack, found: &Sharing) -> Option<Relative> {
         label: shown.label,
         uuid: shown.uuid,
     })
-}
-
-/// The number of the block device at a path, in this tree or on this machine.
-pub(super) fn number_at(root: &Root, path: &Path) -> Option<DevNumber> {
-    if !path.is_absolute() {
-        return None;
-    }
-    if root.is_system() {
-        return match StackNode::from_metadata(&std::fs::metadata(path).ok()?)? {
-            StackNode::Device(number) => Some(number),
-            StackNode::File(_) => None,
-        };
-    }
-    let real = root.resolve(path).unwrap_or_else(|_| path.to_path_buf());
-    let name = real.strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
-    Some(node(root, &name)?.number)
 }
 
 /// Other whole disks that go by the same name, and hold other bytes.

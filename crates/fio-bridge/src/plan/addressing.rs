@@ -1,6 +1,7 @@
 //! Which I/O goes where: `rw` with its gaps, `rwmixread`, `ba`, `random_distribution`, `norandommap`, `randseed`.
 
-use super::{FioWords, Obstacles, bytes, whole, written_size};
+use super::{FioWords, Obstacles, whole, written_size};
+use fio_formats::block_ranges::bytes;
 use fio_formats::block_ranges::size_of;
 use fio_formats::job::Job;
 use volproof_plan::{Distribution, Pattern, Step};

@@ -1,6 +1,7 @@
 //! Block sizes of reads and writes: `bs`, `bsrange` of one size, `bssplit`.
 
-use super::{FioWords, Obstacles, bytes, written_size};
+use super::{FioWords, Obstacles, written_size};
+use fio_formats::block_ranges::bytes;
 use fio_formats::block_ranges::{self, SplitSizes, block_ranges};
 use fio_formats::job::Job;
 use volproof_base::sample::Direction;

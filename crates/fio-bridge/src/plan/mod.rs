@@ -35,7 +35,6 @@ use std::path::{Path, PathBuf};
 pub use addressing::gap;
 pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
 
-use fio_formats::block_ranges::bytes;
 use fio_formats::job::Job;
 use volproof_base::unit::Bytes;
 use volproof_plan::{EngineKind, FileState, Plan, Step};

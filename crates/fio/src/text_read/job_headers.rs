@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ALL_CLIENTS;
 use crate::output::{Header, OutputRow};
 
 /// Gives each row the header of its own job, known by name and group. A row without one stays without: the workload of another
@@ -65,3 +64,6 @@ pub(super) fn sums_of_unlike_jobs(headers: &[(String, u32, Header)], jobs: &mut 
     }
     said
 }
+
+/// The row in which fio sums up its clients.
+pub(super) const ALL_CLIENTS: &str = "All clients";

@@ -16,14 +16,15 @@ mod row;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+pub use line::{TextLine, lines};
+
 use super::ctime;
 use super::impossible::{self, Impossible};
 use super::json_read::ReadError;
 use super::output::{AskedRate, Header, MOST_ROWS, Output, OutputRow};
 use super::runs::members;
 use field::{field, position, whole};
-use job_headers::{own_headers, sums_of_unlike_jobs};
-pub use line::{TextLine, lines};
+use job_headers::{ALL_CLIENTS, own_headers, sums_of_unlike_jobs};
 use outside_rows::{asked_rate, disk, group, header, laid_out, version};
 use row::TextRow;
 use volproof_base::unit::Bytes;
@@ -41,8 +42,6 @@ const LONGEST_JOINED: usize = 1000;
 
 /// Rows of one report are printed within a moment.
 const APART_MS: u64 = 60_000;
-/// The row in which fio sums up its clients.
-const ALL_CLIENTS: &str = "All clients";
 /// Why an interim report is not whole.
 pub const INTERIM: &str = "an interim report: a later one of the same run follows";
 

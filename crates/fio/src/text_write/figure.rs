@@ -44,6 +44,17 @@ pub fn rate(bytes: u64) -> [String; 2] {
     amount(bytes).map(|amount| amount + "/s")
 }
 
+/// A share in percent, without what dividing by a hundred left in the last places.
+pub(super) fn percent(share: f64) -> f64 {
+    (share * 1e11).round() / 1e9
+}
+
+/// The whole part, as integer division has it.
+pub(super) fn whole(v: f64) -> u64 {
+    let near = v.round();
+    if (v - near).abs() <= near * 1e-12 { near as u64 } else { v as u64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::figure::figure;
-use super::percent;
+use super::figure::{figure, percent};
 use crate::output::{Latency, Stats};
 
 /// A unit and its nanoseconds. Above a smallest and a largest value fio takes the next one.

@@ -13,13 +13,14 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::io;
 
-use super::ctime;
+pub use figure::figure;
+
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
 };
 use super::runs::is_sum_of_clients;
-use super::shown_options;
-pub use figure::figure;
+use super::{ctime, shown_options};
+use figure::{percent, whole};
 use volproof_base::sample::Direction;
 
 /// The whole report: what fio prints before a run, and the results.
@@ -293,17 +294,6 @@ fn counts(c: &DiskCounts, prefix: &str) -> String {
         out += &format!("{prefix}{name}={reads}/{writes}, ");
     }
     out + &format!("{prefix}in_queue={}, {prefix}util={:.2}%", c.in_queue, percent(c.busy))
-}
-
-/// A share in percent, without what dividing by a hundred left in the last places.
-pub(super) fn percent(share: f64) -> f64 {
-    (share * 1e11).round() / 1e9
-}
-
-/// The whole part, as integer division has it.
-fn whole(v: f64) -> u64 {
-    let near = v.round();
-    if (v - near).abs() <= near * 1e-12 { near as u64 } else { v as u64 }
 }
 
 /// The words of an error number.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CpuSet, TopoError, value};
+use super::topo_value::{parsed, value};
+use super::{CpuSet, TopoError};
 use volproof_device::device::{Root, unescaped};
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -165,7 +166,7 @@ fn affinity(root: &Root) -> Result<Option<CpuSet>, TopoError> {
     let Some(list) = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")) else {
         return Ok(None);
     };
-    super::parsed(root, path, list).map(Some)
+    parsed(root, path, list).map(Some)
 }
 
 /// The effective cpuset of our control group: version 2 first, then a version 1 hierarchy. A group without the controller

@@ -7,39 +7,17 @@ mod cpu_set;
 mod cpus;
 mod placement;
 mod queues;
-
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+mod topo_value;
 
 use serde::{Deserialize, Serialize};
-
-use volproof_device::device::Root;
 
 pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
 pub use placement::{PlaceError, Placement, Seat, place, place_on};
 pub use queues::{Disk, Queue, QueueKind, QueueTarget};
+pub use topo_value::TopoError;
 
-/// Why the machine could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum TopoError {
-    /// No such block device.
-    #[error("no block device '{name}': {path} does not exist; `ls /sys/class/block` lists the names")]
-    NoDevice {
-        /// The name as it was given.
-        name: String,
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// A file that is not what its name promises.
-    #[error("{path}: {why}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason why the file could not be understood.
-        why: String,
-    },
-}
+use volproof_device::device::Root;
 
 /// The CPUs and disks that decide where workers belong, for one or several devices at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,24 +41,4 @@ impl Topology {
         let (targets, disks) = queues::read(root, names)?;
         Ok(Topology { cpus, targets, disks })
     }
-}
-
-/// The value of a file; `None` where the file cannot be read, as under an older kernel or another driver.
-///
-/// # Errors
-/// A file that is there and cannot be understood, by its name.
-fn value<T: FromStr>(root: &Root, path: impl AsRef<Path>) -> Result<Option<T>, TopoError>
-where
-    T::Err: std::fmt::Display,
-{
-    let Some(text) = root.text(&path) else { return Ok(None) };
-    parsed(root, path, &text).map(Some)
-}
-
-/// The value in a text from a file.
-fn parsed<T: FromStr>(root: &Root, path: impl AsRef<Path>, text: &str) -> Result<T, TopoError>
-where
-    T::Err: std::fmt::Display,
-{
-    text.parse().map_err(|e: T::Err| TopoError::Unreadable { path: root.path(path), why: e.to_string() })
 }

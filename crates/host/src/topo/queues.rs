@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CpuSet, TopoError, value};
+use super::topo_value::value;
+use super::{CpuSet, TopoError};
 use volproof_device::device::Root;
 
 /// A device that was asked for, and the disks that carry its I/O.

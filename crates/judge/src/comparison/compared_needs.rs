@@ -3,7 +3,7 @@
 use super::compared_step::{ComparedStep, DEPENDENT, FigureInterval};
 use crate::needs::{judged_need, plain_fit_command as fit_command};
 use volproof_base::sample::Direction;
-use volproof_base::stats::limit_answer::share_bounds;
+use volproof_base::stats::share_interval::share_bounds;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitCatalogue, FitNeed, NeedBound};
 use volproof_record::{Compared, ComparedWord, IntervalBasis, Metric, ReportedLatency, ReportedSync};
 

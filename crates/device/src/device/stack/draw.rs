@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Layer, Relation, Stack, StackNode};
+use super::{Layer, Relation, Stack};
 use crate::device::stack::readable;
+use crate::device::stack_node::StackNode;
 
 /// One line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

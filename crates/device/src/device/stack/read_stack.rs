@@ -7,29 +7,18 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, StackNode, device_mapper};
-use crate::device::SECTOR;
+use super::{Layer, Piece, Shown, Stack, StackEdge, device_mapper};
 use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
 use crate::device::mounted_image::{MountedImage, more_than, stay_more_than};
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
-use crate::device::{DevNumber, FilePlace, Mount, Root, Unseen, ioctl, number_at, pools};
-
-impl StackNode {
-    /// The file or block device that is open here, or at this path; none for anything else.
-    pub(in crate::device) fn from_metadata(about: &std::fs::Metadata) -> Option<StackNode> {
-        let kind = about.file_type();
-        if kind.is_block_device() {
-            return Some(StackNode::Device(DevNumber::from_raw(about.rdev())));
-        }
-        let filesystem = DevNumber::from_raw(about.dev());
-        kind.is_file().then(|| StackNode::File(FileId { filesystem, inode: about.ino() }))
-    }
-}
+use crate::device::stack_node::{FileId, StackNode};
+use crate::device::unseen::readable;
+use crate::device::{DevNumber, FilePlace, Mount, Root, SECTOR, Unseen, ioctl, number_at, pools};
 
 /// The block device or file at a path.
 fn thing_at(root: &Root, path: &Path) -> Option<StackNode> {
@@ -37,11 +26,6 @@ fn thing_at(root: &Root, path: &Path) -> Option<StackNode> {
         Some(number) => Some(StackNode::Device(number)),
         None => StackNode::from_metadata(&std::fs::metadata(root.path(path)).ok()?),
     }
-}
-
-/// A path as text without control characters: for people alone.
-pub(in crate::device) fn readable(path: &Path) -> String {
-    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }
 
 impl Stack {
