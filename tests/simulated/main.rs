@@ -1,6 +1,7 @@
 //! What needs no device: virtual time, reports of other tools, texts, tables, documents. Light on the machine.
 
 mod causes;
+mod circles;
 mod compare;
 mod course;
 mod documents;
