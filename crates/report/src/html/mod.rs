@@ -80,6 +80,12 @@ struct CauseSection {
     rows: Vec<CauseLine>,
 }
 
+/// A row of causes as a page has it: with µs, and commands without marks around them.
+fn on_page(line: CauseLine) -> CauseLine {
+    let plain = |text: &str| micro(text).replace('`', "");
+    CauseLine { tried: plain(&line.tried), result: plain(&line.result), ..line }
+}
+
 /// The figures of the steps.
 struct PageResults {
     /// The columns of latencies.
@@ -184,7 +190,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         course,
         causes: record.causes.as_ref().filter(|table| !table.rows.is_empty()).map(|table| CauseSection {
             of_step: cause_words::of_step(record, table),
-            rows: cause_words::lines(table),
+            rows: cause_words::lines(table).into_iter().map(on_page).collect(),
         }),
         descriptions: verdict_section::descriptions(&found),
         figures: micro((machines + &fit_text::figures_text(record)).trim()),
