@@ -240,10 +240,9 @@ fn listen(stream: PipeReader) -> Receiver<Output> {
             report.extend_from_slice(&line);
             if line == b"}\n" {
                 // A report that cannot be read is passed over: the next one holds all that it held.
-                for output in json_read::read(&report).unwrap_or_default() {
-                    if reports.send(output).is_err() {
-                        return;
-                    }
+                let mut outputs = json_read::read(&report).unwrap_or_default().into_iter();
+                if outputs.any(|output| reports.send(output).is_err()) {
+                    return;
                 }
                 report.clear();
             }

@@ -130,28 +130,32 @@ impl Document {
         done
     }
 
+    /// A row of a job or client.
+    fn row(&mut self, reader: &mut JsonReader<'_>) -> Result<(), JsonStop> {
+        let mut value = JsonValue::Null;
+        let done = reader.value_into(&mut value);
+        if value.get("jobname").is_none() {
+            return done;
+        }
+        self.of_fio = true;
+        if self.rows == MOST_ROWS || self.kept >= MOST_KEPT {
+            let why = format!("only the first {} rows were read", self.rows);
+            self.output.partial.get_or_insert(why);
+            return done;
+        }
+        self.rows += 1;
+        let job = job(value, &mut self.output);
+        self.kept += entries(&job);
+        self.output.jobs.push(job);
+        done
+    }
+
     fn member<'a>(&mut self, reader: &mut JsonReader<'a>, key: Cow<'a, str>) -> Result<(), JsonStop> {
         match &*key {
             "fio version" | "global options" | "disk_util" => self.of_fio = true,
             "jobs" | "client_stats" => {
                 self.of_fio |= &*key == "client_stats";
-                return reader.array(|reader| {
-                    let mut value = JsonValue::Null;
-                    let done = reader.value_into(&mut value);
-                    if value.get("jobname").is_some() {
-                        self.of_fio = true;
-                        if self.rows == MOST_ROWS || self.kept >= MOST_KEPT {
-                            let why = format!("only the first {} rows were read", self.rows);
-                            self.output.partial.get_or_insert(why);
-                            return done;
-                        }
-                        self.rows += 1;
-                        let job = job(value, &mut self.output);
-                        self.kept += entries(&job);
-                        self.output.jobs.push(job);
-                    }
-                    done
-                });
+                return reader.array(|reader| self.row(reader));
             }
             _ => {}
         }

@@ -240,21 +240,23 @@ fn unescape(raw: &str) -> String {
             Some('r') => out.push('\r'),
             Some('b') => out.push('\u{8}'),
             Some('f') => out.push('\u{c}'),
-            Some('u') => {
-                let hex: String = chars.clone().take(4).collect();
-                match u32::from_str_radix(&hex, 16) {
-                    Ok(code) if hex.len() == 4 => {
-                        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-                        chars = chars.as_str()[4..].chars();
-                    }
-                    _ => out.push_str("\\u"),
+            Some('u') => match code_of(chars.as_str()) {
+                Some(code) => {
+                    out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    chars = chars.as_str()[4..].chars();
                 }
-            }
+                None => out.push_str("\\u"),
+            },
             Some(other) => out.push(other),
             None => out.push('\\'),
         }
     }
     out
+}
+
+/// The four hexadecimal digits with which a text begins.
+fn code_of(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.get(..4)?, 16).ok()
 }
 
 /// Line and column, both from 1, of a byte; a column counts bytes.

@@ -103,6 +103,18 @@ impl AxisOption {
         }
     }
 
+    /// The values of a rising range: by steps, else by quarters of a share, else by doubling.
+    fn values_of_range(self, low: u64, high: u64, step: Option<u64>) -> Vec<u64> {
+        match step {
+            Some(step) => (low..=high).step_by(step as usize).take(MOST_VALUES + 1).chain([high]).collect(),
+            None if self == AxisOption::Rwmix => (0..=4).map(|i| low + (high - low) * i / 4).collect(),
+            None => {
+                let doubled = std::iter::successors(Some(low), |v| v.checked_mul(2));
+                doubled.take_while(|v| *v < high).chain([high]).collect()
+            }
+        }
+    }
+
     /// Reads the values that a user gives: `1..256` by doubling, `0..100:25` by steps, `4k,64k` as listed, or one value.
     ///
     /// # Errors
@@ -139,25 +151,11 @@ impl AxisOption {
                     let (low, high) = (self.show(low), self.show(high));
                     return Err(bad(format!("the range from {low} to {high} does not rise")));
                 }
-                match step {
-                    Some(step) => {
-                        let step = one(step)?;
-                        if step == 0 {
-                            return Err(bad("a range with step 0 never ends".into()));
-                        }
-                        let mut values: Vec<u64> =
-                            (low..=high).step_by(step as usize).take(MOST_VALUES + 1).collect();
-                        values.push(high);
-                        values
-                    }
-                    None if self == AxisOption::Rwmix => {
-                        (0..=4).map(|i| low + (high - low) * i / 4).collect()
-                    }
-                    None => {
-                        let doubled = std::iter::successors(Some(low), |v| v.checked_mul(2));
-                        doubled.take_while(|v| *v < high).chain([high]).collect()
-                    }
+                let step = step.map(one).transpose()?;
+                if step == Some(0) {
+                    return Err(bad("a range with step 0 never ends".into()));
                 }
+                self.values_of_range(low, high, step)
             }
         };
         values.sort_unstable();
