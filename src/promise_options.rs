@@ -277,7 +277,7 @@ fn larger(
     ))
 }
 
-/// The options that ask for the same promise again. [`JudgedPromise::tolerate`] and [`JudgedPromise::judge_as_volume`] add those that change how it is
+/// The options that ask for the same promise again. [`JudgedPromise::tolerate`] and [`JudgedPromise::ask_for_share`] add those that change how it is
 /// judged.
 fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     let mut words = Vec::new();

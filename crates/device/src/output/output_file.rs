@@ -54,7 +54,7 @@ impl OutputFile {
         Ok(OutputFile { option: option.into(), path, place, kind: None, claim: None })
     }
 
-    /// What it holds: it replaces an empty file, and one that begins as such an output does. [`apart`] sees to that.
+    /// What it holds: it replaces an empty file, and one that begins as such an output does. [`apart`](super::apart) sees to that.
     pub fn of_kind(self, kind: OutputKind) -> OutputFile {
         OutputFile { kind: Some(kind), ..self }
     }
