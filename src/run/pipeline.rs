@@ -31,7 +31,7 @@ use volproof_host::environment::Environment;
 use volproof_judge as judge;
 use volproof_plan::{Plan, Precondition};
 use volproof_record::exit::Exit;
-use volproof_record::long_samples::{MOST_SPREAD, values_of_plan};
+use volproof_record::long_samples::{LONGEST, longest_step};
 use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State};
 use volproof_report::plan_text;
 
@@ -70,13 +70,10 @@ impl CheckedRun {
         }
         let surveyed = targets::survey(&root, &plan, &options)?;
         targets::test_file_options(&plan, &surveyed, &options)?;
-        let values = values_of_plan(&plan);
-        if values > MOST_SPREAD {
+        let longest = longest_step(&plan);
+        if longest > LONGEST {
             return Err(Failure::input(format!(
-                "the samples of this run would take {} million values, and a Record is read with at most {} million: \
-                 measure for a shorter time (--runtime), with fewer jobs, or fewer targets in one run",
-                values / 1_000_000,
-                MOST_SPREAD / 1_000_000
+                "a step of {longest} is longer than a Record can be, {LONGEST}: measure for a shorter time (--runtime)"
             )));
         }
         let (choices, doubts) = plans::engines(&plan, &root)?;

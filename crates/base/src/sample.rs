@@ -6,7 +6,7 @@
 
 mod coarse;
 
-use std::ops::Range;
+pub use coarse::{MOST_HISTOGRAMS, MOST_INTERVALS, text_of_column};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,8 +273,11 @@ pub struct Stream {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// Length of an interval: 100 ms, and in the Record of a long run that times a power of two. Each histogram then holds as many seconds.
+    /// Length of an interval: 100 ms, and in a long run a second or more.
     pub interval_ns: Nanos,
+    /// The time that each histogram holds; absent where it is ten intervals.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub histogram_ns: Nanos,
     /// Length of the window; the last interval may be shorter than the others.
     pub window_ns: Nanos,
     /// Reads.
@@ -342,8 +345,10 @@ impl Series {
 
     /// Adds what a worker did in an interval; intervals of the ramp do not count.
     pub fn add(&mut self, interval: &Interval) {
-        let Ok(index) = usize::try_from(interval.index) else { return };
-        self.interval_ns = GRID;
+        let Ok(on_grid) = usize::try_from(interval.index) else { return };
+        self.begin();
+        self.make_room_for(on_grid);
+        let index = on_grid / self.merged();
         let mut ios = 0;
         for (d, counts) in interval.counts.iter().filter(|(_, c)| c.ios > 0) {
             self.stream_mut(d).track.add(index, counts);
@@ -359,7 +364,7 @@ impl Series {
         };
         add_at(&mut self.workers[place].ios, index, ios);
         if let Some(second) = &interval.second {
-            let at = index / PER_SECOND as usize;
+            let at = on_grid / PER_SECOND as usize / self.seconds_merged();
             for d in Direction::ALL {
                 if !second.service[d].is_empty() {
                     merge_at(&mut self.stream_mut(d).service, at, &second.service[d]);
@@ -373,10 +378,10 @@ impl Series {
 
     /// Ends the window: all columns get its length, so that an interval without I/O is a zero and not a gap.
     pub fn close(&mut self, window: Nanos) {
-        self.interval_ns = GRID;
+        self.begin();
         self.window_ns = window;
-        let n = window.0.div_ceil(GRID.0) as usize;
-        let seconds = window.0.div_ceil(GRID.0 * PER_SECOND) as usize;
+        let n = window.0.div_ceil(self.interval_ns.0) as usize;
+        let seconds = window.0.div_ceil(self.histogram_length().0) as usize;
         for stream in self.streams_mut() {
             for column in stream.track.columns_mut() {
                 column.resize(n, 0);
@@ -393,38 +398,11 @@ impl Series {
         self.workers.sort_by_key(|w| w.worker);
     }
 
-    /// The samples of some whole seconds of the window, as if the window were these. Where they reach its last whole second, the rest of the window is
-    /// with them.
-    pub fn within(&self, seconds: &Range<usize>) -> Series {
-        let second = Nanos(GRID.0 * PER_SECOND);
-        let to_the_end = seconds.end as u64 >= self.window_ns.0 / second.0;
-        let start = second.0.saturating_mul(seconds.start as u64).min(self.window_ns.0);
-        let end = if to_the_end { self.window_ns.0 } else { second.0 * seconds.end as u64 };
-        let mut part = Series {
-            window_ns: Nanos(end.saturating_sub(start)),
-            silent_after_ns: if to_the_end { self.silent_after_ns } else { Nanos(0) },
-            in_flight_ns: bins_of(&self.in_flight_ns, start..end),
-            interval_ns: self.interval_ns,
-            ..Series::default()
-        };
-        let kept = seconds.start..if to_the_end { usize::MAX } else { seconds.end };
-        for d in Direction::ALL {
-            let Some(all) = self.stream(d) else { continue };
-            *part.stream_mut(d) = Stream {
-                track: Track {
-                    ios: bins_of(&all.track.ios, start..end),
-                    bytes: bins_of(&all.track.bytes, start..end),
-                    latency_ns: bins_of(&all.track.latency_ns, start..end),
-                },
-                service: seconds_of(&all.service, &kept),
-                response: seconds_of(&all.response, &kept),
-            };
+    /// Empty columns are on the grid.
+    fn begin(&mut self) {
+        if self.interval_ns.0 == 0 {
+            self.interval_ns = GRID;
         }
-        for track in &self.workers {
-            let ios = bins_of(&track.ios, start..end);
-            part.workers.push(WorkerTrack { worker: track.worker, ios });
-        }
-        part
     }
 
     /// Time-averaged requests in flight over the window.
@@ -434,18 +412,6 @@ impl Series {
         }
         self.in_flight_ns.iter().map(|n| *n as f64).sum::<f64>() / self.window_ns.0 as f64
     }
-}
-
-/// The bins of a column that begin within a time of the window, in nanoseconds.
-fn bins_of(column: &[u64], time: Range<u64>) -> Vec<u64> {
-    let [from, to] = [time.start, time.end].map(|ns| (ns.div_ceil(GRID.0) as usize).min(column.len()));
-    column[from..to.max(from)].to_vec()
-}
-
-/// The histograms of some seconds, as far as there are any.
-fn seconds_of(all: &[StoredHistogram], seconds: &Range<usize>) -> Vec<StoredHistogram> {
-    let end = seconds.end.min(all.len());
-    all[seconds.start.min(end)..end].to_vec()
 }
 
 fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {
@@ -480,37 +446,6 @@ mod tests {
         d.add(&d.clone());
         d.one_by_one(3);
         assert_eq!((d.in_flight[0], d.submitted[1], d.completed[1]), (5, 23, 7));
-    }
-
-    #[test]
-    fn a_part_of_a_window_has_the_samples_of_its_seconds() {
-        let mut all = Series::default();
-        for index in 0..34 {
-            let mut counts = PerDirection::<Counts>::default();
-            counts[Direction::Read] = Counts { ios: index as u64, bytes: Bytes(1), latency: Nanos(1) };
-            all.add(&Interval { worker: 0, index, length: GRID, counts, in_flight: 7, second: None });
-        }
-        all.close(Nanos::millis(3350));
-        all.silent_after_ns = Nanos::seconds(9);
-        for (seconds, first, bins, ms, seconds_kept, silent) in [
-            (0..1, 0, 10, 1000, 1, 0),
-            (1..2, 10, 10, 1000, 1, 0),
-            (1..3, 10, 24, 2350, 3, 9),
-            (2..9, 20, 14, 1350, 2, 9),
-        ] {
-            let part = all.within(&seconds);
-            let read = part.read.as_ref().unwrap();
-            assert_eq!((read.track.ios[0], read.track.ios.len()), (first, bins), "{seconds:?}");
-            assert_eq!((part.in_flight_ns.len(), part.workers[0].ios.len()), (bins, bins), "{seconds:?}");
-            assert_eq!(
-                (read.service.len(), part.window_ns),
-                (seconds_kept, Nanos::millis(ms)),
-                "{seconds:?}"
-            );
-            assert_eq!(part.silent_after_ns, Nanos::seconds(silent), "{seconds:?}");
-        }
-        assert_eq!(all.within(&(0..4)), all);
-        assert_eq!(all.within(&(7..9)).window_ns, Nanos(0));
     }
 
     #[test]

@@ -100,11 +100,12 @@ impl FinishedStep {
         let mut bytes = 0.0;
         let mut latencies = Vec::new();
         let moving = Direction::ALL.into_iter().filter(|d| *d != Direction::Sync);
-        for (d, stream) in
-            moving.flat_map(|d| done.targets.iter().filter_map(move |t| Some((d, t.series.stream(d)?))))
+        for (d, series, stream) in moving
+            .flat_map(|d| done.targets.iter().filter_map(move |t| Some((d, &t.series, t.series.stream(d)?))))
         {
             latencies.push((d, response_times(done, d, stream)));
-            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
+            let ios = series.on_grid(&stream.track.ios);
+            bins.iter_mut().zip(&*ios).for_each(|(b, n)| *b = b.saturating_add(*n));
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
         }

@@ -14,7 +14,7 @@ use super::simulated_speed::Speed;
 use super::simulated_volume::SimulatedVolume;
 use super::token_bucket::Bucket;
 use volproof_base::unit::Nanos;
-use volproof_host::observe::{DiskTrack, KernelCounters, ProviderTrack};
+use volproof_host::observe::{DiskTrack, KernelCounters, MOST_SAMPLES, ProviderTrack};
 use volproof_plan::{Simulated, Step};
 
 /// The simulated volumes that the steps of a run share.
@@ -195,5 +195,9 @@ pub(super) fn end(targets: &[Target], before: u64, window_end: Nanos, patience: 
     let length = last - before;
     let seconds = length.div_ceil(1_000_000_000);
     let at_ns = (1..=seconds).map(|s| Nanos((s * 1_000_000_000).min(length))).collect();
-    KernelCounters { at_ns, disks, provider, ..KernelCounters::default() }
+    let mut counters = KernelCounters { at_ns, disks, provider, ..KernelCounters::default() };
+    while counters.at_ns.len() > MOST_SAMPLES {
+        counters.coarsen();
+    }
+    counters
 }

@@ -369,6 +369,7 @@ fn rate(time: &StepTime<'_>, directions: &[Direction], bytes: bool, (from, to): 
     for target in &time.step.targets {
         for stream in directions.iter().filter_map(|direction| target.series.stream(*direction)) {
             let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
+            let column = target.series.on_grid(column);
             let part = column.get(first..end.min(column.len())).unwrap_or_default();
             sum += part.iter().map(|count| *count as f64).sum::<f64>();
         }

@@ -1,10 +1,12 @@
 //! The figures of the steps of a row in one direction, added up as fio adds up its jobs (`stat.c`).
 
+use std::borrow::Cow;
+
 use super::of_record::ReportRow;
 use super::percentile_list;
 use fio_formats::output::{Latency, Samples, Stats};
 use volproof_base::hist::Histogram;
-use volproof_base::sample::{Direction, GRID, Series};
+use volproof_base::sample::{Direction, GRID, Series, Track};
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::Step;
 use volproof_record::StepRecord;
@@ -107,17 +109,17 @@ pub(super) fn add(
     }
     // fio counts microseconds, and begun milliseconds of them.
     sum.runtime_ms = sum.runtime_ms.max((record.window_ns.0 / 1000).div_ceil(1000));
-    let tracks = streams.iter().map(|stream| &stream.track);
-    sum.bandwidth.add(&Sampled::shared(
-        rates(tracks.clone().map(|t| &t.bytes), record.window_ns, Bytes::KIB.0),
-        workers,
-    ));
-    sum.iops.add(&Sampled::shared(rates(tracks.map(|t| &t.ios), record.window_ns, 1), workers));
+    let on_grid = |pick: fn(&Track) -> &Vec<u64>| {
+        let owned = series.iter().filter_map(|s| Some((*s, s.stream(d)?)));
+        owned.map(|(series, stream)| series.on_grid(pick(&stream.track))).collect::<Vec<_>>()
+    };
+    let bytes = rates(&on_grid(|track| &track.bytes), record.window_ns, Bytes::KIB.0);
+    sum.bandwidth.add(&Sampled::shared(bytes, workers));
+    sum.iops.add(&Sampled::shared(rates(&on_grid(|track| &track.ios), record.window_ns, 1), workers));
 }
 
 /// Rates a second, in units of so much, of each whole half second.
-fn rates<'a>(columns: impl Iterator<Item = &'a Vec<u64>>, window: Nanos, unit: u64) -> Vec<u64> {
-    let columns: Vec<&Vec<u64>> = columns.collect();
+fn rates(columns: &[Cow<'_, [u64]>], window: Nanos, unit: u64) -> Vec<u64> {
     let length = columns.iter().map(|column| column.len()).max().unwrap_or(0);
     let sums = (0..length).map(|i| total(columns.iter().map(|column| column.get(i).copied().unwrap_or(0))));
     let per_second = 1_000_000_000 / SAMPLED_EVERY;

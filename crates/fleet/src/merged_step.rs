@@ -23,10 +23,12 @@ fn within(step: &StepRecord, range: &Range<usize>) -> (Vec<u64>, u64) {
     let (mut ios, mut bytes) = (vec![0u64; range.len()], 0u64);
     for series in step.targets.iter().map(|t| &t.series) {
         for stream in [&series.read, &series.write, &series.trim].into_iter().flatten() {
-            let bins = range.start..range.end.min(stream.track.ios.len());
-            let part = stream.track.ios.get(bins.clone()).unwrap_or_default();
+            let (of_stream, its_bytes) =
+                (series.on_grid(&stream.track.ios), series.on_grid(&stream.track.bytes));
+            let bins = range.start..range.end.min(of_stream.len());
+            let part = of_stream.get(bins.clone()).unwrap_or_default();
             ios.iter_mut().zip(part).for_each(|(a, b)| *a = a.saturating_add(*b));
-            let part = stream.track.bytes.get(bins).unwrap_or_default();
+            let part = its_bytes.get(bins).unwrap_or_default();
             bytes = part.iter().copied().fold(bytes, u64::saturating_add);
         }
     }
@@ -84,6 +86,9 @@ pub(super) fn summed(
         let (ios, _) = within(step, &common.of_machine(m));
         series.workers.push(WorkerTrack { worker: m.rank, ios });
     }
+    // The sum shows no more than the machine whose samples are the coarsest.
+    let coarsest = parts.iter().flat_map(|step| &step.targets).map(|target| &target.series);
+    coarsest.for_each(|part| series.coarsen_as(part));
     let open_loop = open_loop(present, &parts, common);
     let late: Vec<&LateResponses> = open_loop.iter().map(|o| &o.late).collect();
     let [read, write, trim, sync] =

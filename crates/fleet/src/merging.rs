@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use super::merged_step::{fleet_step, summed};
 use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
-use volproof_base::sample::GRID;
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_course::seal::seal;
@@ -359,7 +358,6 @@ fn thin(record: &mut Record) {
                 }
             }
         }
-        series.interval_ns = GRID;
         // The sums name machines where a machine names its threads.
         series.workers.clear();
         series.workers.shrink_to_fit();

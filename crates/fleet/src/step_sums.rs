@@ -91,18 +91,19 @@ impl StepSums {
             for d in Direction::ALL {
                 let Some(stream) = series.stream(d) else { continue };
                 let sum = self.sum.stream_mut(d);
-                add_column(&mut sum.track.ios, at_grid, &stream.track.ios);
-                add_column(&mut sum.track.bytes, at_grid, &stream.track.bytes);
-                add_column(&mut sum.track.latency_ns, at_grid, &stream.track.latency_ns);
-                add_seconds(&mut sum.service, at, &stream.service);
-                add_seconds(&mut sum.response, at, &stream.response);
+                add_column(&mut sum.track.ios, at_grid, &series.on_grid(&stream.track.ios));
+                add_column(&mut sum.track.bytes, at_grid, &series.on_grid(&stream.track.bytes));
+                add_column(&mut sum.track.latency_ns, at_grid, &series.on_grid(&stream.track.latency_ns));
+                add_histograms(&mut sum.service, at, &stream.service, series.seconds_merged());
+                add_histograms(&mut sum.response, at, &stream.response, series.seconds_merged());
             }
-            add_column(&mut self.sum.in_flight_ns, at_grid, &series.in_flight_ns);
+            add_column(&mut self.sum.in_flight_ns, at_grid, &series.on_grid(&series.in_flight_ns));
         }
         let silent_after = step.targets.iter().map(|t| t.series.silent_after_ns).min().unwrap_or_default();
         // A stored Record may name any window: it has no more than its samples.
-        let sampled = step.targets.iter().map(|t| t.series.in_flight_ns.len()).max().unwrap_or(0) as u64;
-        let window = step.window_ns.min(Nanos(sampled.saturating_mul(GRID.0)));
+        let sampled = |series: &Series| series.interval_ns.0.saturating_mul(series.in_flight_ns.len() as u64);
+        let sampled = step.targets.iter().map(|t| sampled(&t.series)).max().unwrap_or(0);
+        let window = step.window_ns.min(Nanos(sampled));
         self.machines.push(MachineWindow { rank, second, late_ns, window, silent_after });
     }
 
@@ -186,12 +187,13 @@ fn add_column(sum: &mut Vec<u64>, at: usize, column: &[u64]) {
     sum[at..].iter_mut().zip(column).for_each(|(a, b)| *a = a.saturating_add(*b));
 }
 
-fn add_seconds(sum: &mut Vec<StoredHistogram>, at: usize, seconds: &[StoredHistogram]) {
-    if seconds.is_empty() {
+/// Adds histograms that hold so many seconds each: all of one lies on its first second.
+fn add_histograms(sum: &mut Vec<StoredHistogram>, at: usize, all: &[StoredHistogram], held: usize) {
+    if all.is_empty() {
         return;
     }
-    sum.resize(sum.len().max(at + seconds.len()), StoredHistogram::default());
-    sum[at..].iter_mut().zip(seconds).for_each(|(a, b)| a.merge(b));
+    sum.resize(sum.len().max(at + all.len().saturating_mul(held)), StoredHistogram::default());
+    sum[at..].iter_mut().step_by(held).zip(all).for_each(|(a, b)| a.merge(b));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Kernel counters sampled while a step runs: the disk's own statistics, CPU time, softirqs, interrupts.
 //!
-//! They are sampled once a second and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
+//! They are sampled once a second, in a long step less often, and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
 //! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
 
 mod kernel_counters;
@@ -17,7 +17,7 @@ use volproof_device::device::SECTOR;
 use volproof_device::nvme::log_reader::{LogReader, NvmeDisk};
 use volproof_device::nvme::provider_page::ProviderPage;
 
-pub use kernel_counters::{CpuShare, CpuTrack, DiskTrack, KernelCounters};
+pub use kernel_counters::{CpuShare, CpuTrack, DiskTrack, KernelCounters, MOST_SAMPLES};
 pub use provider_track::{CountTrack, ExceededTrack, HeatTrack, ProviderTrack};
 pub use queue_settings::QueueSettings;
 
@@ -99,6 +99,8 @@ pub struct Observer {
     /// The NVMe disks among them, which count too.
     nvme: Vec<CountingDisk>,
     next: Nanos,
+    /// Time between two samples.
+    period: Nanos,
     evidence: KernelCounters,
     /// The tracing of single requests, or why there is none, where that was asked for.
     trace: Option<Result<Tracer, NotTraced>>,
@@ -120,6 +122,7 @@ impl Observer {
             io_wq: BTreeMap::new(),
             nvme: disks.iter().filter_map(|d| NvmeDisk::find(root, d)).map(CountingDisk::begin).collect(),
             next: Nanos::seconds(1),
+            period: Nanos::seconds(1),
             evidence: KernelCounters {
                 disks: tracks,
                 window_starts_ns: ramp,
@@ -166,8 +169,13 @@ impl Observer {
         if elapsed >= self.next {
             let elapsed = self.sample_nvme(elapsed);
             self.sample(elapsed);
+            if self.evidence.at_ns.len() >= MOST_SAMPLES {
+                self.evidence.coarsen();
+                self.nvme.iter_mut().filter_map(|disk| disk.track.as_mut()).for_each(ProviderTrack::coarsen);
+                self.period.0 *= 2;
+            }
             // No burst of samples after a pause.
-            self.next = Nanos((elapsed.0 / 1_000_000_000 + 1) * 1_000_000_000);
+            self.next = Nanos((elapsed.0 / self.period.0 + 1) * self.period.0);
         }
     }
 

@@ -62,6 +62,8 @@ pub enum Basis {
     },
     /// The rate is kept, and the volume did nothing for some of the time. No share of time is promised.
     DeadTime,
+    /// The samples of a long run are too coarse to show the seconds or the pauses that decide.
+    SamplesMerged,
     /// Some seconds missed, and the run is too short to refute or to confirm the promised share of time.
     ShareOpen {
         /// Seconds more, all good, that would confirm it.

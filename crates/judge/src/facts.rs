@@ -5,12 +5,13 @@
 
 use crate::provider;
 use crate::thresholds::last_fifth;
-use volproof_base::sample::{Direction, PER_SECOND, Series};
+use volproof_base::sample::{Direction, GRID, PER_SECOND, Series};
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::load_grid::LoadGrid;
 use volproof_base::stats::moments::{mean, median, variance};
 use volproof_base::stats::rate::{Estimate, per_second, period, unit};
 use volproof_base::stats::spread::{Spread, quantile};
+use volproof_base::unit::{Nanos, total};
 use volproof_record::StepRecord;
 
 /// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
@@ -20,6 +21,8 @@ pub const DELIVERED: f64 = 0.9;
 const REFILLED: f64 = 0.9;
 /// Standard deviations from the mean within which all but one of a thousand seconds lie.
 const SURE: f64 = 3.0;
+/// A stretch of dead time has at least nine whole bins: see [`dead_time`].
+const STALL: Nanos = Nanos(GRID.0 * (PER_SECOND - 1));
 
 /// Counts of 100 ms in a part of a series: five seconds, in which the edges of a quota's periods make little difference.
 const PART: usize = 5 * PER_SECOND as usize;
@@ -94,8 +97,11 @@ pub struct StepFacts {
     pub delivers_surely: bool,
     /// Whether in each whole second requests waited and none completed.
     pub dead: Vec<bool>,
-    /// Time in seconds of all stretches of at least a second in which requests waited and none completed.
+    /// Time in seconds of all stretches of at least a second in which requests waited and none completed; the most that it can be, where the samples of
+    /// a long run do not show them.
     pub dead_time: f64,
+    /// How many counts of 100 ms have one sum in the samples: one, but in long runs.
+    pub merged: usize,
     /// The load was as much as any promise asks for, to the end of the step.
     pub is_saturating: bool,
     /// What went wrong in it.
@@ -119,6 +125,8 @@ pub struct StepMishaps {
 pub struct BinSamples {
     /// I/Os or bytes, by the unit of the promise.
     pub counts: Vec<u64>,
+    /// How many neighbours have one sum, which is spread over them evenly: one, but in long runs.
+    pub merged: usize,
     /// Whether requests waited and none completed.
     pub idle: Vec<bool>,
     /// Requests in flight, averaged over time.
@@ -137,6 +145,7 @@ impl StepFacts {
         let samples = BinSamples {
             idle: idle_bins(step.targets.iter().map(|t| &t.series), counts.len()),
             counts,
+            merged: step.merged(),
             in_flight: in_flight(step),
             latency_ns: mean_latency(step),
         };
@@ -144,6 +153,7 @@ impl StepFacts {
         let found = StepFacts::of_samples(&step.name, load, &samples, limit, saturating);
         StepFacts {
             // The volume's own limit is below the promise: no load would reach it.
+            dead_time: dead_seconds_at_most(step, STALL, found.dead_time),
             is_saturating: (found.is_saturating || provider::limit_is_below(step, found.mean, limit))
                 && !step.was_ended_early(),
             mishaps: StepMishaps {
@@ -173,16 +183,23 @@ impl StepFacts {
             latency_ns: samples.latency_ns,
             seconds: counts.len() as f64 / PER_SECOND as f64,
             mean: mean_rate(counts),
-            rate: interval_of(counts).map(|rate| rate.within(counts)),
-            last: last_part(counts),
+            rate: interval_of(counts)
+                .map(|rate| if samples.merged <= PART { rate.within(counts) } else { rate }),
+            last: last_part(counts, samples.merged <= PART),
             last_minute: mean(&seconds[seconds.len().saturating_sub(LEAST_QUOTABLE.as_seconds() as usize)..]),
             delivered: delivered_seconds(counts, DELIVERED * limit),
             delivers_surely: mean(&seconds) - SURE * variance(&seconds).sqrt() >= DELIVERED * limit,
             dead: dead_seconds(&samples.idle),
             dead_time: dead_time(&samples.idle),
+            merged: samples.merged,
             is_saturating: load.offered.is_none() && samples.in_flight >= REFILLED * saturating as f64,
             mishaps: StepMishaps::default(),
         }
+    }
+
+    /// The samples show single seconds. Where they do not, a share of seconds is not known.
+    pub fn shows_seconds(&self) -> bool {
+        (PER_SECOND as usize).is_multiple_of(self.merged)
     }
 
     /// Long enough to be quoted.
@@ -252,14 +269,14 @@ pub fn interval_of(bins: &[u64]) -> Option<RateInterval> {
     Some(RateInterval { mean, low: (mean - half).max(0.0), high: mean + half })
 }
 
-/// The lower of the last fifth and the last minute. Where they are the whole window, that.
-fn last_part(bins: &[u64]) -> Option<RateInterval> {
+/// The lower of the last fifth and the last minute. Where they are the whole window, that. Merged samples may be too few for a minute.
+fn last_part(bins: &[u64], shows_a_minute: bool) -> Option<RateInterval> {
     let seconds = bins.len() / PER_SECOND as usize;
     let fifth = last_fifth(seconds);
     let minute = LEAST_QUOTABLE.as_seconds() as usize;
     let of_fifth = interval_of(&bins[bins.len() - fifth * PER_SECOND as usize..])?;
     // A window that is hardly longer than a minute has no minute at its end that says more.
-    if seconds < minute + fifth {
+    if seconds < minute + fifth || !shows_a_minute {
         return Some(of_fifth);
     }
     let of_minute = interval_of(&bins[bins.len() - minute * PER_SECOND as usize..])?;
@@ -319,7 +336,9 @@ fn sum(bins: &[u64]) -> f64 {
 
 /// Whether in each 100 ms requests waited and none completed, on all targets together.
 fn idle_bins<'a>(series: impl Iterator<Item = &'a Series>, bins: usize) -> Vec<bool> {
-    let mut idle: Vec<bool> = LoadGrid::from_series(series).idle().collect();
+    let load = LoadGrid::from_series(series);
+    let merged = (load.bin.0 / GRID.0).max(1) as usize;
+    let mut idle: Vec<bool> = load.idle().flat_map(|idle| std::iter::repeat_n(idle, merged)).collect();
     idle.resize(bins, false);
     idle
 }
@@ -337,9 +356,25 @@ fn dead_time(idle: &[bool]) -> f64 {
     stretches.map(<[bool]>::len).sum::<usize>() as f64 / PER_SECOND as f64
 }
 
-/// Share of the time of a step in which requests waited for a second or longer and none completed, on all targets together.
+/// Share of the time of a step in which requests waited for a second or longer and none completed, on all targets together; the most that it can
+/// be, where the samples of a long run do not show pauses.
 pub fn dead_share(step: &StepRecord) -> f64 {
-    dead_time(&idle_bins_of(step)) / step.window_ns.as_seconds().max(1.0)
+    let seen = dead_time(&idle_bins_of(step));
+    dead_seconds_at_most(step, STALL, seen) / step.window_ns.as_seconds().max(1.0)
+}
+
+/// Seconds of all pauses of at least this length. Samples that show pauses show them. Others leave the latencies: requests wait as long as a
+/// pause lasts, so that on each target all pauses together are no longer than its latencies of that length.
+fn dead_seconds_at_most(step: &StepRecord, least: Nanos, seen: f64) -> f64 {
+    if step.shows_pauses() {
+        return seen;
+    }
+    let of_target = |series: &Series| {
+        let all = series.streams().flat_map(|stream| &stream.service).map(|h| h.sum_from(least));
+        Nanos(total(all.map(|sum| sum.0)).saturating_add(series.silent_after_ns.0)).as_seconds()
+    };
+    let least_of_targets = step.targets.iter().map(|t| of_target(&t.series)).fold(f64::INFINITY, f64::min);
+    least_of_targets.min(step.window_ns.as_seconds())
 }
 
 /// The share of the time of several steps, from each one's share and seconds.
@@ -354,9 +389,11 @@ pub fn share(values: &[bool]) -> f64 {
     values.iter().filter(|v| **v).count() as f64 / values.len().max(1) as f64
 }
 
-/// Share of the time of a step in which requests waited and none completed, by tenths of a second.
+/// Share of the time of a step in which requests waited and none completed, by tenths of a second; the most that it can be, where the samples of
+/// a long run do not show pauses.
 pub fn idle_share(step: &StepRecord) -> f64 {
-    share(&idle_bins_of(step))
+    let seconds = step.window_ns.as_seconds().max(1.0);
+    dead_seconds_at_most(step, GRID, share(&idle_bins_of(step)) * seconds) / seconds
 }
 
 fn idle_bins_of(step: &StepRecord) -> Vec<bool> {

@@ -180,7 +180,8 @@ impl TestedLatency<'_> {
                 Outcome::Inconclusive,
                 BasisCode::DeadTime,
                 format!(
-                    "the mean is kept, but for {} % of the time nothing completed for a second or longer, which one request at a time hides",
+                    "the mean is kept, but for {}{} % of the time nothing completed for a second or longer, which one request at a time hides",
+                    if self.steps.iter().all(|step| step.shows_pauses()) { "" } else { "up to " },
                     significant(100.0 * dead)
                 ),
             ),
@@ -240,8 +241,9 @@ fn columns(step: &StepRecord) -> Vec<(u64, Nanos)> {
     for series in step.targets.iter().map(|t| &t.series) {
         for stream in [Direction::Read, Direction::Write].into_iter().filter_map(|d| series.stream(d)) {
             let track = &stream.track;
-            columns.resize(columns.len().max(track.ios.len()), (0, Nanos(0)));
-            for (sum, (n, ns)) in columns.iter_mut().zip(track.ios.iter().zip(&track.latency_ns)) {
+            let (ios, latency_ns) = (series.on_grid(&track.ios), series.on_grid(&track.latency_ns));
+            columns.resize(columns.len().max(ios.len()), (0, Nanos(0)));
+            for (sum, (n, ns)) in columns.iter_mut().zip(ios.iter().zip(&*latency_ns)) {
                 *sum = (sum.0.saturating_add(*n), Nanos(sum.1.0.saturating_add(*ns)));
             }
         }

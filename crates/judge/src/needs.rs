@@ -13,7 +13,7 @@ use super::words::{self, ENDED_EARLY, figure};
 use super::{cache_may_answer, volume_class};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::hist::{StoredHistogram, bucket};
-use volproof_base::sample::{Direction, GRID, Stream};
+use volproof_base::sample::{Direction, GRID};
 use volproof_base::shell_word::shell;
 use volproof_base::stats::limit_answer::{self, ClaimAnswer, LimitAnswer};
 use volproof_base::stats::mean_latency::MeanLatency;
@@ -23,6 +23,7 @@ use volproof_plan::ResponseFigure;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
 use volproof_record::{
     BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
+    add_column,
 };
 
 /// Seconds of an hour.
@@ -257,7 +258,8 @@ impl NeedCase<'_> {
         let dead = if is_short { idle_share(self.step) } else { dead_share(self.step) };
         (dead > left).then(|| {
             format!(
-                "for {} % of the time nothing completed, and a load that waits sends nothing meanwhile: the figure hides it",
+                "for {}{} % of the time nothing completed, and a load that waits sends nothing meanwhile: the figure hides it",
+                if self.step.shows_pauses() { "" } else { "up to " },
                 significant(dead * 100.0)
             )
         })
@@ -286,21 +288,17 @@ impl NeedCase<'_> {
         ))
     }
 
-    /// The samples that the figure is about, of all targets.
-    fn streams(&self) -> impl Iterator<Item = &Stream> {
-        self.step.targets.iter().flat_map(|target| target.streams(self.need.figure.direction))
-    }
-
     fn seconds(&self) -> Vec<StoredHistogram> {
         self.step.latencies_of_seconds(self.need.figure.direction)
     }
 
     fn rate(&self, metric: Metric, limit: f64) -> Option<Figure> {
         let mut bins: Vec<u64> = Vec::new();
-        for stream in self.streams() {
-            let column = if metric == Metric::Iops { &stream.track.ios } else { &stream.track.bytes };
-            bins.resize(bins.len().max(column.len()), 0);
-            bins.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        for target in &self.step.targets {
+            for stream in target.streams(self.need.figure.direction) {
+                let column = if metric == Metric::Iops { &stream.track.ios } else { &stream.track.bytes };
+                add_column(&mut bins, &target.series.on_grid(column));
+            }
         }
         bins.truncate((self.step.window_ns.as_seconds() * 10.0 + 1e-6) as usize);
         if bins.is_empty() {
@@ -324,7 +322,9 @@ impl NeedCase<'_> {
     }
 
     fn mean(&self, seconds: &[StoredHistogram], limit: f64) -> Option<Figure> {
-        let found = MeanLatency::of_seconds(seconds)?;
+        let mut found = MeanLatency::of_seconds(seconds)?;
+        // A histogram of a long run holds more than a second.
+        found.seconds = self.step.window_ns.as_seconds();
         let finding = limit_answer::mean_latency(&found, Nanos(limit as u64), 0.0);
         Some((Metric::Latency, finding, undecided(&finding)))
     }

@@ -12,7 +12,7 @@
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
 use super::answer::{Answer, Basis, MOST_DEAD, Missing, Open};
-use super::facts::{StepFacts, TriedLoad};
+use super::facts::{DELIVERED, StepFacts, TriedLoad};
 use super::step_answer::{StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::thresholds::LOADS_APART;
@@ -88,7 +88,9 @@ impl Case<'_> {
     /// A mean that is kept says nothing of the seconds in which nothing came, unless the provider promises a share of them.
     fn without_time(&self, answer: Answer) -> Answer {
         if answer.outcome == Outcome::Pass && self.dead_share() > MOST_DEAD {
-            return self.ends(Outcome::Inconclusive, Basis::DeadTime, answer.by);
+            let is_seen = self.steps.iter().all(|s| s.merged == 1);
+            let basis = if is_seen { Basis::DeadTime } else { Basis::SamplesMerged };
+            return self.ends(Outcome::Inconclusive, basis, answer.by);
         }
         answer
     }
@@ -97,6 +99,9 @@ impl Case<'_> {
     fn with_time(&self, answer: Answer, time: f64) -> Answer {
         if answer.basis == Basis::Open(Open::EndedEarly) {
             return answer;
+        }
+        if self.steps.iter().any(|s| !s.shows_seconds()) {
+            return self.without_seconds(answer, time);
         }
         let seconds = self.seconds_of_the_volume();
         let delivered = TimeShare::of_seconds(&seconds);
@@ -129,6 +134,16 @@ impl Case<'_> {
         }
         let more_seconds = delivered.more_seconds(time);
         self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, by)
+    }
+
+    /// Samples that do not show seconds leave their mean: it refutes a share of time that it could not have even with nothing in all other seconds.
+    fn without_seconds(&self, answer: Answer, time: f64) -> Answer {
+        let is_refuted = self.steps[answer.by].mean < time * DELIVERED * self.terms.limits().0;
+        match answer.outcome {
+            Outcome::Pass => self.ends(Outcome::Inconclusive, Basis::SamplesMerged, answer.by),
+            Outcome::Fail if !is_refuted => self.ends(Outcome::Inconclusive, Basis::SamplesMerged, answer.by),
+            _ => answer,
+        }
     }
 
     /// Every second of the greatest load kept the guarantee: the table answers by the guaranteed rate instead of the nominal one.

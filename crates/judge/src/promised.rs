@@ -252,7 +252,7 @@ impl<'a> RateCase<'a> {
         claim.binding = self.tested.rates.least.binding.words().into();
         claim.evidence = self.facts.iter().map(|f| self.evidence(f)).collect();
         claim.decided_by = answer.by;
-        claim.delivered = Some(self.delivered(by));
+        claim.delivered = by.shows_seconds().then(|| self.delivered(by));
         let deciding = self.tested.steps.iter().find(|step| step.name == by.step);
         claim.proven_limit = deciding.and_then(|step| provider::proven_limit(step));
         claim.basis = basis_code(&answer.basis);
@@ -346,6 +346,7 @@ fn basis_code(basis: &Basis) -> BasisCode {
         Basis::Changed { .. } => BasisCode::Changed,
         Basis::DeadTime => BasisCode::DeadTime,
         Basis::ShareOpen { .. } => BasisCode::ShareOpen,
+        Basis::SamplesMerged => BasisCode::SamplesMerged,
         Basis::DepthNotPossible => BasisCode::DepthNotPossible,
         Basis::Open(Open::Short { .. }) => BasisCode::TooShort,
         Basis::Open(Open::Spans { .. }) => BasisCode::Spans,

@@ -202,12 +202,15 @@ pub fn figures_of_pages(
 
 /// Bytes of the load on a disk in the time of the samples.
 fn own_bytes(on_disk: &[&StepTarget], samples: &WindowSamples) -> Bytes {
-    let [from, to] = [samples.from, samples.to].map(|at| at.0 as f64 / GRID.0 as f64);
-    let streams = on_disk.iter().flat_map(|target| [&target.series.read, &target.series.write]).flatten();
     let mut sum = 0.0;
-    for (i, bytes) in streams.flat_map(|stream| stream.track.bytes.iter().enumerate()) {
-        let covered = to.min(i as f64 + 1.0) - from.max(i as f64);
-        sum += *bytes as f64 * covered.clamp(0.0, 1.0);
+    for series in on_disk.iter().map(|target| &target.series) {
+        let length = series.interval_ns.max(GRID).0 as f64;
+        let [from, to] = [samples.from, samples.to].map(|at| at.0 as f64 / length);
+        let streams = [&series.read, &series.write].into_iter().flatten();
+        for (i, bytes) in streams.flat_map(|stream| stream.track.bytes.iter().enumerate()) {
+            let covered = to.min(i as f64 + 1.0) - from.max(i as f64);
+            sum += *bytes as f64 * covered.clamp(0.0, 1.0);
+        }
     }
     Bytes(sum as u64)
 }

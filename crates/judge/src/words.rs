@@ -100,6 +100,9 @@ pub fn depths_and_rates(claim: &Claim) -> Option<String> {
     })
 }
 
+/// Why a long step leaves a promise open that a shorter one decides.
+const SAMPLES_MERGED: &str = "the samples of so long a step are too coarse to show its pauses and single seconds: measure for an hour (--runtime 1h)";
+
 /// The reason of an answer about a rate; empty for a plain PASS.
 pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Deepest) -> String {
     let told = |i: usize| &claim.evidence[i];
@@ -142,6 +145,7 @@ pub fn of_rate(claim: &Claim, answer: &Answer, terms: &ClaimTerms, deepest: &Dee
             no_progress(dead_share(claim))
         ),
         Basis::ShareOpen { more_seconds } => share_is_open(claim, terms, more_seconds),
+        Basis::SamplesMerged => SAMPLES_MERGED.into(),
         Basis::DepthNotPossible => format!(
             "{} are the most that {} here, and the rate still grows with the number in flight: {} decide",
             in_flight(by),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::step_figures::add_column;
 use volproof_base::hist::{Histogram, StoredHistogram, summed_columns};
 use volproof_base::sample::{Direction, Series, Stream};
 use volproof_base::stats::load_grid::LoadGrid;
@@ -274,8 +275,9 @@ impl DirectionSummary {
         series: &[&Series],
         tails: &[&LateResponses],
     ) -> Option<DirectionSummary> {
-        let streams: Vec<_> =
-            series.iter().flat_map(|s| directions.iter().filter_map(|d| s.stream(*d))).collect();
+        let of_series =
+            series.iter().flat_map(|s| directions.iter().filter_map(|d| Some((*s, s.stream(*d)?))));
+        let (owners, streams): (Vec<&Series>, Vec<&Stream>) = of_series.unzip();
         if streams.is_empty() {
             return None;
         }
@@ -288,9 +290,10 @@ impl DirectionSummary {
         }
         let whole_bins = (window * 10.0 + 1e-6) as usize;
         let mut bins = vec![0u64; whole_bins];
-        for stream in &streams {
-            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
+        for (series, stream) in owners.iter().zip(&streams) {
+            add_column(&mut bins, &series.on_grid(&stream.track.ios));
         }
+        bins.truncate(whole_bins);
         let mut extra = Histogram::new();
         let mut censored = 0;
         for (tail, d) in tails.iter().flat_map(|tail| directions.iter().map(move |d| (tail, *d))) {

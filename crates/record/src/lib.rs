@@ -27,7 +27,6 @@ mod known;
 pub mod long_samples;
 mod lookup;
 mod misfits_of_samples;
-mod part_of_step;
 mod promised;
 mod provider_figures;
 mod record;
@@ -90,7 +89,7 @@ pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
 pub use step_figures::{
     CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
-    QUEUE_SETS_LATENCY, RateFigures, StepFigures, bins, most_parts,
+    QUEUE_SETS_LATENCY, RateFigures, StepFigures, add_column, bins, most_parts,
 };
 pub use step_record::{CpuRecord, ErrorRecord, FioRun, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::{Company, Together};

@@ -1,80 +1,119 @@
-//! The samples of a Record of any length: writer and reader keep to the same two limits.
-//!
-//! A Record is written with at most [`MOST_STORED`] values of samples, some 80 MB: those of its largest series are merged until that holds. It is
-//! read where its samples on the grid have at most [`MOST_SPREAD`] values. A run that would take more is refused before it begins.
+//! The samples of a Record of any length. A run merges its own while it measures ([`Series`], [`KernelCounters`](volproof_host::observe::KernelCounters)), so that its memory is bounded. A Record
+//! is written with at most [`MOST_TEXT`] characters of samples: those of the step that has the most are merged until that holds. Whatever was
+//! written is read as it is; a step lasts at most [`LONGEST`], which a run is told before it begins.
 
-use serde::{Serialize, Serializer};
-use volproof_base::sample::{GRID, PER_SECOND, Series};
+use volproof_base::sample::{GRID, MOST_INTERVALS, Series};
 use volproof_base::unit::Nanos;
 use volproof_plan::Plan;
 
-use super::Record;
+use super::{Record, StepRecord};
 
-/// The most values of samples in a stored Record.
-pub const MOST_STORED: usize = 8_000_000;
-/// The most values of samples on the grid, which take one to two gigabytes.
-pub const MOST_SPREAD: usize = 256_000_000;
-/// Values of an ordinary histogram of a second.
-const HISTOGRAM: usize = 80;
+/// The most characters of samples in a stored Record.
+pub const MOST_TEXT: usize = 16_000_000;
+/// The longest window whose samples are read. On the grid a column of it has 200 MiB.
+pub const LONGEST: Nanos = Nanos(MOST_INTERVALS as u64 * 256 * GRID.0);
 
-/// Writes a series in its stored form.
-pub(crate) fn stored<S: Serializer>(series: &Series, s: S) -> Result<S::Ok, S::Error> {
-    if series.merged() == 1 { series.serialize(s) } else { series.stored().serialize(s) }
+/// The longest step of a plan.
+pub fn longest_step(plan: &Plan) -> Nanos {
+    plan.steps.iter().map(|step| step.runtime).max().unwrap_or_default()
 }
 
-/// About how many values of samples a plan will take on the grid.
-pub fn values_of_plan(plan: &Plan) -> usize {
-    let of_step = |step: &volproof_plan::Step| {
-        let directions = step.rw.directions().len();
-        let histograms = if step.arrivals_per_second().is_some() { 2 } else { 1 };
-        let columns = 3 * directions + 1 + step.numjobs as usize;
-        let of_second = PER_SECOND as usize * columns + directions * histograms * HISTOGRAM;
-        let seconds = (step.runtime.0 / (GRID.0 * PER_SECOND)) as usize;
-        seconds.saturating_mul(of_second).saturating_mul(plan.targets_of(step).len())
-    };
-    plan.steps.iter().map(of_step).fold(0, usize::saturating_add)
+/// The samples of a step, by what is merged alone.
+#[derive(Clone, Copy)]
+enum Part {
+    Counts,
+    Histograms,
+    Kernel,
+}
+
+impl Part {
+    const ALL: [Part; 3] = [Part::Counts, Part::Histograms, Part::Kernel];
+
+    fn text_length(self, step: &mut StepRecord) -> usize {
+        let series = step.targets.iter().map(|target| &target.series);
+        match self {
+            Part::Counts => series.map(Series::text_of_counts).sum(),
+            Part::Histograms => series.map(Series::text_of_histograms).sum(),
+            Part::Kernel => step.evidence.text_length(),
+        }
+    }
+
+    fn merge(self, step: &mut StepRecord) {
+        for series in step.targets.iter_mut().map(|target| &mut target.series) {
+            match self {
+                Part::Counts => series.coarsen_counts(),
+                Part::Histograms => series.coarsen_histograms(),
+                Part::Kernel => {}
+            }
+        }
+        if matches!(self, Part::Kernel) {
+            step.evidence.coarsen();
+        }
+    }
+}
+
+impl StepRecord {
+    /// How many of its 100 ms are one interval of its samples.
+    pub fn merged(&self) -> usize {
+        self.targets.iter().map(|target| target.series.merged()).max().unwrap_or(1)
+    }
+
+    /// Its samples show pauses of less than a second.
+    pub fn shows_pauses(&self) -> bool {
+        self.targets.iter().all(|target| target.series.shows_pauses())
+    }
+
+    /// The samples of its targets, as coarse as each other.
+    fn align(&mut self) {
+        let mut all: Vec<&mut Series> = self.targets.iter_mut().map(|target| &mut target.series).collect();
+        Series::align(&mut all);
+    }
 }
 
 impl Record {
-    /// All series, those of the machines of a fleet too.
-    fn all_series(&mut self) -> Vec<&mut Series> {
-        let own = self.steps.iter_mut().flat_map(|step| &mut step.targets).map(|target| &mut target.series);
-        let mut all: Vec<&mut Series> = own.collect();
+    /// All steps, those of the machines of a fleet too.
+    fn all_steps(&mut self) -> Vec<&mut StepRecord> {
+        let mut all: Vec<&mut StepRecord> = self.steps.iter_mut().collect();
         for machine in self.fleet.iter_mut().flat_map(|fleet| &mut fleet.machines) {
-            all.extend(machine.record.all_series());
+            all.extend(machine.record.all_steps());
         }
         all
     }
 
-    /// Merges samples until a stored Record takes all of them, and spreads them over the grid again. Call before they are judged.
+    /// Merges samples until a stored Record takes all of them. Call before they are judged.
     pub fn fit_samples(&mut self) {
-        self.fit_samples_to(MOST_STORED);
+        self.fit_samples_to(MOST_TEXT);
     }
 
     fn fit_samples_to(&mut self, most: usize) {
-        let mut all = self.all_series();
-        let size =
-            |series: &Series| if series.merged() == 1 { series.values() } else { series.stored().values() };
-        let mut sizes: Vec<usize> = all.iter().map(|series| size(series)).collect();
-        while sizes.iter().sum::<usize>() > most {
-            let Some(largest) = (0..sizes.len()).max_by_key(|n| sizes[*n]) else { return };
-            if all[largest].interval_ns > all[largest].window_ns.max(Nanos(1)) {
+        let mut steps = self.all_steps();
+        let mut sizes: Vec<[usize; 3]> =
+            steps.iter_mut().map(|step| Part::ALL.map(|part| part.text_length(step))).collect();
+        let mut all: usize = sizes.iter().flatten().sum();
+        while all > most {
+            let places = (0..steps.len()).flat_map(|step| Part::ALL.map(|part| (step, part)));
+            let Some((step, part)) = places.max_by_key(|(step, part)| sizes[*step][*part as usize]) else {
+                return;
+            };
+            part.merge(steps[step]);
+            let before = sizes[step][part as usize];
+            let now = part.text_length(steps[step]);
+            if now >= before {
                 return;
             }
-            all[largest].coarsen();
-            sizes[largest] = size(all[largest]);
+            sizes[step][part as usize] = now;
+            all -= before - now;
         }
     }
 
-    /// Spreads the samples of a stored Record over the grid; false where they are too many.
-    pub(crate) fn spread_samples(&mut self) -> bool {
-        let mut all = self.all_series();
-        if all.iter().map(|series| series.values_spread()).fold(0, usize::saturating_add) > MOST_SPREAD {
+    /// Makes samples of an earlier version as coarse as each other; false where they are of a longer time than any run.
+    pub(crate) fn align_samples(&mut self) -> bool {
+        let mut steps = self.all_steps();
+        let all = steps.iter().flat_map(|step| &step.targets).map(|target| target.series.sampled());
+        if all.max().unwrap_or_default() > LONGEST {
             return false;
         }
-        for series in all.iter_mut().filter(|series| series.merged() > 1) {
-            **series = series.spread();
-        }
+        steps.iter_mut().for_each(|step| step.align());
         true
     }
 }
@@ -90,15 +129,15 @@ mod tests {
         let text = include_str!("../../../fuzz/records/simulated.json");
         let fine = Record::parse(text, PathBuf::new()).unwrap();
         let mut coarse = fine.clone();
-        let all: usize = coarse.all_series().iter().map(|series| series.values()).sum();
-        coarse.fit_samples_to(all / 4);
+        let most = text.len() / 8;
+        coarse.fit_samples_to(most);
         let written = coarse.to_bytes();
         assert!(written.len() < fine.to_bytes().len());
         let read = Record::parse(std::str::from_utf8(&written).unwrap(), PathBuf::new()).unwrap();
         assert_eq!(read, coarse);
         assert!(coarse.steps.iter().all(|step| step.misfits().is_empty()), "sums stay exact");
         let mut again = read.clone();
-        again.fit_samples_to(all / 4);
+        again.fit_samples_to(most);
         assert_eq!(again, read, "what fits stays as it is");
     }
 
@@ -108,6 +147,6 @@ mod tests {
         let hostile = text.replace("\"interval_ns\":100000000", "\"interval_ns\":9000000000000000000");
         assert!(hostile != text);
         let refused = Record::parse(&hostile, PathBuf::new()).unwrap_err().to_string();
-        assert!(refused.contains("values of samples"), "{refused}");
+        assert!(refused.contains("samples of more than"), "{refused}");
     }
 }

@@ -69,12 +69,15 @@ fn of_samples(
 ) {
     let streams: Vec<_> = all.iter().filter_map(|s| s.stream(d)).collect();
     let (seconds, name) = (window.as_seconds(), d.name());
-    let most = (window.0.div_ceil(GRID.0) + PER_SECOND) as usize;
-    if streams.iter().any(|s| s.track.ios.len() > most || s.service.len() > most / PER_SECOND as usize + 1) {
+    let interval = all.first().map_or(GRID, |series| series.interval_ns.max(GRID)).0;
+    let held = all.first().map_or(GRID, |series| series.histogram_length()).0;
+    let most = (window.0.div_ceil(interval) + PER_SECOND) as usize;
+    let most_held = (window.0.div_ceil(held) + 2) as usize;
+    if streams.iter().any(|s| s.track.ios.len() > most || s.service.len() > most_held) {
         found.push(format!("{name}: samples of a longer time than the window of {window}"));
     }
     // Where nothing completed there are samples of 0.
-    let least = (window.0 / GRID.0).saturating_sub(PER_SECOND) as usize;
+    let least = (window.0 / interval).saturating_sub(PER_SECOND) as usize;
     if streams.iter().map(|s| s.track.ios.len()).max().is_some_and(|n| n < least) {
         found.push(format!("{name}: samples of a shorter time than the window of {window}"));
     }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::figure_range::{FigureScan, NoFigure, scan};
-use super::long_samples::MOST_SPREAD;
+use super::long_samples::LONGEST;
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use volproof_device::output::screen::VisibleWriter;
 
-/// The most values of a Record. What a run wrote has less than half as many: see [`MOST_STORED`](super::long_samples::MOST_STORED).
+/// The most values of a Record. What a run wrote has at most half of them: see [`MOST_TEXT`](super::long_samples::MOST_TEXT).
 const MOST_VALUES: usize = 32_000_000;
 
 /// The most values of a Record in an earlier form. Such a Record is held in memory as values while it is converted; each takes some 70
@@ -68,8 +68,8 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
-    /// Samples that take too much memory.
-    #[error("{}: more than {} million values of samples, the most that is read", path.display(), MOST_SPREAD / 1_000_000)]
+    /// Samples of a longer time than a run can have.
+    #[error("{}: samples of more than {LONGEST}, the longest that a step can be", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -153,10 +153,10 @@ impl Record {
     /// The text is no Record, or is one of a later version.
     pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
         let mut record = Record::parse_stored(text, path.clone())?;
-        if record.spread_samples() { Ok(record) } else { Err(RecordError::TooLong { path }) }
+        if record.align_samples() { Ok(record) } else { Err(RecordError::TooLong { path }) }
     }
 
-    /// The same with its samples as they are stored.
+    /// The same with the samples of an earlier version as they are stored.
     fn parse_stored(text: &str, path: PathBuf) -> Result<Record, RecordError> {
         let head: RecordHead =
             serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;

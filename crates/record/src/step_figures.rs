@@ -173,14 +173,19 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
         for d in DATA {
             let Some(stream) = series.stream(d) else { continue };
             let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
-            out.resize(out.len().max(column.len()), 0);
-            out.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+            add_column(&mut out, &series.on_grid(column));
         }
     }
     // The last bin may be cut short, and is left out.
     let whole = step.window_ns.0 / volproof_base::sample::GRID.0;
     out.truncate(whole as usize);
     out
+}
+
+/// Adds a column to the sum of others.
+pub fn add_column(sum: &mut Vec<u64>, column: &[u64]) {
+    sum.resize(sum.len().max(column.len()), 0);
+    sum.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
 }
 
 impl StepFigures {

@@ -149,7 +149,6 @@ pub struct StepTarget {
     /// Time-averaged requests in flight.
     pub in_flight_mean: f64,
     /// All samples.
-    #[serde(serialize_with = "crate::long_samples::stored")]
     #[schemars(with = "Series")]
     pub series: Series,
 }

@@ -215,6 +215,8 @@ pub enum BasisCode {
     DeadTime,
     /// The promised share of time is neither refuted nor confirmed.
     ShareOpen,
+    /// The samples of a long run are too coarse to show the seconds or the pauses that decide.
+    SamplesMerged,
     /// The step is too short.
     TooShort,
     /// The interval holds the limit.

@@ -36,9 +36,17 @@ fn catalogue() -> String {
 
 /// The answers to volumes.
 pub fn judge(volumes: &[Volume]) -> Vec<Said> {
+    records(volumes, |text, volume| {
+        let record: Value = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {volume}"));
+        said(&record)
+    })
+}
+
+/// What a look at the Record of each volume gives.
+pub fn records<T: Send>(volumes: &[Volume], look: impl Fn(&str, &Volume) -> T + Sync) -> Vec<T> {
     let lab = tempfile::tempdir().unwrap();
     std::fs::write(lab.path().join("lab.toml"), catalogue()).unwrap();
-    side_by_side(volumes.len(), |i| run(lab.path(), &format!("v{i}"), &volumes[i]))
+    side_by_side(volumes.len(), |i| look(&run(lab.path(), &format!("v{i}"), &volumes[i]), &volumes[i]))
 }
 
 /// The results of so many pieces of work, as many at a time as there are CPUs.
@@ -61,8 +69,8 @@ pub fn side_by_side<T: Send>(pieces: usize, work: impl Fn(usize) -> T + Sync) ->
     done.into_iter().map(|result| result.expect("each piece is done")).collect()
 }
 
-/// Runs a volume in a folder of its own.
-fn run(lab: &Path, name: &str, volume: &Volume) -> Said {
+/// Runs a volume in a folder of its own, and gives its Record.
+fn run(lab: &Path, name: &str, volume: &Volume) -> String {
     let folder = lab.join(name);
     std::fs::create_dir(&folder).unwrap();
     let targets: Vec<String> = match volume.test.targets {
@@ -87,9 +95,8 @@ fn run(lab: &Path, name: &str, volume: &Volume) -> Said {
     let errors = String::from_utf8_lossy(&out.stderr).into_owned();
     let text = std::fs::read_to_string(folder.join("r.json"));
     let text = text.unwrap_or_else(|e| panic!("{e}: {volume}\n{}\n{errors}", volume.plan()));
-    let record: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {volume}\n{errors}"));
     std::fs::remove_dir_all(&folder).unwrap();
-    said(&record)
+    text
 }
 
 /// The answer in a Record: that of the claim on the rate.

@@ -9,6 +9,7 @@
 //!
 //! `VOLUMES=1000 cargo test --release --test simulated volumes` judges as many; without it [`ORDINARY`] are judged.
 
+mod coarser;
 mod draw;
 #[path = "../../../crates/judge/src/tests/fluid.rs"]
 mod fluid;

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::sample::text_of_column;
 use crate::unit::{Nanos, total};
 
-use super::{BUCKETS, bucket, bucket_high, bucket_low};
+use super::{BUCKETS, bucket, bucket_high};
 
 /// A filled bucket: its index in the low [`Filled::INDEX`] bits, its count above, so that an hour of seconds fits into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,41 +85,24 @@ impl StoredHistogram {
         total(self.filled.iter().map(|f| f.count()))
     }
 
-    /// At most so many numbers store its samples in so many histograms.
-    pub fn values_in_parts(&self, parts: usize) -> usize {
-        let pairs = self.filled.iter().map(|bucket| bucket.count().min(parts as u64) as usize);
-        pairs.fold(parts.saturating_mul(3), |all, n| all.saturating_add(n.saturating_mul(2)))
+    /// Characters of it in a file.
+    pub fn text_length(&self) -> usize {
+        let (mut last, mut numbers) = (0, vec![self.min.0, self.max.0, self.sum.0]);
+        for (index, count) in self.buckets() {
+            numbers.extend([(index - last) as u64, count]);
+            last = index;
+        }
+        const NAMES: usize = r#"{"min_ns":"max_ns":"sum_ns":"buckets":[]}"#.len();
+        NAMES + text_of_column(&numbers)
     }
 
-    /// The same samples in so many histograms, as evenly as whole numbers go. Merged they are this one.
-    pub fn split(&self, parts: usize) -> Vec<StoredHistogram> {
-        let mut pieces: Vec<Vec<(usize, u64)>> = vec![Vec::new(); parts];
-        for (place, (index, count)) in self.buckets().enumerate() {
-            let (each, extra) = (count / parts.max(1) as u64, count % parts.max(1) as u64);
-            for (number, piece) in pieces.iter_mut().enumerate() {
-                // Rare samples do not all go to the first one.
-                let turn = (number + place) % parts;
-                let count = each + u64::from((turn as u64) < extra);
-                if count > 0 {
-                    piece.push((index, count));
-                }
-            }
+    /// The sum of the samples that are at least so long, at most.
+    pub fn sum_from(&self, least: Nanos) -> Nanos {
+        let mut sum = 0u64;
+        for (index, count) in self.buckets().filter(|(index, _)| bucket_high(*index) >= least.0) {
+            sum = sum.saturating_add(bucket_high(index).min(self.max.0).saturating_mul(count));
         }
-        let (mut count, mut sum) = (self.count(), self.sum.0);
-        let mut split = Vec::with_capacity(parts);
-        for piece in pieces {
-            let own: u64 = piece.iter().map(|(_, n)| n).sum();
-            let share = (u128::from(sum) * u128::from(own)).checked_div(count.into()).unwrap_or(0) as u64;
-            (count, sum) = (count - own, sum - share);
-            let [first, last] =
-                [piece.first(), piece.last()].map(|bucket| bucket.map_or(0, |(index, _)| *index));
-            let (mut min, mut max) = (Nanos(0), Nanos(0));
-            if own > 0 {
-                (min, max) = (Nanos(bucket_low(first)).max(self.min), Nanos(bucket_high(last)).min(self.max));
-            }
-            split.push(StoredHistogram::from_buckets(min, max, Nanos(share), piece.into_iter()));
-        }
-        split
+        Nanos(sum)
     }
 
     /// Adds all samples of another stored histogram; exact.

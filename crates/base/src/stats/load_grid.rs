@@ -1,4 +1,5 @@
-//! Completions beside requests in flight on the 100 ms grid, and the stalls that they show: requests waited and nothing completed.
+//! Completions beside requests in flight, and the stalls that they show: requests waited and nothing completed. In the samples of a long run a stall
+//! shows where it fills a whole interval.
 //!
 //! A stall lasts a second at least: throttles that hand out a quota leave shorter gaps, and no second empty. A stall that is under way when
 //! the window ends lasts until the requests in flight come back.
@@ -25,9 +26,11 @@ impl Stall {
     }
 }
 
-/// Completions and requests in flight over the grid, of all targets and directions together.
+/// Completions and requests in flight over time, of all targets and directions together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadGrid {
+    /// Length of a bin: the interval of the samples.
+    pub bin: Nanos,
     /// I/Os completed in each bin.
     pub ios: Vec<u64>,
     /// Request-nanoseconds in flight in each bin.
@@ -51,7 +54,8 @@ impl LoadGrid {
         let sampled =
             series.streams().map(|stream| stream.track.ios.len()).chain([series.in_flight_ns.len()]);
         let sampled = sampled.max().unwrap_or(0);
-        let whole = ((series.window_ns.0 / GRID.0) as usize).min(sampled + UNSAMPLED);
+        self.bin = series.interval_ns.max(GRID);
+        let whole = ((series.window_ns.0 / self.bin.0) as usize).min(sampled + UNSAMPLED);
         self.ios.resize(self.ios.len().max(whole), 0);
         self.waiting_ns.resize(self.ios.len(), 0);
         series.streams().for_each(|stream| add_column(&mut self.ios, &stream.track.ios));
@@ -71,9 +75,9 @@ impl LoadGrid {
         for stretch in idle.chunk_by(|a, b| a == b) {
             let end = start + stretch.len();
             let after = if end == idle.len() { self.silent_after } else { Nanos(0) };
-            let length = Nanos((stretch.len() as u64 * GRID.0).saturating_add(after.0));
+            let length = Nanos((stretch.len() as u64).saturating_mul(self.bin.0).saturating_add(after.0));
             if stretch[0] && length >= Nanos::seconds(1) {
-                stalls.push(Stall { start: Nanos(start as u64 * GRID.0), length });
+                stalls.push(Stall { start: Nanos((start as u64).saturating_mul(self.bin.0)), length });
             }
             start = end;
         }
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     fn load(ios: Vec<u64>) -> LoadGrid {
-        LoadGrid { waiting_ns: vec![32 * GRID.0; ios.len()], ios, silent_after: Nanos(0) }
+        LoadGrid { bin: GRID, waiting_ns: vec![32 * GRID.0; ios.len()], ios, silent_after: Nanos(0) }
     }
 
     #[test]
@@ -110,7 +114,7 @@ mod tests {
     #[test]
     fn an_idle_time_is_no_stall() {
         let ios = vec![0; 100];
-        let idle = LoadGrid { waiting_ns: vec![0; 100], ios, silent_after: Nanos(0) };
+        let idle = LoadGrid { bin: GRID, waiting_ns: vec![0; 100], ios, silent_after: Nanos(0) };
         assert_eq!(idle.stalls(), []);
     }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use volproof_base::unit::Nanos;
+use volproof_base::sample::text_of_column;
+use volproof_base::unit::{Nanos, total};
 
 use super::{HeatTrack, ProviderTrack, QueueSettings};
 use crate::anatomy::Anatomy;
@@ -118,7 +119,46 @@ pub struct CpuShare {
     pub interrupts: u64,
 }
 
+/// The most samples of a step.
+pub const MOST_SAMPLES: usize = 1 << 12;
+
 impl KernelCounters {
+    /// Merges neighbouring samples in pairs. Sums stay exact.
+    pub fn coarsen(&mut self) {
+        self.at_ns = self.at_ns.chunks(2).filter_map(|pair| pair.last().copied()).collect();
+        self.summed_columns_mut().into_iter().for_each(sum_pairs);
+        self.disks.iter_mut().for_each(|disk| keep_last(&mut disk.in_flight));
+        self.provider.iter_mut().for_each(ProviderTrack::coarsen);
+    }
+
+    /// Characters of its samples in a file. They do not change; their columns are lent to be changed.
+    pub fn text_length(&mut self) -> usize {
+        let times: Vec<u64> = self.at_ns.iter().map(|at| at.0).collect();
+        let mut all = text_of_column(&times);
+        for column in self.summed_columns_mut() {
+            all += text_of_column(column);
+        }
+        for page in &mut self.provider {
+            all += page.summed_columns_mut().iter().map(|column| text_of_column(column)).sum::<usize>();
+        }
+        all
+    }
+
+    /// The columns of disks and CPUs that count since the sample before.
+    fn summed_columns_mut(&mut self) -> Vec<&mut Vec<u64>> {
+        let mut all: Vec<&mut Vec<u64>> = Vec::new();
+        for disk in &mut self.disks {
+            all.extend([&mut disk.reads, &mut disk.reads_merged, &mut disk.read_bytes, &mut disk.read_ns]);
+            all.extend([&mut disk.writes, &mut disk.writes_merged, &mut disk.written_bytes]);
+            all.extend([&mut disk.discards, &mut disk.flushes]);
+            all.extend([&mut disk.busy_ns, &mut disk.active_ns, &mut disk.queue_ns]);
+        }
+        let cpu = &mut self.cpu;
+        all.extend([&mut cpu.user_ns, &mut cpu.system_ns, &mut cpu.interrupt_ns]);
+        all.extend([&mut cpu.steal_ns, &mut cpu.idle_ns]);
+        all
+    }
+
     /// Share of all CPU time that the host took away, over the whole load.
     pub fn steal_share(&self) -> f64 {
         let cpu = &self.cpu;
@@ -128,4 +168,14 @@ impl KernelCounters {
         let total = user + system + interrupt + steal + idle;
         if total > 0.0 { steal / total } else { 0.0 }
     }
+}
+
+/// Neighbouring counts as one.
+pub(super) fn sum_pairs(column: &mut Vec<u64>) {
+    *column = column.chunks(2).map(|pair| total(pair.iter().copied())).collect();
+}
+
+/// Of two readings of one moment each the later one.
+pub(super) fn keep_last(column: &mut Vec<u64>) {
+    *column = column.chunks(2).filter_map(|pair| pair.last().copied()).collect();
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kernel_counters::{keep_last, sum_pairs};
 use volproof_device::nvme::health_page::HeatCounts;
 use volproof_device::nvme::log_reader::{LogPages, PageFault};
 use volproof_device::nvme::provider_page::{
@@ -89,6 +90,30 @@ impl ProviderTrack {
         self.queue_length.push(since.queue_length);
         add_bins(&mut self.read_bins, &since.read_bins);
         add_bins(&mut self.write_bins, &since.write_bins);
+    }
+
+    /// Merges neighbouring samples in pairs.
+    pub(super) fn coarsen(&mut self) {
+        self.summed_columns_mut().into_iter().for_each(sum_pairs);
+        keep_last(&mut self.queue_length);
+    }
+
+    /// The columns that count since the sample before.
+    pub(super) fn summed_columns_mut(&mut self) -> [&mut Vec<u64>; 10] {
+        let (reads, writes) = (&mut self.reads, &mut self.writes);
+        let (volume, instance) = (&mut self.volume_exceeded, &mut self.instance_exceeded);
+        [
+            &mut reads.ios,
+            &mut reads.bytes,
+            &mut reads.busy_ns,
+            &mut writes.ios,
+            &mut writes.bytes,
+            &mut writes.busy_ns,
+            &mut volume.ios_ns,
+            &mut volume.bytes_ns,
+            &mut instance.ios_ns,
+            &mut instance.bytes_ns,
+        ]
     }
 
     /// Ends it where a page could not be read.

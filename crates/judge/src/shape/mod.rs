@@ -44,12 +44,14 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use volproof_base::sample::GRID;
     use volproof_base::stats::burst::BurstSeen;
     use volproof_base::stats::load_grid::LoadGrid;
     use volproof_base::stats::rate::per_second;
 
     fn samples(bins: Vec<u64>) -> StepSamples {
         let load = LoadGrid {
+            bin: GRID,
             waiting_ns: vec![3_200_000_000; bins.len()],
             ios: bins.clone(),
             ..LoadGrid::default()
@@ -59,6 +61,7 @@ mod tests {
             burst: BurstSeen::from_bins(&bins),
             load,
             paced: false,
+            shows_pauses: true,
             one_at_a_time: false,
             bins,
         }

@@ -25,7 +25,7 @@ pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     // Before a fall there is another level.
     let from = samples.burst.map_or(0, |burst| burst.seconds);
     let seconds = samples.seconds.get(from..)?;
-    if samples.paced || (seconds.len() as f64) < LEAST_SEEN.as_seconds() {
+    if samples.paced || !samples.shows_pauses || (seconds.len() as f64) < LEAST_SEEN.as_seconds() {
         return None;
     }
     let usual = median(&seconds.iter().map(|&n| n as f64).collect::<Vec<_>>())?;

@@ -9,7 +9,8 @@ use volproof_record::{Confidence, Finding};
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
     let stalls = samples.load.stalls();
     let longest = stalls.iter().max_by_key(|stall| stall.length)?;
-    let window = Nanos(samples.load.waiting_ns.len().max(samples.bins.len()) as u64 * GRID.0);
+    let bins = samples.load.waiting_ns.len() as u64;
+    let window = Nanos(samples.load.bin.0.saturating_mul(bins).max(GRID.0 * samples.bins.len() as u64));
     let lost: f64 = stalls.iter().map(|stall| stall.length_within(window).as_seconds()).sum();
     let share = lost / window.as_seconds().max(1e-9);
     let named = stalls

@@ -17,6 +17,8 @@ pub(super) struct StepSamples {
     pub(super) burst: Option<BurstSeen>,
     /// A schedule sets the rate.
     pub(super) paced: bool,
+    /// The samples show pauses of less than a second; those of a long run do not.
+    pub(super) shows_pauses: bool,
     /// Each target has one request at a time.
     pub(super) one_at_a_time: bool,
 }
@@ -29,6 +31,7 @@ impl StepSamples {
             load: LoadGrid::from_series(step.targets.iter().map(|t| &t.series)),
             burst: BurstSeen::from_bins(&bins),
             paced: step.open_loop.is_some(),
+            shows_pauses: step.shows_pauses(),
             one_at_a_time: record.depth_per_target(step) == Some(1),
             bins,
         }

@@ -11,7 +11,7 @@ use volproof_record::{Confidence, Finding};
 const BUNCHED: f64 = 0.75;
 
 pub(super) fn detect(samples: &StepSamples) -> Option<Finding> {
-    if samples.paced || samples.one_at_a_time {
+    if samples.paced || samples.one_at_a_time || !samples.shows_pauses {
         return None;
     }
     let period = period(&samples.bins)?;

@@ -79,6 +79,7 @@ impl LoadSequence {
         let judged = cut..cut + part.judged;
         let samples = BinSamples {
             counts: seen.counts[judged.clone()].to_vec(),
+            merged: 1,
             idle: seen.idle[judged].to_vec(),
             in_flight: seen.in_flight,
             latency_ns: 0.0,

@@ -24,6 +24,7 @@ fn of_seconds(load: TriedLoad, shares: &[f64]) -> StepFacts {
     let samples = BinSamples {
         idle: counts.iter().map(|n| *n == 0).collect(),
         counts,
+        merged: 1,
         in_flight: load.depth as f64,
         latency_ns: 1e6,
     };
@@ -226,8 +227,13 @@ fn a_quota_on_the_edges_of_seconds_makes_no_second_slow() {
             if here || from_before { (0.95 * PROMISED / 2.0) as u64 } else { 0 }
         })
         .collect();
-    let samples =
-        BinSamples { idle: vec![false; 600], counts, in_flight: SATURATING as f64, latency_ns: 1e6 };
+    let samples = BinSamples {
+        idle: vec![false; 600],
+        merged: 1,
+        counts,
+        in_flight: SATURATING as f64,
+        latency_ns: 1e6,
+    };
     let load = closed(SATURATING);
     let found = StepFacts::of_samples("step", load, &samples, plain(PROMISED).limits().0, SATURATING);
     assert!(found.delivered.iter().all(|delivered| *delivered), "{:?}", found.delivered);

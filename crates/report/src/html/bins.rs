@@ -49,9 +49,9 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Units are single intervals in a run of up to a minute, seconds in a longer one.
-    pub fn new(intervals: usize) -> Cut {
-        let unit = if intervals <= POINTS { 1 } else { PER_SECOND as usize };
+    /// Units are single intervals in a run of up to a minute, seconds in a longer one, and what was merged where that is more.
+    pub fn new(intervals: usize, merged: usize) -> Cut {
+        let unit = if intervals <= POINTS { 1 } else { PER_SECOND as usize }.max(merged);
         Cut { unit, group: intervals.div_ceil(unit).div_ceil(POINTS).max(1) }
     }
 
@@ -115,13 +115,14 @@ pub fn merged(seconds: &[StoredHistogram], most: usize) -> (usize, Vec<Histogram
     (group, seconds.chunks(group).map(merge).collect())
 }
 
-/// Percentiles over time from histograms of each second.
-pub fn latencies(seconds: &[StoredHistogram]) -> Latencies {
-    let (group, merged) = merged(seconds, POINTS);
+/// Percentiles over time from histograms that hold so many seconds each.
+pub fn latencies(histograms: &[StoredHistogram], held: f64) -> Latencies {
+    let (group, merged) = merged(histograms, POINTS);
+    let length = group as f64 * held;
     let at = |q: f64| merged.iter().map(|h| Some(rounded(h.quantile(q)?.0 as f64 / 1e3))).collect();
     Latencies {
-        first: group as f64 / 2.0,
-        step: group as f64,
+        first: length / 2.0,
+        step: length,
         p50: at(0.5),
         p99: at(0.99),
         max: merged.iter().map(|h| Some(rounded(h.max()?.0 as f64 / 1e3))).collect(),
@@ -139,9 +140,9 @@ pub struct Heat {
     pub columns: Vec<Vec<u64>>,
 }
 
-/// The heat map of histograms of each second; none without I/O.
-pub fn heat(seconds: &[StoredHistogram]) -> Option<Heat> {
-    let (group, columns) = merged(seconds, COLUMNS);
+/// The heat map of histograms that hold so many seconds each; none without I/O.
+pub fn heat(histograms: &[StoredHistogram], held: f64) -> Option<Heat> {
+    let (group, columns) = merged(histograms, COLUMNS);
     let lowest = columns.iter().filter_map(|h| h.nonzero().next()).map(|b| b.0).min()?;
     let highest = columns.iter().filter_map(|h| h.nonzero().last()).map(|b| b.0).max()?;
     let mut fold = 8;
@@ -166,7 +167,7 @@ pub fn heat(seconds: &[StoredHistogram]) -> Option<Heat> {
         out
     };
     Some(Heat {
-        step: group as f64,
+        step: group as f64 * held,
         edges: (bottom..=top + 1).map(edge).collect(),
         columns: columns.iter().map(column).collect(),
     })
@@ -214,7 +215,7 @@ mod tests {
     fn a_second_of_nothing_survives_an_hour() {
         let mut counts = vec![100u64; 36_000];
         counts[18_000..18_010].fill(0);
-        let cut = Cut::new(counts.len());
+        let cut = Cut::new(counts.len(), 1);
         assert_eq!((cut.unit, cut.group, cut.point_seconds()), (10, 6, 6.0));
         let curve = rates(&counts, 3600.0, cut);
         assert_eq!((curve.mean.len(), curve.low.len(), curve.first), (600, 600, 3.0));
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_short_run_is_not_thinned_and_a_broken_end_not_inflated() {
-        let cut = Cut::new(52);
+        let cut = Cut::new(52, 1);
         assert_eq!((cut.unit, cut.group), (1, 1));
         // The last interval lasted 70 ms, and holds seven tenths of a full one.
         let mut counts = vec![10u64; 52];
@@ -243,7 +244,7 @@ mod tests {
             h.record(if s == 500 { 40_000_000_000 } else { 900 });
             seconds.push(h.to_sparse());
         }
-        let heat = heat(&seconds).unwrap();
+        let heat = heat(&seconds, 1.0).unwrap();
         assert_eq!((heat.columns.len(), heat.step), (200, 5.0));
         assert!(
             heat.edges.len() <= ROWS + 1 && heat.edges.windows(2).all(|w| w[0] < w[1]),
@@ -255,7 +256,7 @@ mod tests {
         for c in heat.columns.iter() {
             assert!(c[0] as usize + c.len() - 1 < heat.edges.len());
         }
-        assert_eq!(super::heat(&[StoredHistogram::default()]), None);
+        assert_eq!(super::heat(&[StoredHistogram::default()], 1.0), None);
     }
 
     #[test]

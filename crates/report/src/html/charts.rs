@@ -2,11 +2,13 @@
 //!
 //! The script gets numbers and names, never markup. Everything here is thinned by [`super::bins`].
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use volproof_base::hist::{Histogram, summed_columns};
-use volproof_base::sample::{Direction, Series, Stream};
+use volproof_base::sample::{Direction, Series};
 use volproof_base::stats::change;
 use volproof_base::stats::load_grid::{LoadGrid, Stall};
 use volproof_base::stats::rate::per_second;
@@ -88,11 +90,11 @@ pub struct TimeBand {
 }
 
 /// Element-wise sum of columns.
-fn sum<'a>(columns: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
+fn sum<'a>(columns: impl Iterator<Item = Cow<'a, [u64]>>) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for column in columns {
         out.resize(out.len().max(column.len()), 0);
-        out.iter_mut().zip(column).for_each(|(a, b)| *a = a.saturating_add(*b));
+        out.iter_mut().zip(&*column).for_each(|(a, b)| *a = a.saturating_add(*b));
     }
     out
 }
@@ -104,11 +106,12 @@ const MOST_BANDS: usize = 200;
 pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
     let series: Vec<&Series> = step.targets.iter().map(|t| &t.series).collect();
     let window = step.window_ns.as_seconds();
-    let streams = |d| series.iter().filter_map(|s| s.stream(d)).collect::<Vec<&Stream>>();
+    let streams = |d| series.iter().filter_map(|s| Some((*s, s.stream(d)?))).collect::<Vec<_>>();
     let moved: Vec<_> =
         Direction::ALL.into_iter().map(|d| (d, streams(d))).filter(|(_, s)| !s.is_empty()).collect();
-    let intervals = moved.iter().flat_map(|(_, s)| s).map(|s| s.track.ios.len()).max().unwrap_or(0);
-    let cut = Cut::new(intervals);
+    let samples = moved.iter().flat_map(|(_, s)| s).map(|(_, s)| s.track.ios.len()).max().unwrap_or(0);
+    let cut = Cut::new(samples * step.merged(), step.merged());
+    let held = series.first().map_or(1, |s| s.seconds_merged()) as f64;
     let mut charts = StepCharts {
         id: id.into(),
         seconds: bins::rounded(window),
@@ -122,17 +125,19 @@ pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
     };
     for (d, streams) in &moved {
         let name = d.name().to_string();
-        let iops = bins::rates(&sum(streams.iter().map(|s| &s.track.ios)), window, cut);
-        let mut mib = bins::rates(&sum(streams.iter().map(|s| &s.track.bytes)), window, cut);
+        let iops =
+            bins::rates(&sum(streams.iter().map(|(series, s)| series.on_grid(&s.track.ios))), window, cut);
+        let mut mib =
+            bins::rates(&sum(streams.iter().map(|(series, s)| series.on_grid(&s.track.bytes))), window, cut);
         mib.mean.iter_mut().for_each(|v| *v = bins::rounded(*v / Bytes::MIB.0 as f64));
         (mib.low, mib.high) = (Vec::new(), Vec::new());
         charts.rates.push(RateCurves { name: name.clone(), iops, mib });
-        let service = summed_columns(streams.iter().map(|s| &s.service));
-        let response = summed_columns(streams.iter().map(|s| &s.response));
+        let service = summed_columns(streams.iter().map(|(_, s)| &s.service));
+        let response = summed_columns(streams.iter().map(|(_, s)| &s.response));
         // What a client waits is what counts under a schedule; the device's own part is drawn beside.
         let felt = if response.is_empty() { &service } else { &response };
-        charts.latency.push(NamedCurve { name: name.clone(), it: bins::latencies(felt) });
-        charts.heat.extend(bins::heat(felt).map(|it| NamedCurve { name: name.clone(), it }));
+        charts.latency.push(NamedCurve { name: name.clone(), it: bins::latencies(felt, held) });
+        charts.heat.extend(bins::heat(felt, held).map(|it| NamedCurve { name: name.clone(), it }));
         for (kind, seconds) in [("", &service), (" response", &response)] {
             let all = volproof_base::stats::percentile::pooled(seconds.iter());
             if !all.is_empty() {
@@ -141,7 +146,7 @@ pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
         }
     }
     let counted = moved.iter().filter(|(d, _)| *d != Direction::Sync).flat_map(|(_, s)| s);
-    let mut total = sum(counted.map(|s| &s.track.ios));
+    let mut total = sum(counted.map(|(series, s)| series.on_grid(&s.track.ios)));
     total.truncate((window * 10.0 + 1e-6) as usize);
     if !total.is_empty() {
         let seconds = per_second(&total);

@@ -131,7 +131,7 @@ fn rate_chart(name: &str, before: &[&Record], after: &[&Record]) -> Option<Overl
 /// I/Os a second of all directions.
 fn rate_over_time(step: &StepRecord) -> Curve {
     let counts = step_bins(step, false);
-    rates(&counts, step.window_ns.as_seconds(), Cut::new(counts.len()))
+    rates(&counts, step.window_ns.as_seconds(), Cut::new(counts.len(), step.merged()))
 }
 
 /// Latencies by the share of I/Os that take no longer, on a scale of decades; none where no run has samples.
