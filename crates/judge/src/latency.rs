@@ -105,9 +105,18 @@ pub struct TestedLatency<'a> {
 
 /// The latency promises that the steps of a Record test, each planned step with what the run added for it.
 pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<TestedLatency<'a>> {
+    tested_by(&record.steps, record, judged_promise)
+}
+
+/// The same for some of the steps.
+pub fn tested_by<'a>(
+    steps: &'a [StepRecord],
+    record: &'a Record,
+    judged_promise: &'a JudgedPromise,
+) -> Vec<TestedLatency<'a>> {
     let Some(promised) = latency_promised(judged_promise) else { return Vec::new() };
     let mut all: Vec<TestedLatency<'a>> = Vec::new();
-    for step in &record.steps {
+    for step in steps {
         let Some(planned) = record.plan_step(&step.name) else { continue };
         if record.plan.is_precondition(&step.name)
             || !fits_latency(judged_promise, &record.conditions(step), record.depth_per_target(step))

@@ -55,8 +55,17 @@ fn test_the_same(plan: &Plan, a: &Step, b: &Step) -> bool {
 
 /// The promises of rates that the steps of a Record test, in the order in which they are tested first.
 pub fn tested<'a>(record: &'a Record, judged_promise: &'a JudgedPromise) -> Vec<TestedPromise<'a>> {
+    tested_by(&record.steps, record, judged_promise)
+}
+
+/// The same for some of the steps.
+pub fn tested_by<'a>(
+    steps: &'a [StepRecord],
+    record: &'a Record,
+    judged_promise: &'a JudgedPromise,
+) -> Vec<TestedPromise<'a>> {
     let mut all: Vec<TestedPromise<'a>> = Vec::new();
-    for step in &record.steps {
+    for step in steps {
         let Some(planned) = record.plan_step(&step.name) else { continue };
         let is_other = planned
             .follows

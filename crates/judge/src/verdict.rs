@@ -27,12 +27,11 @@ pub(crate) fn claims_of(record: &Record) -> Vec<Claim> {
 /// `None` means that the Record has no promise.
 pub fn claim_of_step(record: &Record, step: &StepRecord) -> Option<Result<Claim, String>> {
     let judged_promise = record.judged_promise.as_ref()?;
-    let mut alone = record.clone();
-    alone.steps = vec![step.clone()];
+    let alone = std::slice::from_ref(step);
     let claim = if record.depth_per_target(step) == Some(1) {
-        latency::tested(&alone, judged_promise).first().and_then(TestedLatency::claim)
+        latency::tested_by(alone, record, judged_promise).first().and_then(TestedLatency::claim)
     } else {
-        promised::tested(&alone, judged_promise).first().and_then(TestedPromise::claim)
+        promised::tested_by(alone, record, judged_promise).first().and_then(TestedPromise::claim)
     };
     Some(claim.ok_or_else(|| unjudged::reason(judged_promise, &record.conditions(step), step)))
 }
