@@ -92,6 +92,9 @@ fn of_job(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<Obstacle> {
     if lacks_files(job, &clones) {
         found.push(obstacle("filename".into(), NO_FILE));
     }
+    if clones.iter().flatten().any(|path| path == Path::new("-")) {
+        found.push(obstacle("filename=-".into(), STANDARD_STREAM));
+    }
     if clones.len() > 1 && job.given("offset_increment").is_some() {
         let why = "each clone has files of its own, and fio counts the increment by clones of one job: name the files";
         found.push(obstacle("offset_increment".into(), why));
@@ -108,6 +111,9 @@ fn of_job(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<Obstacle> {
 }
 
 const NO_FILE: &str = "it names no file, and fio would open one by the name of the job: name a file";
+
+/// fio takes the name for standard input or output. Given a descriptor instead, it would make a file of that name.
+const STANDARD_STREAM: &str = "fio would read standard input or write standard output, which is no volume: name a file (./- for one of that name)";
 
 /// Whether a job of an engine that needs files has none. fio would make up names then, and open them unchecked.
 fn lacks_files(job: &Job, clones: &[Vec<PathBuf>]) -> bool {
