@@ -161,6 +161,37 @@ fn the_report_of_the_installed_fio_arrives_whole_or_is_told() {
     assert!(ran.out.contains("Run status group 0"), "{}", ran.out);
 }
 
+/// fio empties the file of its report before it looks at the jobs.
+#[test]
+fn an_earlier_report_survives_a_job_that_fio_refuses() {
+    if !installed() {
+        return println!("skipped: fio is not installed");
+    }
+    let bench = Bench::new();
+    let job =
+        ["fio", "--name=j", "--rw=write", "--size=64k", "--filename=a", "--iodepth_low=1", "--output=report"];
+    bench.run(&job).ended(0);
+    let earlier = std::fs::read(bench.path().join("report")).unwrap();
+    for refused in ["--rw=write:bogus", "--zonemode=zbd"] {
+        let ran = bench.run(&[&job[..], &[refused]].concat()).ended(1);
+        ran.says(&["report: fio wrote no report, and the file holds what it held before"]);
+        assert_eq!(std::fs::read(bench.path().join("report")).unwrap(), earlier);
+    }
+    std::fs::remove_file(bench.path().join("report")).unwrap();
+    bench.run(&[&job[..], &["--zonemode=zbd"]].concat()).ended(1).says(&["report: fio wrote no report"]);
+    assert_eq!(Bench::names(bench.path()), ["a"]);
+}
+
+#[test]
+fn no_file_is_made_for_the_name_of_a_stream() {
+    let bench = Bench::new();
+    for more in ["--iodepth_low=1", "--verify=crc32c", "--direct=0"] {
+        let ran = bench.run(&["fio", "--name=j", "--rw=write", "--size=64k", "--filename=-", more]);
+        ran.ended(1).says(&["filename=-", "name a file"]);
+    }
+    assert_eq!(Bench::names(bench.path()), [""; 0]);
+}
+
 /// Such as one that hides lines of a terminal or changes its title.
 #[test]
 fn control_characters_in_jobs_reach_no_text_of_the_installed_fio() {

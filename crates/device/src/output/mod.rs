@@ -23,6 +23,7 @@ mod output_names;
 mod outputs_apart;
 mod part_name;
 pub mod patient_write;
+mod pending;
 pub mod screen;
 mod second_place;
 mod standard_error;
@@ -38,6 +39,7 @@ pub use kind::OutputKind;
 pub use output_error::OutputError;
 pub use output_file::OutputFile;
 pub use outputs_apart::apart;
+pub use pending::PendingOutput;
 pub use second_place::MisplacedOutput;
 pub use unfinished::{LeftOutput, left_in};
 

@@ -19,7 +19,7 @@ use super::{Failure, messages};
 use crate::run::end_signals;
 use fio_formats::command::Command;
 use volproof_base::standard_streams;
-use volproof_device::output::{OutputFile, screen};
+use volproof_device::output::{OutputFile, PendingOutput, screen};
 use volproof_fio::installed;
 use volproof_fio::plan::Obstacle;
 
@@ -111,7 +111,8 @@ pub fn command_line(
     arguments: &[String],
     command: &Command,
     jobs: &HandedJobs<'_>,
-    report: Option<&mut OutputFile>,
+    report: Option<&OutputFile>,
+    pending: Option<&PendingOutput<'_>>,
 ) -> Result<HandedCommand, Failure> {
     let (words, mut files) = jobs
         .arguments()
@@ -121,15 +122,15 @@ pub fn command_line(
     // fio would empty the file behind standard output, to which it writes by itself.
     let mut stream = None;
     if let Some(report) = report.filter(|report| !report.is_stdout()) {
-        let opened = report.begin();
         let failed = |e: io::Error| Failure { code: 1, message: format!("{}: {e}", report.path().display()) };
-        let opened = opened.map_err(failed)?;
-        let own = if report.is_stream() {
-            let (from, into) = io::pipe().map_err(failed)?;
-            stream = Some((report.path().display().to_string(), from, opened));
-            rustix::io::dup(into)
-        } else {
-            rustix::io::dup(opened)
+        let own = match pending {
+            Some(pending) => rustix::io::dup(pending.file()),
+            None => {
+                let (from, into) = io::pipe().map_err(failed)?;
+                let opened = report.stream().map_err(failed)?;
+                stream = Some((report.path().display().to_string(), from, opened));
+                rustix::io::dup(into)
+            }
         };
         let file = File::from(own.map_err(|e| failed(e.into()))?);
         arguments.push(format!("--output=/proc/self/fd/{}", file.as_raw_fd()).into());

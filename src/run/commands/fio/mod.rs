@@ -176,24 +176,31 @@ fn hand(
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<ExitCode, Failure> {
     let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport, own.force);
-    let mut report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
+    let report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
     output::apart(&report.iter().collect::<Vec<_>>(), used).map_err(|e| as_fio(e.into()))?;
     let interrupts = end_signals::counted(end_signals::of_fio(), false).map_err(|e| as_fio(e.into()))?;
     let Some(jobs) = HandedJobs::open(root, command, own, look, &interrupts).map_err(as_fio)? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    let handed = hand_over::command_line(words, command, &jobs, report.as_mut())?;
+    let pending = match &report {
+        Some(report) => report.pending().map_err(|e| not_written(report, &e))?,
+        None => None,
+    };
+    let handed = hand_over::command_line(words, command, &jobs, report.as_ref(), pending.as_ref())?;
     let ended = hand_over::to_installed(handed, needs)?;
     drop(jobs);
-    ended_whole(command, report.as_ref(), ended)
+    if let (Some(report), Some(pending)) = (&report, pending) {
+        whole_outputs::settle(command, report, pending, ended.code)?;
+    }
+    ended_whole(ended)
+}
+
+fn not_written(report: &OutputFile, why: &std::io::Error) -> Failure {
+    Failure { code: 1, message: format!("{}: {why}", report.path().display()) }
 }
 
 /// The exit code of the installed fio; 1 where it ended well and what it wrote did not all arrive.
-fn ended_whole(
-    command: &Command,
-    report: Option<&OutputFile>,
-    ended: hand_over::FioEnd,
-) -> Result<ExitCode, Failure> {
+fn ended_whole(ended: hand_over::FioEnd) -> Result<ExitCode, Failure> {
     if ended.code != 0 {
         ended.lost.iter().for_each(|lost| messages::say(lost));
         return Ok(ended.code.into());
@@ -201,7 +208,6 @@ fn ended_whole(
     if !ended.lost.is_empty() {
         return Err(Failure { code: 1, message: ended.lost.join("\n") });
     }
-    whole_outputs::check(command, report.is_some_and(OutputFile::is_stream))?;
     Ok(ExitCode::SUCCESS)
 }
 
