@@ -46,9 +46,9 @@ impl OutputArgs {
         self.files().map(|(option, _)| option).next()
     }
 
-    /// Whether the answer goes to a file that was named, and not to the screen alone.
+    /// Whether the answer goes to a file, and not to the screen alone. Without a name a Record gets one.
     pub fn keeps_answer(&self) -> bool {
-        self.files().any(|(_, path)| path != Path::new("-"))
+        self.json.is_none() || self.files().any(|(_, path)| path != Path::new("-"))
     }
 
     /// The options that name a file for results, with the file.

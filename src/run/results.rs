@@ -14,11 +14,12 @@ use super::{Failure, leftover};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::ui::{self, Ui};
 use volproof_base::shell_word::shell_path;
+use volproof_course::finished::is_whole;
 use volproof_device::output::{
     FileIdentity, OutputError, OutputFile, OutputKind, apart, patient_write, screen,
 };
 use volproof_record::exit::Exit;
-use volproof_record::{Record, State};
+use volproof_record::{Record, State, StepRecord};
 use volproof_report::headline::Headline;
 use volproof_report::{csv, html, junit, markdown, openmetrics, summary_text};
 
@@ -297,7 +298,8 @@ impl Results {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));
         }
         if is_saved {
-            self.ui.say(&format!("\n{}", place_told(self.record.file.path())));
+            let path = self.record.file.path();
+            self.ui.say(&format!("\n{}{}", place_told(path), way_on(record, path)));
         }
         if let Some(earlier) = self.record.file.earlier() {
             let (place, before) = (self.record.file.path().display(), shell_path(&earlier));
@@ -307,6 +309,19 @@ impl Results {
         }
         screen::say(&unsaid);
         lost
+    }
+}
+
+/// The command that goes on with a run which was ended before its time; empty where a new run does as well.
+fn way_on(record: &Record, path: &Path) -> String {
+    let is_finished =
+        |step: &StepRecord| record.plan_step(&step.name).is_some_and(|planned| is_whole(planned, step));
+    let may_go_on =
+        record.state == State::Interrupted && record.plan.question.is_none() && record.rank.is_none();
+    if may_go_on && record.tests().any(is_finished) {
+        format!("\n  go on with it: volproof run --resume {}", shell_path(path))
+    } else {
+        String::new()
     }
 }
 

@@ -12,6 +12,7 @@ use super::figures::{latencies, machine, number, promises, total};
 use super::live_run::{LiveRun, LiveStage, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use volproof_base::unit::{significant, throughput};
+use volproof_report::layout::cells;
 
 const KEYS: &str = " q stop and report  n next step  p pause  d doubts  ? help";
 
@@ -207,8 +208,8 @@ fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("it has one");
-        let room = width.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
-        if word.chars().count() <= room {
+        let room = width.saturating_sub(cells(line) + usize::from(!line.is_empty()));
+        if cells(word) <= room {
             let blank = if line.is_empty() { "" } else { " " };
             *line += &format!("{blank}{word}");
             continue;

@@ -1,5 +1,5 @@
 //! The terminal while the live screen has it: an alternate screen, and keys without echo. It is given back as it was, however the program
-//! goes on: by its end, a signal, a panic of any thread, an abort, or while it is suspended.
+//! goes on: by its end, a signal, a panic of any thread, an abort, a fault of memory, or while it is suspended.
 //!
 //! One owner in the process, which these statics are. Signals of the keyboard stay signals (Ctrl-C, Ctrl-Z), so that they do what they
 //! do without the screen.
@@ -132,6 +132,7 @@ pub(super) fn take() -> io::Result<bool> {
         // SAFETY: the action takes a lock only if it is free, and makes calls of the system on values that it owns: it allocates nothing. Where it
         // cannot be registered, an abort leaves the terminal as it is.
         let _ = unsafe { signal_hook::low_level::register(libc::SIGABRT, give_back_at_abort) };
+        FAULTS.into_iter().for_each(give_back_at);
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             PANICKED.store(true, Ordering::Relaxed);
@@ -187,6 +188,12 @@ pub(super) fn give_back() {
 
 /// Gives the terminal back where the program aborts, as when no memory is left: nothing else of it runs any more.
 fn give_back_at_abort() {
+    put_back();
+    let _ = signal_hook::low_level::emulate_default_handler(libc::SIGABRT);
+}
+
+/// Only with calls that a handler of signals may make.
+fn put_back() {
     if let Ok(mut before) = BEFORE.try_lock()
         && let Some(old) = before.take()
     {
@@ -194,7 +201,27 @@ fn give_back_at_abort() {
         // SAFETY: the call reads static bytes of this length.
         unsafe { libc::write(libc::STDOUT_FILENO, LEAVE.as_ptr().cast(), LEAVE.len()) };
     }
-    let _ = signal_hook::low_level::emulate_default_handler(libc::SIGABRT);
+}
+
+/// What a mistake of the program or a bad memory module raises; the library of signals leaves them alone.
+const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+
+/// Gives the terminal back at this fault, which then ends the program as it would have.
+fn give_back_at(fault: i32) {
+    // SAFETY: zeros are a valid action without flags. The handler has the form that the kernel expects without SA_SIGINFO, and runs once on the stack
+    // that the standard library keeps for an overflow. A refused action leaves the one of before.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = at_fault as extern "C" fn(i32) as usize;
+        action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK;
+        libc::sigaction(fault, &action, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn at_fault(fault: i32) {
+    put_back();
+    // SAFETY: the call may be made in a handler. The default action has been set, and takes place once the handler has returned.
+    unsafe { libc::raise(fault) };
 }
 
 /// Whether the terminal is ours now.

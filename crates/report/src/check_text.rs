@@ -1,6 +1,6 @@
 //! A look at a target as people and programs read it: READY and what would be overwritten, or the findings as a table.
 
-use super::layout::{label, wrap};
+use super::layout::{cells, label, wrap};
 use super::provider_words;
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ pub fn tree(branches: &[Branch]) -> String {
         if branch.depth > 0 {
             line += if branch.last { "└─ " } else { "├─ " };
         }
-        let room = screen::width().min(screen::WIDTH).saturating_sub(line.chars().count());
+        let room = screen::width().min(screen::WIDTH).saturating_sub(cells(&line));
         let _ = writeln!(out, "{line}{}", label(&branch.text, room.max(2)));
         open.push(!branch.last);
     }

@@ -1,5 +1,7 @@
 //! Lines and tables that fit the screen: nothing here knows what they say.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use volproof_device::output::screen;
 
 /// Prose of longer lines is hard to read, however wide the screen is.
@@ -7,8 +9,7 @@ const LONGEST_LINE: usize = 100;
 
 /// A table without lines, numbers to the right. Columns move together and names are cut where it would be wider than the width of the screen.
 pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
-    let chars = |s: &str| s.chars().count();
-    let column = |i: usize| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i]));
+    let column = |i: usize| rows.iter().map(|r| cells(&r[i])).max().unwrap_or(0).max(cells(header[i]));
     let numbers: usize = (1..header.len()).map(column).sum();
     let room = |gap: usize| screen::width().saturating_sub(numbers + gap * (header.len() - 1));
     let gap = if column(0) <= room(2) { 2 } else { 1 };
@@ -16,28 +17,46 @@ pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
         row[0] = label(&row[0], room(gap).max(8));
     }
     let widths: Vec<usize> = (0..header.len())
-        .map(|i| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i])))
+        .map(|i| rows.iter().map(|r| cells(&r[i])).max().unwrap_or(0).max(cells(header[i])))
         .collect();
     let heads: Vec<String> = header.iter().map(|head| head.to_string()).collect();
     let mut out = String::new();
     for row in std::iter::once(&heads).chain(&rows) {
-        let mut line = format!("{:width$}", row[0], width = widths[0]);
+        let mut line = format!("{}{:blank$}", row[0], "", blank = widths[0] - cells(&row[0]));
         for (cell, width) in row.iter().zip(&widths).skip(1) {
-            line += &format!("{:gap$}{cell:>width$}", "");
+            line += &format!("{:blank$}{cell}", "", blank = gap + width - cells(cell));
         }
         out += &format!("{}\n", line.trim_end());
     }
     out
 }
 
-/// A name of at most `most` characters. The middle is cut: direction and number stand at the end.
+/// The cells of a terminal that a text takes: two for each Chinese, Japanese or Korean sign and most pictures, none for a sign that joins another.
+pub fn cells(text: &str) -> usize {
+    text.width()
+}
+
+/// A name of at most so many cells. The middle is cut: direction and number stand at the end.
 pub fn label(name: &str, most: usize) -> String {
-    let n = name.chars().count();
-    if n <= most {
+    if cells(name) <= most {
         return name.to_string();
     }
     let end = (most - 1) / 2;
-    name.chars().take(most - 1 - end).chain(['…']).chain(name.chars().skip(n - end)).collect()
+    let first = fitting(name.chars(), most - 1 - end);
+    let last: String = fitting(name.chars().rev(), end).chars().rev().collect();
+    format!("{first}…{last}")
+}
+
+/// The first of these characters, as many as have room in so many cells.
+fn fitting(characters: impl Iterator<Item = char>, room: usize) -> String {
+    let mut taken = String::new();
+    for character in characters {
+        if cells(&taken) + character.width().unwrap_or(0) > room {
+            break;
+        }
+        taken.push(character);
+    }
+    taken
 }
 
 /// A column of a table: its heading, its rank (the least is the last to go), and its cells.
@@ -48,16 +67,15 @@ pub const LEAST_NAME: usize = 24;
 
 /// A table of named rows and those columns that fit the width, in their order.
 pub fn fitting_table(first: &'static str, names: &[String], columns: &[Column], width: usize) -> String {
-    let chars = |s: &str| s.chars().count();
     let most =
-        |cells: &[String], head: &str| cells.iter().map(|c| chars(c)).max().unwrap_or(0).max(chars(head));
+        |column: &[String], head: &str| column.iter().map(|c| cells(c)).max().unwrap_or(0).max(cells(head));
     let mut room = width.saturating_sub(most(names, first).min(LEAST_NAME));
     let mut ranked: Vec<usize> = (0..columns.len()).collect();
     ranked.sort_by_key(|&i| columns[i].1);
     let mut kept = Vec::new();
     for i in ranked {
-        let (head, _, cells) = &columns[i];
-        let Some(rest) = room.checked_sub(most(cells, head) + 2) else { break };
+        let (head, _, column) = &columns[i];
+        let Some(rest) = room.checked_sub(most(column, head) + 2) else { break };
         room = rest;
         kept.push(i);
     }
@@ -142,12 +160,12 @@ pub fn wrap_command(lead: &str, line: &str) -> String {
 
 /// Words behind a lead, in lines of the width of the screen.
 fn fill(lead: &str, words: &[String]) -> String {
-    let indent = lead.chars().count();
+    let indent = cells(lead);
     let width = screen::width().min(LONGEST_LINE);
     let mut out = String::from(lead);
     let mut column = indent;
     for (i, word) in words.iter().enumerate() {
-        let n = word.chars().count();
+        let n = cells(word);
         if i > 0 && column + 1 + n > width {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
@@ -207,7 +225,7 @@ pub fn wrap_lines(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let words = line.trim_start_matches(' ');
-        if line.chars().count() <= screen::width() {
+        if cells(line) <= screen::width() {
             out += &format!("{line}\n");
         } else {
             out += &wrap(&line[..line.len() - words.len()], words);
@@ -219,10 +237,10 @@ pub fn wrap_lines(text: &str) -> String {
 /// Figures of one line, which two blanks divide, broken between two of them to the width of the screen; later lines are indented by two more.
 pub fn wrap_figures(lead: &str, text: &str) -> String {
     let mut out = String::from(lead);
-    let mut column = lead.chars().count();
+    let mut column = cells(lead);
     let indent = column + 2;
     for (i, figure) in text.split("  ").enumerate() {
-        let n = figure.chars().count();
+        let n = cells(figure);
         if i > 0 && column + 2 + n > screen::width() {
             out += &format!("\n{:indent$}", "");
             column = indent;
@@ -262,6 +280,16 @@ mod tests {
         assert!(told.ends_with("\n  more\n"), "{told}");
         let path = format!("/mnt/{}", "x".repeat(screen::WIDTH));
         assert!(wrap_message(&format!("cannot read {path}: no such file")).contains(&path));
+    }
+
+    #[test]
+    fn columns_are_straight_whatever_a_name_is_written_in() {
+        let names = ["volume", "数据卷", "ディスク-7", "e\u{301}té", "볼륨", "d🙂", &"卷".repeat(90)];
+        let rows = names.iter().map(|name| vec![name.to_string(), "12".into(), "3.4".into()]).collect();
+        let table = table(&["Step", "IOPS", "mean"], rows);
+        let widths: Vec<usize> = table.lines().map(cells).collect();
+        assert!(widths.iter().all(|width| *width == widths[0] && *width <= screen::WIDTH), "{table}");
+        assert_eq!(label("数据卷一二三四五", 9), "数据…四五");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::grouped_remarks::{grouped_doubts, grouped_findings};
 use super::headline::{self, Headline};
 use super::latency_cells::{at_least, compact, footnotes, percentile};
-use super::layout::{fitting_table, wrap, wrap_command};
+use super::layout::{cells, fitting_table, wrap, wrap_command};
 use super::text::{self, TableRow, rows};
 use super::{anatomy_words, cause_words, claim_words, fit_text, fleet_text, verdict_text};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
@@ -88,7 +88,7 @@ pub fn head(record: &Record) -> String {
         "" => String::new(),
         word => format!("{:LABEL$}", format!("{word}  ")),
     };
-    let blank = " ".repeat(lead.chars().count());
+    let blank = " ".repeat(cells(&lead));
     let mut out = wrap(&lead, &head.sentence);
     if !head.against.is_empty() {
         out += &wrap(&blank, &head.against);

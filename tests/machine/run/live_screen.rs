@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -253,14 +254,33 @@ fn ctrl_c_and_signals_give_the_terminal_back() {
     }
 }
 
-/// As when the window is closed, or the connection ends: nobody is there any more to read the answer but the file that was asked for.
+/// The program cannot go on; the terminal can.
 #[test]
-fn a_run_that_keeps_its_answer_outlives_its_terminal() {
+fn a_fault_or_an_abort_gives_the_terminal_back() {
+    for signal in [Signal::SEGV, Signal::BUS, Signal::ABORT] {
+        let bench = Bench::new();
+        let mut run = InTerminal::run(&bench, &["--runtime", "10m"]);
+        run.wait_for_screen();
+        run.signal(signal);
+        let status = run.child.wait().unwrap();
+        assert_eq!(status.signal(), Some(signal.as_raw()));
+        assert_eq!(run.modes(), run.before, "the modes of the terminal");
+    }
+}
+
+/// As when the window is closed, or the connection ends: nobody is there any more to read the answer but the file of the Record, which gets a name
+/// where none was given.
+#[test]
+fn a_run_outlives_its_terminal() {
+    ["--json r.json", "--records ."].into_iter().for_each(outlives_its_terminal);
+}
+
+fn outlives_its_terminal(options: &str) {
     let bench = Bench::new();
     bench.file("f.dat", 4);
     let program = env!("CARGO_BIN_EXE_volproof");
     let line = format!(
-        "stty rows 40 cols 120; exec '{program}' run f.dat --rw randread --runtime 3s --json r.json 2>errors"
+        "stty rows 40 cols 120; exec '{program}' run f.dat --rw randread --runtime 3s {options} 2>errors"
     );
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]).current_dir(bench.path());
@@ -278,7 +298,9 @@ fn a_run_that_keeps_its_answer_outlives_its_terminal() {
     terminal.wait().unwrap();
     let began = Instant::now();
     let record = loop {
-        match Record::load(&bench.path().join("r.json")) {
+        let names = Bench::names(bench.path());
+        let name = names.iter().find(|name| name.ends_with(".json")).expect("it was made before the screen");
+        match Record::load(&bench.path().join(name)) {
             Ok(record) if record.state != State::Running => break record,
             _ => assert!(began.elapsed() < LONG, "it does not end"),
         }

@@ -4,7 +4,9 @@
 //! them: it hides lines, changes its title, or answers as if the user had typed. So none of them passes, in any text.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -114,9 +116,19 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 fn put(text: &str) -> io::Result<()> {
-    match standard_streams::output().and_then(|out| PatientWriter(&out).write_all(text.as_bytes())) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e),
+    let out = standard_streams::output()?;
+    match PatientWriter(&out).write_all(text.as_bytes()) {
+        Err(e) if !is_without_reader(&out, &e) => Err(e),
         _ => Ok(()),
+    }
+}
+
+/// Nobody reads a stream any more: its pipe or its terminal was closed.
+fn is_without_reader(stream: &File, error: &io::Error) -> bool {
+    let is_terminal = || stream.metadata().is_ok_and(|about| about.file_type().is_char_device());
+    match error.raw_os_error() {
+        Some(libc::EIO) => is_terminal(),
+        _ => error.kind() == io::ErrorKind::BrokenPipe,
     }
 }
 

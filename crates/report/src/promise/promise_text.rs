@@ -1,7 +1,7 @@
 //! A promise as people read it, within the width of the screen. The arithmetic is shown, so that a reader can repeat it.
 
 use super::{BLOCKS_KIB, BOTH, directions};
-use crate::layout::{Column, LEAST_NAME, fitting_table, wrap, wrap_lines};
+use crate::layout::{Column, LEAST_NAME, cells, fitting_table, wrap, wrap_lines};
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::screen;
 use volproof_promise::catalogue::entry::Volume;
@@ -385,7 +385,7 @@ pub fn newest_sources_text(catalogue: &Catalogue, provider: Option<&str>) -> Str
 
 /// A table of volume types, whose names stay whole: they are to be copied.
 fn table_of_types(names: &[String], columns: &[Column]) -> String {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let longest = names.iter().map(|name| cells(name)).max().unwrap_or(0);
     let beyond = longest.saturating_sub(LEAST_NAME);
     fitting_table("type", names, columns, screen::width().saturating_sub(beyond))
 }
