@@ -22,8 +22,7 @@ use volproof_base::unit::{Nanos, significant};
 use volproof_plan::ResponseFigure;
 use volproof_promise::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
 use volproof_record::{
-    BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested,
-    add_column,
+    BasisCode, Claim, JudgedNeed, Metric, Outcome, Record, StepRecord, StepTarget, Untested, add_column,
 };
 
 /// Seconds of an hour.

@@ -4,31 +4,33 @@ use super::latency_cells::COLUMNS;
 use volproof_base::unit::Nanos;
 use volproof_device::output::screen::visible;
 use volproof_plan::{EngineKind, EngineWord};
-use volproof_record::{DirectionSummary, LatencySummary, Record, StepRecord};
+use volproof_record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
 
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a sweep or a search, one per point. A fleet has a row for
 /// each machine, whose name stands in the place of the target.
 ///
-/// The last column is the same in all rows: the start of the run.
+/// The last columns are the same in all rows: whether the run, or the report, came to its end, and the start of the run.
 pub fn csv(record: &Record) -> String {
     let record = &*record.in_lines();
     let started = quoted(record.started.as_ref().map_or("", String::as_str));
     let simulated = if record.is_simulated() { "yes" } else { "no" };
+    let whole = if record.state == State::Complete { "yes" } else { "no" };
     let answer = record.answer.as_ref();
-    let course = answer.and_then(|a| super::course_text::csv(a, &format!(",{simulated},{started}\n")));
-    let table = course.unwrap_or_else(|| steps(record, &format!(",{started}\n")));
+    let end = format!(",{whole},{simulated},{started}\n");
+    let course = answer.and_then(|a| super::course_text::csv(a, &end));
+    let table = course.unwrap_or_else(|| steps(record, whole, &format!(",{started}\n")));
     visible(&table).into_owned()
 }
 
-/// The rows of steps; `end` is the last cell of each.
-fn steps(record: &Record, end: &str) -> String {
+/// The rows of steps; `whole` and `end` are cells of each.
+fn steps(record: &Record, whole: &str, end: &str) -> String {
     let mut out = String::from(
         "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated,started\n",
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,whole,simulated,started\n",
     );
     for step in &record.steps {
         for (word, s) in step.figures() {
-            out.push_str(&csv_row(step, word, "all", s, step.in_flight_mean));
+            out.push_str(&csv_row(step, word, "all", s, step.in_flight_mean, whole));
             out.push_str(end);
             for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
                 if let Some(s) = target.row(word) {
@@ -38,6 +40,7 @@ fn steps(record: &Record, end: &str) -> String {
                         &target.path.display().to_string(),
                         s,
                         target.in_flight_mean,
+                        whole,
                     ));
                     out.push_str(end);
                 }
@@ -46,7 +49,7 @@ fn steps(record: &Record, end: &str) -> String {
                 // Its own whole window, which may be longer than the common one.
                 let Some(own) = machine.record.steps.iter().find(|s| s.name == step.name) else { continue };
                 if let Some((_, s)) = own.figures().find(|(own, _)| *own == word) {
-                    out.push_str(&csv_row(own, word, &machine.label(), s, own.in_flight_mean));
+                    out.push_str(&csv_row(own, word, &machine.label(), s, own.in_flight_mean, whole));
                     out.push_str(end);
                 }
             }
@@ -55,7 +58,14 @@ fn steps(record: &Record, end: &str) -> String {
     out
 }
 
-fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
+fn csv_row(
+    step: &StepRecord,
+    direction: &str,
+    target: &str,
+    s: &DirectionSummary,
+    in_flight: f64,
+    is_whole: &str,
+) -> String {
     let interval = s.interval();
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
     let whole = |v: Nanos| v.0.to_string();
@@ -93,6 +103,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
         Some(told) => told.simulated,
         None => step.engine.get() == Some(EngineKind::Null),
     };
+    cells.push(is_whole.into());
     cells.push(if simulated { "yes" } else { "no" }.into());
     cells.join(",")
 }

@@ -91,7 +91,7 @@ fn row(trial: &SloTrial) -> Vec<String> {
 /// The trials as comma-separated values.
 pub fn csv(slo: &SloAnswer, end: &str) -> String {
     let mut out = String::from(
-        "trial,rw,figure,limit_ns,offered_per_second,achieved_per_second,runtime_s,value_ns,above,above_low,above_high,outcome,spoilt_by,simulated,started\n",
+        "trial,rw,figure,limit_ns,offered_per_second,achieved_per_second,runtime_s,value_ns,above,above_low,above_high,outcome,spoilt_by,whole,simulated,started\n",
     );
     let number = |v: Option<f64>| v.map(|v| format!("{v:.6}")).unwrap_or_default();
     for trial in &slo.trials {

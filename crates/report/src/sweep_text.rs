@@ -173,7 +173,7 @@ pub(crate) fn best(best: &[AxisBest]) -> String {
 pub(crate) fn csv_of_sweep(sweep: &SweepAnswer, end: &str) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,simulated,started\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,whole,simulated,started\n",
     );
     for p in &sweep.points {
         let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();

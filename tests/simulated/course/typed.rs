@@ -88,7 +88,7 @@ fn dead_time_within_points_is_told() {
     assert!(words.contains("points marked ~ (3 of 3)") && out.contains("\n~ depth 4"), "{out}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(
-        csv.contains(",dead_share,spoilt_by,simulated,started\n") && csv.contains(",0.450,,yes,"),
+        csv.contains(",dead_share,spoilt_by,whole,simulated,started\n") && csv.contains(",0.450,,yes,yes,"),
         "{csv}"
     );
 }

@@ -68,19 +68,25 @@ impl OutputKind {
         let from = file.metadata()?.len().saturating_sub(TAIL);
         file.seek(SeekFrom::Start(from))?;
         file.take(TAIL).read_to_end(&mut tail)?;
-        Ok(self.begins(&String::from_utf8_lossy(&head)) && self.ends(&String::from_utf8_lossy(&tail)))
+        let (head, tail) = (String::from_utf8_lossy(&head), String::from_utf8_lossy(&tail));
+        Ok(self.begins(&head) && self.ends(&head, &tail))
     }
 
     /// Whether such an output ends like this. One that was cut off may be the only copy of what it still holds.
-    fn ends(self, tail: &str) -> bool {
-        let end = match self {
-            OutputKind::Record => "}",
-            OutputKind::Html => "</html>",
-            OutputKind::Junit => "</testsuites>",
-            OutputKind::OpenMetrics => "# EOF",
-            _ => "",
+    fn ends(self, head: &str, tail: &str) -> bool {
+        let is_json = head.trim_start().starts_with('{') || head.contains("\n{\n");
+        let ends: &[&str] = match self {
+            OutputKind::Record => &["}"],
+            OutputKind::Html => &["</html>"],
+            OutputKind::Junit => &["</testsuites>"],
+            OutputKind::OpenMetrics => &["# EOF"],
+            // A table, or a text in a fence behind it.
+            OutputKind::Markdown => &["|\n", "````\n"],
+            OutputKind::FioReport | OutputKind::ConvertedReport if is_json => &["}"],
+            OutputKind::FioReport | OutputKind::ConvertedReport | OutputKind::Csv => &["\n"],
+            OutputKind::JobFile | OutputKind::PlanFile => &[""],
         };
-        tail.trim_end().ends_with(end)
+        ends.iter().any(|end| tail.ends_with(end) || tail.trim_end().ends_with(end))
     }
 
     /// Whether such an output begins like this. A part of one that stands further down, as in a diary, makes no output.
@@ -100,6 +106,7 @@ impl OutputKind {
             OutputKind::Csv => {
                 any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"])
                     && first.ends_with(",simulated,started")
+                    && are_rows_of_one_run(text)
             }
             OutputKind::Html => {
                 let title = text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
@@ -128,6 +135,29 @@ impl OutputKind {
             OutputKind::JobFile | OutputKind::PlanFile => false,
         }
     }
+}
+
+/// Whether each row of a table has as many cells as its heading, and the last one, the start of the run, is the same in all of them. The last row may be
+/// cut off by the end of what was read.
+fn are_rows_of_one_run(table: &str) -> bool {
+    let whole = table.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let mut rows = whole.lines().map(cells);
+    let columns = rows.next().map_or(0, |heading| heading.len());
+    let mut started = None;
+    rows.all(|row| {
+        let start = row.last().copied();
+        row.len() == columns && *started.get_or_insert(start) == start
+    })
+}
+
+/// The cells of a row; a comma between quotes divides none.
+fn cells(row: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    row.split(|c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    })
+    .collect()
 }
 
 /// Whether a text begins with the version that volproof gives itself in fio's forms.
@@ -164,6 +194,8 @@ mod tests {
             "name,age,town\n",
             "step,direction,who\n",
             "trial,rw,figure\n1,2,3\n",
+            "trial,rw,figure,simulated,started\nmy notes on March\n",
+            "trial,rw,simulated,started\n1,read,yes,2026\n2,read,yes,2027\n",
             "{\"schema\":\"volproof.record\"}",
             "{\"schema\":\"volproof.record\",\"steps\":[]}",
             "# made by volproof convert\nname = 'a'\n[[step]]\n",
@@ -239,6 +271,26 @@ mod tests {
             (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n"),
         ] {
             assert!(kind.begins(text), "{kind:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_output_that_was_cut_off_is_no_output() {
+        use OutputKind as K;
+        let whole = [
+            (K::Csv, "trial,rw,simulated,started\n1,\"a,b\",yes,2026\n2,c,yes,2026\n"),
+            (K::Markdown, "10 reads a second.\n\n- Plan: a\n- volproof: 0.1.0\n\n| a |\n|---|\n| 1 |\n"),
+            (K::Markdown, "10 reads a second.\n\n- volproof: 0.1.0\n\n| a |\n\n````text\nx\n````\n"),
+            (K::FioReport, "a: (g=0): rw=read\nRun status group 0 (all jobs):\n  READ: bw=1\n"),
+            (K::FioReport, "{\n  \"fio version\" : \"fio-3.33\"\n}\n"),
+        ];
+        for (kind, text) in whole {
+            let is_one = |text: &str| kind.begins(text) && kind.ends(text, text);
+            assert!(is_one(text), "{kind:?}: {text}");
+            // Without its last character but the end of the line, and within its last line.
+            for cut in [text.len() - 2, text.len() - 3] {
+                assert!(!is_one(&text[..cut]), "{kind:?}: {}", &text[..cut]);
+            }
         }
     }
 }
