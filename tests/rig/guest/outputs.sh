@@ -1,5 +1,5 @@
 # A place that takes no more bytes, for each reason that the kernel has: no figure of a run is lost. The host has no quota.
-modprobe -a xfs dm-mod
+modprobe -a xfs dm-mod dm-flakey
 volume=$(disk VB0) read=$(disk NINE1)
 
 reads() { awk '{print $1}' "/sys/block/${read##*/}/stat"; }
@@ -46,15 +46,19 @@ kept full "no space left" fill
 umount /mnt
 dmsetup remove rig-small
 
-# A disk that begins to fail each request: its filesystem fails, or becomes read-only.
+# A disk that begins to fail each request, or each write: its filesystem fails, or becomes read-only.
 end=$(sectors "$volume")
-dmsetup create rig-failing --table "0 $end linear $volume 0"
-mke2fs -q -F -t ext4 /dev/mapper/rig-failing && mount -o errors=remount-ro /dev/mapper/rig-failing /mnt && mkdir /mnt/place && sync ||
-  because "not mounted"
-fail_disk() {
-  dmsetup suspend --noflush rig-failing && dmsetup load rig-failing --table "0 $end error" && dmsetup resume rig-failing
+becomes() { dmsetup suspend --noflush rig-failing && dmsetup load rig-failing --table "0 $end $1" && dmsetup resume rig-failing; }
+# failing NAME TABLE: a place on a disk that becomes this one.
+failing() {
+  dmsetup create rig-failing --table "0 $end linear $volume 0"
+  mke2fs -q -F -t ext4 /dev/mapper/rig-failing && mount -o errors=remount-ro /dev/mapper/rig-failing /mnt && mkdir /mnt/place && sync ||
+    because "not mounted"
+  kept "$1" "input/output error|read-only" becomes "$2"
+  umount -l /mnt
+  until_true 10 dmsetup remove --force rig-failing
+  wipefs -qa "$volume" 2>/dev/null
 }
-kept failing "input/output error|read-only" fail_disk
-umount -l /mnt
-until_true 10 dmsetup remove --force rig-failing
-wipefs -qa "$volume" 2>/dev/null
+failing failing error
+failing flaky "flakey $volume 0 0 600"
+failing flaky-writes "flakey $volume 0 0 600 1 error_writes"
