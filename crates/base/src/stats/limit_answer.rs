@@ -153,7 +153,8 @@ impl TimeShare {
         TimeShare::counted(good, units.len() as u64, events as u64)
     }
 
-    fn counted(good: u64, units: u64, events: u64) -> TimeShare {
+    /// The share of `good` out of `units`, where those that are not good came in so many events.
+    pub fn counted(good: u64, units: u64, events: u64) -> TimeShare {
         // Without a good second, each is evidence by itself.
         let event_units = if good == 0 { 1.0 } else { (units - good) as f64 / events.max(1) as f64 };
         let event_units = event_units.max(1.0);

@@ -1,0 +1,239 @@
+//! A minute of a watch, or the sum of several: an hour once the minutes are old.
+
+use volproof_base::sample::Counts;
+use volproof_base::unit::{Bytes, Nanos};
+
+use crate::minute_sums::{DEMAND_BUCKETS, SIZE_CLASSES};
+
+/// Buckets that a span keeps of its demand, and of its latencies. With more, neighbours become one.
+const MOST_BUCKETS: usize = 12;
+/// A minute is kept when the volume was degraded for no more than this part of it.
+const KEPT_PART: u64 = 10;
+/// The length of a minute.
+pub const MINUTE: Nanos = Nanos::seconds(60);
+/// The length of an hour, in milliseconds.
+pub const HOUR_MS: i64 = 3_600_000;
+
+/// I/Os of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DirectionCounts {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The time that each of them took, summed, in milliseconds as the kernel counts it.
+    pub latency_ms: u64,
+}
+
+impl DirectionCounts {
+    /// Those of a sample.
+    pub fn of_sample(counts: &Counts) -> DirectionCounts {
+        DirectionCounts { ios: counts.ios, bytes: counts.bytes.0, latency_ms: counts.latency.0 / 1_000_000 }
+    }
+
+    /// Adds those of another time.
+    pub fn add(&mut self, more: &DirectionCounts) {
+        self.ios = self.ios.saturating_add(more.ios);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.latency_ms = self.latency_ms.saturating_add(more.latency_ms);
+    }
+}
+
+/// Tenths of a second with about as many reads and writes of about the same size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DemandBucket {
+    /// Size class and bucket of I/Os: sorts alone.
+    pub(crate) key: u16,
+    /// Tenths of a second.
+    pub slots: u64,
+    /// I/Os in all of them together.
+    pub ios: u64,
+    /// Bytes in all of them together.
+    pub bytes: u64,
+}
+
+impl DemandBucket {
+    /// I/Os a second in the mean.
+    pub fn iops(&self) -> f64 {
+        self.ios as f64 * 10.0 / self.slots.max(1) as f64
+    }
+
+    /// Bytes a second in the mean.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.bytes as f64 * 10.0 / self.slots.max(1) as f64
+    }
+
+    fn add(&mut self, more: &DemandBucket) {
+        self.slots = self.slots.saturating_add(more.slots);
+        self.ios = self.ios.saturating_add(more.ios);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
+/// For how long the provider counted a limit as exceeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThrottleTimes {
+    /// That of the volume.
+    pub volume_ns: Nanos,
+    /// That of the instance.
+    pub instance_ns: Nanos,
+    /// Spells of the volume that began.
+    pub volume_spells: u64,
+    /// Spells of the instance that began.
+    pub instance_spells: u64,
+    /// I/Os that the provider counted.
+    pub ios: u64,
+    /// I/Os that the kernel counted in the same seconds.
+    pub kernel_ios: u64,
+}
+
+impl ThrottleTimes {
+    fn add(&mut self, more: &ThrottleTimes) {
+        self.volume_ns.0 = self.volume_ns.0.saturating_add(more.volume_ns.0);
+        self.instance_ns.0 = self.instance_ns.0.saturating_add(more.instance_ns.0);
+        self.volume_spells += more.volume_spells;
+        self.instance_spells += more.instance_spells;
+        self.ios = self.ios.saturating_add(more.ios);
+        self.kernel_ios = self.kernel_ios.saturating_add(more.kernel_ios);
+    }
+}
+
+/// Minutes, and how many of them were kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MinuteAccount {
+    /// Minutes with at least one read or write.
+    pub with_demand: u64,
+    /// Those of them in which the volume was degraded for at most a tenth of the time.
+    pub kept: u64,
+    /// Minutes that were not kept and follow one that was.
+    pub missed_runs: u64,
+    /// Degraded spells that ended.
+    pub spells: u64,
+}
+
+/// A minute of a watch, or the sum of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchSpan {
+    /// When it began, in milliseconds since 1970, by the clock of the machine at that time.
+    pub start_unix_ms: i64,
+    /// The time that its samples cover: up to a minute for a minute.
+    pub covered_ns: Nanos,
+    /// The time in which the device was away.
+    pub absent_ns: Nanos,
+    /// Reads, writes, discards, flushes.
+    pub counts: [DirectionCounts; 4],
+    /// Requests in flight over time, in request-nanoseconds.
+    pub in_flight_ns: u64,
+    /// Reads and writes by tenths of a second.
+    pub demand: Vec<DemandBucket>,
+    /// The most reads and writes in a tenth of a second.
+    pub most_ios: u64,
+    /// The most bytes in a tenth of a second.
+    pub most_bytes: u64,
+    /// I/Os by the mean latency of their tenth of a second: number of the bucket, and I/Os.
+    pub(crate) latency: Vec<(u8, u64)>,
+    /// The time in which requests waited and the volume gave less than it was asked and promised.
+    pub degraded_ns: Nanos,
+    /// What the provider counted; none where it tells nothing.
+    pub throttled: Option<ThrottleTimes>,
+    /// The account of its minutes.
+    pub account: MinuteAccount,
+}
+
+impl WatchSpan {
+    /// Reads and writes.
+    pub fn ios(&self) -> u64 {
+        self.counts[0].ios.saturating_add(self.counts[1].ios)
+    }
+
+    /// Bytes of reads and writes.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.counts[0].bytes.saturating_add(self.counts[1].bytes))
+    }
+
+    /// The mean latency of reads and writes; none without any.
+    pub fn mean_latency(&self) -> Option<Nanos> {
+        let ms = self.counts[0].latency_ms.saturating_add(self.counts[1].latency_ms);
+        ms.saturating_mul(1_000_000).checked_div(self.ios()).map(Nanos)
+    }
+
+    /// The latency that a share of its I/Os did not exceed, to the quarter of an octave.
+    pub fn latency_within(&self, share: f64) -> Option<Nanos> {
+        let total: u64 = self.latency.iter().map(|(_, ios)| ios).sum();
+        let mut seen = 0;
+        let bucket = self.latency.iter().find(|(_, ios)| {
+            seen += ios;
+            seen as f64 >= share * total as f64
+        });
+        bucket.map(|(bucket, _)| Nanos(crate::minute_sums::bucket_middle(usize::from(*bucket)) * 1000))
+    }
+
+    /// The volume was degraded for at most a tenth of it.
+    pub fn keeps(&self) -> bool {
+        self.degraded_ns.0.saturating_mul(KEPT_PART) <= self.covered_ns.0
+    }
+
+    /// Makes the account of a single minute.
+    pub(crate) fn judge_minute(&mut self, missed_before: bool) {
+        let has_demand = self.ios() > 0;
+        self.account = MinuteAccount {
+            with_demand: u64::from(has_demand),
+            kept: u64::from(has_demand && self.keeps()),
+            missed_runs: u64::from(has_demand && !self.keeps() && !missed_before),
+            spells: self.account.spells,
+        };
+    }
+
+    /// Adds a later span. Sums stay exact; the distributions get coarser.
+    pub fn merge(&mut self, later: &WatchSpan) {
+        self.covered_ns.0 += later.covered_ns.0;
+        self.absent_ns.0 += later.absent_ns.0;
+        self.counts.iter_mut().zip(&later.counts).for_each(|(sum, more)| sum.add(more));
+        self.in_flight_ns = self.in_flight_ns.saturating_add(later.in_flight_ns);
+        self.demand.extend(&later.demand);
+        self.latency.extend(&later.latency);
+        self.most_ios = self.most_ios.max(later.most_ios);
+        self.most_bytes = self.most_bytes.max(later.most_bytes);
+        self.degraded_ns.0 = self.degraded_ns.0.saturating_add(later.degraded_ns.0);
+        if let Some(more) = &later.throttled {
+            self.throttled.get_or_insert_default().add(more);
+        }
+        self.account.with_demand += later.account.with_demand;
+        self.account.kept += later.account.kept;
+        self.account.missed_runs += later.account.missed_runs;
+        self.account.spells += later.account.spells;
+        self.fold();
+    }
+
+    /// Makes neighbouring buckets one until few enough are left.
+    pub(crate) fn fold(&mut self) {
+        self.demand.sort_by_key(|bucket| bucket.key);
+        self.latency.sort_by_key(|(bucket, _)| *bucket);
+        for level in 0..8 {
+            let class_and_octave =
+                |key: u16| (key / DEMAND_BUCKETS as u16, (key % DEMAND_BUCKETS as u16) >> level);
+            self.demand.dedup_by(|later, kept| {
+                let same = class_and_octave(later.key) == class_and_octave(kept.key);
+                if same {
+                    kept.add(later);
+                }
+                same
+            });
+            if self.demand.len() <= MOST_BUCKETS.max(SIZE_CLASSES) {
+                break;
+            }
+        }
+        for level in 0..8 {
+            self.latency.dedup_by(|later, kept| {
+                let same = later.0 >> level == kept.0 >> level;
+                if same {
+                    kept.1 = kept.1.saturating_add(later.1);
+                }
+                same
+            });
+            if self.latency.len() <= MOST_BUCKETS {
+                break;
+            }
+        }
+    }
+}
