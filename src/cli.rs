@@ -11,6 +11,7 @@ mod output_args;
 mod run_args;
 mod stored_args;
 mod target_args;
+mod watch_args;
 
 use clap::{Parser, Subcommand};
 
@@ -24,6 +25,7 @@ pub use output_args::{OutputArgs, SheetArgs};
 pub use run_args::{FleetArgs, FollowUpArgs, PlanArgs, RunArgs, SharingArgs};
 pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 pub use target_args::{TargetUseArgs, TestFileArgs, TuneMode};
+pub use watch_args::WatchArgs;
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
@@ -99,6 +101,12 @@ pub enum CliCommand {
     /// What became better or worse between two groups of results: before and after a change, this volume and that one
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
+    /// Watch a volume under its own users' load: demand, throttled time, degraded spells, the account of its promise
+    #[command(after_help = examples::WATCH, mut_args(|a| {
+        let is_of_a_load = ["with", "promise_burst", "tolerance"].contains(&a.get_id().as_str());
+        if is_of_a_load { a.hide(true) } else { a }
+    }))]
+    Watch(Box<WatchArgs>),
     /// Turn Records, reports of other tools, plans and job files into each other's forms
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),

@@ -61,3 +61,4 @@ pub use volproof_readers as foreign;
 pub use volproof_record as record;
 pub use volproof_record::exit;
 pub use volproof_report as report;
+pub use volproof_watch as watch;

@@ -22,6 +22,14 @@ pub(super) const COMPARE: &str = "Examples:\n  \
     volproof compare a1.json a2.json -- b1.json b2.json b3.json\n  \
     volproof compare --run 6 -- /mnt/x --iodepth 32 -- /mnt/x --iodepth 64";
 
+pub(super) const WATCH: &str = "Examples:\n  \
+    volproof watch /dev/nvme1n1 --promise aws:gp3 --iops 16000 --throughput 500\n  \
+    volproof watch /var/lib/mysql --for 1h     the disk below this folder\n  \
+    volproof watch /dev/vdb --file vdb.watch --openmetrics /run/vdb.prom\n  \
+    volproof show vdb.watch                    the answer of a watch, also later\n\n\
+    Ctrl-C ends a watch; started again it goes on with its file. Nothing is\n\
+    written to the volume, and no load is made: docs/watch.md.";
+
 pub(super) const EXPLAIN: &str = "Examples:\n  \
     volproof explain report.txt          what a colleague pasted into a chat\n  \
     volproof explain old.json new.json   each, and both side by side\n  \

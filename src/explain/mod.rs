@@ -241,6 +241,7 @@ fn explained_for(
             return Ok(vec![of_record(file, named(*record), promise, fit)?]);
         }
         result_file::Found::Reports(reports) => reports,
+        result_file::Found::Watch(_) => bail!("is the file of a watch: `volproof show` reads it"),
     };
     let (several, count) = (reports.len() > 1, reports.len());
     let mut all: Vec<Explained> = Vec::new();

@@ -16,6 +16,7 @@ use volproof_fio::to_record::to_record;
 use volproof_judge::doubts;
 use volproof_readers::{self as foreign, ForeignReport};
 use volproof_record::{Record, RecordError, ReportForm, SCHEMA, SavedAs};
+use volproof_watch::{WatchFileError, WatchHistory};
 
 /// The line of kubestr's summary above fio's figures.
 const KUBESTR: &[u8] = b"FIO test results:";
@@ -95,6 +96,12 @@ pub enum ResultFileError {
         /// Reports of other tools.
         others: usize,
     },
+    /// The file of a watch, which has no steps.
+    #[error("{} is the file of a watch: `volproof show` and `volproof report` read it", path.display())]
+    Watch {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is a report without a result.
     #[error("{}: {why}", path.display())]
     Empty {
@@ -111,6 +118,8 @@ pub enum Found {
     Record(Box<Record>),
     /// Reports of other tools, those of fio first (the last one of each run).
     Reports(Vec<ToolReport>),
+    /// The file of a watch.
+    Watch(Box<WatchHistory>),
 }
 
 /// A report of another tool.
@@ -171,6 +180,22 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
         Err(RecordError::Foreign { .. }) => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+/// What the file of a watch holds; absent for any other file. Standard input is read once, so that it is not asked.
+///
+/// # Errors
+/// It was cut off before it said what it is about.
+pub fn watch_at(path: &Path) -> Result<Option<WatchHistory>, ResultFileError> {
+    let bytes = (path != Path::new("-")).then(|| input::read(path).ok()).flatten();
+    let Some(bytes) = bytes.filter(|bytes| WatchHistory::is_one(bytes)) else { return Ok(None) };
+    watch(&bytes, path).map(Some)
+}
+
+/// The watch that bytes hold; `path` is for messages.
+fn watch(bytes: &[u8], path: &Path) -> Result<WatchHistory, ResultFileError> {
+    let cut = |e: WatchFileError| ResultFileError::Empty { path: path.to_path_buf(), why: e.to_string() };
+    WatchHistory::read(bytes).map_err(cut)
 }
 
 /// The Record that a text holds as one of its lines, as a log does that took `--json -`; absent where it holds none.
@@ -234,6 +259,9 @@ fn other_file(bytes: &[u8], plain: &[u8]) -> OtherFile {
 /// # Errors
 /// When the text holds no result, or a damaged one.
 pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, ResultFileError> {
+    if WatchHistory::is_one(bytes) {
+        return watch(bytes, path).map(|history| Found::Watch(Box::new(history)));
+    }
     if let Some(record) = stored(bytes, path)? {
         return Ok(Found::Record(Box::new(record)));
     }
@@ -315,6 +343,7 @@ impl Found {
         match self {
             Found::Record(record) => Ok(*record),
             Found::Reports(reports) => last(&reports, path),
+            Found::Watch(_) => Err(ResultFileError::Watch { path: path.to_path_buf() }),
         }
     }
 }
@@ -338,6 +367,7 @@ pub fn only(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
             Err(ResultFileError::Several { path: path.to_path_buf(), count: all.len() })
         }
         Found::Reports(all) => last(&all, path),
+        Found::Watch(_) => Err(ResultFileError::Watch { path: path.to_path_buf() }),
     }
 }
 

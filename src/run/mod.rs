@@ -36,6 +36,9 @@ mod test_file_size;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod watch_file;
+mod watch_screen;
+mod watched_disk;
 
 pub use command_outputs::tell_of_others;
 pub use commands::{fio, main};

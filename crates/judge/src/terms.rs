@@ -141,7 +141,7 @@ pub fn judges_burst(judged_promise: &JudgedPromise, rates: &PromisedRates) -> bo
 }
 
 /// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.
-fn promised_share(judged_promise: &JudgedPromise) -> Option<f64> {
+pub fn promised_share(judged_promise: &JudgedPromise) -> Option<f64> {
     let words = judged_promise.promise.volumes.iter().map(|v| v.consistency.as_deref());
     let shares = words.map(|words| words.and_then(share_of_time));
     shares.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten()

@@ -33,3 +33,5 @@ pub mod topo;
 pub mod tune;
 pub mod verdict_sentence;
 pub mod verdict_text;
+pub mod watch_metrics;
+pub mod watch_text;

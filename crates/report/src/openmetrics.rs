@@ -14,12 +14,12 @@ use volproof_record::{
     DirectionSummary, JudgedNeed, LatencySummary, Metric, Outcome, PageStanding, Record, State,
 };
 
-/// A family of gauges.
-struct MetricFamily {
-    name: &'static str,
-    help: &'static str,
+/// A family of gauges, or of counters where its name ends as theirs do.
+pub(super) struct MetricFamily {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
     /// Labels and value.
-    samples: Vec<(String, f64)>,
+    pub(super) samples: Vec<(String, f64)>,
 }
 
 /// The file.
@@ -28,12 +28,12 @@ pub fn openmetrics(record: &Record) -> String {
     let mut families = run_families(record, &run);
     families.extend(claim_families(record, &run));
     families.extend(step_families(record, &run));
-    text(&families)
+    families_text(&families)
 }
 
 /// The lines of all families. A collector refuses a file in which two samples have the same labels: the second of them, as of two jobs of one
 /// name in a report, has the label `number="2"` as well.
-fn text(families: &[MetricFamily]) -> String {
+pub(super) fn families_text(families: &[MetricFamily]) -> String {
     let mut out = String::new();
     for family in families {
         let mut seen: HashMap<&str, u32> = HashMap::new();
@@ -41,7 +41,8 @@ fn text(families: &[MetricFamily]) -> String {
         if samples.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "# HELP {} {}\n# TYPE {} gauge", family.name, family.help, family.name);
+        let kind = if family.name.ends_with("_total") { "counter" } else { "gauge" };
+        let _ = writeln!(out, "# HELP {} {}\n# TYPE {} {kind}", family.name, family.help, family.name);
         for (labels, value) in samples {
             let number = seen.entry(labels).or_default();
             *number += 1;
@@ -53,7 +54,7 @@ fn text(families: &[MetricFamily]) -> String {
 }
 
 /// A label with its value escaped: backslash, quote and line feed.
-fn label(name: &str, value: &str) -> String {
+pub(super) fn label(name: &str, value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{name}=\"{value}\"")
 }
@@ -272,7 +273,7 @@ mod tests {
         let samples =
             [("step=\"a\"", 1.0), ("step=\"b\"", 2.0), ("step=\"a\"", 3.0), ("step=\"c\"", f64::NAN)];
         let samples = samples.map(|(labels, value)| (labels.to_string(), value)).into();
-        let text = text(&[MetricFamily { name: "x", help: "X.", samples }]);
+        let text = families_text(&[MetricFamily { name: "x", help: "X.", samples }]);
         assert_eq!(
             text,
             "# HELP x X.\n# TYPE x gauge\nx{step=\"a\"} 1\nx{step=\"b\"} 2\nx{step=\"a\",number=\"2\"} 3\n# EOF\n"

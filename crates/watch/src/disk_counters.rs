@@ -21,11 +21,11 @@ const SECTOR: u64 = 512;
 
 /// A reading of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskCounters([u64; FIELDS]);
+pub struct StatCounters([u64; FIELDS]);
 
-impl DiskCounters {
+impl StatCounters {
     /// Reads the line; `None` where it is no such line.
-    pub fn parse(line: &[u8]) -> Option<DiskCounters> {
+    pub fn parse(line: &[u8]) -> Option<StatCounters> {
         let mut counters = [0; FIELDS];
         let mut read = 0;
         for word in line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty()) {
@@ -34,12 +34,12 @@ impl DiskCounters {
             }
             read += 1;
         }
-        (read >= LEAST_FIELDS).then_some(DiskCounters(counters))
+        (read >= LEAST_FIELDS).then_some(StatCounters(counters))
     }
 
     /// From the counters in the order of the line.
-    pub fn from_fields(fields: [u64; 17]) -> DiskCounters {
-        DiskCounters(fields)
+    pub fn from_fields(fields: [u64; 17]) -> StatCounters {
+        StatCounters(fields)
     }
 
     /// Requests on their way at that moment.
@@ -48,7 +48,7 @@ impl DiskCounters {
     }
 
     /// The sample since an earlier reading, and the time in which any request was on its way. `None` where a count fell: the disk was attached anew.
-    pub fn since(&self, earlier: &DiskCounters, index: i64, length: Nanos) -> Option<(Interval, Nanos)> {
+    pub fn since(&self, earlier: &StatCounters, index: i64, length: Nanos) -> Option<(Interval, Nanos)> {
         let mut steps = [0; FIELDS];
         for (i, step) in steps.iter_mut().enumerate() {
             *step = match (TIMES.contains(&i), i) {
@@ -80,12 +80,12 @@ mod tests {
     #[test]
     fn the_line_of_any_kernel_is_read() {
         let line = b"    4831      112   386610     1743     1021      330    33952      722        3     1432     2465";
-        let old = DiskCounters::parse(line).unwrap();
+        let old = StatCounters::parse(line).unwrap();
         assert_eq!((old.0[0], old.0[7], old.in_flight(), old.0[16]), (4831, 722, 3, 0));
-        let new = DiskCounters::parse(b"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
+        let new = StatCounters::parse(b"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
         assert_eq!(new.0[16], 17);
-        assert_eq!(DiskCounters::parse(b"1 2 3"), None);
-        assert_eq!(DiskCounters::parse(b"a 2 3 4 5 6 7 8 9 10 11"), None);
+        assert_eq!(StatCounters::parse(b"1 2 3"), None);
+        assert_eq!(StatCounters::parse(b"a 2 3 4 5 6 7 8 9 10 11"), None);
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
         (before[0], before[3]) = (10, u64::from(u32::MAX) - 4);
         let mut after = before;
         (after[0], after[2], after[3], after[IN_FLIGHT]) = (30, 160, 15, 4);
-        let (before, after) = (DiskCounters(before), DiskCounters(after));
+        let (before, after) = (StatCounters(before), StatCounters(after));
         let (sample, _) = after.since(&before, 7, Nanos::millis(100)).unwrap();
         let reads = sample.counts[Direction::Read];
         assert_eq!((reads.ios, reads.bytes, reads.latency), (20, Bytes(81920), Nanos::millis(20)));
@@ -105,8 +105,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(line in prop::collection::vec(any::<u8>(), 0..200), other in any::<[u64; 17]>()) {
-            if let Some(counters) = DiskCounters::parse(&line) {
-                let _ = counters.since(&DiskCounters(other), 0, Nanos::millis(100));
+            if let Some(counters) = StatCounters::parse(&line) {
+                let _ = counters.since(&StatCounters(other), 0, Nanos::millis(100));
             }
         }
     }

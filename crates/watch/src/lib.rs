@@ -7,9 +7,9 @@
 //! It may use `base` alone. It opens no device and no file, knows no catalogue of promises, and makes no words. Only what the provider counted is
 //! ever called proven.
 
-mod disk_counters;
 mod minute_sums;
 mod spell_detector;
+mod stat_counters;
 #[cfg(test)]
 mod tests;
 mod throttle_spells;
@@ -21,14 +21,14 @@ mod watch_limits;
 mod watch_span;
 mod watcher;
 
-pub use disk_counters::DiskCounters;
 pub use spell_detector::{Spell, SpellKind};
+pub use stat_counters::StatCounters;
 pub use throttle_spells::PageSecond;
 pub use watch_answer::{AccountAnswer, DemandFigures, WatchAnswer};
 pub use watch_frame::{MAGIC, WatchFrame, WatchHeader, WatchNote, WatchNoteKind};
 pub use watch_history::{WatchFileError, WatchHistory};
 pub use watch_limits::WatchLimits;
-pub use watch_span::{DemandBucket, DirectionCounts, MinuteAccount, ThrottleTimes, WatchSpan};
+pub use watch_span::{DemandBucket, DirectionIos, MinuteAccount, ThrottleTimes, WatchSpan};
 pub use watcher::{LiveSecond, Watcher};
 
 use volproof_base::unit::Nanos;

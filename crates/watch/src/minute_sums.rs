@@ -4,7 +4,7 @@
 
 use crate::ClockReading;
 use crate::spell_detector::Spell;
-use crate::watch_span::{DemandBucket, DirectionCounts, ThrottleTimes, WatchSpan};
+use crate::watch_span::{DemandBucket, DirectionIos, ThrottleTimes, WatchSpan};
 use volproof_base::sample::{Direction, GRID, Interval};
 use volproof_base::unit::Nanos;
 
@@ -29,6 +29,11 @@ pub fn bucket_middle(bucket: usize) -> u64 {
     let Some(place) = bucket.checked_sub(1) else { return 0 };
     let low = 2f64.powi((place / 4) as i32) * (1.0 + (place % 4) as f64 / 4.0);
     (low * 1.125).round() as u64
+}
+
+/// The latency in the middle of a bucket of microseconds.
+pub fn bucket_latency(bucket: usize) -> Nanos {
+    Nanos(bucket_middle(bucket).saturating_mul(1000))
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +74,7 @@ impl MinuteSums {
         let (ios, bytes) = (read.ios + write.ios, read.bytes.0.saturating_add(write.bytes.0));
         let latency = read.latency.0.saturating_add(write.latency.0);
         for (sums, direction) in self.span.counts.iter_mut().zip(Direction::ALL) {
-            sums.add(&DirectionCounts::of_sample(&sample.counts[direction]));
+            sums.add(&DirectionIos::of_sample(&sample.counts[direction]));
         }
         let slots = ((sample.length.0 + GRID.0 / 2) / GRID.0).max(1);
         let (slot_ios, slot_bytes) = (ios.div_ceil(slots), bytes.div_ceil(slots));

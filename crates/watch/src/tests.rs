@@ -48,7 +48,7 @@ impl PlayedVolume {
     }
 
     /// Plays a tenth of a second under this demand.
-    fn play(&mut self, demand: f64) -> DiskCounters {
+    fn play(&mut self, demand: f64) -> StatCounters {
         let arriving = demand * 0.1 * (0.5 + self.uniform());
         let limit = (IOPS.min(BYTES / self.block)) * 0.1 * self.health;
         let before = self.backlog;
@@ -66,7 +66,7 @@ impl PlayedVolume {
         self.fields[8] = (self.backlog + demand * own).floor();
         let busy = if self.backlog >= 1.0 { 100.0 } else { (served * own * 1000.0).min(100.0) };
         self.fields[9] += busy;
-        DiskCounters::from_fields(self.fields.map(|field| field as u64))
+        StatCounters::from_fields(self.fields.map(|field| field as u64))
     }
 }
 
@@ -323,11 +323,11 @@ fn a_discard_that_takes_seconds_is_no_event() {
         if (100..130).contains(&tenth) {
             let mut with_discard = volume.fields.map(|field| field as u64);
             with_discard[8] = 1;
-            fields = DiskCounters::from_fields(with_discard);
+            fields = StatCounters::from_fields(with_discard);
         } else if tenth == 130 {
             volume.fields[11] += 1.0;
             volume.fields[14] += 3000.0;
-            fields = DiskCounters::from_fields(volume.fields.map(|field| field as u64));
+            fields = StatCounters::from_fields(volume.fields.map(|field| field as u64));
         }
         watcher.sample(at(tenth), fields);
     }
@@ -365,6 +365,38 @@ proptest! {
         let place = place % file.len();
         file[place] ^= 1;
         let _ = WatchHistory::read(&file).map(|history| WatchAnswer::of_history(&history));
+    }
+
+    #[test]
+    fn any_numbers_of_a_span_come_back_and_have_an_answer(numbers in prop::collection::vec(any::<u64>(), 60)) {
+        let mut spans = Vec::new();
+        for n in numbers.chunks(20) {
+            let mut span = WatchSpan {
+                start_unix_ms: n[0] as i64,
+                covered_ns: Nanos(n[1]),
+                absent_ns: Nanos(n[2]),
+                in_flight_ns: n[3],
+                most_ios: n[4],
+                most_bytes: n[5],
+                degraded_ns: Nanos(n[6]),
+                throttled: Some(ThrottleTimes { volume_ns: Nanos(n[7]), ios: n[8], kernel_ios: n[9], ..Default::default() }),
+                account: MinuteAccount { with_demand: n[10], kept: n[11], missed_runs: n[12], spells: n[13] },
+                ..WatchSpan::default()
+            };
+            span.counts[1] = DirectionIos { ios: n[14], bytes: n[15], latency_ms: n[16] };
+            span.demand.push(DemandBucket { key: n[17] as u16, slots: n[18], ios: n[19], bytes: n[0] / 512 * 512 });
+            span.latency.push((n[1] as u8, n[2]));
+            spans.push(span);
+        }
+        let mut file = MAGIC.to_vec();
+        file.extend(WatchFrame::Header(Box::new(header(true))).encode());
+        for span in &spans {
+            file.extend(WatchFrame::Span(Box::new(span.clone())).encode());
+        }
+        let history = WatchHistory::read(&file).unwrap();
+        prop_assert_eq!(&history.spans, &spans);
+        let _ = (WatchAnswer::of_history(&history), history.with_hours(0));
+        let _ = Watcher::begin(at(0), None, spans.iter());
     }
 
     #[test]

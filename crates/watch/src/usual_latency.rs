@@ -1,7 +1,7 @@
 //! The latency that requests of this volume usually have: the lower quarter over about a day, so that a backup that
 //! saturates the volume does not become the usual.
 
-use crate::minute_sums::{LATENCY_BUCKETS, bucket_middle};
+use crate::minute_sums::{LATENCY_BUCKETS, bucket_latency};
 use crate::watch_span::WatchSpan;
 use volproof_base::unit::Nanos;
 
@@ -54,7 +54,7 @@ impl UsualLatency {
             seen += weight;
             seen >= USUAL_SHARE * total
         });
-        bucket.filter(|_| total >= LEAST_IOS).map(|bucket| Nanos(bucket_middle(bucket) * 1000))
+        bucket.filter(|_| total >= LEAST_IOS).map(|bucket| bucket_latency(bucket))
     }
 
     /// A request that took at least this long has waited.

@@ -1,10 +1,10 @@
 //! The answer of a watch: demand, throttled time, degraded spells, the account against the promise of time, and the use of what was bought.
 
-use crate::spell_detector::Spell;
+use crate::spell_detector::{Spell, SpellKind};
 use crate::watch_history::WatchHistory;
 use crate::watch_span::{DemandBucket, HOUR_MS, MinuteAccount, ThrottleTimes, WatchSpan};
 use volproof_base::stats::limit_answer::{LimitAnswer, TimeShare};
-use volproof_base::unit::Nanos;
+use volproof_base::unit::{Nanos, total};
 
 /// Tenths of a second in which a figure of demand is not exceeded.
 const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
@@ -74,6 +74,10 @@ impl WatchAnswer {
         let others = throttled.and_then(|times| other_ios(&times));
         let mut spells = history.spells.clone();
         spells.sort_by_key(|spell| std::cmp::Reverse(spell.length_ns));
+        if others.is_some() {
+            // A page that counts others' I/Os too says nothing of these.
+            spells.iter_mut().for_each(|spell| (spell.kind, spell.has_page) = (SpellKind::Degraded, false));
+        }
         WatchAnswer {
             between: ends.map(|(first, last)| (first.start_unix_ms, end_ms(last))),
             demand: demand(history, &total),
@@ -100,7 +104,8 @@ fn account(promised: f64, minutes: &MinuteAccount) -> Option<AccountAnswer> {
     if minutes.with_demand == 0 {
         return None;
     }
-    let share = TimeShare::counted(minutes.kept, minutes.with_demand, minutes.missed_runs);
+    let share =
+        TimeShare::counted(minutes.kept.min(minutes.with_demand), minutes.with_demand, minutes.missed_runs);
     let answer = share.answer(promised);
     let more_minutes = Some(answer).filter(|answer| *answer == LimitAnswer::Inconclusive);
     Some(AccountAnswer {
@@ -137,12 +142,12 @@ fn demand(history: &WatchHistory, total: &WatchSpan) -> DemandFigures {
 fn quantiles(buckets: &[&DemandBucket], figure: impl Fn(&DemandBucket) -> f64) -> [f64; 3] {
     let mut figures: Vec<(f64, u64)> = buckets.iter().map(|bucket| (figure(bucket), bucket.slots)).collect();
     figures.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: u64 = figures.iter().map(|(_, slots)| slots).sum();
+    let all = total(figures.iter().map(|(_, slots)| *slots));
     QUANTILES.map(|share| {
-        let mut seen = 0;
+        let mut seen: u64 = 0;
         let place = figures.iter().find(|(_, slots)| {
-            seen += slots;
-            seen as f64 >= share * total as f64
+            seen = seen.saturating_add(*slots);
+            seen as f64 >= share * all as f64
         });
         place.map_or(0.0, |(figure, _)| *figure)
     })

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spell_detector::Spell;
 use crate::watch_limits::WatchLimits;
-use crate::watch_span::{DemandBucket, DirectionCounts, MinuteAccount, ThrottleTimes, WatchSpan};
+use crate::watch_span::{DemandBucket, DirectionIos, MinuteAccount, ThrottleTimes, WatchSpan};
 use volproof_base::unit::{Bytes, Nanos};
 
 /// How a file of a watch begins.
@@ -99,8 +99,13 @@ impl WatchFrame {
             WatchFrame::Spell(spell) => json(b'E', spell, &mut body),
             WatchFrame::Note(note) => json(b'N', note, &mut body),
         }
+        WatchFrame::with_sum(&body)
+    }
+
+    /// The bytes of a frame with this body.
+    pub fn with_sum(body: &[u8]) -> Vec<u8> {
         let mut frame = (body.len() as u16).to_le_bytes().to_vec();
-        frame.extend(crc32(&body).to_le_bytes());
+        frame.extend(crc32(body).to_le_bytes());
         frame.extend(body);
         frame
     }
@@ -226,7 +231,7 @@ fn read_span(body: &[u8]) -> Option<WatchSpan> {
     };
     for counts in &mut span.counts {
         let [ios, bytes, latency_ms] = from.array()?;
-        *counts = DirectionCounts { ios, bytes, latency_ms };
+        *counts = DirectionIos { ios, bytes, latency_ms };
     }
     for _ in 0..from.count()? {
         let [key, slots, ios, sectors] = from.array()?;

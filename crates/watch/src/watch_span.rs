@@ -1,9 +1,9 @@
 //! A minute of a watch, or the sum of several: an hour once the minutes are old.
 
 use volproof_base::sample::Counts;
-use volproof_base::unit::{Bytes, Nanos};
+use volproof_base::unit::{Bytes, Nanos, total};
 
-use crate::minute_sums::{DEMAND_BUCKETS, SIZE_CLASSES};
+use crate::minute_sums::{DEMAND_BUCKETS, SIZE_CLASSES, bucket_latency};
 
 /// Buckets that a span keeps of its demand, and of its latencies. With more, neighbours become one.
 const MOST_BUCKETS: usize = 12;
@@ -14,9 +14,14 @@ pub const MINUTE: Nanos = Nanos::seconds(60);
 /// The length of an hour, in milliseconds.
 pub const HOUR_MS: i64 = 3_600_000;
 
+/// Adds to a sum, which stays at its end: a file may hold any numbers.
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
 /// I/Os of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DirectionCounts {
+pub struct DirectionIos {
     /// I/Os.
     pub ios: u64,
     /// Bytes.
@@ -25,17 +30,17 @@ pub struct DirectionCounts {
     pub latency_ms: u64,
 }
 
-impl DirectionCounts {
+impl DirectionIos {
     /// Those of a sample.
-    pub fn of_sample(counts: &Counts) -> DirectionCounts {
-        DirectionCounts { ios: counts.ios, bytes: counts.bytes.0, latency_ms: counts.latency.0 / 1_000_000 }
+    pub fn of_sample(counts: &Counts) -> DirectionIos {
+        DirectionIos { ios: counts.ios, bytes: counts.bytes.0, latency_ms: counts.latency.0 / 1_000_000 }
     }
 
     /// Adds those of another time.
-    pub fn add(&mut self, more: &DirectionCounts) {
-        self.ios = self.ios.saturating_add(more.ios);
-        self.bytes = self.bytes.saturating_add(more.bytes);
-        self.latency_ms = self.latency_ms.saturating_add(more.latency_ms);
+    pub fn add(&mut self, more: &DirectionIos) {
+        add(&mut self.ios, more.ios);
+        add(&mut self.bytes, more.bytes);
+        add(&mut self.latency_ms, more.latency_ms);
     }
 }
 
@@ -64,9 +69,9 @@ impl DemandBucket {
     }
 
     fn add(&mut self, more: &DemandBucket) {
-        self.slots = self.slots.saturating_add(more.slots);
-        self.ios = self.ios.saturating_add(more.ios);
-        self.bytes = self.bytes.saturating_add(more.bytes);
+        add(&mut self.slots, more.slots);
+        add(&mut self.ios, more.ios);
+        add(&mut self.bytes, more.bytes);
     }
 }
 
@@ -89,19 +94,19 @@ pub struct ThrottleTimes {
 
 impl ThrottleTimes {
     fn add(&mut self, more: &ThrottleTimes) {
-        self.volume_ns.0 = self.volume_ns.0.saturating_add(more.volume_ns.0);
-        self.instance_ns.0 = self.instance_ns.0.saturating_add(more.instance_ns.0);
-        self.volume_spells += more.volume_spells;
-        self.instance_spells += more.instance_spells;
-        self.ios = self.ios.saturating_add(more.ios);
-        self.kernel_ios = self.kernel_ios.saturating_add(more.kernel_ios);
+        add(&mut self.volume_ns.0, more.volume_ns.0);
+        add(&mut self.instance_ns.0, more.instance_ns.0);
+        add(&mut self.volume_spells, more.volume_spells);
+        add(&mut self.instance_spells, more.instance_spells);
+        add(&mut self.ios, more.ios);
+        add(&mut self.kernel_ios, more.kernel_ios);
     }
 }
 
 /// Minutes, and how many of them were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinuteAccount {
-    /// Minutes with at least one read or write.
+    /// Minutes in which a read or write came back or was waited for.
     pub with_demand: u64,
     /// Those of them in which the volume was degraded for at most a tenth of the time.
     pub kept: u64,
@@ -121,7 +126,7 @@ pub struct WatchSpan {
     /// The time in which the device was away.
     pub absent_ns: Nanos,
     /// Reads, writes, discards, flushes.
-    pub counts: [DirectionCounts; 4],
+    pub counts: [DirectionIos; 4],
     /// Requests in flight over time, in request-nanoseconds.
     pub in_flight_ns: u64,
     /// Reads and writes by tenths of a second.
@@ -159,13 +164,13 @@ impl WatchSpan {
 
     /// The latency that a share of its I/Os did not exceed, to the quarter of an octave.
     pub fn latency_within(&self, share: f64) -> Option<Nanos> {
-        let total: u64 = self.latency.iter().map(|(_, ios)| ios).sum();
+        let all = total(self.latency.iter().map(|(_, ios)| *ios));
         let mut seen = 0;
         let bucket = self.latency.iter().find(|(_, ios)| {
-            seen += ios;
-            seen as f64 >= share * total as f64
+            add(&mut seen, *ios);
+            seen as f64 >= share * all as f64
         });
-        bucket.map(|(bucket, _)| Nanos(crate::minute_sums::bucket_middle(usize::from(*bucket)) * 1000))
+        bucket.map(|(bucket, _)| bucket_latency(usize::from(*bucket)))
     }
 
     /// The volume was degraded for at most a tenth of it.
@@ -175,7 +180,8 @@ impl WatchSpan {
 
     /// Makes the account of a single minute.
     pub(crate) fn judge_minute(&mut self, missed_before: bool) {
-        let has_demand = self.ios() > 0;
+        // Requests that never came back were asked for too.
+        let has_demand = self.ios() > 0 || !self.degraded_ns.is_zero();
         self.account = MinuteAccount {
             with_demand: u64::from(has_demand),
             kept: u64::from(has_demand && self.keeps()),
@@ -186,22 +192,22 @@ impl WatchSpan {
 
     /// Adds a later span. Sums stay exact; the distributions get coarser.
     pub fn merge(&mut self, later: &WatchSpan) {
-        self.covered_ns.0 += later.covered_ns.0;
-        self.absent_ns.0 += later.absent_ns.0;
+        add(&mut self.covered_ns.0, later.covered_ns.0);
+        add(&mut self.absent_ns.0, later.absent_ns.0);
         self.counts.iter_mut().zip(&later.counts).for_each(|(sum, more)| sum.add(more));
-        self.in_flight_ns = self.in_flight_ns.saturating_add(later.in_flight_ns);
+        add(&mut self.in_flight_ns, later.in_flight_ns);
         self.demand.extend(&later.demand);
         self.latency.extend(&later.latency);
         self.most_ios = self.most_ios.max(later.most_ios);
         self.most_bytes = self.most_bytes.max(later.most_bytes);
-        self.degraded_ns.0 = self.degraded_ns.0.saturating_add(later.degraded_ns.0);
+        add(&mut self.degraded_ns.0, later.degraded_ns.0);
         if let Some(more) = &later.throttled {
             self.throttled.get_or_insert_default().add(more);
         }
-        self.account.with_demand += later.account.with_demand;
-        self.account.kept += later.account.kept;
-        self.account.missed_runs += later.account.missed_runs;
-        self.account.spells += later.account.spells;
+        add(&mut self.account.with_demand, later.account.with_demand);
+        add(&mut self.account.kept, later.account.kept);
+        add(&mut self.account.missed_runs, later.account.missed_runs);
+        add(&mut self.account.spells, later.account.spells);
         self.fold();
     }
 

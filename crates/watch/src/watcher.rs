@@ -3,9 +3,9 @@
 //! A reading allocates nothing; the end of a minute does.
 
 use crate::ClockReading;
-use crate::disk_counters::DiskCounters;
 use crate::minute_sums::MinuteSums;
 use crate::spell_detector::{JudgedSample, SlowTime, SpellDetector, SpellKind};
+use crate::stat_counters::StatCounters;
 use crate::throttle_spells::{PageSecond, ThrottleSpells};
 use crate::usual_latency::UsualLatency;
 use crate::watch_frame::{WatchFrame, WatchNote, WatchNoteKind};
@@ -72,7 +72,7 @@ pub struct Watcher {
     promised: Option<WatchLimits>,
     /// The best minute, by I/Os and by bytes a second.
     best: (f64, f64),
-    before: Option<(ClockReading, DiskCounters)>,
+    before: Option<(ClockReading, StatCounters)>,
     index: i64,
     minute: MinuteSums,
     missed_before: bool,
@@ -132,7 +132,7 @@ impl Watcher {
     }
 
     /// Takes a reading of the kernel's counters.
-    pub fn sample(&mut self, now: ClockReading, counters: DiskCounters) {
+    pub fn sample(&mut self, now: ClockReading, counters: StatCounters) {
         let Some((then, earlier)) = self.before.replace((now, counters)) else { return };
         let length = Nanos(now.elapsed.0.saturating_sub(then.elapsed.0));
         if length > LONGEST_SAMPLE {

@@ -24,6 +24,7 @@ pub(super) mod suite_command;
 pub(super) mod sweep_command;
 mod tune_command;
 mod verdict_command;
+mod watch_command;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,6 +66,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Merge(args) => merge_command::merge(&args),
         CliCommand::Verdict(args) => verdict_command::verdict(&args),
         CliCommand::Compare(args) => compare_command::compare(&args),
+        CliCommand::Watch(args) => watch_command::watch(&args),
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => plan_command::list(),

@@ -23,8 +23,13 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         (None, _) => output("-o", Path::new("-"), OutputKind::Html, false)?,
     };
     let stream = output.is_stream();
-    let record = result_file::load(&args.record).map_err(Failure::input)?;
-    tell_of_others(&args.record, &record);
-    save_output(&mut output, &|out| html::write(&record, out))?;
+    if let Some(history) = result_file::watch_at(&args.record).map_err(Failure::input)? {
+        let page = html::watch_page::page(&history).map_err(|e| Failure::new(Exit::RunFailed, e))?;
+        save_output(&mut output, &|out| out.write_all(page.as_bytes()))?;
+    } else {
+        let record = result_file::load(&args.record).map_err(Failure::input)?;
+        tell_of_others(&args.record, &record);
+        save_output(&mut output, &|out| html::write(&record, out))?;
+    }
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }

@@ -12,7 +12,8 @@ use volproof_base::input;
 use volproof_record::exit::Exit;
 use volproof_record::{Record, SavedAs};
 use volproof_report::headline::Headline;
-use volproof_report::{csv, evidence_words, summary_text};
+use volproof_report::{csv, evidence_words, summary_text, watch_text};
+use volproof_watch::{WatchAnswer, WatchHistory};
 
 /// `show`.
 ///
@@ -68,8 +69,22 @@ fn in_words(args: &ShowArgs) -> Result<Exit, Failure> {
     show_text(&text)
 }
 
+/// Prints the answer of a watch.
+fn show_watch(args: &ShowArgs, path: &Path, history: &WatchHistory) -> Result<(), Failure> {
+    let SheetArgs { junit, openmetrics, markdown, .. } = &args.sheets;
+    if args.csv || [junit, openmetrics, markdown].into_iter().any(Option::is_some) {
+        let message = format!("{} is the file of a watch: show prints it as text", path.display());
+        return Err(Failure::input(message));
+    }
+    let answer = WatchAnswer::of_history(history);
+    show_text(&watch_text::answer(history, &answer, None)).map(|_| ())
+}
+
 /// Prints one file, the i-th.
 fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
+    if let Some(history) = result_file::watch_at(path).map_err(Failure::input)? {
+        return show_watch(args, path, &history);
+    }
     let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
     if args.csv && sheets.takes_stdout() {
         return Err(Failure::input("--csv prints on standard output: name a file with the other option"));

@@ -42,6 +42,7 @@ mod signals;
 mod text;
 mod threads;
 mod together;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

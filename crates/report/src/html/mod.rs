@@ -16,6 +16,7 @@ pub mod repeat;
 mod sections;
 mod step_section;
 mod verdict_section;
+pub mod watch_page;
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
