@@ -54,7 +54,7 @@ impl UsualLatency {
             seen += weight;
             seen >= USUAL_SHARE * total
         });
-        bucket.filter(|_| total >= LEAST_IOS).map(|bucket| bucket_latency(bucket))
+        bucket.filter(|_| total >= LEAST_IOS).map(bucket_latency)
     }
 
     /// A request that took at least this long has waited.
