@@ -6,6 +6,7 @@ mod course_args;
 mod examples;
 mod fit_args;
 mod fleet_args;
+mod history_args;
 mod million_args;
 mod output_args;
 mod run_args;
@@ -20,6 +21,7 @@ pub use consent::{ConsentArgs, OverwriteMode};
 pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 pub use fit_args::{FitArgs, FitsArgs};
 pub use fleet_args::{FleetCourse, FleetCourseArgs, FleetMemberArgs, FleetRunArgs};
+pub use history_args::HistoryArgs;
 pub use million_args::MillionArgs;
 pub use output_args::{OutputArgs, SheetArgs};
 pub use run_args::{FleetArgs, FollowUpArgs, PlanArgs, RunArgs, SharingArgs};
@@ -107,6 +109,9 @@ pub enum CliCommand {
         if is_of_a_load { a.hide(true) } else { a }
     }))]
     Watch(Box<WatchArgs>),
+    /// The runs of each volume by time, and where its level changed: a folder of Records is the store
+    #[command(after_help = examples::HISTORY)]
+    History(Box<HistoryArgs>),
     /// Turn Records, reports of other tools, plans and job files into each other's forms
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),

@@ -9,6 +9,7 @@ pub mod crosscheck;
 pub mod device_tuning;
 pub mod evidence_files;
 pub mod explain;
+pub mod history_folder;
 pub mod merge;
 pub mod mistyped;
 pub mod prepare;

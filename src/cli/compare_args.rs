@@ -8,7 +8,7 @@ use crate::promise_options::parse_tolerance;
 /// Which results are compared, and where the answer goes.
 #[derive(clap::Args, Debug)]
 pub struct CompareArgs {
-    /// Results before the change: Records, or reports of other tools; with two files and no `--`, one before and one after
+    /// Results before the change: Records, reports of other tools, or a folder of Records; with two and no `--`, one before and one after
     #[arg(value_name = "RESULT")]
     pub results: Vec<PathBuf>,
     /// Results after the change; with --run, the options of A, another `--`, and those of B
@@ -17,6 +17,9 @@ pub struct CompareArgs {
     /// Run N alternating pairs here, of `volproof run` with the options of A and with those of B
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with = "results")]
     pub run: Option<u32>,
+    /// The results before are those of the same volume and load in the history since its last step (docs/history.md)
+    #[arg(long, conflicts_with = "run")]
+    pub history: bool,
     /// Folder for the Records of --run [default: a new volproof-compare-TIME in this folder]
     #[arg(long, value_name = "FOLDER", requires = "run")]
     pub records: Option<PathBuf>,

@@ -19,6 +19,7 @@ pub(super) const RUN: &str = "Examples:\n  \
 pub(super) const COMPARE: &str = "Examples:\n  \
     volproof compare before.json after.json          what changed\n  \
     volproof compare before.json after.json --gate 5%   exit code 1 if worse\n  \
+    volproof compare --history new.json --gate 5%       against its own past\n  \
     volproof compare a1.json a2.json -- b1.json b2.json b3.json\n  \
     volproof compare --run 6 -- /mnt/x --iodepth 32 -- /mnt/x --iodepth 64";
 
@@ -29,6 +30,11 @@ pub(super) const WATCH: &str = "Examples:\n  \
     volproof show vdb.watch                    the answer of a watch, also later\n\n\
     Ctrl-C ends a watch; started again it goes on with its file. Nothing is\n\
     written to the volume, and no load is made: docs/watch.md.";
+pub(super) const HISTORY: &str = "Examples:\n  \
+    volproof history                     all finished runs of this machine\n  \
+    volproof history runs/ --html history.html\n  \
+    volproof history --volume vol0123 --csv figures.csv\n  \
+    volproof history --sql - | sqlite3 history.db";
 
 pub(super) const EXPLAIN: &str = "Examples:\n  \
     volproof explain report.txt          what a colleague pasted into a chat\n  \

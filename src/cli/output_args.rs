@@ -51,6 +51,11 @@ impl OutputArgs {
         self.json.is_none() || self.files().any(|(_, path)| path != Path::new("-"))
     }
 
+    /// Whether a result goes to standard output, where nothing else is printed then.
+    pub fn takes_stdout(&self) -> bool {
+        self.files().any(|(_, path)| path == Path::new("-"))
+    }
+
     /// The options that name a file for results, with the file.
     pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let OutputArgs { json, csv, html, sheets, .. } = self;

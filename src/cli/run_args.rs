@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::compare_args::GateArgs;
 use super::consent::ConsentArgs;
 use super::output_args::OutputArgs;
 use super::target_args::{TestFileArgs, TuneMode};
@@ -80,6 +81,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub cross_check: Option<u32>,
+    /// Compare with this Record, or with the runs of this volume and load in this folder since their last step (docs/history.md)
+    #[arg(long, value_name = "FILE|FOLDER", help_heading = "Verdict", conflicts_with_all = ["cross_check", "start_at"])]
+    pub baseline: Option<PathBuf>,
+    /// The gate of --baseline
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// The steps that follow from what was measured
     #[command(flatten)]
     pub follow_up: FollowUpArgs,

@@ -150,6 +150,14 @@ impl Measurement<'_> {
     /// # Errors
     /// Of input, of the guard, and of the run.
     pub fn run(&self, words: Words) -> Result<Exit, Failure> {
+        self.run_to_record(words).map(|(exit, _)| exit)
+    }
+
+    /// The same with the Record of the run.
+    ///
+    /// # Errors
+    /// Those of [`Measurement::run`].
+    pub fn run_to_record(&self, words: Words) -> Result<(Exit, Record), Failure> {
         let timer = Timer::choose(Path::new("/"));
         let (job, mut results) = self.check()?;
         if !words.before.is_empty() && results.talks() {
@@ -170,6 +178,7 @@ impl Measurement<'_> {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);
             seal(&mut ended.record);
         }
-        results.publish(&ended, words.after)
+        let exit = results.publish(&ended, words.after)?;
+        Ok((exit, ended.record))
     }
 }

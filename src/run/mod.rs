@@ -4,6 +4,7 @@
 //! Record is written after every step. Nothing here measures or judges. Each subcommand has a file in `commands`; the work that all
 //! measuring commands share is in [`pipeline`].
 
+mod baseline;
 mod command_outputs;
 mod commands;
 mod end_signals;

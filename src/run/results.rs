@@ -12,6 +12,7 @@ use super::pipeline::Ended;
 use super::sheet::{Sheet, SheetForm, opened};
 use super::{Failure, leftover};
 use crate::cli::{OutputArgs, SheetArgs};
+use crate::history_folder::{self, Keeping, VARIABLE};
 use crate::ui::{self, Ui};
 use volproof_base::shell_word::shell_path;
 use volproof_course::finished::is_whole;
@@ -254,6 +255,7 @@ impl Results {
             return ended.exit();
         }
         let lost = self.deliver(record, &ended.kept, after);
+        self.keep_in_history(record);
         let exit = ended.exit()?;
         if patient_write::gave_up() {
             return Ok(Exit::Interrupted);
@@ -261,6 +263,21 @@ impl Results {
         // A verdict keeps its code.
         let is_not_valid = exit == Exit::Invalid && record.outcome.is_none();
         Ok(if lost && (exit == Exit::Done || is_not_valid) { Exit::RunFailed } else { exit })
+    }
+
+    /// Adds a finished run to the history. Whatever becomes of that, the run has its result.
+    fn keep_in_history(&mut self, record: &Record) {
+        match history_folder::keep(record, self.record.file.path()) {
+            Keeping::Unwanted => {}
+            Keeping::Kept(_) => self.ui.say("  all runs of this volume: volproof history"),
+            Keeping::UnderTest(folder) => self.ui.say(&format!(
+                "  not in the history: {} lies on the volume under test ({VARIABLE}=FOLDER names another)",
+                folder.display()
+            )),
+            Keeping::Failed(folder, why) => {
+                self.ui.say(&format!("  not in the history: {}: {why}", folder.display()));
+            }
+        }
     }
 
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.

@@ -41,6 +41,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
                 path: name.into(),
                 number: DevNumber { major: 253, minor: 1 },
                 filesystem: Some("ext4".into()),
+                filesystem_uuid: None,
                 layer_filesystem: None,
                 mount_point: None,
                 free_bytes: Bytes::gib(20),

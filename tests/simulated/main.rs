@@ -10,6 +10,7 @@ mod explain;
 mod fio;
 mod fit;
 mod foreign;
+mod history;
 mod lint;
 mod names;
 mod option_files;

@@ -2,7 +2,7 @@
 //!
 //! Rates are a second; latencies are nanoseconds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use volproof_base::sample::Direction;
 use volproof_base::stats::percentile;
 use volproof_base::unit::Bytes;
@@ -14,7 +14,7 @@ const LARGE_BLOCK: Bytes = Bytes::kib(64);
 const HALF_BUCKET: f64 = 1.0 / 128.0;
 
 /// A figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedFigure {
     /// I/Os a second.
@@ -29,7 +29,7 @@ pub enum ComparedFigure {
 
 impl ComparedFigure {
     /// The figures that are compared of a direction: its rate and two percentiles.
-    pub(crate) fn of_direction(summary: &DirectionSummary) -> [ComparedFigure; 3] {
+    pub fn of_direction(summary: &DirectionSummary) -> [ComparedFigure; 3] {
         let block = summary.bytes.0 / summary.ios.max(1);
         let rate = if block >= LARGE_BLOCK.0 { ComparedFigure::Throughput } else { ComparedFigure::Iops };
         [rate, ComparedFigure::Median, ComparedFigure::P99]
@@ -51,7 +51,7 @@ impl ComparedFigure {
     }
 
     /// The figure of a direction in a run; none where the run does not tell it.
-    pub(crate) fn of_run(self, step: &StepRecord, direction: Direction) -> Option<f64> {
+    pub fn of_run(self, step: &StepRecord, direction: Direction) -> Option<f64> {
         let summary = step.direction(direction)?;
         match self {
             ComparedFigure::Iops => Some(summary.iops),
@@ -62,7 +62,7 @@ impl ComparedFigure {
     }
 
     /// The 95 % interval of the figure in one run, whose value is given; none where the run does not carry one.
-    pub(crate) fn interval(self, step: &StepRecord, direction: Direction, value: f64) -> Option<(f64, f64)> {
+    pub fn interval(self, step: &StepRecord, direction: Direction, value: f64) -> Option<(f64, f64)> {
         let summary = step.direction(direction)?;
         match self {
             ComparedFigure::Iops => rate_interval(summary, 1.0),

@@ -228,7 +228,7 @@ fn step_rows(runs: &[(&Record, &StepRecord)], before: usize, design: RunDesign) 
 }
 
 /// The doubt that voids the figures of a step.
-fn void(record: &Record, step: &StepRecord) -> Option<String> {
+pub fn void(record: &Record, step: &StepRecord) -> Option<String> {
     let doubt = record.doubts.iter().find(|doubt| doubt.voids(&step.name))?;
     Some(doubt.code.to_string())
 }

@@ -13,5 +13,6 @@ mod surroundings;
 
 pub use change_gate::{GateAnswer, GateWord};
 pub use compared_figure::ComparedFigure;
-pub use comparison::{NotComparable, RunComparison, RunDesign, StepChange, compare};
-pub use surroundings::Difference;
+pub use comparison::{NotComparable, RunComparison, RunDesign, StepChange, compare, void};
+pub use load::{differences as load_differences, words_of as load_words};
+pub use surroundings::{Difference, RunSurroundings, differences_between, surroundings_of, volume_key};

@@ -16,6 +16,12 @@ pub fn differences(a: &Conditions, b: &Conditions) -> Vec<String> {
     out
 }
 
+/// The load in words, as far as it is told: `pattern randread, queue depth 32`.
+pub fn words_of(conditions: &Conditions) -> String {
+    let told = parts(conditions).into_iter().filter_map(|(name, part)| Some(format!("{name} {}", part?)));
+    told.collect::<Vec<String>>().join(", ")
+}
+
 /// The parts of a load in words; none where it is not told.
 fn parts(c: &Conditions) -> [(&'static str, Option<String>); 12] {
     [

@@ -1,6 +1,6 @@
 //! What else differs between two groups of runs: machine, kernel, volume, settings. Any of it may be the cause of a change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use volproof_record::{Record, TargetRecord};
@@ -32,7 +32,7 @@ const FACTS: [SurroundingFact; 15] = [
         measured(r).then(|| r.environment.cgroup_cpu_max.clone().unwrap_or_else(|| "none".into()))
     }),
     ("clock", |r| known(&r.environment.clock_source)),
-    ("volume", |r| of_targets(r, volume)),
+    ("volume", volume_key),
     ("size", |r| of_targets(r, |t| Some(t.size_bytes.to_string()))),
     ("filesystem", |r| of_targets(r, |t| t.facts.place().and_then(|place| place.filesystem.clone()))),
     ("simulated volume", simulated),
@@ -40,11 +40,28 @@ const FACTS: [SurroundingFact; 15] = [
     ("engine and length", |r| Some(engines_and_lengths(r))),
 ];
 
+/// The facts of a run by name.
+pub type RunSurroundings = BTreeMap<String, String>;
+
+/// All facts that a run tells.
+pub fn surroundings_of(record: &Record) -> RunSurroundings {
+    let told = FACTS.iter().filter_map(|(what, fact)| Some((what.to_string(), fact(record)?)));
+    told.collect()
+}
+
 /// The facts that differ, in this order.
 pub fn differences(before: &[&Record], after: &[&Record]) -> Vec<Difference> {
+    let all = |records: &[&Record]| -> Vec<RunSurroundings> {
+        records.iter().map(|record| surroundings_of(record)).collect()
+    };
+    differences_between(&all(before), &all(after))
+}
+
+/// The same of facts that were read before.
+pub fn differences_between(before: &[RunSurroundings], after: &[RunSurroundings]) -> Vec<Difference> {
     let mut out = Vec::new();
-    for (what, fact) in FACTS {
-        let (a, b) = (values(before, fact), values(after, fact));
+    for (what, _) in FACTS {
+        let (a, b) = (values(before, what), values(after, what));
         let known = !a.is_empty() && !b.is_empty();
         if known && (a != b || a.len() > 1) {
             out.push(Difference { what, before: joined(a), after: joined(b) });
@@ -53,8 +70,8 @@ pub fn differences(before: &[&Record], after: &[&Record]) -> Vec<Difference> {
     out
 }
 
-fn values(records: &[&Record], fact: fn(&Record) -> Option<String>) -> BTreeSet<String> {
-    records.iter().filter_map(|record| fact(record)).collect()
+fn values(runs: &[RunSurroundings], what: &str) -> BTreeSet<String> {
+    runs.iter().filter_map(|run| run.get(what).cloned()).collect()
 }
 
 fn joined(values: BTreeSet<String>) -> String {
@@ -75,10 +92,23 @@ fn of_targets(record: &Record, fact: fn(&TargetRecord) -> Option<String>) -> Opt
     known(&all.join(", "))
 }
 
-/// What tells a volume from all others: never the name of its device.
-fn volume(target: &TargetRecord) -> Option<String> {
+/// What tells the volumes of a run from all others: serial number (a provider puts the volume's id there), world-wide name, UUID of the filesystem.
+/// Never the name of a device, which another volume may have tomorrow. None where a target tells nothing of the kind.
+pub fn volume_key(record: &Record) -> Option<String> {
+    let mut all: Vec<String> = record.targets.iter().map(target_key).collect::<Option<_>>()?;
+    all.sort();
+    all.dedup();
+    known(&all.join(", "))
+}
+
+fn target_key(target: &TargetRecord) -> Option<String> {
     let device = target.facts.device()?;
-    device.serial.clone().or_else(|| device.wwid.clone())
+    let of_disk = device.serial.as_ref().or(device.wwid.as_ref()).filter(|id| !id.trim().is_empty());
+    match (of_disk, device.partition) {
+        (Some(id), Some(number)) => Some(format!("{id} partition {number}")),
+        (Some(id), None) => Some(id.clone()),
+        (None, _) => target.facts.place()?.filesystem_uuid.clone(),
+    }
 }
 
 /// The devices in virtual time that were played in place of a volume.

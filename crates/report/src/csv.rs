@@ -122,7 +122,7 @@ fn counts(step: &StepRecord, row: &str, s: &DirectionSummary) -> (Option<u64>, O
 
 /// RFC 4180: quoted where it must be. A text that a spreadsheet would take for a formula has an apostrophe before it
 /// (owasp.org/www-community/attacks/CSV_Injection).
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         return quoted(&format!("'{text}"));
     }

@@ -14,6 +14,8 @@ pub mod fit_text;
 pub mod fleet_text;
 mod grouped_remarks;
 pub mod headline;
+pub mod history_sheets;
+pub mod history_text;
 pub mod html;
 pub mod junit;
 mod latency_cells;

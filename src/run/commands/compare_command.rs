@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::history_command::named_folder;
 use crate::cli::CompareArgs;
+use crate::history_folder;
 use crate::result_file;
-use crate::run::{Failure, code_after_outputs, input_of, output, print, save_output, show_text};
+use crate::run::{Failure, baseline, code_after_outputs, input_of, output, print, save_output, show_text};
 use crate::ui;
 use volproof_compare::{GateWord, RunComparison, RunDesign, compare as compared};
 use volproof_device::output::{FileIdentity, OutputFile, OutputKind, apart};
@@ -26,8 +28,13 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let (before, after) = named_groups(args)?;
     let inputs: Vec<_> = before.iter().chain(&after).map(|path| input_of(path)).collect();
     let sheets = ComparisonSheets::open(args, &inputs)?;
-    let (before, after) = (load(&before)?, load(&after)?);
-    answer(args, sheets, &before, &after, RunDesign::Groups)
+    let after = load(&after)?;
+    let new: Vec<&Record> = after.iter().collect();
+    let mut earlier = Vec::new();
+    for path in &before {
+        earlier.extend(baseline::records(path, &new)?);
+    }
+    answer(args, sheets, &earlier, &after, RunDesign::Groups)
 }
 
 /// The files of the two groups.
@@ -40,6 +47,15 @@ fn named_groups(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fail
             "{} stands behind `--`, where files are named: put options first, as in `volproof compare --gate 5% A1 A2 -- B1 B2`",
             option.display()
         )));
+    }
+    if args.history {
+        let new: Vec<PathBuf> = args.results.iter().cloned().chain(after).collect();
+        if new.is_empty() {
+            return Err(Failure::input(
+                "--history has the results before: name those after, as in `volproof compare --history new.json`",
+            ));
+        }
+        return Ok((vec![named_folder(None)?], new));
     }
     match (args.results.as_slice(), after.is_empty()) {
         ([before, after], true) => Ok((vec![before.clone()], vec![after.clone()])),
@@ -107,6 +123,8 @@ fn run_once(options: &[OsString], record: &Path) -> Result<Record, Failure> {
         .args(options)
         .args(["--quiet", "--json"])
         .arg(record)
+        // What is compared is no part of the volume's history.
+        .env(history_folder::VARIABLE, "")
         .stdout(std::process::Stdio::null())
         .status()
         .map_err(|e| Failure::new(Exit::RunFailed, format!("cannot start a run: {e}")))?;

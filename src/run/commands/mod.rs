@@ -10,6 +10,7 @@ mod explain_command;
 pub mod fio;
 mod fit_command;
 mod fleet_command;
+mod history_command;
 mod lint_command;
 mod merge_command;
 mod million_command;
@@ -67,6 +68,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Verdict(args) => verdict_command::verdict(&args),
         CliCommand::Compare(args) => compare_command::compare(&args),
         CliCommand::Watch(args) => watch_command::watch(&args),
+        CliCommand::History(args) => history_command::history(&args),
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => plan_command::list(),

@@ -1,15 +1,22 @@
 //! `run`: the steps of a plan or preset, on the targets that its user names.
 
 use std::borrow::Cow;
+use std::path::Path;
 
+use super::compare_command;
 use super::course_question::inputs;
 use super::resumed_run::{self, Resumed};
 use crate::cli::RunArgs;
+use crate::result_file;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::run_options::RunOptions;
-use crate::run::{Failure, fleet_start, plans, preconditioning};
+use crate::run::{Failure, baseline, fleet_start, plans, preconditioning, show_text};
+use crate::ui;
+use volproof_compare::{RunDesign, compare, load_differences};
 use volproof_plan::Plan;
 use volproof_record::exit::Exit;
+use volproof_record::{Conditions, Record};
+use volproof_report::compare_text;
 
 /// `run`.
 ///
@@ -17,10 +24,69 @@ use volproof_record::exit::Exit;
 /// Of input, of the guard, and of the run.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let words = Words { before: String::new(), after: |_| String::new() };
-    let Some(path) = &args.resume else { return of_run(args)?.run(words) };
-    match resumed_run::resumed(args, path)? {
-        Resumed::Open(measurement) => measurement.run(words),
-        Resumed::Done(record) => resumed_run::nothing_left(args, path, &record),
+    if args.gate.gate.is_some() && args.baseline.is_none() {
+        return Err(Failure::input(
+            "--gate has no effect without --baseline: name a Record or a folder of them",
+        ));
+    }
+    let measurement = match &args.resume {
+        None => of_run(args)?,
+        Some(path) => match resumed_run::resumed(args, path)? {
+            Resumed::Open(measurement) => *measurement,
+            Resumed::Done(record) => return resumed_run::nothing_left(args, path, &record),
+        },
+    };
+    let Some(path) = &args.baseline else { return measurement.run(words) };
+    refuse_other_loads(path, &measurement.plan)?;
+    let (exit, record) = measurement.run_to_record(words)?;
+    let gate = compare_with(args, path, &record).unwrap_or_else(|failure| {
+        failure.tell();
+        Exit::Invalid
+    });
+    Ok(with_gate(exit, gate))
+}
+
+/// Refuses a baseline that no step of the plan can be held against, before anything is measured. A folder has one for each volume.
+fn refuse_other_loads(path: &Path, plan: &Plan) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let baseline = result_file::load_only(path).map_err(Failure::input)?;
+    let mut other = Vec::new();
+    for step in baseline.tests() {
+        let Some(planned) = plan.steps.iter().find(|planned| planned.name == step.name) else { continue };
+        let conditions = Conditions::of_step(planned, step.targets.len());
+        let differs = load_differences(&baseline.conditions(step), &conditions);
+        if differs.is_empty() {
+            return Ok(());
+        }
+        other.push(format!("{}: {}", step.name, differs.join(", ")));
+    }
+    let why = if other.is_empty() { "none of its steps is in this plan".into() } else { other.join("; ") };
+    Err(Failure::input(format!("--baseline {}: its loads are others: {why}", path.display())))
+}
+
+/// Compares a run with its baseline, and prints how it stands.
+fn compare_with(args: &RunArgs, path: &Path, record: &Record) -> Result<Exit, Failure> {
+    let before = baseline::records(path, &[record])?;
+    let before: Vec<&Record> = before.iter().collect();
+    let comparison = compare(&before, &[record], RunDesign::Groups, args.gate.gate)
+        .map_err(|e| Failure::new(Exit::Invalid, e))?;
+    if args.output.takes_stdout() {
+        ui::tell(&compare_text::answer(&comparison));
+    } else if args.output.quiet {
+        show_text(&format!("{}\n", compare_text::answer(&comparison)))?;
+    } else {
+        show_text(&format!("\n{}", compare_text::text(&comparison)))?;
+    }
+    Ok(compare_command::exit(&comparison))
+}
+
+/// The exit code of a run and its gate: the graver one. A run that did not end well keeps its own.
+fn with_gate(run: Exit, gate: Exit) -> Exit {
+    match run {
+        Exit::Done | Exit::Fail | Exit::Inconclusive | Exit::Invalid => Exit::gravest([run, gate]),
+        other => other,
     }
 }
 

@@ -23,6 +23,7 @@ mod fio_installed;
 mod fio_interim;
 mod fio_setups;
 mod follow_up;
+mod history;
 mod hostile;
 mod inputs;
 mod left_outputs;

@@ -110,7 +110,17 @@ fn wwid(root: &Root, disk: &Path) -> Option<String> {
 }
 
 pub(super) fn by_id(root: &Root, name: &str) -> Vec<String> {
-    let folder = Path::new("/dev/disk/by-id");
+    links_to(root, "/dev/disk/by-id", name)
+}
+
+/// The UUID of the filesystem on a device, as udev names it.
+pub(super) fn filesystem_uuid(root: &Root, name: &str) -> Option<String> {
+    links_to(root, "/dev/disk/by-uuid", name).into_iter().next()
+}
+
+/// The names in a folder of links that lead to a device, sorted.
+fn links_to(root: &Root, folder: &str, name: &str) -> Vec<String> {
+    let folder = Path::new(folder);
     let links = root.names(folder).into_iter();
     links.filter(|link| root.resolve(folder.join(link)).is_ok_and(|to| to == dev_path(name))).collect()
 }

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block::block_at;
+use super::disk_identity::filesystem_uuid;
 use super::kernel_files::holds_settings;
 use super::mounts::own_mounts;
 use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, overlay, pools};
@@ -56,6 +57,9 @@ pub struct FilePlace {
     /// Kind of filesystem, from mountinfo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<String>,
+    /// The UUID of the filesystem, where udev has found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem_uuid: Option<String>,
     /// Under an overlay the kind of filesystem that holds what is written; absent where that layer is not visible here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer_filesystem: Option<String>,
@@ -143,6 +147,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
         path: path.to_path_buf(),
         number,
         filesystem: mount.map(|m| m.filesystem.clone()),
+        filesystem_uuid: device.as_ref().and_then(|d| filesystem_uuid(root, &d.name)),
         layer_filesystem: mount.and_then(|m| overlay::layer_filesystem(root, m)),
         mount_point: mount.map(|m| m.mount_point.clone()),
         free_bytes: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),

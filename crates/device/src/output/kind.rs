@@ -19,6 +19,8 @@ pub enum OutputKind {
     Record,
     /// A table of comma-separated values.
     Csv,
+    /// Statements of SQL.
+    Sql,
     /// A page.
     Html,
     /// Test cases.
@@ -43,6 +45,7 @@ impl OutputKind {
         match self {
             OutputKind::Record => "Record of volproof",
             OutputKind::Csv => "table of volproof",
+            OutputKind::Sql => "SQL of volproof",
             OutputKind::Html => "page of volproof",
             OutputKind::Junit => "JUnit file of volproof",
             OutputKind::OpenMetrics => "metrics of volproof",
@@ -80,6 +83,7 @@ impl OutputKind {
             OutputKind::Html => &["</html>"],
             OutputKind::Junit => &["</testsuites>"],
             OutputKind::OpenMetrics => &["# EOF"],
+            OutputKind::Sql => &["COMMIT;"],
             // A table, or a text in a fence behind it.
             OutputKind::Markdown => &["|\n", "````\n"],
             OutputKind::FioReport | OutputKind::ConvertedReport if is_json => &["}"],
@@ -117,6 +121,7 @@ impl OutputKind {
                 any(&[suites])
                     || any(&["<?xml"]) && lines.next().is_some_and(|second| second.starts_with(suites))
             }
+            OutputKind::Sql => any(&["-- volproof history: "]),
             OutputKind::OpenMetrics => any(&["# HELP volproof_"]),
             // The answer, an empty line, and the facts as a list.
             OutputKind::Markdown => {
@@ -179,6 +184,7 @@ mod tests {
         let all = [
             K::Record,
             K::Csv,
+            K::Sql,
             K::Html,
             K::Junit,
             K::OpenMetrics,

@@ -12,6 +12,7 @@ pub mod compare_page;
 mod course_charts;
 mod course_section;
 mod gauge;
+pub mod history_page;
 pub mod repeat;
 mod sections;
 mod step_section;

@@ -1,0 +1,123 @@
+//! `history` from the command line: folders of Records of devices in virtual time, as weeks of runs of one volume.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use volproof::record::Record;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn volproof(&self, words: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(words.split(' '))
+            .current_dir(self.path())
+            .output()
+            .unwrap()
+    }
+
+    /// A run of this week, in the folder `runs`.
+    fn run(&self, week: usize, latency: &str) {
+        let name = format!("w{week}.json");
+        let words = format!(
+            "run --simulate latency={latency},noise=0.01 --rw randread --iodepth 8 --runtime 12s --seed {week} -q --json {name}"
+        );
+        let ran = self.volproof(&words);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let mut record = Record::load(&self.path().join(&name)).unwrap();
+        let day = day_of(week);
+        record.started = volproof::record::Known::Said(format!("{day}T10:00:00Z"));
+        std::fs::write(self.path().join("runs").join(&name), record.to_bytes()).unwrap();
+    }
+
+    fn history(&self) -> Value {
+        serde_json::from_slice(&self.volproof("history runs --json").stdout).unwrap()
+    }
+}
+
+/// The day that lies so many weeks after New Year.
+fn day_of(week: usize) -> String {
+    format!("2026-{:02}-{:02}", 1 + week / 4, 1 + 7 * (week % 4))
+}
+
+fn weeks_of_runs() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for week in 0..16 {
+        folder.run(week, if week < 9 { "500us" } else { "560us" });
+    }
+    folder
+}
+
+#[test]
+fn weeks_of_runs_show_their_step_and_what_changed_with_it() {
+    let folder = weeks_of_runs();
+    let history = folder.history();
+    let volume = &history["volumes"][0];
+    assert_eq!(volume["runs"].as_array().unwrap().len(), 16, "{history:#}");
+    let change = &volume["series"][0]["changes"][0];
+    assert_eq!((&change["run"], &change["differs"][0]["what"]), (&9.into(), &"simulated volume".into()));
+    let ran = folder.volproof("history runs");
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.starts_with("16 runs of 1 volume in runs; last steps: simulated volume"), "{text}");
+    assert!(text.contains("of randread IOPS between 2026-03-01 and 2026-03-08 (p < 0.001)"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    let ran = folder.volproof("history runs --csv f.csv --html p.html --sql f.sql");
+    assert!(ran.status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let columns = |line: &str| line.split(',').count();
+    assert_eq!(columns(read("f.csv").lines().next().unwrap()), 17);
+    assert_eq!(read("f.csv").lines().count(), 1 + 16 * 2, "a row for each figure of each run");
+    assert_eq!(read("f.sql").matches("INSERT").count(), 16 * 2);
+    assert!(read("p.html").contains("<polyline") && !read("p.html").contains("<script"));
+    // Its own outputs are replaced, another file is not.
+    assert!(folder.volproof("history runs --csv f.csv --html p.html --sql f.sql").status.success());
+    std::fs::write(folder.path().join("f.csv"), "mine").unwrap();
+    assert_eq!(folder.volproof("history runs --csv f.csv").status.code(), Some(2));
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_rest_is_shown() {
+    let folder = weeks_of_runs();
+    let runs = folder.path().join("runs");
+    let whole = std::fs::read(runs.join("w3.json")).unwrap();
+    std::fs::write(runs.join("w3.json"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(runs.join("notes.json"), "{\"mine\": 1}").unwrap();
+    std::fs::write(runs.join("notes.txt"), "mine").unwrap();
+    let history = folder.history();
+    assert_eq!(history["volumes"][0]["runs"].as_array().unwrap().len(), 15);
+    assert_eq!(history["damaged"][0]["file"], "w3.json", "{history:#}");
+    // The index follows the files: the same bytes again, and one file fewer.
+    std::fs::write(runs.join("w3.json"), &whole).unwrap();
+    std::fs::remove_file(runs.join("w0.json")).unwrap();
+    let history = folder.history();
+    assert_eq!(history["volumes"][0]["runs"].as_array().unwrap().len(), 15);
+    assert_eq!(history["damaged"], Value::Array(Vec::new()));
+    // An index that was damaged is made anew.
+    let index = std::fs::read(runs.join("index.jsonl")).unwrap();
+    std::fs::write(runs.join("index.jsonl"), &index[..index.len() / 2]).unwrap();
+    assert_eq!(folder.history(), history);
+    assert_eq!(std::fs::read(runs.join("index.jsonl")).unwrap(), index);
+}
+
+#[test]
+fn a_folder_that_is_none_is_refused() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("a.json"), "{}").unwrap();
+    for (words, said) in [("history none", "there is no such folder"), ("history a.json", "it is no folder")]
+    {
+        let ran = folder.volproof(words);
+        let told = String::from_utf8_lossy(&ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((ran.status.code(), told.contains(said)), (Some(2), true), "{told}");
+    }
+}
