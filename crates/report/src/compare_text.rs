@@ -1,7 +1,9 @@
 //! What became better or worse between two groups of runs: as text of at most 80 columns, in sentences, and as annotations of GitHub.
 
 use super::layout::{Column, fitting_table, wrap};
+use volproof_base::stats::CONFIDENCE;
 use volproof_base::stats::change_of_runs::{ChangeBasis, ChangeOfRuns};
+use volproof_base::stats::compare::Comparison;
 use volproof_base::unit::{Nanos, counted, mebibytes, percent, significant};
 use volproof_compare::{ComparedFigure, GateWord, RunComparison, StepChange};
 use volproof_device::output::screen;
@@ -111,23 +113,68 @@ pub fn basis(c: &RunComparison) -> String {
 }
 
 fn table(c: &RunComparison) -> String {
-    let names: Vec<String> = c.rows.iter().map(StepChange::title).collect();
-    let cells = |cell: fn(&StepChange) -> String| c.rows.iter().map(cell).collect::<Vec<String>>();
+    let rows: Vec<ChangeRow> = c.rows.iter().map(row).collect();
+    change_table(["before", "after", "gate"], &rows)
+}
+
+fn row(row: &StepChange) -> ChangeRow {
+    ChangeRow {
+        name: row.title(),
+        sides: [row.before, row.after].map(|value| figure(row.figure, value)),
+        change: change_cell(row),
+        interval: row.change.as_ref().map_or("-".into(), ends),
+        can_see: row.change.map_or("-".into(), |change| percent_of(change.detectable_pct)),
+        says: row.gate.map_or("", word).into(),
+    }
+}
+
+/// One row of a table of changes, as cells.
+pub struct ChangeRow {
+    /// The figure, or the setting.
+    pub name: String,
+    /// The two sides that are compared.
+    pub sides: [String; 2],
+    /// The change from the one to the other.
+    pub change: String,
+    /// Its 95 % interval.
+    pub interval: String,
+    /// The smallest change that would have shown.
+    pub can_see: String,
+    /// The answer in a word.
+    pub says: String,
+}
+
+/// The one table of changes: of two groups of runs, of two tools, of a setting. The headings are those of the two sides and of the answer.
+pub fn change_table(heads: [&'static str; 3], rows: &[ChangeRow]) -> String {
+    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let cells =
+        |cell: fn(&ChangeRow) -> &String| rows.iter().map(|row| cell(row).clone()).collect::<Vec<String>>();
     let mut columns: Vec<Column> = vec![
-        ("before", 3, cells(|row| figure(row.figure, row.before))),
-        ("after", 2, cells(|row| figure(row.figure, row.after))),
-        ("change", 0, cells(change_cell)),
-        ("95 % interval", 1, cells(|row| row.change.as_ref().map_or("-".into(), ends))),
-        (
-            "can see",
-            5,
-            cells(|row| row.change.map_or("-".into(), |change| percent_of(change.detectable_pct))),
-        ),
+        (heads[0], 3, cells(|row| &row.sides[0])),
+        (heads[1], 2, cells(|row| &row.sides[1])),
+        ("change", 0, cells(|row| &row.change)),
+        ("95 % interval", 1, cells(|row| &row.interval)),
+        ("can see", 5, cells(|row| &row.can_see)),
     ];
-    if c.gate.is_some() {
-        columns.push(("gate", 4, cells(|row| row.gate.map_or("-", word).into())));
+    if rows.iter().any(|row| !row.says.is_empty()) {
+        columns.push((heads[2], 1, cells(|row| &row.says)));
     }
     fitting_table("", &names, &columns, screen::width())
+}
+
+/// A row of what pairs of runs show: the change from the first side to the second, whose values were turned round where less is better.
+pub fn row_of_pairs(name: String, sides: [String; 2], c: &Comparison, less_is_better: bool) -> ChangeRow {
+    let turn = |ratio: f64| if less_is_better { 1.0 / ratio } else { ratio };
+    let (low, high) = (turn(c.low_ratio), turn(c.high_ratio));
+    let mark = if c.p_value < 1.0 - CONFIDENCE { "" } else { "~" };
+    ChangeRow {
+        name,
+        sides,
+        change: format!("{mark}{}", change_of(turn(c.ratio))),
+        interval: range_of(low.min(high), low.max(high)),
+        can_see: percent_of(c.detectable_pct),
+        says: String::new(),
+    }
 }
 
 /// The word of the gate in a table.
@@ -159,9 +206,13 @@ pub fn change_of(ratio: f64) -> String {
 
 /// The ends of an interval: `-7.4 .. -4.8 %`.
 pub fn ends(change: &ChangeOfRuns) -> String {
-    let ends = [change.low_ratio, change.high_ratio];
+    range_of(change.low_ratio, change.high_ratio)
+}
+
+fn range_of(low: f64, high: f64) -> String {
+    let ends = [low, high];
     if !ends.iter().all(|end| TOLD_IN_PERCENT.contains(end)) {
-        return format!("x {} .. {}", significant(change.low_ratio), significant(change.high_ratio));
+        return format!("x {} .. {}", significant(low), significant(high));
     }
     let [low, high] = ends.map(|end| 100.0 * (end - 1.0));
     format!("{low:+.1} .. {high:+.1} %")

@@ -1,11 +1,12 @@
 //! Whether volproof and fio agree, as text of at most 80 columns.
 
-use super::layout::{table, wrap};
-use volproof_base::stats::compare::ComparisonOutcome;
+use super::compare_text::{ChangeRow, change_of, change_table, row_of_pairs};
+use super::layout::wrap;
+use volproof_base::stats::compare::{Comparison, ComparisonOutcome};
 use volproof_base::unit::{Nanos, grouped};
 use volproof_record::{CrossCheck, CrossMetric};
 
-/// One block for each step: the figures side by side and what may be said of them.
+/// One block for each step: the table of `compare`, from fio to volproof.
 pub fn text(checks: &[CrossCheck]) -> String {
     let mut out = String::new();
     for check in checks {
@@ -15,43 +16,39 @@ pub fn text(checks: &[CrossCheck]) -> String {
             out += "  no pair of runs was completed\n";
             continue;
         }
-        let rows = check.metrics.iter().map(|metric| row(metric, check.margin)).collect();
-        out += &table(&["", "volproof", "fio", "ratio", "95 % interval", "says"], rows);
+        let rows: Vec<ChangeRow> = check.metrics.iter().map(|metric| row(metric, check.margin)).collect();
+        out += &change_table(["fio", "volproof", "says"], &rows);
     }
     out
 }
 
-fn row(m: &CrossMetric, margin: f64) -> Vec<String> {
-    let figures = [m.volproof, m.fio].map(|v| {
+fn row(m: &CrossMetric, margin: f64) -> ChangeRow {
+    let sides = [m.fio, m.volproof].map(|v| {
         let v = v.round() as u64;
         if m.less_is_better { Nanos(v).to_string() } else { grouped(v) }
     });
-    let (ratio, interval, says) = match &m.comparison {
-        None => (m.volproof / m.fio, "-".to_string(), "too few pairs".to_string()),
+    match &m.comparison {
+        None => ChangeRow {
+            name: m.name.clone(),
+            sides,
+            change: change_of(m.volproof / m.fio),
+            interval: "-".into(),
+            can_see: "-".into(),
+            says: "too few pairs".into(),
+        },
         Some(c) => {
-            // Values were turned round for the comparison where less is better.
-            let turn = |r: f64| if m.less_is_better { 1.0 / r } else { r };
-            let (a, b) = (turn(c.low_ratio), turn(c.high_ratio));
-            let says = match (c.outcome, c.pairs_needed) {
-                (ComparisonOutcome::Equivalent, _) => format!("agree, {:.0} %", margin * 100.0),
-                (ComparisonOutcome::Faster, _) => "volproof better".into(),
-                (ComparisonOutcome::Slower, _) => "fio better".into(),
-                (ComparisonOutcome::Undecided, Some(n)) => format!("needs {n} pairs"),
-                (ComparisonOutcome::Undecided, None) => "undecided".into(),
-            };
-            (turn(c.ratio), format!("{} to {}", end(a.min(b)), end(a.max(b))), says)
+            ChangeRow { says: says(c, margin), ..row_of_pairs(m.name.clone(), sides, c, m.less_is_better) }
         }
-    };
-    let [volproof, fio] = figures;
-    vec![m.name.clone(), volproof, fio, format!("{ratio:.3}"), interval, says]
+    }
 }
 
-/// An end of an interval of ratios; beyond a hundredfold its figures mean nothing.
-fn end(ratio: f64) -> String {
-    match ratio {
-        r if r < 0.01 => "<0.01".into(),
-        r if r > 99.0 => ">99".into(),
-        r => format!("{r:.3}"),
+fn says(c: &Comparison, margin: f64) -> String {
+    match (c.outcome, c.pairs_needed) {
+        (ComparisonOutcome::Equivalent, _) => format!("agree, {:.0} %", margin * 100.0),
+        (ComparisonOutcome::Faster, _) => "volproof better".into(),
+        (ComparisonOutcome::Slower, _) => "fio better".into(),
+        (ComparisonOutcome::Undecided, Some(n)) => format!("needs {n} pairs"),
+        (ComparisonOutcome::Undecided, None) => "undecided".into(),
     }
 }
 
@@ -90,10 +87,10 @@ mod tests {
         insta::assert_snapshot!(text, @"
 
 Cross-check  randread-4k  fio-3.33, 6 alternating pairs, geometric means
-             volproof      fio  ratio   95 % interval             says
-IOPS           20,126   20,100  1.002  1.001 to 1.002       agree, 5 %
-CPU per I/O   4.00 us  8.20 us  0.488  0.488 to 0.488  volproof better
-p50 latency   4.00 us  8.20 us  0.488               -    too few pairs
+                 fio  volproof   change     95 % interval             says
+IOPS          20,100    20,126   +0.2 %    +0.1 .. +0.2 %       agree, 5 %
+CPU per I/O  8.20 us   4.00 us  -51.2 %  -51.2 .. -51.2 %  volproof better
+p50 latency  8.20 us   4.00 us  -51.2 %                 -    too few pairs
 ");
     }
 }

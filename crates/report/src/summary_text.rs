@@ -5,7 +5,7 @@ use super::headline::{self, Headline};
 use super::latency_cells::{at_least, compact, footnotes, percentile};
 use super::layout::{cells, fitting_table, wrap, wrap_command};
 use super::text::{self, TableRow, rows};
-use super::{anatomy_words, cause_words, claim_words, fit_text, fleet_text, verdict_text};
+use super::{anatomy_words, cause_words, claim_words, fit_text, fleet_text, tune, verdict_text};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
 use volproof_base::unit::{counted, grouped, mebibytes, significant};
 use volproof_device::output::screen;
@@ -58,6 +58,10 @@ pub fn summary(record: &Record) -> String {
         out += &if parts.is_empty() { parts } else { format!("\n{parts}") };
         out += &fit_text::answers(record, verdict.as_ref());
         out.extend(record.compared.as_ref().map(claim_words::comparison));
+    }
+    // Where the settings were an experiment on a cause, its row has the answer.
+    if let Some(tuning) = record.tuning.as_ref().filter(|_| record.causes.is_none()) {
+        out += &tune::effects(&tuning.effects);
     }
     let reasons = reasons(record, verdict.as_ref());
     let warnings = warnings(record, verdict.as_ref());

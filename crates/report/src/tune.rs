@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
+use super::compare_text::{ChangeRow, change_of, change_table, row_of_pairs};
 use super::layout::wrap;
-use volproof_base::stats::compare::{Comparison, ComparisonOutcome as Finding};
+use volproof_base::stats::compare::ComparisonOutcome as Finding;
 use volproof_host::tune::ab::Effect;
 use volproof_host::tune::{Applied, Attempt, Put, Restoration, RestoreOutcome, Setting, Waiting};
 use volproof_record::TuningRecord;
@@ -217,43 +218,67 @@ fn alike<'a, T>(rows: &[&'a T], same: impl Fn(&T, &T) -> bool) -> Vec<(&'a T, St
     .collect()
 }
 
-/// The effect of a knob in words.
-fn told(c: &Comparison) -> String {
-    match c.outcome {
-        Finding::Faster => "raises the rate".to_string(),
-        Finding::Slower => "LOWERS the rate: leave it alone on this device".to_string(),
-        Finding::Equivalent => "makes no difference that matters".to_string(),
-        Finding::Undecided => match c.pairs_needed {
-            Some(n) => format!("undecided: {n} pairs would tell"),
-            None => "undecided: the runs vary too much".to_string(),
-        },
-    }
-}
-
-/// The effect of each knob on the rate below a heading: `--tune ab`; empty without one.
+/// What each setting does to the rate: the answer, and the table of `compare`. Empty where it was not measured.
 pub fn effects(effects: &[Effect]) -> String {
     if effects.is_empty() {
         return String::new();
     }
-    let mut out = String::from("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
-    for effect in effects {
-        let lead = format!("{:<13} {} -> {}: ", effect.knob, effect.before, effect.after);
-        let Some(c) = &effect.comparison else {
-            out += &wrap(&lead, "no I/O completed, so nothing can be said");
-            continue;
-        };
-        let pct = |ratio: f64| 100.0 * (ratio - 1.0);
-        let figures = format!(
-            "{:+.1} % [{:+.1}, {:+.1}], p {:.3}, {} pairs, would show {:.1} %",
-            pct(c.ratio),
-            pct(c.low_ratio),
-            pct(c.high_ratio),
-            c.p_value,
-            c.pairs,
-            c.detectable_pct
-        );
-        out += &wrap(&lead, &told(c));
-        out += &wrap("    ", &figures);
+    let pairs = effects.iter().find_map(|effect| effect.comparison.map(|c| c.pairs)).unwrap_or(0);
+    let measured = format!("{pairs} alternating pairs of short runs each, the other settings as wanted");
+    let rows: Vec<ChangeRow> = effects.iter().map(effect_row).collect();
+    let mut out = String::from("\n") + &wrap("Settings  ", &answer(effects));
+    out += &wrap("          ", &measured);
+    out + &change_table(["from", "to", "says"], &rows)
+}
+
+/// Which settings raise the rate, and which lower it.
+fn answer(effects: &[Effect]) -> String {
+    let mut parts = Vec::new();
+    let kinds = [
+        (Finding::Faster, "raises the rate", "raise the rate"),
+        (Finding::Slower, "lowers the rate: leave it alone", "lower the rate: leave them alone"),
+    ];
+    for (kind, one, several) in kinds {
+        let found: Vec<String> = effects.iter().filter_map(|effect| told(effect, kind)).collect();
+        match found.len() {
+            0 => {}
+            1 => parts.push(format!("1 of {} {one}: {}", effects.len(), found[0])),
+            n => parts.push(format!("{n} of {} {several}: {}", effects.len(), found.join(", "))),
+        }
     }
-    out
+    if parts.is_empty() {
+        return format!("none of {} changes the rate as far as these runs show", effects.len());
+    }
+    parts.join("; ")
+}
+
+/// The effect with its change, where it is of that kind.
+fn told(effect: &Effect, kind: Finding) -> Option<String> {
+    let c = effect.comparison.filter(|c| c.outcome == kind)?;
+    Some(format!("{} {} ({})", effect.knob, effect.after, change_of(c.ratio)))
+}
+
+fn effect_row(effect: &Effect) -> ChangeRow {
+    let disk = effect.path.strip_prefix("/sys/block/").and_then(|rest| rest.split('/').next());
+    let name = disk.map_or(effect.knob.clone(), |disk| format!("{} {disk}", effect.knob));
+    let sides = [effect.before.clone(), effect.after.clone()];
+    let Some(c) = &effect.comparison else {
+        let nothing = || String::from("-");
+        return ChangeRow {
+            name,
+            sides,
+            change: nothing(),
+            interval: nothing(),
+            can_see: nothing(),
+            says: "no I/O".into(),
+        };
+    };
+    let says = match (c.outcome, c.pairs_needed) {
+        (Finding::Faster, _) => "raises".into(),
+        (Finding::Slower, _) => "LOWERS".into(),
+        (Finding::Equivalent, _) => "no matter".into(),
+        (Finding::Undecided, Some(n)) => format!("{n} pairs tell"),
+        (Finding::Undecided, None) => "open".into(),
+    };
+    ChangeRow { says, ..row_of_pairs(name, sides, c, false) }
 }

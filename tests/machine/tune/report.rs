@@ -353,16 +353,15 @@ fn what_the_knobs_did() {
     ];
     insta::assert_snapshot!(effects(&all), @r"
 
-    What each knob does to the rate, by alternating pairs of short runs
-    rq_affinity   1 -> 2: raises the rate
-        +21.0 % [+20.2, +21.9], p 0.008, 8 pairs, would show 1.0 %
-    rq_affinity   1 -> 2: LOWERS the rate: leave it alone on this device
-        -9.2 % [-9.8, -8.6], p 0.008, 8 pairs, would show 1.0 %
-    rq_affinity   1 -> 2: makes no difference that matters
-        +0.1 % [+0.0, +0.2], p 0.062, 8 pairs, would show 0.1 %
-    rq_affinity   1 -> 2: undecided: 9 pairs would tell
-        +18.9 % [+1.5, +39.2], p 0.125, 6 pairs, would show 23.9 %
-    rq_affinity   1 -> 2: no I/O completed, so nothing can be said
+    Settings  1 of 5 raises the rate: rq_affinity 2 (+21.0 %); 1 of 5 lowers the
+              rate: leave it alone: rq_affinity 2 (-9.2 %)
+              8 alternating pairs of short runs each, the other settings as wanted
+                     from  to    change     95 % interval  can see          says
+    rq_affinity vdb     1   2   +21.0 %  +20.2 .. +21.9 %    1.0 %        raises
+    rq_affinity vdb     1   2    -9.2 %    -9.8 .. -8.6 %    1.0 %        LOWERS
+    rq_affinity vdb     1   2   ~+0.1 %    +0.0 .. +0.2 %    0.1 %     no matter
+    rq_affinity vdb     1   2  ~+18.9 %   +1.5 .. +39.2 %   23.9 %  9 pairs tell
+    rq_affinity vdb     1   2         -                 -        -        no I/O
     ");
 }
 
