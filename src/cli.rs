@@ -25,14 +25,13 @@ pub use history_args::HistoryArgs;
 pub use million_args::MillionArgs;
 pub use output_args::{OutputArgs, SheetArgs};
 pub use run_args::{FleetArgs, FollowUpArgs, PlanArgs, RunArgs, SharingArgs};
-pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
+pub use stored_args::{ExplainArgs, MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 pub use target_args::{TargetUseArgs, TestFileArgs, TuneMode};
 pub use watch_args::WatchArgs;
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
 use crate::device_tuning::{RestoreArgs, TopoArgs, TuneArgs};
-use crate::explain::ExplainArgs;
 use crate::promise::PromiseArgs;
 use volproof_lint::LintArgs;
 use volproof_record::exit;
@@ -115,9 +114,9 @@ pub enum CliCommand {
     /// Turn Records, reports of other tools, plans and job files into each other's forms
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
-    /// The old name of `show`, and of `verdict` for several files
+    /// The old name of `show --details`
     #[command(hide = true, after_help = examples::EXPLAIN)]
-    Explain(Box<ExplainArgs>),
+    Explain(ExplainArgs),
     /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
     #[command(disable_help_flag = true)]
     Fio {

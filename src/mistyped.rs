@@ -396,7 +396,7 @@ mod tests {
             "/dev/null",
             "sweep . --duration 5m",
             "show --output x r.json",
-            "explain r.json --size 100GiB",
+            "verdict r.json --size 100GiB",
             "show",
             "verdict r.json --json -",
             "verdict r.json --json new.json",

@@ -1,4 +1,4 @@
-//! Mutated Records: whatever is read as a Record becomes text, CSV, a page, fio's forms, a verdict and an explanation, without a panic,
+//! Mutated Records: whatever is read as a Record becomes text, CSV, a page, fio's forms, and a verdict, without a panic,
 //! and no form that programs read holds what is no number.
 //!
 //! The first byte of an input chooses the output, the second a Record of `fuzz/records`, every five further bytes are one edit of it.
@@ -11,9 +11,7 @@ use clap::{Parser, ValueEnum};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use volproof::convert::{self, ConvertArgs, Form};
-use volproof::explain;
 use volproof::result_file;
-use volproof::promise_options::PromiseOptions;
 use volproof::report::verdict_text;
 use volproof::stored_verdict::{self, VerdictArgs};
 use volproof::record::Record;
@@ -161,7 +159,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = Path::new("fuzz.json");
     let Ok(record) = result_file::one(&json, path) else { return };
     let forms = Form::value_variants();
-    match *output as usize % (forms.len() + 4) {
+    match *output as usize % (forms.len() + 3) {
         0 => [text::record(&record), summary_text::summary(&record), verdict_text::of_record(&record)].iter().for_each(|text| numbers_alone(text)),
         1 => {
             let mut page = Vec::new();
@@ -177,11 +175,6 @@ fuzz_target!(|bytes: &[u8]| {
             judged(record.clone(), &[]);
             judged(record, &["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--offline"]);
         }
-        3 => {
-            if let Ok(told) = explain::explained(path, &json, &PromiseOptions::default()) {
-                numbers_alone(&serde_json::to_string(&told).unwrap());
-            }
-        }
-        form => become_form(json, forms[form - 4]),
+        form => become_form(json, forms[form - 3]),
     }
 });

@@ -37,11 +37,8 @@ pub(super) const HISTORY: &str = "Examples:\n  \
     volproof history --sql - | sqlite3 history.db";
 
 pub(super) const EXPLAIN: &str = "Examples:\n  \
-    volproof explain report.txt          what a colleague pasted into a chat\n  \
-    volproof explain old.json new.json   each, and both side by side\n  \
-    fio job.fio --output-format=json+ | volproof explain -\n  \
-    volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
-    With --promise, the exit code is that of the worst verdict: 'volproof --help'.";
+    volproof explain run.json            as volproof show run.json --details\n  \
+    volproof explain report.txt          as volproof show report.txt";
 
 pub(super) const FLEET: &str = "Examples:\n  \
     mpirun -np 4 --map-by node volproof fleet /dev/vdb --preset read-only\n  \

@@ -1,4 +1,4 @@
-//! Arguments of the commands over stored Records: `verdict`, `merge`, `show`, `report`.
+//! Arguments of the commands over stored Records: `verdict`, `merge`, `show`, `explain`, `report`.
 
 use std::path::PathBuf;
 
@@ -61,6 +61,14 @@ pub struct ShowArgs {
     /// For pipelines, monitoring and tickets
     #[command(flatten)]
     pub sheets: SheetArgs,
+}
+
+/// The result, and what the version before took beside it.
+#[derive(clap::Args, Debug)]
+pub struct ExplainArgs {
+    /// A Record, or the report of another tool
+    #[arg(value_name = "RESULT", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<PathBuf>,
 }
 
 /// Which Record becomes a page, and where.

@@ -4,10 +4,8 @@ use super::{Explained, RunExplained};
 use volproof_base::doubt::Doubt;
 use volproof_base::unit::{Nanos, mebibytes, significant};
 use volproof_device::output::screen;
-use volproof_record::{Finding, ReportForm, SavedAs};
+use volproof_record::{Finding, ReportForm};
 use volproof_report::layout::{command_words, table, wrap};
-use volproof_report::verdict_text;
-use volproof_report::{claim_words, course_text, crosscheck_text};
 
 /// Width of the column of labels.
 const LABEL: usize = 11;
@@ -31,33 +29,13 @@ fn one(e: &Explained) -> String {
     if let Some(why) = &e.partial {
         out += &wrap("  PARTIAL  ", &format!("not the whole report: {why}"));
     }
-    if let Some(why) = &e.not_judged {
-        out += &wrap("  NOT JUDGED  ", why);
-    }
-    let file = SavedAs::read_from(&e.file);
     for note in &e.notes {
         out += &wrap("  note     ", note);
-    }
-    if let Some(answer) = &e.answer {
-        out += &wrap("  answer   ", answer.sentence());
     }
     out.extend(e.runs.iter().map(run));
     if !e.doubts.is_empty() {
         out += "\nThe runs together\n";
         out.extend(e.doubts.iter().map(doubt));
-    }
-    out += &crosscheck_text::text(&e.cross_checks);
-    if let Some(answer) = &e.answer {
-        out += &course_text::answer(answer, &file);
-    }
-    if let Some(compared) = &e.compared {
-        out += &claim_words::comparison(compared);
-    }
-    if let Some(v) = &e.verdict {
-        out += &verdict_text::verdict(v, &file);
-    }
-    for line in &e.promise {
-        out += &wrap("  promised      ", line);
     }
     out
 }

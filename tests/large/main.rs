@@ -16,7 +16,6 @@ use clap::{Parser, ValueEnum};
 use volproof::convert::{self, ConvertArgs, Form};
 use volproof::explain;
 use volproof::merge::Gathering;
-use volproof::promise_options::PromiseOptions;
 use volproof::record::Record;
 use volproof::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use volproof::result_file;
@@ -108,9 +107,9 @@ const WAYS: [(&str, Way); 19] = [
         black_box(read(bytes).map(|r| html::write(&r, &mut io::sink()).unwrap()));
     }),
     ("verdict", judged),
-    ("explain", |bytes| {
-        if let Ok(told) = explain::explained(Path::new(PATH), &bytes, &PromiseOptions::default()) {
-            drop(black_box(serde_json::to_string_pretty(&told).unwrap()));
+    ("show, in words", |bytes| {
+        if let Ok(told) = explain::explained(Path::new(PATH), &bytes) {
+            drop(black_box(told));
         }
     }),
     ("convert --to record", |bytes| converted(bytes, Form::Record)),
@@ -131,7 +130,7 @@ fn ways(input: &Input) -> impl Iterator<Item = &'static (&'static str, Way)> {
             return fleet && name.starts_with("merge");
         }
         all || (input.name == WALLED && name.starts_with("verdict"))
-            || ["show --csv", "explain", "convert --to json", "convert --to plan"].contains(name)
+            || ["show --csv", "show, in words", "convert --to json", "convert --to plan"].contains(name)
     })
 }
 

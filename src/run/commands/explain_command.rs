@@ -1,19 +1,38 @@
-//! `explain`: Records and reports of other tools in plain words.
+//! `explain`: the old name of `show --details`; what else it took is refused with the command that does it now.
 
-use crate::explain::{self, ExplainArgs};
-use crate::run::{Failure, chain, code_after_outputs, print, show_text};
+use std::path::Path;
+
+use super::show_command::{holds_reports, show};
+use crate::cli::{ExplainArgs, SheetArgs, ShowArgs};
+use crate::run::Failure;
+use volproof_base::shell_word::shell_path;
 use volproof_record::exit::Exit;
 
 /// `explain`.
 ///
 /// # Errors
-/// Files that cannot be read or are no result, and a promise that is not known.
+/// Those of `show`, and whatever the version before took beside one result.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
-    let told = explain::answer(args).map_err(|e| Failure::input(chain(&e)))?;
-    let printed = if args.json { print(&told.text) } else { show_text(&told.text) };
-    let exit = code_after_outputs([printed], told.exit)?;
-    if told.refused.is_empty() {
-        return Ok(exit);
+    if let Some(option) = args.words.iter().find(|word| is_option(word)) {
+        return Err(Failure::input(format!(
+            "{} is no option of explain any more: `volproof verdict FILE --promise TYPE` or `--fit APP` judges a result, and `--json` there is for programs",
+            option.display()
+        )));
     }
-    Err(Failure::input(told.refused.join("\nvolproof: ")))
+    let [result] = args.words.as_slice() else {
+        let files: Vec<String> = args.words.iter().map(|file| shell_path(file)).collect();
+        let files = files.join(" ");
+        return Err(Failure::input(format!(
+            "explain takes one result: `volproof compare {files}` says what changed from one to the other, `volproof show {files}` prints each"
+        )));
+    };
+    let sheets = SheetArgs { junit: None, openmetrics: None, markdown: None, force: false };
+    // A report is told in plain words, which have its details.
+    let details = !holds_reports(result);
+    let records = vec![result.clone()];
+    show(&ShowArgs { records, evidence: Vec::new(), csv: false, details, quiet: false, sheets })
+}
+
+fn is_option(word: &Path) -> bool {
+    word.to_string_lossy().starts_with("--") && !word.exists()
 }

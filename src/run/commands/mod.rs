@@ -86,7 +86,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
 fn read_results(command: &CliCommand) -> &[PathBuf] {
     match command {
         CliCommand::Show(args) => &args.records,
-        CliCommand::Explain(args) => &args.files,
+        CliCommand::Explain(args) => &args.words,
         CliCommand::Merge(args) => &args.records,
         CliCommand::Compare(args) => &args.results,
         CliCommand::Report(args) => from_ref(&args.record),

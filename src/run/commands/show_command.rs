@@ -58,7 +58,7 @@ fn is_in_words(args: &ShowArgs) -> bool {
 }
 
 /// Whether a file holds reports of other tools. Standard input is read once, so that it is not asked.
-fn holds_reports(path: &Path) -> bool {
+pub fn holds_reports(path: &Path) -> bool {
     let bytes = (path != Path::new("-")).then(|| input::read(path).ok()).flatten();
     bytes.is_some_and(|bytes| matches!(result_file::of_bytes(&bytes, path), Ok(Found::Reports(_))))
 }

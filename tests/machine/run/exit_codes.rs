@@ -20,7 +20,6 @@ fn every_door_says(bench: &Bench, file: &str, word: &str, code: i32) {
     bench.run(&["verdict", file]).ended(code);
     // The same promise typed again: the Record was asked to judge its simulated volume.
     bench.run(&[&["verdict", file][..], &PL0[..4]].concat()).ended(code);
-    bench.run(&[&["explain", file][..], &PL0].concat()).ended(code);
     let line = bench.run(&["show", file, "--quiet"]).ended(0).out;
     assert!(line.starts_with(word), "{word}: {line}");
     let metrics = bench.run(&["show", file, "--openmetrics", "-"]).ended(0).out;
@@ -74,13 +73,6 @@ fn a_pipeline_accepts_nothing_but_a_kept_promise() {
         end(name, state);
         every_door_says(&bench, name, word, code);
     }
-    bench.run(&["explain", "INTERRUPTED.json", "INVALID.json"]).ended(130);
-    bench.run(&["explain", "INTERRUPTED.json", "FAILED.json", "PASS.json"]).ended(7);
-    bench.run(&["explain", "FAILED.json", "FAIL.json"]).ended(1);
-    // Of several files the gravest verdict counts.
-    bench.run(&["explain", "PASS.json", "INCONCLUSIVE.json"]).ended(5);
-    bench.run(&["explain", "INVALID.json", "INCONCLUSIVE.json", "PASS.json"]).ended(6);
-    bench.run(&["explain", "INVALID.json", "FAIL.json"]).ended(1);
     // What no step tested is not decided.
     std::fs::write(
         bench.path().join("w.toml"),

@@ -317,9 +317,7 @@ fn a_standard_output_that_takes_nothing_loses_no_figure() {
         let ran = redirected(&bench, &planned(&["--json", "r.json"]), redirection).ended(7);
         ran.says(&["standard output: ", why, "Record: r.json"]);
         assert_eq!(bench.record().steps.len(), 2);
-        for command in
-            [&["show", "r.json"][..], &["explain", "r.json"], &["convert", "r.json", "--to", "record"]]
-        {
+        for command in [&["show", "r.json"][..], &["convert", "r.json", "--to", "record"]] {
             redirected(&bench, command, redirection).says(&[why]);
         }
         let fio = ["fio", "--name=j", "--size=64k", "--simulate=latency=200us", "--output-format=json"];
@@ -345,8 +343,6 @@ fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
     // An answer that cannot be printed is told; the exit code stays that of the answer, and is never 0.
     for (command, code) in [
         (&["verdict", "r.json"][..], 5),
-        (&["explain", "r.json"], 5),
-        (&["explain", "r.json", "--json"], 5),
         (&["check", "r.json"], 3),
         (&["check", "r.json", "--json"], 3),
         (&["show", "r.json"], 7),

@@ -215,8 +215,4 @@ fn a_cross_check_sets_both_tools_side_by_side() {
     let judged =
         bench.run(&["verdict", "r.json", "--promise", "alibaba:san_efficiency", "--volume-size", "20GiB"]);
     judged.ended(2).says(&["a cross-check compares two tools"]);
-    let explained = bench.run(&["explain", "r.json"]).ended(0);
-    fits(&explained.out);
-    let comparison = ran.out.split_inclusive('\n').skip_while(|l| !l.starts_with("Cross-check")).take(6);
-    assert!(explained.out.contains(&comparison.collect::<String>()), "{}", explained.out);
 }

@@ -62,7 +62,6 @@ fn texts_of_a_plan_are_not_obeyed() {
             &["run", "--plan", "p.toml", "--json", "s.json", "--csv", "-"],
             &["run", "--plan", "p.toml", "--json", "t.json", "--html", "-"],
             &["show", "r.json"],
-            &["explain", "r.json", "--json"],
             &["verdict", "r.json", "--json"],
         ],
     );
@@ -101,7 +100,6 @@ fn no_name_begins_a_line() {
         "show r.json --details",
         "show r.json --csv",
         "explain r.json",
-        &format!("explain r.json {promise}"),
         &format!("verdict r.json {promise} --details"),
         &format!("verdict r.json {promise} -q"),
         "convert r.json --to normal",
@@ -146,7 +144,6 @@ fn names_of_files_are_not_obeyed() {
                 &["show", "r.json"],
                 &["report", "r.json", "-o", "-"],
                 &["explain", "r.json"],
-                &["explain", "r.json", "--json"],
                 &["convert", "r.json", "--to", "record"],
                 &["convert", "r.json", "--to", "json"],
                 &["convert", "r.json", "--to", "jobfile"],

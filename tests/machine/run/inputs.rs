@@ -91,7 +91,6 @@ fn no_control_character_of_a_record_passes() {
         &["verdict", "h.json"],
         &["verdict", "h.json", "--json"],
         &["explain", "h.json"],
-        &["explain", "h.json", "--json"],
     ] {
         let ran = bench.run(arguments);
         harmless(&ran);
@@ -134,7 +133,6 @@ fn no_control_character_of_reports_jobs_plans_and_names_passes() {
             vec!["report", file, "-o", "-"],
             vec!["verdict", file],
             vec!["explain", file],
-            vec!["explain", file, "--json"],
             vec!["fio", file],
             vec!["plan", "--plan", file],
             vec!["run", "--plan", file, "--json", "out.json"],

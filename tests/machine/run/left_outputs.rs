@@ -41,7 +41,7 @@ fn the_next_command_tells_of_the_result_that_a_killed_run_was_saving() {
     bench.run(&["show", "-q", "r.json"]).ended(0).says(&[&said]);
     assert_eq!(Record::load(&part).unwrap().steps.len(), 1);
     std::fs::write(&part, &whole[..whole.len() / 2]).unwrap();
-    bench.run(&["explain", "r.json"]).says(&["left ./", "which may be cut off"]);
+    bench.run(&["show", "r.json"]).says(&["left ./", "which may be cut off"]);
     assert_eq!(Bench::names(bench.path()), [left.as_str(), "r.json"]);
     std::fs::remove_file(part).unwrap();
     let Ran { err, .. } = bench.run(&["show", "-q", "r.json"]).ended(0);

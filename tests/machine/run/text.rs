@@ -255,11 +255,16 @@ fn old_names_of_commands_work() {
     let report = include_str!("../../fixtures/fio/3.33-deep.terse");
     std::fs::write(bench.path().join("a.txt"), report).unwrap();
     std::fs::write(bench.path().join("b.txt"), report.replace("deep", "other")).unwrap();
-    for files in [&["a.txt"][..], &["a.txt", "b.txt"]] {
-        let old = bench.run(&[&["explain"], files].concat()).ended(0).out;
-        assert_eq!(bench.run(&[&["show"], files].concat()).ended(0).out, old);
-        assert!(old.contains("deep") && old.contains("Side by side") == (files.len() > 1), "{old}");
-    }
+    let one = bench.run(&["show", "a.txt"]).ended(0).out;
+    assert_eq!(bench.run(&["explain", "a.txt"]).ended(0).out, one);
+    let both = bench.run(&["show", "a.txt", "b.txt"]).ended(0).out;
+    assert!(both.contains("Side by side") && !one.contains("Side by side"), "{both}");
+    // What it took beside one result is refused with the command that does it.
+    bench.run(&["explain", "a.txt", "b.txt"]).ended(2).says(&["volproof compare a.txt b.txt"]);
+    bench
+        .run(&["explain", "a.txt", "--promise", "aws:gp3"])
+        .ended(2)
+        .says(&["volproof verdict FILE --promise"]);
     bench.run(&["plan", "--list", "."]).ended(2);
     bench.run(&["fit", "."]).ended(2).says(&["--for"]);
 }

@@ -318,13 +318,9 @@ fn a_rate_limit_below_one_request_at_a_time_is_no_latency() {
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("keeps a p99 of at most 1.00 ms (confirmed for"), "{out}");
     assert!(words.contains("fewer a second keep the limit"), "{out}");
-    // It passes the limit that was named, and no promise beside it.
     let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB"];
-    let (code, out, err) = volproof(dir.path(), &[&["explain", "r.json"][..], &promise].concat());
-    assert_eq!(code, Some(5), "{out}\n{err}");
-    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("a closed loop did less than the 2,800 IOPS that are promised"), "{out}");
-    assert!(!words.contains("PASS"), "{out}");
+    let (code, _, err) = volproof(dir.path(), &[&["verdict", "r.json"][..], &promise].concat());
+    assert!(code == Some(2) && err.contains("the trials of a search"), "{err}");
     let suite = ["suite", "snia-lat", "--simulate", "latency=200us", "--size", "1g"];
     let (code, _, err) = volproof(dir.path(), &[&suite[..], &promise].concat());
     assert!(code == Some(2) && err.contains("holds nothing against a promise"), "{err}");
@@ -391,19 +387,6 @@ fn an_interrupted_search_shows_what_it_has() {
     assert!(out.contains("\nload-2") && out.contains("Each load"), "{out}");
 }
 
-#[test]
-fn explain_knows_the_answer_of_a_course() {
-    let dir = tempfile::tempdir().unwrap();
-    let device = "latency=200us,first-touch=10ms";
-    let cold = ["cold", "--simulate", device, "--json", "r.json"];
-    assert_eq!(volproof(dir.path(), &cold).0, Some(1));
-    let (code, told, err) = volproof(dir.path(), &["explain", "r.json"]);
-    assert_eq!(code, Some(1), "{told}{err}");
-    assert!(told.contains("  answer   ") && told.contains("FAIL"), "{told}");
-    // The course chose depth and length.
-    assert!(!told.contains("raise --iodepth") && !told.contains("too-short"), "{told}");
-}
-
 /// A promise that a course is not held against is no success, whichever command reads its Record.
 #[test]
 fn a_promise_that_a_course_is_not_held_against_is_said_not_to_be_judged() {
@@ -416,26 +399,20 @@ fn a_promise_that_a_course_is_not_held_against_is_said_not_to_be_judged() {
     for (asked, why) in
         [(&promise[..], "the points of a sweep"), (&["--fit", "etcd"], "the points of a sweep")]
     {
-        let (code, told, err) = ran(&[&["explain", "sweep.json"], asked].concat());
-        assert_eq!(code, Some(5), "{told}{err}");
-        assert!(plain(told.clone()).contains(&format!("NOT JUDGED {why}")), "{told}");
         let (code, _, err) = ran(&[&["verdict", "sweep.json"], asked].concat());
         assert!(code == Some(2) && err.contains(&format!("sweep.json is not judged: {why}")), "{err}");
     }
-    assert_eq!(ran(&["explain", "sweep.json"]).0, Some(0));
-    let (_, json, _) = ran(&["explain", "sweep.json", "--json", "--fit", "etcd"]);
-    assert!(json.contains("\"not_judged\": \"the points"), "{json}");
-    // A suite that holds its steps against a promise does so with a promise that is named later.
+    // Nor is a suite held against a promise that is named later.
     assert_eq!(
         ran(&[&["suite", "provider:alibaba", "--size", "64MiB"], &device[..], &["suite.json"]].concat()).0,
         Some(0)
     );
-    let (code, told, err) = ran(&[&["explain", "suite.json"], &promise[..]].concat());
-    assert!(!told.contains("NOT JUDGED") && told.contains(" of 2,280 IOPS"), "{code:?} {told}{err}");
-    let (code, told, _) = ran(&["explain", "suite.json", "--fit", "etcd"]);
-    assert!(code == Some(5) && told.contains("NOT JUDGED"), "{told}");
+    for asked in [&promise[..], &["--fit", "etcd"]] {
+        let (code, _, err) = ran(&[&["verdict", "suite.json"], asked].concat());
+        assert!(code == Some(2) && err.contains("is not judged"), "{err}");
+    }
     // Nothing numeric is published of a profile.
     assert_eq!(ran(&[&["run", "--rw", "randread"], &device[..], &["run.json"]].concat()).0, Some(0));
-    let (code, told, _) = ran(&["explain", "run.json", "--fit", "mysql"]);
-    assert!(code == Some(5) && plain(told.clone()).contains("NOT JUDGED no need of MySQL"), "{told}");
+    let (code, _, err) = ran(&["verdict", "run.json", "--fit", "mysql"]);
+    assert!(code == Some(2) && plain(err.clone()).contains("no need of MySQL"), "{err}");
 }

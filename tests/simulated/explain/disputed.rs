@@ -68,7 +68,7 @@ fn jobs_that_end_apart_are_added_up_over_the_longest() {
     let dir = tempfile::tempdir().unwrap();
     let told = |seconds: &[u64]| {
         std::fs::write(dir.path().join("x.json"), jobs(seconds)).unwrap();
-        let (_, text) = volproof(dir.path(), &["explain", "x.json"]);
+        let (_, text) = volproof(dir.path(), &["show", "x.json"]);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = told(&[10, 20]);
@@ -97,7 +97,7 @@ fn a_report_tells_no_zone_and_dd_each_side() {
     let dd = "$ dd if=a.dat of=b.dat bs=1M oflag=direct\n64+0 records in\n64+0 records out\n\
               67108864 bytes (67 MB, 64 MiB) copied, 1.5 s, 45 MB/s\n";
     std::fs::write(dir.path().join("dd.txt"), dd).unwrap();
-    let (_, text) = volproof(dir.path(), &["explain", "dd.txt"]);
+    let (_, text) = volproof(dir.path(), &["show", "dd.txt"]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("I/O went through the page cache"), "one side of the copy did: {text}");
     assert!(!text.contains("writes end in memory"), "{text}");

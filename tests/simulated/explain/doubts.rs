@@ -1,10 +1,9 @@
 //! Doubts of `explain`: figures that cannot be, limits of a disk that was not reached, reports that tell only a part.
 
 use volproof::explain::{Explained, explained};
-use volproof::promise_options::PromiseOptions;
 
 pub fn of(text: &str) -> Vec<Explained> {
-    explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap_or_else(|e| panic!("{e:#}"))
+    explained("x".as_ref(), text.as_bytes()).unwrap_or_else(|e| panic!("{e:#}"))
 }
 
 /// A minute and more of random reads, as fio's JSON.
@@ -171,7 +170,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
         ["2.2.8-published.txt", "3.33-cached.json", "3.33-clones.json", "3.33-groups.txt", "3.33-mixed.txt"]
     {
         let path = std::path::Path::new("tests/fixtures/fio").join(name);
-        let explained = explained(&path, &std::fs::read(&path).unwrap(), &PromiseOptions::default()).unwrap();
+        let explained = explained(&path, &std::fs::read(&path).unwrap()).unwrap();
         let record = volproof::result_file::load(&path).unwrap();
         let found = volproof::judge::shape::of_record(&record);
         let runs: Vec<_> = explained.iter().flat_map(|e| &e.runs).collect();
@@ -203,8 +202,7 @@ fn reports_come_through_mails_logs_and_other_systems() {
     for name in ["2.2.8-published.txt", "3.33-groups.txt", "3.33-cached.json"] {
         let whole = std::fs::read_to_string(format!("tests/fixtures/fio/{name}")).unwrap();
         let told = |bytes: &[u8]| {
-            let found = explained("x".as_ref(), bytes, &PromiseOptions::default())
-                .unwrap_or_else(|e| panic!("{name}: {e:#}"));
+            let found = explained("x".as_ref(), bytes).unwrap_or_else(|e| panic!("{name}: {e:#}"));
             (
                 found[0].notes.clone(),
                 found[0].partial.clone(),
@@ -234,7 +232,7 @@ fn reports_come_through_mails_logs_and_other_systems() {
     }
     // What is wrong has its place in the text as it came.
     let bad = "> {\n> \"fio version\" : \"fio-3.33\",\n> \"jobs\" : [ oops ]\n> }\n";
-    let refused = explained("x".as_ref(), bad.as_bytes(), &PromiseOptions::default()).unwrap_err();
+    let refused = explained("x".as_ref(), bad.as_bytes()).unwrap_err();
     insta::assert_snapshot!(format!("{refused:#}"), @"line 3, column 14: 'oops' is not a number");
 }
 

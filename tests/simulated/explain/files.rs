@@ -1,22 +1,19 @@
-//! Reports that are interim, several, cut off or no results; Records; JSON for programs.
+//! Reports that are interim, several, cut off or no results.
 
-use std::path::PathBuf;
-
-use super::{promised, told};
+use super::told;
 use volproof::doubt::Severity;
-use volproof::explain::{ExplainArgs, answer, explained};
-use volproof::promise_options::{NeedsOption, PromiseOptions};
+use volproof::explain::{explained, of_reports};
 
 #[test]
 fn only_the_last_of_interim_reports_is_told() {
-    let text = told(&["3.33-interim.txt"], PromiseOptions::default());
+    let text = told(&["3.33-interim.txt"]);
     assert_eq!(text.matches("\n  tested ").count(), 1, "{text}");
     assert!(!text.contains("PARTIAL"), "{text}");
 }
 
 #[test]
 fn several_files_side_by_side() {
-    let text = told(&["2.2.8-published.txt", "3.33-cached.json"], PromiseOptions::default());
+    let text = told(&["2.2.8-published.txt", "3.33-cached.json"]);
     let table = &text[text.find("Side by side").unwrap()..];
     insta::assert_snapshot!(table, @r#"
     Side by side
@@ -30,7 +27,7 @@ fn several_files_side_by_side() {
 fn a_report_that_breaks_off_says_so_and_still_explains() {
     let whole = std::fs::read_to_string("tests/fixtures/fio/2.2.8-published.txt").unwrap();
     let cut = &whole[..whole.find("cpu :").unwrap()];
-    let found = explained("cut.txt".as_ref(), cut.as_bytes(), &PromiseOptions::default()).unwrap();
+    let found = explained("cut.txt".as_ref(), cut.as_bytes()).unwrap();
     assert!(found[0].partial.as_ref().unwrap().contains("breaks off"));
 }
 
@@ -40,15 +37,13 @@ fn requests_of_a_ramp_are_nobody_elses() {
     let whole = std::fs::read_to_string("tests/fixtures/fio/2.2.8-published.txt").unwrap();
     let more = whole.replace("ios=258422/0", "ios=758422/0");
     assert_ne!(whole, more);
-    let found = explained("ramp.txt".as_ref(), more.as_bytes(), &PromiseOptions::default()).unwrap();
+    let found = explained("ramp.txt".as_ref(), more.as_bytes()).unwrap();
     assert!(found[0].runs[0].doubts.iter().all(|d| d.code != "other-traffic"));
 }
 
 #[test]
 fn what_is_no_result_is_refused() {
-    let refused = |bytes: &[u8]| {
-        format!("{:#}", explained("x".as_ref(), bytes, &PromiseOptions::default()).unwrap_err())
-    };
+    let refused = |bytes: &[u8]| format!("{:#}", explained("x".as_ref(), bytes).unwrap_err());
     insta::assert_snapshot!(refused(b"hello\n"), @r#"it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats either"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is empty"#);
@@ -61,41 +56,8 @@ fn what_is_no_result_is_refused() {
     insta::assert_snapshot!(refused(b"[global]\nrw=randread\n[a]\nfilename=/dev/vdb\n"), @"it is a job file of fio: it says what to do and holds no result; `volproof fio x` runs it, `volproof convert x --to plan` makes a plan of it");
     assert!(refused(b"[a section alone]\n").contains("is not a volproof Record"));
     assert!(refused(b"[a]\nno-option-of-fio=1\n").contains("is not a volproof Record"));
-    let missing = ExplainArgs {
-        files: vec!["/nonexistent/x".into()],
-        promise: PromiseOptions::default(),
-        json: false,
-        needs: NeedsOption::default(),
-    };
-    insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: there is no folder /nonexistent"#);
-}
-
-#[test]
-fn a_record_is_told_in_the_same_words() {
-    let record = std::fs::read("fuzz/seeds/record/simulated.json").unwrap();
-    let found = explained("record.json".as_ref(), &record, &PromiseOptions::default()).unwrap();
-    let run = &found[0].runs[0];
-    assert!(run.little.is_some() && run.result[0].contains("IOPS"), "{run:?}");
-}
-
-#[test]
-fn programs_get_json() {
-    let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
-    let text = answer(&ExplainArgs { files, promise: promised(), json: true, needs: NeedsOption::default() })
-        .unwrap()
-        .text;
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(value[0]["tool"], "fio-2.2.8");
-    assert_eq!(
-        (&value[0]["compared"]["rows"][0]["word"], &value[0]["verdict"]),
-        (&"kept".into(), &serde_json::Value::Null)
-    );
-    let run = &value[0]["runs"][0];
-    assert!((run["figures"]["iops"].as_f64().unwrap() - 20_126.2).abs() < 0.1);
-    assert_eq!(run["little_holds"], true);
-    let codes: Vec<&str> =
-        run["doubts"].as_array().unwrap().iter().filter_map(|d| d["code"].as_str()).collect();
-    assert!(codes.contains(&"ended-by-size") && codes.contains(&"queue-latency"), "{codes:?}");
+    let missing = of_reports(&["/nonexistent/x".into()]).unwrap_err();
+    insta::assert_snapshot!(format!("{missing:#}"), @"cannot show /nonexistent/x: cannot read /nonexistent/x: there is no folder /nonexistent");
 }
 
 const SECTORS: &str = "bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16";
@@ -115,7 +77,7 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
         row_of("a"),
         row_of("b")
     );
-    let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
+    let found = explained("x".as_ref(), text.as_bytes()).unwrap();
     let known: Vec<(&str, Option<&str>, u32)> = found[0]
         .runs
         .iter()
@@ -131,7 +93,7 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
     // Two jobs of one name take their own headers in order, and none where one of the two is missing.
     let two = format!("a: (g=0): rw=read, {SECTORS}\na: (g=0): rw=randread, {SECTORS}\nfio-3.28\n");
     let of = |text: String| -> Vec<Option<String>> {
-        let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
+        let found = explained("x".as_ref(), text.as_bytes()).unwrap();
         found[0].runs.iter().map(|r| r.conditions.rw.as_ref().cloned()).collect()
     };
     assert_eq!(
@@ -148,7 +110,7 @@ fn on_a_disk(seen: u64, direct: u8, bs: &str, sectors: &str, ms: u64) -> volproo
         8_192_000 * 1000 / ms,
         2000 * 1000 / ms
     );
-    explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap().remove(0).runs.remove(0)
+    explained("x".as_ref(), text.as_bytes()).unwrap().remove(0).runs.remove(0)
 }
 
 #[test]
@@ -175,39 +137,24 @@ fn reads_that_the_disk_counted_after_fio_looked_are_not_from_memory() {
 fn nothing_of_several_reports_or_files_vanishes() {
     let json = std::fs::read_to_string("tests/fixtures/fio/3.33-cached.json").unwrap();
     let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
-    let both =
-        explained("x".as_ref(), format!("{json}\n{text}").as_bytes(), &PromiseOptions::default()).unwrap();
+    let both = explained("x".as_ref(), format!("{json}\n{text}").as_bytes()).unwrap();
     let names: Vec<(&str, &str)> =
         both.iter().flat_map(|e| e.runs.iter().map(move |r| (e.tool.as_str(), r.name.as_str()))).collect();
     assert_eq!(names, [("fio-3.33", "cached"), ("fio-3.28", "a")]);
     // Status lines around JSON are no other report.
     let status = format!("Jobs: 1 (f=1): [r(1)][50.0%]\n{json}");
-    let alone = explained("x".as_ref(), status.as_bytes(), &PromiseOptions::default()).unwrap();
+    let alone = explained("x".as_ref(), status.as_bytes()).unwrap();
     assert_eq!((alone.len(), &alone[0].partial), (1, &None));
-    // A file that is none is told, and hides nothing of the others.
-    let files = ["tests/fixtures/fio/3.33-cached.json", "/nonexistent/x", "Cargo.toml"].map(PathBuf::from);
-    let told = answer(&ExplainArgs {
-        files: files.to_vec(),
-        promise: PromiseOptions::default(),
-        json: false,
-        needs: NeedsOption::default(),
-    })
-    .unwrap();
-    assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
-    insta::assert_snapshot!(told.refused.join("\n"), @r#"
-    cannot read /nonexistent/x: there is no folder /nonexistent
-    cannot explain Cargo.toml: it is not a volproof Record, and no report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd, Iometer, iostat -x or /proc/diskstats either
-    "#);
 }
 
 #[test]
 fn a_terse_row_that_is_cut_is_refused_and_no_count_is_made_up() {
     let cut = "3;fio-3.33;a;0;0;822204;273976;68494;3001;1;1479;2.640752";
-    let refused = explained("x".as_ref(), cut.as_bytes(), &PromiseOptions::default()).unwrap_err();
+    let refused = explained("x".as_ref(), cut.as_bytes()).unwrap_err();
     insta::assert_snapshot!(format!("{refused:#}"), @"line 1 breaks off: no row is whole, copy the report to its end");
     let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
     let of = |text: &str| {
-        let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
+        let found = explained("x".as_ref(), text.as_bytes()).unwrap();
         found[0].runs[0].result[0].clone()
     };
     assert!(of(&text).starts_with("read: 1,000 IOPS"), "{}", of(&text));

@@ -23,7 +23,7 @@ fn calls_that_begin_to_write_are_no_flushes() {
         "{:?}",
         found.notes
     );
-    let (_, told) = volproof(Path::new("."), &["explain", "tests/fixtures/fio/3.33-sync-file-range.json"]);
+    let (_, told) = volproof(Path::new("."), &["show", "tests/fixtures/fio/3.33-sync-file-range.json"]);
     assert!(!told.contains("etcd") && !told.contains("flush mean"), "{told}");
     // I/Os beyond those calls were cut short.
     let more = text.replace("\"short_ios\" : 21563", "\"short_ios\" : 21573");

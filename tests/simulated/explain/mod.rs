@@ -1,4 +1,4 @@
-//! `explain`: what it tells of results, what it doubts, and which files it takes.
+//! What `show` tells of reports in plain words, what it doubts, and which files it takes.
 
 mod accounting;
 mod disputed;
@@ -17,25 +17,12 @@ use crate::page_record;
 
 use std::path::PathBuf;
 
-use volproof::explain::{ExplainArgs, answer};
-use volproof::promise_options::{NeedsOption, PromiseOptions};
-use volproof::unit::Bytes;
-
-/// The volume of the published report, under the formula of its time.
-fn promised() -> PromiseOptions {
-    PromiseOptions {
-        kind: Some("alibaba:cloud_ssd@2018-07".into()),
-        volume_size: Some(Bytes::gib(800)),
-        ..PromiseOptions::default()
-    }
-}
+use volproof::explain::of_reports;
 
 /// The explanation of reports among the fixtures.
-fn told(files: &[&str], promise: PromiseOptions) -> String {
-    let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
-    let told = answer(&ExplainArgs { files, promise, json: false, needs: NeedsOption::default() }).unwrap();
-    assert!(told.exit != volproof::exit::Exit::Fail && told.refused.is_empty(), "{told:?}");
-    let text = told.text;
+fn told(files: &[&str]) -> String {
+    let files: Vec<PathBuf> = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
+    let text = of_reports(&files).unwrap();
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }

@@ -212,7 +212,7 @@ fn the_range_of_ioping_is_known_on_a_device_alone() {
 
 #[test]
 fn a_dd_that_moved_nothing_says_why() {
-    let full = volproof::explain::explained("x".as_ref(), &bytes("dd-full.txt"), &Default::default());
+    let full = volproof::explain::explained("x".as_ref(), &bytes("dd-full.txt"));
     let why = format!("{:#}", full.unwrap_err());
     assert!(
         why.contains("dd moved nothing: error writing '/dev/full': No space left on device")

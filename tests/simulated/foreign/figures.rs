@@ -173,9 +173,8 @@ fn latencies_of_sysbench_that_hold_flushes_are_of_all_requests() {
 #[test]
 fn a_rate_of_sysbench_is_what_held_the_load_back() {
     use volproof::explain::explained;
-    use volproof::promise_options::PromiseOptions;
     let text = super::bytes("sysbench-rate.txt");
-    let run = explained("x".as_ref(), &text, &PromiseOptions::default()).unwrap().remove(0).runs.remove(0);
+    let run = explained("x".as_ref(), &text).unwrap().remove(0).runs.remove(0);
     assert!(run.tested.contains("range 64 MiB together"), "its threads share the files: {}", run.tested);
 }
 

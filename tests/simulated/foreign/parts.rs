@@ -77,7 +77,7 @@ fn several_reports_of_one_paste_are_all_told() {
     // Beside a report of fio.
     let fio = std::fs::read("tests/fixtures/fio/3.33-cached.json").unwrap();
     let both = [fio, bytes("dd-direct.txt")].concat();
-    let told = volproof::explain::explained("x".as_ref(), &both, &Default::default()).unwrap();
+    let told = volproof::explain::explained("x".as_ref(), &both).unwrap();
     assert_eq!(told.iter().map(|e| e.tool.as_str()).collect::<Vec<_>>(), ["fio-3.33", "dd"]);
 }
 
@@ -87,8 +87,7 @@ fn a_mail_and_a_log_around_a_report_are_taken_off() {
         for name in ["sysbench-rndrw.txt", "diskspd-mix.txt", "pg_test_fsync.txt", "ioping-direct.txt"] {
             let text = String::from_utf8(bytes(name)).unwrap();
             let quoted: String = text.lines().map(|l| format!("{front}{l}\r\n")).collect();
-            let told =
-                volproof::explain::explained("x".as_ref(), quoted.as_bytes(), &Default::default()).unwrap();
+            let told = volproof::explain::explained("x".as_ref(), quoted.as_bytes()).unwrap();
             assert_eq!(
                 told.iter().map(|e| e.runs.len()).sum::<usize>(),
                 report(name).runs.len(),

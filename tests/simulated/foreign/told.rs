@@ -21,19 +21,19 @@ fn text(name: &str) -> String {
 #[test]
 fn dd_moved_the_bytes_that_it_tells_and_not_its_records() {
     let odd = "$ dd if=/mnt/v/f of=/dev/null bs=64M iflag=direct\n1+1 records in\n1+1 records out\n68157440 bytes (68 MB, 65 MiB) copied, 0.52 s, 131 MB/s\n";
-    let found = told(odd, &["explain"]);
+    let found = told(odd, &["show"]);
     for words in ["moved 65 MiB within only 65 MiB", "when 65 MiB had been gone over"] {
         assert!(found.contains(words), "{words}: {found}");
     }
     assert!(!found.contains("128 MiB") && !found.contains("short-ios"), "{found}");
-    let found = told(&text("dd-read.txt"), &["explain"]);
+    let found = told(&text("dd-read.txt"), &["show"]);
     assert!(found.contains("moved 1.95 MiB within only 1.95 MiB") && !found.contains("2 MiB"), "{found}");
     // A pipe hands over what it has: the blocks are none of the size that is labelled, and no figure is impossible.
     let pipe = |records: &str, bytes: u64| {
         let speed = bytes as f64 / 1.5e6;
         let records = format!("{records} records in\n{records} records out\n");
         let call = "$ cat f | dd of=/mnt/v/f bs=1M oflag=direct\n";
-        told(&format!("{call}{records}{bytes} bytes copied, 1.5 s, {speed:.1} MB/s\n"), &["explain"])
+        told(&format!("{call}{records}{bytes} bytes copied, 1.5 s, {speed:.1} MB/s\n"), &["show"])
     };
     let found = pipe("2+62", 6_160_384);
     assert!(found.contains("62 of 64 I/Os were cut short or dropped"), "{found}");
