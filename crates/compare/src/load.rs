@@ -16,10 +16,24 @@ pub fn differences(a: &Conditions, b: &Conditions) -> Vec<String> {
     out
 }
 
-/// The load in words, as far as it is told: `pattern randread, queue depth 32`.
+/// What most loads have in common.
+const USUAL: [&str; 7] = [
+    "jobs 1",
+    "direct I/O true",
+    "size 0 B",
+    "percent of reads 50",
+    "distribution uniform",
+    "flush after so many writes: 0",
+    "rate unlimited",
+];
+
+/// The load in words, as far as it is told and is not as usual: `pattern randread, block size 4 KiB, queue depth 32`.
 pub fn words_of(conditions: &Conditions) -> String {
-    let told = parts(conditions).into_iter().filter_map(|(name, part)| Some(format!("{name} {}", part?)));
-    told.collect::<Vec<String>>().join(", ")
+    let mut told = Vec::new();
+    for (name, part) in parts(conditions) {
+        told.extend(part.map(|part| format!("{name} {part}")).filter(|part| !USUAL.contains(&part.as_str())));
+    }
+    told.join(", ")
 }
 
 /// The parts of a load in words; none where it is not told.

@@ -16,7 +16,9 @@ pub fn text(history: &RunHistory, folder: &str) -> String {
     let mut out = wrap("", &answer(history, folder));
     for volume in &history.volumes {
         out += "\n";
-        out += &one_volume(volume);
+        let is_same = |other: &&VolumeHistory| other.volume == volume.volume && other.plan == volume.plan;
+        let has_other_loads = history.volumes.iter().filter(is_same).count() > 1;
+        out += &one_volume(volume, has_other_loads);
     }
     if !history.damaged.is_empty() {
         out += "\n";
@@ -63,8 +65,11 @@ pub fn heading(volume: &VolumeHistory) -> String {
     format!("{name}{size}  {}", volume.plan)
 }
 
-fn one_volume(volume: &VolumeHistory) -> String {
+fn one_volume(volume: &VolumeHistory, has_other_loads: bool) -> String {
     let mut out = wrap("", &heading(volume));
+    if has_other_loads {
+        out += &wrap("  ", &volume.load);
+    }
     if volume.volume.is_none() {
         out += &wrap(
             "  ",

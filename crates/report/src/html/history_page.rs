@@ -13,6 +13,8 @@ use volproof_history::{FigureSeries, RunHistory, VolumeHistory};
 
 /// Width and height of a chart, in its own units.
 const BOX: (f64, f64) = (640.0, 160.0);
+/// A chart reaches down to this share of its top at least: what hardly varies looks flat.
+const LEAST_SHOWN: f64 = 0.9;
 /// The last rows of a volume that are printed.
 const MOST_ROWS: usize = 200;
 
@@ -101,8 +103,9 @@ fn chart(series: &FigureSeries, places: &[f64]) -> Option<SeriesChart> {
     if series.points.len() < 2 {
         return None;
     }
-    let (low, top) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let height = |value: f64| BOX.1 * (1.0 - (value - low) / (top - low).max(top * 1e-9));
+    let top = values().fold(0.0, f64::max);
+    let low = values().fold(top * LEAST_SHOWN, f64::min);
+    let height = |value: f64| BOX.1 * (1.0 - (value - low) / (top - low));
     let dots = series.points.iter().map(|point| (places[point.run], height(point.value)));
     let mut levels = Vec::new();
     let begins = std::iter::once(0).chain(series.changes.iter().map(|change| change.run));
