@@ -94,6 +94,12 @@ fn a_damaged_file_is_named_and_the_rest_is_shown() {
     std::fs::write(runs.join("w3.json"), &whole[..whole.len() / 2]).unwrap();
     std::fs::write(runs.join("notes.json"), "{\"mine\": 1}").unwrap();
     std::fs::write(runs.join("notes.txt"), "mine").unwrap();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/record/version-1-run.json");
+    std::fs::copy(old, runs.join("of-version-1.json")).unwrap();
+    let history = folder.history();
+    let volumes = history["volumes"].as_array().unwrap();
+    assert!(volumes.iter().any(|volume| volume["runs"][0]["file"] == "of-version-1.json"), "{history:#}");
+    std::fs::remove_file(runs.join("of-version-1.json")).unwrap();
     let history = folder.history();
     assert_eq!(history["volumes"][0]["runs"].as_array().unwrap().len(), 15);
     assert_eq!(history["damaged"][0]["file"], "w3.json", "{history:#}");
@@ -119,5 +125,40 @@ fn a_folder_that_is_none_is_refused() {
         let ran = folder.volproof(words);
         let told = String::from_utf8_lossy(&ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!((ran.status.code(), told.contains(said)), (Some(2), true), "{told}");
+    }
+}
+
+#[test]
+fn the_baseline_is_what_the_volume_is_since_its_last_step() {
+    let folder = weeks_of_runs();
+    let load = |latency: &str, depth: u32| {
+        format!(
+            "run --simulate latency={latency},noise=0.01 --rw randread --iodepth {depth} --runtime 12s --seed 99 -q"
+        )
+    };
+    // Held against all runs before, 560 us would be worse.
+    let same = load("560us", 8);
+    assert!(folder.volproof(&format!("{same} --json runs/new.json")).status.success());
+    let ran = folder.volproof("compare runs runs/new.json --gate 5% --json");
+    let comparison: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.status.code(), &comparison["runs"]),
+        (Some(0), &serde_json::json!([7, 1])),
+        "{comparison:#}"
+    );
+    let cases = [
+        (format!("{same} --baseline runs --gate 5%"), 0, "KEPT"),
+        (format!("{same} --baseline runs/w12.json"), 0, "No change"),
+        (format!("{} --baseline runs --gate 5%", load("700us", 8)), 1, "WORSE"),
+        // A Record is looked at before the run, the volumes of a folder are known behind it.
+        (format!("{} --baseline runs/w12.json", load("560us", 16)), 2, "queue depth 8 and 16"),
+        (format!("{} --baseline runs", load("560us", 16)), 6, "no earlier run"),
+        (format!("{same} --gate 5%"), 2, "no effect without --baseline"),
+    ];
+    for (words, code, said) in cases {
+        let ran = folder.volproof(&words);
+        let told = [ran.stdout, ran.stderr].concat();
+        let told = String::from_utf8(told).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(ran.status.code() == Some(code) && told.contains(said), "{words}: {:?}: {told}", ran.status);
     }
 }
