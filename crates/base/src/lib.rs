@@ -18,4 +18,5 @@ pub mod sample;
 pub mod shell_word;
 pub mod standard_streams;
 pub mod stats;
+pub mod token_bucket;
 pub mod unit;

@@ -29,7 +29,6 @@ mod simulated_speed;
 mod simulated_volume;
 mod target;
 mod thread;
-mod token_bucket;
 mod uring;
 mod worker;
 mod worker_job;

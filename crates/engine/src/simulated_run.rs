@@ -12,7 +12,7 @@ use super::Target;
 use super::backend::IoRequest;
 use super::simulated_speed::Speed;
 use super::simulated_volume::SimulatedVolume;
-use super::token_bucket::Bucket;
+use volproof_base::token_bucket::{BucketTerms, TokenBucket};
 use volproof_base::unit::Nanos;
 use volproof_host::observe::{DiskTrack, KernelCounters, MOST_SAMPLES, ProviderTrack};
 use volproof_plan::{Simulated, Step};
@@ -57,8 +57,8 @@ struct VolumesOfTarget {
 /// Token buckets in front of all volumes: the limits of an instance.
 struct Machine {
     plan: Simulated,
-    ios: Option<Bucket>,
-    bytes: Option<Bucket>,
+    ios: Option<TokenBucket>,
+    bytes: Option<TokenBucket>,
 }
 
 impl Machine {
@@ -69,7 +69,7 @@ impl Machine {
     fn new(plan: &Simulated) -> Machine {
         let bytes_cap = plan.instance_bytes_cap.map(|cap| cap.0 as f64);
         let [ios, bytes] = [plan.instance_iops_cap, bytes_cap]
-            .map(|cap| cap.map(|rate| Bucket::new(rate, rate, 0, plan.period().0)));
+            .map(|cap| cap.map(|rate| TokenBucket::new(BucketTerms::even(rate), plan.period().0)));
         Machine { ios, bytes, plan: plan.clone() }
     }
 

@@ -3,6 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use volproof_base::token_bucket::Pace;
 use volproof_plan::Uneven;
 
 /// The speed of a volume over time; 1 is full speed. It depends on the time alone, in whatever order times are asked for.
@@ -24,12 +25,6 @@ impl Speed {
     /// Full speed at all times.
     pub fn full() -> Speed {
         Speed::new(Uneven::default(), 0)
-    }
-
-    /// Whether the speed is the same at all times.
-    pub fn is_even(&self) -> bool {
-        let u = &self.uneven;
-        u.drift == 0.0 && u.rise_for.0 == 0 && u.dip_for.0 == 0 && u.noise == 0.0
     }
 
     fn normal(&mut self) -> f64 {
@@ -55,9 +50,16 @@ impl Speed {
         }
         self.noise[second]
     }
+}
+
+impl Pace for Speed {
+    fn is_even(&self) -> bool {
+        let u = &self.uneven;
+        u.drift == 0.0 && u.rise_for.0 == 0 && u.dip_for.0 == 0 && u.noise == 0.0
+    }
 
     /// The speed at a time of the run.
-    pub fn at(&mut self, time: u64) -> f64 {
+    fn at(&mut self, time: u64) -> f64 {
         if self.is_even() {
             return 1.0;
         }

@@ -15,8 +15,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::backend::IoRequest;
 use super::simulated_counters::{SimulatedLimit, VolumeCounters};
 use super::simulated_speed::Speed;
-use super::token_bucket::Bucket;
 use volproof_base::sample::Direction;
+use volproof_base::token_bucket::{BucketTerms, Pace, TokenBucket};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_host::observe::{DiskTrack, ProviderTrack};
 use volproof_plan::{OTHERS_BLOCK, Simulated, Step};
@@ -29,8 +29,8 @@ const MERGED: u32 = 256 << 10;
 /// A volume in virtual time.
 pub struct SimulatedVolume {
     plan: Simulated,
-    ios: Option<Bucket>,
-    bytes: Option<Bucket>,
+    ios: Option<TokenBucket>,
+    bytes: Option<TokenBucket>,
     /// When each server is free.
     servers: BinaryHeap<Reverse<u64>>,
     /// I/Os of others so far.
@@ -58,15 +58,18 @@ struct VolumeRequest {
     offset: Option<u64>,
 }
 
+/// The limit on I/Os, whose credits are told as I/Os.
+fn terms(plan: &Simulated, cap: f64) -> BucketTerms {
+    BucketTerms { rate: cap, burst: plan.burst_iops.unwrap_or(cap), full: plan.burst_ios as f64 }
+}
+
 impl SimulatedVolume {
     /// A volume as it is before its first request.
     pub fn new(plan: &Simulated, seed: u64) -> SimulatedVolume {
         let period = plan.period().0;
         SimulatedVolume {
-            ios: plan
-                .iops_cap
-                .map(|cap| Bucket::new(cap, plan.burst_iops.unwrap_or(cap), plan.burst_ios, period)),
-            bytes: plan.bytes_cap.map(|cap| Bucket::new(cap.0 as f64, cap.0 as f64, 0, period)),
+            ios: plan.iops_cap.map(|cap| TokenBucket::new(terms(plan, cap), period)),
+            bytes: plan.bytes_cap.map(|cap| TokenBucket::new(BucketTerms::even(cap.0 as f64), period)),
             servers: (0..plan.servers).map(|_| Reverse(0)).collect(),
             others: 0,
             cached: false,

@@ -7,6 +7,7 @@ use super::sold_burst::SoldBurst;
 use super::thresholds::LEAST_BURST;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
+use volproof_base::token_bucket::BucketTerms;
 use volproof_record::{JudgedPromise, Metric};
 
 /// The promise that a step is held against, in I/Os or bytes a second.
@@ -97,15 +98,15 @@ impl ClaimTerms {
     pub fn credits_open(&self, s: &StepFacts, baseline: bool) -> Option<Open> {
         let burst = self.burst.filter(|_| !self.judge_burst && !baseline)?;
         let limit = self.limits().1;
-        let credits = burst.seconds.map(|length| (burst.per_second - self.least) * length);
-        if credits.is_some_and(|credits| s.mean * s.seconds - credits >= limit * s.seconds) {
+        let bucket = burst.seconds.map(|length| BucketTerms::lasting(self.least, burst.per_second, length));
+        if bucket.is_some_and(|bucket| s.mean * s.seconds - bucket.full >= limit * s.seconds) {
             return None;
         }
         if self.ends_without_burst(s) {
             return Some(Open::CreditsMayBeLeft);
         }
-        let wanted = credits.map(|credits| credits / (s.mean - limit).max(1e-9) - s.seconds);
-        let bearable = wanted.filter(|wanted| *wanted <= LONGEST_WAIT);
+        let lasts = bucket.and_then(|bucket| BucketTerms { rate: limit, ..bucket }.seconds_at(s.mean));
+        let bearable = lasts.map(|lasts| lasts - s.seconds).filter(|wanted| *wanted <= LONGEST_WAIT);
         Some(Open::Credits {
             more_seconds: bearable.map(|wanted| wanted.max(LEAST_QUOTABLE.as_seconds()).ceil() as u64),
         })

@@ -13,6 +13,7 @@ use super::entry::{BurstTerms, Order, Tier, Volume};
 use super::formula::{Formula, Inputs, plain};
 use super::promise_error::{Dimension, PromiseError};
 use super::range::{Range, least};
+use volproof_base::token_bucket::BucketTerms;
 
 /// A figure for reads and one for writes; absent where nothing is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -442,13 +443,13 @@ fn burst(v: &Volume, terms: &BurstTerms, gib: f64, level: &Level) -> Option<Burs
         let cost = terms.cost_per_io.unwrap_or(1.0);
         let earned = terms.earn_io_credits_per_gib_s.unwrap_or(0.0) * gib;
         let earned = earned.max(terms.earn_min_per_s.unwrap_or(0.0));
-        seconds = (iops * cost > earned).then(|| bucket / (iops * cost - earned));
-        refill_seconds = (earned > 0.0).then(|| bucket / earned);
+        let terms = BucketTerms { rate: earned, burst: iops * cost, full: bucket };
+        (seconds, refill_seconds) = (terms.seconds_at(terms.burst), terms.refill_seconds());
     }
     if let (Some(share), Some(throughput)) = (terms.bucket_tib_per_tib, throughput) {
         let bucket = share * gib * 2f64.powi(30) / v.unit_bytes as f64;
-        seconds = (throughput > base_throughput).then(|| bucket / (throughput - base_throughput));
-        refill_seconds = (base_throughput > 0.0).then(|| bucket / base_throughput);
+        let terms = BucketTerms { rate: base_throughput, burst: throughput, full: bucket };
+        (seconds, refill_seconds) = (terms.seconds_at(terms.burst), terms.refill_seconds());
     }
     let conditions = [
         terms.switch.as_ref().map(|s| format!("needs {s} to be on")),
