@@ -1,7 +1,7 @@
 //! What a provider counted, from files that a user saved: two outputs of `nvme amzn stats` or `ebsnvme`, and the metrics and events that the
 //! providers' own commands print as JSON.
 //!
-//! `known_metric` is the table of what is read, `metric_series` reads JSON, `page_text` the counters of AWS's page, `alignment` holds both beside the
+//! `known_metric` is the table of what is read, `metric_series` reads JSON, `metric_csv` tables of the consoles, `page_text` the counters of AWS's page, `alignment` holds both beside the
 //! steps of a Record by their time. Exact counters that cover one step are judged as the page is that a run reads itself; everything else is shown and
 //! changes no outcome. Any key that the table does not name is skipped, so that no account, address or subscription can reach an output.
 //! Nothing is asked of a provider, and no credentials are read. Times are nanoseconds since 1970.
@@ -9,6 +9,7 @@
 mod alignment;
 mod evidence_error;
 mod known_metric;
+mod metric_csv;
 mod metric_series;
 mod page_text;
 

@@ -7,6 +7,7 @@ use crate::known_metric::{
     ALIBABA_EVENTS, ALIBABA_METRICS, AZURE, CLOUDWATCH, CLOUDWATCH_STATISTICS, EvidenceCommand, GOOGLE,
     Meaning, ORACLE, Scale,
 };
+use crate::metric_csv;
 use crate::moment;
 use volproof_promise::provider_files::provider_document;
 
@@ -29,11 +30,11 @@ pub struct MetricSeries {
 }
 
 /// A series before its period is known.
-struct RawSeries {
-    metric: &'static (&'static str, Meaning, Scale),
-    volume: Option<String>,
+pub(crate) struct RawSeries {
+    pub metric: &'static (&'static str, Meaning, Scale),
+    pub volume: Option<String>,
     /// From, to where the file has it, and the value.
-    points: Vec<(i64, Option<i64>, f64)>,
+    pub points: Vec<(i64, Option<i64>, f64)>,
 }
 
 /// A command's reader: none for another document.
@@ -52,6 +53,16 @@ const READERS: [(&EvidenceCommand, Reader); 7] = [
 /// The series in the text of a file.
 pub(crate) fn read(text: &str, file: &str) -> Result<Vec<MetricSeries>, EvidenceError> {
     let origin = || file.to_string();
+    if !text.trim_start().starts_with(['{', '['])
+        && let Some(series) = metric_csv::read(text)
+    {
+        let csv = "the provider's console (CSV)";
+        return if series.is_empty() {
+            Err(EvidenceError::Empty { origin: origin(), command: csv })
+        } else {
+            Ok(series)
+        };
+    }
     let document: Value = serde_json::from_str(text).map_err(|message| {
         let is_cut = message.is_eof() && !text.trim().is_empty();
         if is_cut {
@@ -107,7 +118,7 @@ fn raw(metric: Option<&'static (&'static str, Meaning, Scale)>, volume: Option<S
 }
 
 /// The series with the ends of its periods, and its values as figures.
-fn finished(mut series: RawSeries, command: &'static str) -> MetricSeries {
+pub(crate) fn finished(mut series: RawSeries, command: &'static str) -> MetricSeries {
     series.points.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     series.points.dedup_by_key(|point| point.0);
     let apart = series.points.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).filter(|ns| *ns > 0);
@@ -154,7 +165,7 @@ fn statistic(point: &Value, names: &[&str]) -> Option<f64> {
 }
 
 /// An id such as `vol-0123abcd` or `d-bp1abc` in a text.
-fn volume_id(text: &str, prefix: &str) -> Option<String> {
+pub(crate) fn volume_id(text: &str, prefix: &str) -> Option<String> {
     let at = text.find(prefix)?;
     let rest = &text[at + prefix.len()..];
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());

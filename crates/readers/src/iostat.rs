@@ -55,6 +55,48 @@ impl LineReader for IostatReader {
     }
 
     fn block(&mut self, text: &str, found: &mut ForeignReports) -> Option<usize> {
+        let (seen, length) = IostatTables::of_json(text)?;
+        seen.report(ReportForm::Json, found);
+        Some(length)
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        std::mem::take(&mut self.seen).report(ReportForm::Text, found);
+    }
+}
+
+/// What a disk completed, table by table, in the order of time.
+#[derive(Debug)]
+pub struct DiskSeries {
+    /// Its name.
+    pub disk: String,
+    /// Its tables.
+    pub tables: Vec<DiskActivity>,
+}
+
+/// The disks of an `iostat -x` log over time, without the first table, which counts since the machine started; nothing for another text.
+pub fn disk_series(text: &[u8]) -> Vec<DiskSeries> {
+    let text = String::from_utf8_lossy(text);
+    let seen = match IostatTables::of_json(&text) {
+        Some((seen, _)) => seen,
+        None => {
+            let mut reader = IostatReader::default();
+            text.lines().for_each(|line| reader.line(line, &mut ForeignReports::default()));
+            reader.seen
+        }
+    };
+    let spans = seen.count.saturating_sub(1).max(1) as u64;
+    let length = seen.length().map(|length| Nanos(length.0 / spans));
+    let of_disk = |(disk, rows): (String, Vec<Row>)| DiskSeries {
+        disk,
+        tables: rows.iter().skip(1).map(|row| counts_of(std::slice::from_ref(row), length)).collect(),
+    };
+    seen.disks.into_iter().map(of_disk).collect()
+}
+
+impl IostatTables {
+    /// The tables of a JSON document at the beginning of a text, and its length.
+    fn of_json(text: &str) -> Option<(IostatTables, usize)> {
         if !text.trim_start().starts_with('{') || !text.contains("\"sysstat\"") {
             return None;
         }
@@ -75,16 +117,16 @@ impl LineReader for IostatReader {
                 seen.add(name, row.collect());
             }
         }
-        seen.report(ReportForm::Json, found);
-        Some(documents.byte_offset())
+        Some((seen, documents.byte_offset()))
     }
 
-    fn end(&mut self, found: &mut ForeignReports) {
-        std::mem::take(&mut self.seen).report(ReportForm::Text, found);
+    /// The time from the first table to the last.
+    fn length(&self) -> Option<Nanos> {
+        let (from, to) = self.times.first().zip(self.times.last())?;
+        let length = u64::try_from(to.as_nanosecond() - from.as_nanosecond()).ok()?;
+        (length > 0).then_some(Nanos(length))
     }
-}
 
-impl IostatTables {
     fn add(&mut self, disk: &str, row: Row) {
         if self.disks.len() < super::MOST_RUNS || self.disks.contains_key(disk) {
             self.disks.entry(disk.into()).or_default().push(row);
@@ -102,10 +144,7 @@ impl IostatTables {
         } else {
             "its one table counts since the machine started: run iostat -x 10 2, and give both".into()
         });
-        let times = self.times.get(left_out.saturating_sub(1)).zip(self.times.last());
-        let length = times.map(|(from, to)| to.as_nanosecond() - from.as_nanosecond());
-        let length =
-            length.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > 0 && left_out == 1).map(Nanos);
+        let length = self.length().filter(|_| left_out == 1);
         report.written = self.times.last().map(Timestamp::to_string);
         for (disk, rows) in &self.disks {
             let rows = &rows[left_out.min(rows.len().saturating_sub(1))..];
