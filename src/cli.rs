@@ -10,6 +10,7 @@ mod history_args;
 mod million_args;
 mod output_args;
 mod run_args;
+mod size_args;
 mod stored_args;
 mod target_args;
 mod watch_args;
@@ -25,6 +26,7 @@ pub use history_args::HistoryArgs;
 pub use million_args::MillionArgs;
 pub use output_args::{OutputArgs, SheetArgs};
 pub use run_args::{FleetArgs, FollowUpArgs, PlanArgs, RunArgs, SharingArgs};
+pub use size_args::SizeArgs;
 pub use stored_args::{ExplainArgs, MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 pub use target_args::{TargetUseArgs, TestFileArgs, TuneMode};
 pub use watch_args::WatchArgs;
@@ -133,6 +135,9 @@ pub enum CliCommand {
     /// Say what the volumes in Terraform plans and Kubernetes YAML promise, and what is paid for and cannot be had
     #[command(after_help = examples::LINT)]
     Lint(Box<LintArgs>),
+    /// What volume would be enough for a demand, by replaying it through the limits and credits of each type
+    #[command(after_help = examples::SIZE)]
+    Size(Box<SizeArgs>),
     /// CPUs and hardware queues of devices, and where workers would be placed
     #[command(after_help = examples::TOPO)]
     Topo(TopoArgs),

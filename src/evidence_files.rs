@@ -22,14 +22,18 @@ pub fn beside(files: &[PathBuf], record: &mut Record) -> anyhow::Result<Option<A
 }
 
 fn text_of(path: &Path) -> anyhow::Result<EvidenceText> {
-    let origin = input::named(path).display().to_string();
-    let bytes = input::read(path).with_context(|| format!("cannot read {origin}"))?;
+    let bytes = input::read(path).with_context(|| format!("cannot read {}", input::named(path).display()))?;
+    Ok(text_of_bytes(path, bytes))
+}
+
+/// The content of a file, with what is known of the file.
+pub fn text_of_bytes(path: &Path, bytes: Vec<u8>) -> EvidenceText {
     let written =
         path.metadata().ok().filter(|facts| facts.is_file()).and_then(|facts| facts.modified().ok());
     let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    Ok(EvidenceText {
-        origin,
+    EvidenceText {
+        origin: input::named(path).display().to_string(),
         bytes,
         written_ns: since.and_then(|since| i64::try_from(since.as_nanos()).ok()),
-    })
+    }
 }

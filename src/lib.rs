@@ -6,6 +6,7 @@ pub mod check;
 pub mod cli;
 pub mod convert;
 pub mod crosscheck;
+pub mod demand_file;
 pub mod device_tuning;
 pub mod evidence_files;
 pub mod explain;

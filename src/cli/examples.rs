@@ -97,6 +97,13 @@ pub(super) const LINT: &str = "Examples:\n  \
     helm template ./chart | volproof lint -\n\n\
     Exit code 1: paid for and cannot be had, or refused.";
 
+pub(super) const SIZE: &str = "Examples:\n  \
+    volproof size metrics.json --now aws:gp3:400GiB,iops=16000,throughput=500\n  \
+    S_TIME_FORMAT=ISO iostat -xt 1 > day.log; volproof size day.log --disk sdb\n  \
+    volproof size volproof-1.json --provider azure --size 256GiB\n  \
+    volproof size day.log --size 1TiB --price prices.toml --csv\n\n\
+    Exit code 1: nothing sold is enough.";
+
 pub(super) const FITS: &str = "Examples:\n  \
     volproof fits                        a line for each application\n  \
     volproof fits etcd                   its load, needs and sources\n  \

@@ -20,6 +20,7 @@ mod pipelines;
 mod plan_page;
 mod promise;
 mod provider_files;
+mod size;
 mod stats;
 mod topo;
 mod verdict_cases;

@@ -62,6 +62,11 @@ impl Meaning {
         (Meaning::VolumeIopsExceeded..=Meaning::Bursting).contains(&self)
     }
 
+    /// A value above 0 says that a limit was exceeded.
+    pub fn is_limit(self) -> bool {
+        (Meaning::VolumeIopsExceeded..=Meaning::InstanceBytesExceeded).contains(&self)
+    }
+
     /// In words.
     pub fn words(self) -> &'static str {
         match self {

@@ -25,6 +25,7 @@ pub mod openmetrics;
 pub mod plan_text;
 pub mod promise;
 pub mod provider_words;
+pub mod size_text;
 pub mod slo_text;
 pub mod suite_text;
 pub mod summary_text;

@@ -20,6 +20,7 @@ mod report_command;
 mod resumed_run;
 mod run_command;
 mod show_command;
+mod size_command;
 pub(super) mod slo_command;
 pub(super) mod suite_command;
 pub(super) mod sweep_command;
@@ -69,6 +70,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Compare(args) => compare_command::compare(&args),
         CliCommand::Watch(args) => watch_command::watch(&args),
         CliCommand::History(args) => history_command::history(&args),
+        CliCommand::Size(args) => size_command::size(&args),
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => plan_command::list(),
@@ -89,6 +91,7 @@ fn read_results(command: &CliCommand) -> &[PathBuf] {
         CliCommand::Explain(args) => &args.words,
         CliCommand::Merge(args) => &args.records,
         CliCommand::Compare(args) => &args.results,
+        CliCommand::Size(args) => &args.files,
         CliCommand::Report(args) => from_ref(&args.record),
         CliCommand::Convert(args) => from_ref(&args.file),
         CliCommand::Verdict(args) => from_ref(&args.judge.record),

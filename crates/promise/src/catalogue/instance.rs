@@ -105,6 +105,17 @@ impl Catalogue {
         Ok(self.cap(name, family, row))
     }
 
+    /// The next smaller instance of the same family: of those with lower limits the one with the highest.
+    pub fn smaller_instance(&self, cap: &InstanceCap, volume: &Volume) -> Option<InstanceCap> {
+        let limits = |cap: &InstanceCap| (cap.bytes.read, cap.iops.read);
+        let (bytes, iops) = limits(cap);
+        let relatives = self.instance_names().into_iter().filter(|name| stem(name) == stem(&cap.name));
+        let caps = relatives.filter_map(|name| self.instance_cap(name, volume, None).ok());
+        let below =
+            caps.filter(|c| limits(c) != (bytes, iops) && c.bytes.read <= bytes && c.iops.read <= iops);
+        below.max_by(|a, b| limits(a).partial_cmp(&limits(b)).unwrap_or(std::cmp::Ordering::Equal))
+    }
+
     fn cap(&self, name: &str, family: &InstanceFamily, row: &FamilyRow) -> InstanceCap {
         let provider = self.provider(&family.provider);
         let iops = match row.first(&["iops", "iops_base"]) {
@@ -135,6 +146,16 @@ impl Catalogue {
             notes: family.notes.clone(),
         }
     }
+}
+
+/// The part of an instance's name that its family shares: `m6i` of `m6i.large`, `Standard_Ds_v3` of `Standard_D8s_v3`.
+fn stem(name: &str) -> String {
+    if let Some((family, _)) = name.rsplit_once('.') {
+        return family.to_ascii_lowercase();
+    }
+    let digits = |c: char| c.is_ascii_digit();
+    let (head, tail) = name.split_at(name.find(digits).unwrap_or(name.len()));
+    format!("{head}{}", tail.trim_start_matches(digits)).to_ascii_lowercase()
 }
 
 /// How the limits of an instance that the catalogue lacks are had.
@@ -268,6 +289,21 @@ mod tests {
                 (Some(iops), Some(bytes), burst),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn the_next_smaller_instance() {
+        let catalogue = Catalogue::shipped();
+        for (name, volume, smaller) in [
+            ("ecs.g7.8xlarge", "alibaba:cloud_essd.PL1", Some("ecs.g7.6xlarge")),
+            ("Standard_D8s_v3", "azure:Premium_LRS", Some("Standard_D4s_v3")),
+            ("ecs.g7.large", "alibaba:cloud_essd.PL1", None),
+        ] {
+            let volume = catalogue.find(volume, None).unwrap().volume;
+            let cap = catalogue.instance_cap(name, volume, None).unwrap();
+            let found = catalogue.smaller_instance(&cap, volume).map(|cap| cap.name);
+            assert_eq!(found.as_deref(), smaller, "{name}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
+use super::instance::InstanceCap;
 use super::promise_error::PromiseError;
 use super::promise_on_instance::Promise;
 use super::promised_level::{Bought, Choice, Level, PromiseDirection};
@@ -32,13 +33,52 @@ pub struct WantedRates {
 }
 
 impl WantedRates {
-    /// A type of this kind can be bought today.
-    fn is_sold_as(&self, v: &Volume) -> bool {
-        ["current", "previous generation"].contains(&v.status.as_str())
-            && !v.kind.contains('@')
-            && !v.local
-            && !v.read_only
-            && (!self.no_hard_disk || v.media != "hdd")
+    /// A promise of a type gives what is needed.
+    fn is_met_by(&self, v: &Volume, p: &Promise) -> bool {
+        [PromiseDirection::Read, PromiseDirection::Write].iter().all(|d| {
+            [Reading::Likely, Reading::Other].iter().all(|r| match self.block {
+                Some(block) => p.at(block, *d, *r).is_some_and(|a| {
+                    self.iops.is_none_or(|n| a.iops >= n) && self.bytes.is_none_or(|n| a.bytes >= n)
+                }),
+                None => {
+                    let iops = p.iops_cap(*d).map_or(0.0, |c| c.value);
+                    let bytes = p.bytes_cap(*d, *r).map_or(0.0, |c| c.value);
+                    self.iops.is_none_or(|n| iops >= n) && self.least_bytes(v).is_none_or(|n| bytes >= n)
+                }
+            })
+        })
+    }
+
+    /// Bytes per second that the cap must allow, where no block size was named.
+    fn least_bytes(&self, v: &Volume) -> Option<f64> {
+        let of_iops = self.iops.filter(|_| sells_throughput(v)).map(|n| n * NEEDED_BLOCK.0 as f64);
+        self.bytes.into_iter().chain(of_iops).reduce(f64::max)
+    }
+}
+
+impl Volume {
+    /// The type can be bought today, as a volume of one's own.
+    pub fn is_sold(&self) -> bool {
+        ["current", "previous generation"].contains(&self.status.as_str())
+            && !self.kind.contains('@')
+            && !self.local
+            && !self.read_only
+    }
+}
+
+fn sells_iops(v: &Volume) -> bool {
+    v.iops_hi.is_some() || v.iops_extra_hi.is_some()
+}
+
+fn sells_throughput(v: &Volume) -> bool {
+    v.throughput_hi.is_some() || v.extra_per_unit.is_some()
+}
+
+/// The most that can be bought of a type.
+fn most(v: &Volume) -> Bought {
+    Bought {
+        iops: sells_iops(v).then_some(Choice::Most),
+        throughput: sells_throughput(v).then_some(Choice::Most),
     }
 }
 
@@ -69,7 +109,8 @@ impl Catalogue {
     ) -> Result<Vec<SmallestVolume>, PromiseError> {
         let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);
         let of_provider = self.volumes.iter().filter(|v| provider.is_none_or(|p| p == v.provider));
-        for v in of_provider.filter(|v| need.is_sold_as(v)) {
+        let sold = of_provider.filter(|v| v.is_sold() && (!need.no_hard_disk || v.media != "hdd"));
+        for v in sold {
             let instance = match &need.instance {
                 None => None,
                 Some(name) => match self.instance_cap(name, v, need.at.as_deref()) {
@@ -83,8 +124,9 @@ impl Catalogue {
                     }
                 },
             };
-            let offer = Offer { catalogue: self, v, need, instance };
-            fits.extend(offer.smallest());
+            let holds = |p: &Promise| need.is_met_by(v, p);
+            let offer = Offer { catalogue: self, v, block: need.block, instance, holds: &holds };
+            fits.extend(offer.smallest(need.least_gib));
         }
         if let Some(e) = instance_error
             && !instance_known
@@ -96,36 +138,54 @@ impl Catalogue {
     }
 }
 
+impl Catalogue {
+    /// The smallest volume of a type whose promise `holds`; what holds of a volume must hold of a larger one.
+    pub fn smallest_volume(
+        &self,
+        v: &Volume,
+        least_gib: Option<f64>,
+        instance: Option<InstanceCap>,
+        holds: &dyn Fn(&Promise) -> bool,
+    ) -> Option<SmallestVolume> {
+        Offer { catalogue: self, v, block: None, instance, holds }.smallest(least_gib)
+    }
+
+    /// The promise of the largest volume of a type, with the most that can be bought.
+    pub fn largest_volume(&self, v: &Volume, instance: Option<InstanceCap>) -> Option<Promise> {
+        Offer { catalogue: self, v, block: None, instance, holds: &|_| true }
+            .promise(v.capacity_gib[1], most(v))
+    }
+}
+
 /// One type held against a need.
 struct Offer<'a> {
     catalogue: &'a Catalogue,
     v: &'a Volume,
-    need: &'a WantedRates,
-    instance: Option<super::instance::InstanceCap>,
+    block: Option<Bytes>,
+    instance: Option<InstanceCap>,
+    holds: &'a dyn Fn(&Promise) -> bool,
 }
 
 impl Offer<'_> {
-    fn smallest(&self) -> Option<SmallestVolume> {
-        let v = self.v;
-        let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
-        let sells_throughput = self.sells_throughput();
-        let most = Bought {
-            iops: sells_iops.then_some(Choice::Most),
-            throughput: sells_throughput.then_some(Choice::Most),
-        };
-        let [lo, hi] = v.capacity_gib;
-        let lo = self.need.least_gib.map_or(lo, |gib| gib.max(lo));
+    fn smallest(&self, least_gib: Option<f64>) -> Option<SmallestVolume> {
+        let most = most(self.v);
+        let [lo, hi] = self.v.capacity_gib;
+        let lo = least_gib.map_or(lo, |gib| gib.max(lo));
         if lo > hi {
             return None;
         }
         let gib = least(lo, hi, |gib| self.meets(gib, most))?;
         let mut bought = most;
         let (mut iops, mut throughput) = (None, None);
-        if sells_iops && let Some(r) = self.level(gib, bought)?.iops_range {
+        if sells_iops(self.v)
+            && let Some(r) = self.level(gib, bought)?.iops_range
+        {
             iops = least(r.lo, r.hi, |n| self.meets(gib, Bought { iops: Some(Choice::Value(n)), ..most }));
             bought.iops = iops.map(Choice::Value);
         }
-        if sells_throughput && let Some(r) = self.level(gib, bought)?.throughput_range {
+        if sells_throughput(self.v)
+            && let Some(r) = self.level(gib, bought)?.throughput_range
+        {
             throughput = least(r.lo, r.hi, |n| {
                 self.meets(gib, Bought { throughput: Some(Choice::Value(n)), ..bought })
             });
@@ -140,38 +200,13 @@ impl Offer<'_> {
         Some(self.promise(gib, bought)?.volumes.into_iter().next()?.level)
     }
 
-    fn sells_throughput(&self) -> bool {
-        self.v.throughput_hi.is_some() || self.v.extra_per_unit.is_some()
-    }
-
-    /// Bytes per second that the cap must allow, where no block size was named.
-    fn least_bytes(&self) -> Option<f64> {
-        let of_iops = self.need.iops.filter(|_| self.sells_throughput()).map(|n| n * NEEDED_BLOCK.0 as f64);
-        self.need.bytes.into_iter().chain(of_iops).reduce(f64::max)
-    }
-
     fn promise(&self, gib: f64, bought: Bought) -> Option<Promise> {
         let volume = VolumePromise::at_capacity(self.catalogue, self.v, gib, bought, None).ok()?;
-        Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.need.block })
+        Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.block })
     }
 
     fn meets(&self, gib: f64, bought: Bought) -> bool {
-        self.promise(gib, bought).is_some_and(|p| {
-            [PromiseDirection::Read, PromiseDirection::Write].iter().all(|d| {
-                [Reading::Likely, Reading::Other].iter().all(|r| match self.need.block {
-                    Some(block) => p.at(block, *d, *r).is_some_and(|a| {
-                        self.need.iops.is_none_or(|n| a.iops >= n)
-                            && self.need.bytes.is_none_or(|n| a.bytes >= n)
-                    }),
-                    None => {
-                        let iops = p.iops_cap(*d).map_or(0.0, |c| c.value);
-                        let bytes = p.bytes_cap(*d, *r).map_or(0.0, |c| c.value);
-                        self.need.iops.is_none_or(|n| iops >= n)
-                            && self.least_bytes().is_none_or(|n| bytes >= n)
-                    }
-                })
-            })
-        })
+        self.promise(gib, bought).is_some_and(|p| (self.holds)(&p))
     }
 }
 
@@ -240,7 +275,8 @@ mod tests {
             let v = &f.promise.volumes[0];
             let (provider, kind) = v.id.split_once(':').unwrap();
             let volume = catalogue.volume(provider, kind).unwrap();
-            let offer = Offer { catalogue, v: volume, need: &need, instance: None };
+            let holds = |p: &Promise| need.is_met_by(volume, p);
+            let offer = Offer { catalogue, v: volume, block: None, instance: None, holds: &holds };
             let most = |hi: bool| hi.then_some(Choice::Most);
             let bought = Bought { iops: most(f.iops.is_some()), throughput: most(f.throughput.is_some()) };
             assert!(v.gib == volume.capacity_gib[0] || !offer.meets(v.gib - 1.0, bought), "{}", v.id);

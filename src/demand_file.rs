@@ -1,0 +1,317 @@
+//! The demand in a file, of whatever kind: a Record, a report of another tool, a log of `iostat -x`, metrics that a provider counted.
+//!
+//! [`demand_of_files`] is the one place that knows the kinds. Whoever has a kind of his own adds a reader there, which makes a [`DemandPart`] of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::evidence_files;
+use crate::result_file;
+use volproof_base::input;
+use volproof_base::sample::{Direction, Series, Stream};
+use volproof_base::unit::{Nanos, moment, significant};
+use volproof_evidence::{self as evidence, EvidenceError, Meaning, MetricSeries};
+use volproof_promise::catalogue::Promise;
+use volproof_readers::{DiskActivity, DiskSeries, disk_series};
+use volproof_record::{Record, StepRecord};
+use volproof_size::{Demand, DemandPart, Moment};
+
+/// A demand below this share of what was offered was held back.
+const KEPT_SCHEDULE: f64 = 0.99;
+/// Means over more than this hide bursts.
+const HIDES_BURSTS: f64 = 1.0;
+
+/// What is asked of the files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DemandChoice<'a> {
+    /// The disk of a log, or the volume of metrics, where a file has several.
+    pub disk: Option<&'a str>,
+    /// The interval of `iostat`, which does not print it.
+    pub interval: Option<Nanos>,
+}
+
+/// The demand of files, and the promise that a Record among them was held against.
+#[derive(Debug, Default)]
+pub struct FoundDemand {
+    /// The sum over all files.
+    pub demand: Demand,
+    /// The promise of the volume.
+    pub promise: Option<Promise>,
+}
+
+/// Reads the files.
+#[derive(Default)]
+struct Gathered {
+    parts: Vec<DemandPart>,
+    lower_bounds: Vec<String>,
+    promise: Option<Promise>,
+    metrics: Vec<MetricSeries>,
+    /// The end of the parts.
+    end: f64,
+}
+
+/// The demand of files of any known kind.
+///
+/// # Errors
+/// A file cannot be read, is of no known kind, has several disks of which none is named, or lacks what is needed.
+pub fn demand_of_files(paths: &[PathBuf], choice: DemandChoice) -> anyhow::Result<FoundDemand> {
+    let mut gathered = Gathered::default();
+    for path in paths {
+        gathered.file(path, choice)?;
+    }
+    gathered.of_metrics(choice)?;
+    let Gathered { parts, mut lower_bounds, promise, .. } = gathered;
+    lower_bounds.dedup();
+    let mut demand = Demand { lower_bounds, ..Demand::of_parts(&parts) };
+    let Some(summary) = demand.summary() else {
+        bail!("the files tell of no I/O: nothing is asked of a volume")
+    };
+    if summary.moment_seconds > HIDES_BURSTS {
+        let length = significant(summary.moment_seconds);
+        demand.lower_bounds.push(format!("means over {length} s hide what is shorter"));
+    }
+    Ok(FoundDemand { demand, promise })
+}
+
+impl Gathered {
+    /// One file: its content tells its kind.
+    fn file(&mut self, path: &Path, choice: DemandChoice) -> anyhow::Result<()> {
+        let bytes =
+            input::read(path).with_context(|| format!("cannot read {}", input::named(path).display()))?;
+        if let Some(record) = result_file::stored(&bytes, input::named(path))? {
+            self.record(&record)?;
+            return Ok(());
+        }
+        let text = evidence_files::text_of_bytes(path, bytes.clone());
+        match evidence::read(std::slice::from_ref(&text)) {
+            Ok(found) if !found.series.is_empty() => {
+                self.metrics.extend(found.series);
+                return Ok(());
+            }
+            Ok(_) | Err(EvidenceError::OnePage { .. }) => {
+                bail!(
+                    "{}: counters of a moment have no course in time: give metrics by the minute",
+                    text.origin
+                )
+            }
+            Err(EvidenceError::Unknown { .. } | EvidenceError::NoJson { .. } | EvidenceError::Cut { .. }) => {
+            }
+            Err(other) => return Err(other.into()),
+        }
+        let disks = disk_series(&bytes);
+        if disks.is_empty() {
+            return self.record(&result_file::only(&bytes, input::named(path))?);
+        }
+        self.disk(&text.origin, &disks, choice)
+    }
+
+    /// Adds the parts of a file behind those of the files before.
+    fn add(&mut self, mut parts: Vec<DemandPart>) {
+        let first = parts.iter().map(|part| part.start).fold(f64::INFINITY, f64::min);
+        parts.iter_mut().for_each(|part| part.start += self.end - first);
+        self.end = parts.iter().map(DemandPart::end).fold(self.end, f64::max);
+        self.parts.extend(parts);
+    }
+
+    /// A Record, or a report as one.
+    fn record(&mut self, record: &Record) -> anyhow::Result<()> {
+        if record.fleet.is_some() {
+            bail!("a fleet is no demand of one volume: give the Record of one of its machines");
+        }
+        if let Some(judged) =
+            record.judged_promise.as_ref().filter(|judged| judged.promise.volumes.len() == 1)
+        {
+            self.promise = Some(judged.promise.clone());
+        }
+        let starts: Option<Vec<f64>> = record.steps.iter().map(started).collect();
+        let (mut parts, mut end) = (Vec::new(), 0.0);
+        for (i, step) in record.steps.iter().enumerate() {
+            let start = starts.as_ref().map_or(end, |starts| starts[i]);
+            let moments = moments_of(step);
+            end = start + moments.iter().map(|m| m.seconds).sum::<f64>();
+            parts.push(DemandPart { start, moments });
+            self.lower_bounds.extend(held_back(step));
+        }
+        self.add(parts);
+        Ok(())
+    }
+
+    /// The disk of a log.
+    fn disk(&mut self, origin: &str, disks: &[DiskSeries], choice: DemandChoice) -> anyhow::Result<()> {
+        let is_used = |d: &&DiskSeries| d.tables.iter().any(|t| t.iops[0] + t.iops[1] > 0.0);
+        let used: Vec<&DiskSeries> = disks.iter().filter(is_used).collect();
+        let names: Vec<&str> = disks.iter().map(|d| d.disk.as_str()).collect();
+        let found = match choice.disk {
+            Some(name) => disks.iter().find(|d| d.disk == name.trim_start_matches("/dev/")),
+            None if used.len() == 1 => Some(used[0]),
+            None => None,
+        };
+        let Some(found) = found else {
+            bail!("{origin} tells of several disks: name one with --disk: {}", names.join(", "))
+        };
+        if found.tables.is_empty() {
+            bail!(
+                "{origin} has one table, which counts since the machine started: let iostat -x 1 run for longer"
+            );
+        }
+        let moments = found.tables.iter().map(|table| moment_of_table(table, choice.interval)).collect();
+        self.add(vec![DemandPart { start: 0.0, moments }]);
+        if found.tables[0].length_is_assumed && choice.interval.is_none() {
+            self.lower_bounds.push(
+                "iostat printed no times: an interval of 1 s is assumed, --interval says another".into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Metrics of all files together: some providers print each into a file of its own.
+    fn of_metrics(&mut self, choice: DemandChoice) -> anyhow::Result<()> {
+        let mut volumes: Vec<&str> = self.metrics.iter().filter_map(|s| s.volume.as_deref()).collect();
+        volumes.sort_unstable();
+        volumes.dedup();
+        let asked = choice.disk.or(volumes.first().copied().filter(|_| volumes.len() == 1));
+        if volumes.len() > 1 && choice.disk.is_none() {
+            bail!("the metrics are of several volumes: name one with --disk: {}", volumes.join(", "));
+        }
+        if let Some(name) = choice.disk.filter(|name| !volumes.is_empty() && !volumes.contains(name)) {
+            bail!("the metrics have no volume {name}: they are of {}", volumes.join(", "));
+        }
+        let is_meant = |s: &&MetricSeries| s.volume.is_none() || s.volume.as_deref() == asked;
+        let series: Vec<&MetricSeries> = self.metrics.iter().filter(is_meant).collect();
+        if series.is_empty() {
+            return Ok(());
+        }
+        let (parts, exceeded) = parts_of_metrics(&series)?;
+        self.add(parts);
+        if exceeded > 0.0 {
+            let length = Nanos((exceeded * 1e9) as u64).clock();
+            self.lower_bounds
+                .push(format!("the provider's checks say that a limit was exceeded in periods of {length}"));
+        }
+        Ok(())
+    }
+}
+
+/// When the load of a step began, in seconds since 1970.
+fn started(step: &StepRecord) -> Option<f64> {
+    let at = moment(step.started.said()?)?;
+    Some(at.as_nanosecond() as f64 / 1e9 + step.set_up_ns.as_seconds())
+}
+
+/// A table of `iostat`.
+fn moment_of_table(table: &DiskActivity, interval: Option<Nanos>) -> Moment {
+    let seconds = interval.filter(|_| table.length_is_assumed).unwrap_or(table.length).as_seconds();
+    Moment {
+        seconds,
+        ios: table.iops.map(|n| n * seconds),
+        bytes: table.bytes_per_second.map(|n| n * seconds),
+    }
+}
+
+/// The moments of a step: its samples, or of a report its means.
+fn moments_of(step: &StepRecord) -> Vec<Moment> {
+    if step.reported.is_none() {
+        return moments_of_series(step.targets.iter().map(|target| &target.series));
+    }
+    let seconds = step.window_ns.as_seconds();
+    let rate = |d: &Option<volproof_record::DirectionSummary>| {
+        d.as_ref().map_or((0.0, 0.0), |d| (d.iops * seconds, d.bytes_per_second * seconds))
+    };
+    let (reads, writes) = (rate(&step.read), rate(&step.write));
+    vec![Moment { seconds, ios: [reads.0, writes.0], bytes: [reads.1, writes.1] }]
+}
+
+/// The samples of all targets together: all series of a step have one grid.
+fn moments_of_series<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Moment> {
+    let mut moments: Vec<Moment> = Vec::new();
+    for series in all {
+        let (length, window) = (series.interval_ns.as_seconds(), series.window_ns.as_seconds());
+        for (d, direction) in [Direction::Read, Direction::Write].into_iter().enumerate() {
+            let Some(Stream { track, .. }) = series.stream(direction) else { continue };
+            for (i, (ios, bytes)) in track.ios.iter().zip(&track.bytes).enumerate() {
+                let seconds = length.min(window - i as f64 * length);
+                if moments.len() <= i {
+                    moments.push(Moment::idle(seconds.max(1e-3)));
+                }
+                moments[i].ios[d] += *ios as f64;
+                moments[i].bytes[d] += *bytes as f64;
+            }
+        }
+    }
+    moments
+}
+
+/// Why more may have been asked for in a step than its samples show.
+fn held_back(step: &StepRecord) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let exceeded =
+        step.provider.iter().map(|p| p.volume_exceeded.longest().max(p.instance_exceeded.longest()));
+    if let Some(longest) = exceeded.max().filter(|time| time.0 > 0) {
+        reasons.push(format!(
+            "{} was throttled for {}, by the provider's counters",
+            step.name,
+            longest.length()
+        ));
+    }
+    match &step.open_loop {
+        Some(open) if open.achieved_per_second >= KEPT_SCHEDULE * open.offered_per_second => {}
+        Some(open) => reasons.push(format!(
+            "{} offered {} I/Os a second, and {} were done",
+            step.name,
+            significant(open.offered_per_second),
+            significant(open.achieved_per_second)
+        )),
+        None => reasons
+            .push(format!("{} asks for as much as it gets: what it got is what the volume gave", step.name)),
+    }
+    reasons
+}
+
+/// Metrics as a demand, and the seconds of periods in which the provider says that a limit was exceeded.
+fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>, f64)> {
+    let has = |wanted: Meaning| series.iter().any(|s| s.meaning == wanted);
+    for (ios, bytes, name) in [
+        (Meaning::Reads, Meaning::ReadBytes, "reads"),
+        (Meaning::Writes, Meaning::WrittenBytes, "writes"),
+        (Meaning::Ios, Meaning::Bytes, "I/Os"),
+    ] {
+        if has(ios) != has(bytes) {
+            bail!("the metrics tell only one of {name} and their bytes: ask for both");
+        }
+    }
+    let is_apart = has(Meaning::Reads) || has(Meaning::Writes);
+    if !is_apart && !has(Meaning::Ios) {
+        bail!("the metrics tell neither reads and writes nor their bytes: ask for these");
+    }
+    // By beginning and end.
+    let mut periods: BTreeMap<(i64, i64), Moment> = BTreeMap::new();
+    let mut exceeded: BTreeMap<i64, f64> = BTreeMap::new();
+    for one in series {
+        for (from, to, figure) in &one.points {
+            let seconds = (to - from) as f64 / 1e9;
+            let moment = periods.entry((*from, *to)).or_insert_with(|| Moment::idle(seconds));
+            match one.meaning {
+                Meaning::Reads => moment.ios[0] = figure * seconds,
+                Meaning::Writes => moment.ios[1] = figure * seconds,
+                Meaning::ReadBytes => moment.bytes[0] = figure * seconds,
+                Meaning::WrittenBytes => moment.bytes[1] = figure * seconds,
+                // Where a file does not tell them apart, all are taken as reads.
+                Meaning::Ios if !is_apart => moment.ios[0] = figure * seconds,
+                Meaning::Bytes if !is_apart => moment.bytes[0] = figure * seconds,
+                meaning if meaning.is_limit() && *figure > 0.0 => {
+                    exceeded.insert(*from, seconds);
+                }
+                _ => {}
+            }
+        }
+    }
+    periods.retain(|_, moment| moment.all_ios() > 0.0 && moment.seconds > 0.0);
+    let first = periods.keys().next().map_or(0, |(from, _)| *from);
+    let part = |((from, _), moment): ((i64, i64), Moment)| DemandPart {
+        start: (from - first) as f64 / 1e9,
+        moments: vec![moment],
+    };
+    Ok((periods.into_iter().map(part).collect(), exceeded.values().sum()))
+}
