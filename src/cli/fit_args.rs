@@ -18,6 +18,14 @@ pub struct FitArgs {
     #[arg(long = "for", value_name = "APP[:GRADE][:KEY=N],...", value_parser = Suggested(applications),
           hide_possible_values = true, help_heading = "Applications")]
     pub applications: Option<String>,
+    /// A need of your own: a figure of one of the loads and its limit, such as wal-flush.p99<=5ms or pages-8k.read.iops>=20000
+    #[arg(
+        long = "need",
+        value_name = "LOAD.FIGURE<=LIMIT",
+        requires = "applications",
+        help_heading = "Applications"
+    )]
+    pub needs: Vec<String>,
     /// List the applications, or show one with its load, needs and sources
     #[arg(long, value_name = "APP", num_args = 0..=1, value_parser = Suggested(applications),
           hide_possible_values = true, conflicts_with_all = ["applications", "targets"], help_heading = "Applications")]

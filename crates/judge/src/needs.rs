@@ -111,7 +111,13 @@ pub(super) fn judged_need(application: &AskedApplication, need: &FitNeed) -> Jud
 
 /// The command that tests the needs of an application.
 pub(super) fn plain_fit_command(a: &AskedApplication) -> String {
-    format!("volproof fit TARGET --for {}", shell(&a.request()))
+    let own: String = a
+        .needs
+        .iter()
+        .filter(|need| need.is_own())
+        .map(|need| format!(" --need {}", shell(&need.typed())))
+        .collect();
+    format!("volproof fit TARGET --for {}{own}", shell(&a.request()))
 }
 
 /// The same on the same simulated device where the Record has one.

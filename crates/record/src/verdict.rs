@@ -9,7 +9,7 @@ use super::{ProvenLimit, StepRecord};
 use volproof_base::sample::Direction;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer};
 use volproof_promise::catalogue::SourceQuality;
-use volproof_promise::fit::Grade;
+use volproof_promise::fit::{Grade, OWN_NEED};
 
 /// The four answers to a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -127,7 +127,8 @@ pub struct JudgedNeed {
 impl JudgedNeed {
     /// The application and how much it asks: `etcd (heavy)`.
     pub fn whose(&self) -> String {
-        format!("{} ({})", self.application, self.grade.name())
+        let grade = if self.source == OWN_NEED { OWN_NEED } else { self.grade.name() };
+        format!("{} ({grade})", self.application)
     }
 }
 

@@ -10,7 +10,7 @@ use volproof_device::output::screen;
 use volproof_judge::figures;
 use volproof_plan::Step;
 use volproof_promise::fit::{
-    Application, FigureKind, FitCatalogue, FitNeed, Grade, NeedBound, SelectionError,
+    Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, Grade, NeedBound, SelectionError,
 };
 use volproof_record::{Claim, Record, StepRecord, Verdict};
 
@@ -171,17 +171,33 @@ fn bounds(c: &Claim) -> String {
 pub(super) fn figures_text(record: &Record) -> String {
     let mut tables = String::new();
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
-    for a in asked.filter(|a| a.needs.is_empty()) {
+    for a in asked.filter(|a| a.is_profile()) {
         let steps = record.steps.iter().filter(|s| a.steps.contains(&s.name));
         let rows: Vec<Vec<String>> = steps.filter_map(|s| row(record.plan_step(&s.name)?, s)).collect();
         if rows.is_empty() {
             continue;
         }
+        tables += &commits(record, a).map_or(String::new(), |words| format!("\n{}", wrap("", &words)));
         let title = format!("{}: nothing numeric was published, so these figures are not judged", a.name);
         let table = table(&["Step", "ops/s", "time per op", "p99 of flushes", "p99 of writes"], rows);
         tables += &format!("\n{}{table}{}", wrap("", &title), footnotes(&table));
     }
     tables
+}
+
+/// What an operator counts in: commits a second, and the time of a flush.
+fn commits(record: &Record, a: &AskedApplication) -> Option<String> {
+    let loads = a.commits.as_ref()?;
+    let measured = |name: &str| record.steps.iter().find(|step| step.name == name)?.sync.as_ref();
+    let one = measured(&loads.one_client)?;
+    let mut words = format!("{}: {} commits/s for one client", a.name, significant(one.iops));
+    let many =
+        loads.many_clients.as_ref().and_then(|name| Some((record.plan_step(name)?.numjobs, measured(name)?)));
+    if let Some((clients, many)) = many {
+        words += &format!(", {} for {clients}", significant(many.iops));
+    }
+    let p99 = one.service_latency_ns.marked("99", |value: Nanos| value.to_string());
+    Some(words + &p99.map(|p99| format!("; {} p99 {p99}", loads.flush)).unwrap_or_default())
 }
 
 /// One load of a profile. An operation is a pass over a file of a few blocks, as pg_test_fsync counts, or one I/O.

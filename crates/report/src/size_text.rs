@@ -23,9 +23,8 @@ pub fn text(answer: &SizeAnswer) -> String {
     .into_iter()
     .filter_map(|(word, row)| Some((word, row.as_ref()?)))
     .collect();
-    out += "\n";
     if !rows.is_empty() {
-        out += &rows_table(&rows);
+        out += &format!("\n{}", rows_table(&rows));
     }
     out.extend(remarks(answer).iter().map(|remark| wrap("          ", remark)));
     if answer.types.is_empty() {

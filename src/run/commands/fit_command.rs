@@ -31,7 +31,8 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         ));
     };
     let request: FitRequest = applications.parse().map_err(Failure::input)?;
-    let (asked, steps) = fit_steps::select(&request, catalog, args.beside, &change)?;
+    let (mut asked, steps) = fit_steps::select(&request, catalog, args.beside, &change)?;
+    asked.add_own_needs(&args.needs, &steps).map_err(Failure::input)?;
     let plan =
         Plan { name: format!("fit {request}"), steps, ..plans::of_targets(&args.targets, &args.using) };
     if let Some(problem) = plan.problem() {

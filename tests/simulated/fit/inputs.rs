@@ -23,6 +23,17 @@ fn mistakes_are_told_before_anything_is_made() {
     assert!(refused(&["fit", "--for", "etcd"]).contains("name a target"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--beside", "fast"]).contains("50MB/s"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--catalog", "none.toml"]).contains("none.toml"));
+    let needs = |need: &str| refused(&["fit", ".", "--for", "postgres", "--need", need]);
+    assert!(needs("wal-flush.p99").contains("such as 'wal-flush.p99<=5ms'"));
+    assert!(
+        needs("wal-flsh.p99<=5ms")
+            .contains("did you mean wal-flush or wal-fsync? there are wal-flush, wal-open")
+    );
+    assert!(needs("wal-flush.p98<=5ms").contains("'p98' is no figure: write iops"));
+    assert!(needs("wal-flush.p99>=5ms").contains("a latency or a share with <="));
+    assert!(needs("wal-open-sync.sync.p99<=5ms").contains("has no sync: it has write"));
+    assert!(needs("wal-flush.p99<=0ms").contains("a limit of 0ms is none"));
+    assert!(refused(&["fit", ".", "--need", "wal-flush.p99<=5ms"]).contains("--for"));
     let idle = ["fit", ".", "--for", "etcd", "--file-size", "64m"];
     assert!(refused(&idle).contains("has no effect here"));
     assert!(refused(&["fits", "postgress"]).contains("did you mean postgresql"));

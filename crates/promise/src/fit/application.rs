@@ -100,7 +100,7 @@ pub struct FitNeed {
 /// A limit as the data file has it: a number, or text with a unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum LimitWord {
+pub(super) enum LimitWord {
     Whole(u64),
     Number(f64),
     Text(String),
@@ -108,7 +108,7 @@ enum LimitWord {
 
 impl LimitWord {
     /// The limit of a figure of this kind.
-    fn value(&self, kind: FigureKind) -> Result<f64, String> {
+    pub(super) fn value(&self, kind: FigureKind) -> Result<f64, String> {
         let text = match self {
             LimitWord::Whole(n) => n.to_string(),
             LimitWord::Number(n) => n.to_string(),
@@ -159,6 +159,27 @@ pub struct SsdDemand {
     pub grade: Grade,
 }
 
+/// The loads that show what an operator counts in: commits a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommitLoads {
+    /// The application's word for the flush of a commit: `WAL flush`.
+    pub flush: String,
+    /// The step in which one client commits.
+    #[serde(alias = "one-client")]
+    pub one_client: String,
+    /// The step in which several clients commit at the same time.
+    #[serde(default, alias = "many-clients", skip_serializing_if = "Option::is_none")]
+    pub many_clients: Option<String>,
+}
+
+impl CommitLoads {
+    /// The name of the flushes of one client in a need: `wal-flush`.
+    pub fn need_name(&self) -> String {
+        self.flush.to_ascii_lowercase().replace(' ', "-")
+    }
+}
+
 fn is_for_all(grade: &Grade) -> bool {
     *grade == Grade::default()
 }
@@ -185,6 +206,8 @@ pub struct Application {
     least_runtime: Option<Nanos>,
     /// The source demands solid state drives.
     pub ssd: Option<SsdDemand>,
+    /// The loads that show commits a second.
+    pub commits: Option<CommitLoads>,
     /// Remarks for the reader of the answer.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -196,6 +219,14 @@ impl Application {
     /// Nothing numeric was published: figures, and no PASS.
     pub fn is_profile(&self) -> bool {
         self.published.is_empty()
+    }
+
+    /// A step of its commits that it does not run.
+    pub(super) fn fault_of_commits(&self) -> Option<String> {
+        let loads = self.commits.as_ref()?;
+        let mut named = std::iter::once(&loads.one_client).chain(&loads.many_clients);
+        let missing = named.find(|step| !self.steps.contains(step))?;
+        Some(format!("application {}, commits: step '{missing}' is none of the application", self.id))
     }
 
     /// The needs for these values of its parameters.

@@ -84,6 +84,7 @@ impl FitCatalogue {
         for application in &self.applications {
             let scale: BTreeMap<String, f64> = application.scale.iter().map(|s| (s.clone(), 1.0)).collect();
             faults.extend(application.needs(&scale).err());
+            faults.extend(application.fault_of_commits());
             match self.steps_of(application, &scale) {
                 Ok(steps) => {
                     let plan = Plan { name: application.id.clone(), steps, ..Plan::none() };

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
+use super::{CommitLoads, FigureKind, FitCatalogue, FitNeed, Grade, OWN_NEED, SsdDemand};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::unit::Bytes;
@@ -57,9 +57,12 @@ pub struct AskedApplication {
     pub scale: BTreeMap<String, f64>,
     /// Names of the steps of its load.
     pub steps: Vec<String>,
-    /// Its needs; none for a profile.
+    /// Its needs; those of a profile are the user's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<FitNeed>,
+    /// The loads that show commits a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<CommitLoads>,
     /// The demand of the source for solid state drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssd: Option<SsdDemand>,
@@ -84,6 +87,11 @@ impl AskedApplication {
         asked.map(|n| n.bound.value()).reduce(f64::max)
     }
 
+    /// Nothing was published: all needs are the user's own.
+    pub fn is_profile(&self) -> bool {
+        self.needs.iter().all(FitNeed::is_own)
+    }
+
     /// The application with its parameters: `CockroachDB, vcpus=8`.
     pub fn scaled(&self) -> String {
         let scale = self.scale.iter().map(|(name, value)| format!(", {name}={value}"));
@@ -92,13 +100,16 @@ impl AskedApplication {
 
     /// The application as a user names it.
     pub fn request(&self) -> String {
-        requested(&self.id, &self.scale, Some(self.grade))
+        requested(&self.id, &self.scale, Some(self.grade).filter(|_| !self.is_profile()))
     }
 
     /// The application with its parameters and its grade: `CockroachDB, vcpus=8 (minimum)`.
     pub fn title(&self) -> String {
         if self.needs.is_empty() {
             return self.scaled();
+        }
+        if self.is_profile() {
+            return format!("{} ({OWN_NEED})", self.scaled());
         }
         format!("{} ({})", self.scaled(), self.grade.name())
     }
@@ -284,6 +295,7 @@ impl FitRequest {
                 grade,
                 scale: one.scale.clone(),
                 needs,
+                commits: found.commits.clone(),
                 steps: found.steps.clone(),
                 ssd: found.ssd.clone().filter(|demand| grade >= demand.grade),
                 notes: found.notes.clone(),
