@@ -16,7 +16,7 @@ use volproof_evidence::{self as evidence, EvidenceError, Meaning, MetricSeries};
 use volproof_promise::catalogue::Promise;
 use volproof_readers::{DiskActivity, DiskSeries, disk_series};
 use volproof_record::{Record, StepRecord};
-use volproof_size::{Demand, DemandPart, Moment};
+use volproof_size::{Demand, DemandMoment, DemandPart};
 
 /// A demand below this share of what was offered was held back.
 const KEPT_SCHEDULE: f64 = 0.99;
@@ -201,9 +201,9 @@ fn started(step: &StepRecord) -> Option<f64> {
 }
 
 /// A table of `iostat`.
-fn moment_of_table(table: &DiskActivity, interval: Option<Nanos>) -> Moment {
+fn moment_of_table(table: &DiskActivity, interval: Option<Nanos>) -> DemandMoment {
     let seconds = interval.filter(|_| table.length_is_assumed).unwrap_or(table.length).as_seconds();
-    Moment {
+    DemandMoment {
         seconds,
         ios: table.iops.map(|n| n * seconds),
         bytes: table.bytes_per_second.map(|n| n * seconds),
@@ -211,7 +211,7 @@ fn moment_of_table(table: &DiskActivity, interval: Option<Nanos>) -> Moment {
 }
 
 /// The moments of a step: its samples, or of a report its means.
-fn moments_of(step: &StepRecord) -> Vec<Moment> {
+fn moments_of(step: &StepRecord) -> Vec<DemandMoment> {
     if step.reported.is_none() {
         return moments_of_series(step.targets.iter().map(|target| &target.series));
     }
@@ -220,12 +220,12 @@ fn moments_of(step: &StepRecord) -> Vec<Moment> {
         d.as_ref().map_or((0.0, 0.0), |d| (d.iops * seconds, d.bytes_per_second * seconds))
     };
     let (reads, writes) = (rate(&step.read), rate(&step.write));
-    vec![Moment { seconds, ios: [reads.0, writes.0], bytes: [reads.1, writes.1] }]
+    vec![DemandMoment { seconds, ios: [reads.0, writes.0], bytes: [reads.1, writes.1] }]
 }
 
 /// The samples of all targets together: all series of a step have one grid.
-fn moments_of_series<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Moment> {
-    let mut moments: Vec<Moment> = Vec::new();
+fn moments_of_series<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<DemandMoment> {
+    let mut moments: Vec<DemandMoment> = Vec::new();
     for series in all {
         let (length, window) = (series.interval_ns.as_seconds(), series.window_ns.as_seconds());
         for (d, direction) in [Direction::Read, Direction::Write].into_iter().enumerate() {
@@ -233,7 +233,7 @@ fn moments_of_series<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Moment> {
             for (i, (ios, bytes)) in track.ios.iter().zip(&track.bytes).enumerate() {
                 let seconds = length.min(window - i as f64 * length);
                 if moments.len() <= i {
-                    moments.push(Moment::idle(seconds.max(1e-3)));
+                    moments.push(DemandMoment::idle(seconds.max(1e-3)));
                 }
                 moments[i].ios[d] += *ios as f64;
                 moments[i].bytes[d] += *bytes as f64;
@@ -286,12 +286,12 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
         bail!("the metrics tell neither reads and writes nor their bytes: ask for these");
     }
     // By beginning and end.
-    let mut periods: BTreeMap<(i64, i64), Moment> = BTreeMap::new();
+    let mut periods: BTreeMap<(i64, i64), DemandMoment> = BTreeMap::new();
     let mut exceeded: BTreeMap<i64, f64> = BTreeMap::new();
     for one in series {
         for (from, to, figure) in &one.points {
             let seconds = (to - from) as f64 / 1e9;
-            let moment = periods.entry((*from, *to)).or_insert_with(|| Moment::idle(seconds));
+            let moment = periods.entry((*from, *to)).or_insert_with(|| DemandMoment::idle(seconds));
             match one.meaning {
                 Meaning::Reads => moment.ios[0] = figure * seconds,
                 Meaning::Writes => moment.ios[1] = figure * seconds,
@@ -309,7 +309,7 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
     }
     periods.retain(|_, moment| moment.all_ios() > 0.0 && moment.seconds > 0.0);
     let first = periods.keys().next().map_or(0, |(from, _)| *from);
-    let part = |((from, _), moment): ((i64, i64), Moment)| DemandPart {
+    let part = |((from, _), moment): ((i64, i64), DemandMoment)| DemandPart {
         start: (from - first) as f64 / 1e9,
         moments: vec![moment],
     };

@@ -7,7 +7,7 @@ use volproof_engine::SimulatedVolume;
 use volproof_plan::Simulated;
 use volproof_promise::catalogue::request::AskedVolume;
 use volproof_promise::catalogue::{Catalogue, Promise, PromiseRequest};
-use volproof_size::{BucketLimit, Demand, LimitOwner, Moment, Replay, limits_of, replay};
+use volproof_size::{BucketLimit, Demand, DemandMoment, LimitOwner, Replay, limits_of, replay};
 
 fn limits(volume: &str, instance: Option<&str>) -> Vec<BucketLimit> {
     let volume: AskedVolume = volume.parse().unwrap();
@@ -16,11 +16,11 @@ fn limits(volume: &str, instance: Option<&str>) -> Vec<BucketLimit> {
     limits_of(&Promise::requested(Catalogue::shipped(), &request).unwrap()).unwrap()
 }
 
-fn reads(seconds: f64, iops: f64, block: f64) -> Moment {
-    Moment { seconds, ios: [iops * seconds, 0.0], bytes: [iops * seconds * block, 0.0] }
+fn reads(seconds: f64, iops: f64, block: f64) -> DemandMoment {
+    DemandMoment { seconds, ios: [iops * seconds, 0.0], bytes: [iops * seconds * block, 0.0] }
 }
 
-fn on(moments: Vec<Moment>, limits: &[BucketLimit]) -> Replay {
+fn on(moments: Vec<DemandMoment>, limits: &[BucketLimit]) -> Replay {
     replay(&Demand { moments, ..Demand::default() }, limits, f64::INFINITY).unwrap()
 }
 
@@ -37,8 +37,8 @@ fn gp2_lasts_and_fills_as_published() {
         // Used up, then idle until it is full: the same again.
         let [spend, again] = [lasts, lasts - 2.0].map(|seconds| reads(seconds, 3000.0, 4096.0));
         let (full, early) = (fills + 1.0, fills * 0.9);
-        assert!(on(vec![spend, Moment::idle(full), again], &gp2).volume_seconds < 2.0, "{gib}");
-        assert!(on(vec![spend, Moment::idle(early), again], &gp2).volume_seconds > 100.0, "{gib}");
+        assert!(on(vec![spend, DemandMoment::idle(full), again], &gp2).volume_seconds < 2.0, "{gib}");
+        assert!(on(vec![spend, DemandMoment::idle(early), again], &gp2).volume_seconds > 100.0, "{gib}");
     }
 }
 
@@ -47,8 +47,8 @@ fn gp2_lasts_and_fills_as_published() {
 fn a_scan_of_st1_takes_as_long_as_published() {
     let st1 = limits("aws:st1:5TiB", None);
     let bytes = 5.0 * 1024f64.powi(4);
-    let scan = Moment { seconds: 1.0, ios: [bytes / 1048576.0, 0.0], bytes: [bytes, 0.0] };
-    let seen = on(vec![scan, Moment::idle(40_000.0)], &st1);
+    let scan = DemandMoment { seconds: 1.0, ios: [bytes / 1048576.0, 0.0], bytes: [bytes, 0.0] };
+    let seen = on(vec![scan, DemandMoment::idle(40_000.0)], &st1);
     assert!((seen.longest_spell_seconds / 3600.0 - 2.91).abs() < 0.01, "{}", seen.longest_spell_seconds);
 }
 
@@ -65,9 +65,9 @@ fn azure_bursts_for_half_an_hour() {
         assert_eq!(seen.credits[1].least_left, 1.0, "credits of bytes are apart");
         let fills = (3500.0 - base) * 1800.0 / base;
         assert!(fills < 86_400.0);
-        let again = vec![half_an_hour, Moment::idle(fills + 1.0), half_an_hour];
+        let again = vec![half_an_hour, DemandMoment::idle(fills + 1.0), half_an_hour];
         assert!(on(again, &disk).volume_seconds < 2.0, "{gib}");
-        let early = vec![half_an_hour, Moment::idle(fills / 2.0), half_an_hour];
+        let early = vec![half_an_hour, DemandMoment::idle(fills / 2.0), half_an_hour];
         assert!(on(early, &disk).volume_seconds > 100.0, "{gib}");
     }
 }
@@ -167,7 +167,7 @@ proptest! {
             terms: BucketTerms::lasting(rate, 2.0 * rate, seconds),
             unit_bytes: 0.0,
         };
-        let moments: Vec<Moment> = parts.iter().map(|(seconds, share)| reads(f64::from(*seconds), share * 1000.0, 4096.0)).collect();
+        let moments: Vec<DemandMoment> = parts.iter().map(|(seconds, share)| reads(f64::from(*seconds), share * 1000.0, 4096.0)).collect();
         let [less, more] = [1000.0, 1000.0 * more].map(|rate| on(moments.clone(), &[limit(rate)]));
         prop_assert!(more.late_share <= less.late_share + 1e-9);
         prop_assert!(more.volume_seconds <= less.volume_seconds + 1e-6);

@@ -64,7 +64,7 @@ impl Credits {
 }
 
 /// The speed of a bucket whose rates change with time, as a share of them.
-pub trait Pace {
+pub trait BucketPace {
     /// The speed at a time.
     fn at(&mut self, time_ns: u64) -> f64;
 
@@ -111,7 +111,7 @@ impl TokenBucket {
     }
 
     /// Sets the tokens of the present period.
-    fn fill(&mut self, pace: &mut impl Pace) {
+    fn fill(&mut self, pace: &mut impl BucketPace) {
         let seconds = self.length as f64 / 1e9 * pace.at(self.period * self.length);
         let (base, high) =
             (self.terms.rate * seconds + self.left.0, self.terms.burst * seconds + self.left.1);
@@ -121,7 +121,7 @@ impl TokenBucket {
     }
 
     /// Goes to the next period. A request larger than a period's tokens takes those of the next ones too.
-    fn turn(&mut self, pace: &mut impl Pace) {
+    fn turn(&mut self, pace: &mut impl BucketPace) {
         let used = self.taken.min(self.allowed());
         self.credits.pass(self.base as f64, used as f64);
         self.taken -= used;
@@ -130,7 +130,7 @@ impl TokenBucket {
     }
 
     /// Goes to a later period, at once where the periods between change nothing but the fraction of a token.
-    fn go_to(&mut self, period: u64, pace: &mut impl Pace) {
+    fn go_to(&mut self, period: u64, pace: &mut impl BucketPace) {
         while self.period < period {
             let between = period - self.period - 1;
             if between > 0 && self.taken == 0 && self.credits.left == self.credits.full && pace.is_even() {
@@ -149,7 +149,7 @@ impl TokenBucket {
     }
 
     /// The time at which the bucket lets through a request of `tokens` that arrives now.
-    pub fn admitted(&mut self, now: u64, tokens: u64, pace: &mut impl Pace) -> u64 {
+    pub fn admitted(&mut self, now: u64, tokens: u64, pace: &mut impl BucketPace) -> u64 {
         if !self.begun {
             self.fill(pace);
         }
@@ -169,7 +169,7 @@ mod tests {
 
     struct Full;
 
-    impl Pace for Full {
+    impl BucketPace for Full {
         fn at(&mut self, _: u64) -> f64 {
             1.0
         }
@@ -226,7 +226,7 @@ mod tests {
 
     impl TokenBucket {
         /// Goes through all periods up to a time, one by one.
-        fn fill_through(&mut self, now: u64, pace: &mut impl Pace) {
+        fn fill_through(&mut self, now: u64, pace: &mut impl BucketPace) {
             if !self.begun {
                 self.fill(pace);
             }

@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use volproof_base::token_bucket::Pace;
+use volproof_base::token_bucket::BucketPace;
 use volproof_plan::Uneven;
 
 /// The speed of a volume over time; 1 is full speed. It depends on the time alone, in whatever order times are asked for.
@@ -52,7 +52,7 @@ impl Speed {
     }
 }
 
-impl Pace for Speed {
+impl BucketPace for Speed {
     fn is_even(&self) -> bool {
         let u = &self.uneven;
         u.drift == 0.0 && u.rise_for.0 == 0 && u.dip_for.0 == 0 && u.noise == 0.0

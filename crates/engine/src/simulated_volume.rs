@@ -16,7 +16,7 @@ use super::backend::IoRequest;
 use super::simulated_counters::{SimulatedLimit, VolumeCounters};
 use super::simulated_speed::Speed;
 use volproof_base::sample::Direction;
-use volproof_base::token_bucket::{BucketTerms, Pace, TokenBucket};
+use volproof_base::token_bucket::{BucketPace, BucketTerms, TokenBucket};
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_host::observe::{DiskTrack, ProviderTrack};
 use volproof_plan::{OTHERS_BLOCK, Simulated, Step};

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::demand::{Demand, Moment};
+use crate::demand::{Demand, DemandMoment};
 use volproof_base::token_bucket::BucketTerms;
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::instance::InstanceCap;
@@ -49,7 +49,7 @@ pub struct BucketLimit {
 
 impl BucketLimit {
     /// Tokens that an I/O of a moment costs in the mean.
-    pub fn cost(&self, moment: &Moment) -> f64 {
+    pub fn cost(&self, moment: &DemandMoment) -> f64 {
         let tokens =
             |d: usize| if self.directions[d] { self.tokens(moment.ios[d], moment.bytes[d]) } else { 0.0 };
         (tokens(0) + tokens(1)) / moment.all_ios()
@@ -92,14 +92,14 @@ fn of_volume(v: &VolumePromise) -> Option<Vec<BucketLimit>> {
     let burst = v.level.burst.as_ref();
     let seconds = burst.and_then(|burst| burst.seconds);
     let unit = [Reading::Likely, Reading::Other].map(|r| v.unit.bytes_in(r)).into_iter().min()? as f64;
-    let ios = Published {
+    let ios = PublishedLimit {
         owner: LimitOwner::Volume,
         counts_bytes: false,
         rates: v.level.iops,
         burst: burst.and_then(|burst| burst.iops).zip(seconds),
         unit_bytes: v.split.map_or(0.0, |split| split.0 as f64),
     };
-    let bytes = Published {
+    let bytes = PublishedLimit {
         owner: LimitOwner::Volume,
         counts_bytes: true,
         rates: v.level.throughput.map(|figure| figure * unit),
@@ -111,7 +111,7 @@ fn of_volume(v: &VolumePromise) -> Option<Vec<BucketLimit>> {
 }
 
 fn of_instance(cap: &InstanceCap) -> Vec<BucketLimit> {
-    let published = |counts_bytes, rates, burst: Option<f64>| Published {
+    let published = |counts_bytes, rates, burst: Option<f64>| PublishedLimit {
         owner: LimitOwner::Instance,
         counts_bytes,
         rates,
@@ -124,7 +124,7 @@ fn of_instance(cap: &InstanceCap) -> Vec<BucketLimit> {
 }
 
 /// A figure as a provider publishes it.
-struct Published {
+struct PublishedLimit {
     owner: LimitOwner,
     counts_bytes: bool,
     rates: EachDirection,
@@ -133,7 +133,7 @@ struct Published {
     unit_bytes: f64,
 }
 
-impl Published {
+impl PublishedLimit {
     /// One bucket for both directions, unless they differ.
     fn limits(&self) -> Vec<BucketLimit> {
         let each = [([true, true], self.rates.same())];
@@ -147,7 +147,7 @@ impl Published {
             Some((burst, seconds)) => BucketTerms::lasting(rate, burst, seconds),
             None => BucketTerms::even(rate),
         };
-        let Published { owner, counts_bytes, unit_bytes, .. } = *self;
+        let PublishedLimit { owner, counts_bytes, unit_bytes, .. } = *self;
         BucketLimit { owner, counts_bytes, directions, terms, unit_bytes }
     }
 }

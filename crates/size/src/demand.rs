@@ -7,7 +7,7 @@ const SAME_TIME: f64 = 1e-6;
 
 /// A time in which I/Os came evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct DemandMoment {
     /// Its length.
     pub seconds: f64,
     /// I/Os.
@@ -16,16 +16,16 @@ pub struct Moment {
     pub bytes: [f64; 2],
 }
 
-impl Moment {
+impl DemandMoment {
     /// A time without a demand.
-    pub fn idle(seconds: f64) -> Moment {
-        Moment { seconds, ..Moment::default() }
+    pub fn idle(seconds: f64) -> DemandMoment {
+        DemandMoment { seconds, ..DemandMoment::default() }
     }
 
     /// Takes the first seconds of it.
-    fn take(&mut self, seconds: f64) -> Moment {
+    fn take(&mut self, seconds: f64) -> DemandMoment {
         let share = (seconds / self.seconds).min(1.0);
-        let part = Moment {
+        let part = DemandMoment {
             seconds: self.seconds * share,
             ios: self.ios.map(|n| n * share),
             bytes: self.bytes.map(|n| n * share),
@@ -38,7 +38,7 @@ impl Moment {
         part
     }
 
-    fn add(&mut self, other: &Moment) {
+    fn add(&mut self, other: &DemandMoment) {
         for d in 0..2 {
             self.ios[d] += other.ios[d];
             self.bytes[d] += other.bytes[d];
@@ -60,7 +60,7 @@ impl Moment {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// One moment after the other.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<DemandMoment>,
     /// Why more may have been asked for than the moments show.
     pub lower_bounds: Vec<String>,
 }
@@ -98,7 +98,7 @@ pub struct DemandPart {
     /// Seconds from any moment that all parts share.
     pub start: f64,
     /// The moments.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<DemandMoment>,
 }
 
 impl DemandPart {
@@ -108,7 +108,7 @@ impl DemandPart {
     }
 
     /// What falls into each time between the ends of moments: when that time begins, and the moment.
-    fn pieces(&self) -> Vec<(f64, Moment)> {
+    fn pieces(&self) -> Vec<(f64, DemandMoment)> {
         let mut at = self.start;
         let mut pieces = Vec::with_capacity(self.moments.len());
         for moment in self.moments.iter().filter(|m| m.seconds > 0.0) {
@@ -122,12 +122,12 @@ impl DemandPart {
 impl Demand {
     /// The sum of parts, which may overlap; between them nothing was asked for.
     pub fn of_parts(parts: &[DemandPart]) -> Demand {
-        let mut pieces: Vec<(f64, Moment)> = parts.iter().flat_map(DemandPart::pieces).collect();
+        let mut pieces: Vec<(f64, DemandMoment)> = parts.iter().flat_map(DemandPart::pieces).collect();
         pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut demand = Demand::default();
         let Some((mut now, _)) = pieces.first().copied() else { return demand };
         // Pieces that have begun, each with what is left of it.
-        let mut open: Vec<Moment> = Vec::new();
+        let mut open: Vec<DemandMoment> = Vec::new();
         let mut coming = pieces.into_iter().peekable();
         loop {
             while let Some((_, moment)) = coming.next_if(|(start, _)| *start <= now + SAME_TIME) {
@@ -138,7 +138,7 @@ impl Demand {
             if seconds.is_infinite() {
                 return demand;
             }
-            let mut sum = Moment::idle(seconds);
+            let mut sum = DemandMoment::idle(seconds);
             for moment in &mut open {
                 sum.add(&moment.take(seconds));
             }
@@ -150,7 +150,7 @@ impl Demand {
 
     /// All I/Os.
     pub fn ios(&self) -> f64 {
-        self.moments.iter().map(Moment::all_ios).sum()
+        self.moments.iter().map(DemandMoment::all_ios).sum()
     }
 
     /// The demand in figures; absent where nothing was asked for.
@@ -160,19 +160,20 @@ impl Demand {
             return None;
         }
         let seconds: f64 = self.moments.iter().map(|m| m.seconds).sum();
-        let bytes: f64 = self.moments.iter().map(Moment::all_bytes).sum();
+        let bytes: f64 = self.moments.iter().map(DemandMoment::all_bytes).sum();
         let reads: f64 = self.moments.iter().map(|m| m.ios[0]).sum();
-        let rates = |of: fn(&Moment) -> f64| self.moments.iter().map(move |m| (of(m) / m.seconds, m.seconds));
+        let rates =
+            |of: fn(&DemandMoment) -> f64| self.moments.iter().map(move |m| (of(m) / m.seconds, m.seconds));
         let lengths = self.moments.iter().filter(|m| m.all_ios() > 0.0).map(|m| (m.seconds, m.seconds));
         Some(DemandSummary {
             seconds,
             moment_seconds: at_share(lengths, 0.5),
             ios,
             iops_mean: ios / seconds,
-            iops_p999: at_share(rates(Moment::all_ios), 0.999),
-            iops_most: at_share(rates(Moment::all_ios), 1.0),
-            bytes_p999: at_share(rates(Moment::all_bytes), 0.999),
-            bytes_most: at_share(rates(Moment::all_bytes), 1.0),
+            iops_p999: at_share(rates(DemandMoment::all_ios), 0.999),
+            iops_most: at_share(rates(DemandMoment::all_ios), 1.0),
+            bytes_p999: at_share(rates(DemandMoment::all_bytes), 0.999),
+            bytes_most: at_share(rates(DemandMoment::all_bytes), 1.0),
             block_bytes: bytes / ios,
             read_share: reads / ios,
             lower_bounds: self.lower_bounds.clone(),
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn parts_add_up_where_they_overlap() {
-        let moment = |seconds: f64, ios: f64| Moment { seconds, ios: [ios, 0.0], bytes: [0.0, ios] };
+        let moment = |seconds: f64, ios: f64| DemandMoment { seconds, ios: [ios, 0.0], bytes: [0.0, ios] };
         let parts = [
             DemandPart { start: 100.0, moments: vec![moment(10.0, 100.0), moment(10.0, 50.0)] },
             DemandPart { start: 115.0, moments: vec![moment(10.0, 30.0)] },
@@ -214,12 +215,12 @@ mod tests {
 
     #[test]
     fn figures_are_of_the_time_and_not_of_the_number_of_moments() {
-        let moment = |seconds: f64, iops: f64| Moment {
+        let moment = |seconds: f64, iops: f64| DemandMoment {
             seconds,
             ios: [iops * seconds, 0.0],
             bytes: [iops * seconds * 4096.0, 0.0],
         };
-        let moments = vec![moment(2000.0, 10.0), moment(1.0, 500.0), Moment::idle(999.0)];
+        let moments = vec![moment(2000.0, 10.0), moment(1.0, 500.0), DemandMoment::idle(999.0)];
         let summary = Demand { moments, ..Demand::default() }.summary().unwrap();
         assert_eq!((summary.iops_p999, summary.iops_most), (10.0, 500.0));
         assert_eq!((summary.seconds, summary.block_bytes, summary.read_share), (3000.0, 4096.0, 1.0));

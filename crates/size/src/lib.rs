@@ -11,7 +11,7 @@ mod replay;
 mod size_answer;
 
 pub use bucket_limit::{BucketLimit, LimitOwner, limits_of};
-pub use demand::{Demand, DemandPart, DemandSummary, Moment};
+pub use demand::{Demand, DemandMoment, DemandPart, DemandSummary};
 pub use price_table::{PriceError, PriceTable};
 pub use replay::{CreditUse, LATE_SECONDS, Replay, replay};
 pub use size_answer::{SizeAnswer, SizeQuestion, SizeRow};

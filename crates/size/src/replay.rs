@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::bucket_limit::{BucketLimit, LimitOwner};
-use crate::demand::{Demand, Moment};
+use crate::demand::{Demand, DemandMoment};
 use volproof_base::token_bucket::Credits;
 
 /// An I/O that a limit delays by more than this is late.
@@ -67,7 +67,7 @@ pub struct CreditUse {
 /// Lets a demand pass limits. It gives up, with nothing, as soon as more than a share of all I/Os is late.
 pub fn replay(demand: &Demand, limits: &[BucketLimit], most_late: f64) -> Option<Replay> {
     let ios = demand.ios();
-    let mut server = Server::new(limits, demand);
+    let mut server = LimitServer::new(limits, demand);
     let mut start = 0.0;
     for moment in &demand.moments {
         if moment.all_ios() > 0.0 {
@@ -84,7 +84,7 @@ pub fn replay(demand: &Demand, limits: &[BucketLimit], most_late: f64) -> Option
 }
 
 /// The limits at a time of the demand.
-struct Server<'a> {
+struct LimitServer<'a> {
     limits: &'a [BucketLimit],
     credits: Vec<Credits>,
     /// Tokens that an I/O of the present moment costs at each limit.
@@ -100,8 +100,8 @@ struct Server<'a> {
     seen: Replay,
 }
 
-impl<'a> Server<'a> {
-    fn new(limits: &'a [BucketLimit], demand: &Demand) -> Server<'a> {
+impl<'a> LimitServer<'a> {
+    fn new(limits: &'a [BucketLimit], demand: &Demand) -> LimitServer<'a> {
         let bursting = limits.iter().filter(|limit| limit.terms.full > 0.0);
         let credits = bursting.map(|limit| CreditUse {
             owner: limit.owner,
@@ -111,7 +111,7 @@ impl<'a> Server<'a> {
             full_seconds: limit.terms.seconds_at(limit.terms.burst).unwrap_or_default(),
             is_lasting: limit.mean_per_second(demand) <= limit.terms.rate,
         });
-        Server {
+        LimitServer {
             limits,
             credits: limits.iter().map(|limit| Credits::full(limit.terms)).collect(),
             costs: vec![0.0; limits.len()],
@@ -124,7 +124,7 @@ impl<'a> Server<'a> {
     }
 
     /// Serves the I/Os of a moment.
-    fn serve(&mut self, start: f64, moment: &Moment) {
+    fn serve(&mut self, start: f64, moment: &DemandMoment) {
         let ios = moment.all_ios();
         let coming = ios / moment.seconds;
         self.costs.iter_mut().zip(self.limits).for_each(|(cost, limit)| *cost = limit.cost(moment));

@@ -268,15 +268,7 @@ fn a_profile_has_figures_and_no_pass() {
 fn a_need_of_ones_own_is_judged_like_a_published_one() {
     let dir = tempfile::tempdir().unwrap();
     let fit = |need: &str| {
-        let device = [
-            "--simulate",
-            "latency=1ms",
-            "--runtime",
-            "60s",
-            "--json",
-            "r.json",
-            "--force",
-        ];
+        let device = ["--simulate", "latency=1ms", "--runtime", "60s", "--json", "r.json", "--force"];
         volproof(dir.path(), &[&["fit", "--for", "postgres", "--need", need][..], &device].concat())
     };
     let (code, out, err) = fit("wal-flush.p99<=2ms");
