@@ -36,7 +36,7 @@ pub const TABLE: [(Exit, &str, &str); 9] = [
     (Exit::WrongInput, "wrong input; nothing was begun", "correct what the message names"),
     (
         Exit::Refused,
-        "refused, to keep data and other programs from harm; nothing was begun",
+        "refused, to keep data and other programs from harm; nothing, or no further step, was begun",
         "read the findings; `volproof check TARGET` prints them with the way out",
     ),
     (
