@@ -12,6 +12,7 @@ mod known_metric;
 mod metric_csv;
 mod metric_series;
 mod page_text;
+mod rfc3339;
 
 pub use alignment::{AlignedEvidence, EvidenceReading, EvidenceRow, PageUse, StepEvidence, hold_beside};
 pub use evidence_error::EvidenceError;
@@ -19,7 +20,7 @@ pub use known_metric::{Meaning, commands};
 pub use metric_series::MetricSeries;
 pub use page_text::PageAt;
 
-use jiff::Timestamp;
+use rfc3339::moment;
 
 /// A file as it was read.
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ pub fn read(files: &[EvidenceText]) -> Result<Evidence, EvidenceError> {
             let at_ns = at_ns.ok_or_else(|| EvidenceError::NoTime { origin: file.origin.clone() })?;
             evidence.pages.push(PageAt { at_ns, page, is_told: time_ns.is_some() });
         } else {
-            evidence.series.extend(metric_series::read(text, &file.origin)?);
+            evidence.series.extend(series_of(text, &file.origin)?);
         }
     }
     evidence.series.sort_by(|a, b| {
@@ -69,6 +70,18 @@ pub fn read(files: &[EvidenceText]) -> Result<Evidence, EvidenceError> {
     Ok(evidence)
 }
 
+/// The metrics of a table of commas, or of JSON.
+fn series_of(text: &str, origin: &str) -> Result<Vec<MetricSeries>, EvidenceError> {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    match metric_csv::read(text).filter(|_| !is_json) {
+        Some(series) if series.is_empty() => {
+            Err(EvidenceError::Empty { origin: origin.into(), command: "the provider's console (CSV)" })
+        }
+        Some(series) => Ok(series),
+        None => metric_series::read(text, origin),
+    }
+}
+
 /// The moment in the first line, as `date -u +%FT%TZ` prints it, and the text below it.
 fn time_line(text: &str) -> (Option<i64>, &str) {
     let (first, rest) = text.trim_start().split_once('\n').unwrap_or((text, ""));
@@ -76,9 +89,4 @@ fn time_line(text: &str) -> (Option<i64>, &str) {
         Some(at) => (Some(at), rest),
         None => (None, text),
     }
-}
-
-/// A moment of RFC 3339.
-fn moment(text: &str) -> Option<i64> {
-    i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok()
 }

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use crate::known_metric::{ALIBABA_METRICS, AZURE, CLOUDWATCH, EvidenceCommand, GOOGLE, ORACLE};
 use crate::metric_series::{MetricSeries, RawSeries, finished, volume_id};
-use crate::moment;
+use crate::rfc3339::moment;
 
 /// The commands whose metrics a heading may name.
 const COMMANDS: [&EvidenceCommand; 5] = [&CLOUDWATCH, &AZURE, &GOOGLE, &ALIBABA_METRICS, &ORACLE];

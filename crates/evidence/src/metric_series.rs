@@ -7,8 +7,7 @@ use crate::known_metric::{
     ALIBABA_EVENTS, ALIBABA_METRICS, AZURE, CLOUDWATCH, CLOUDWATCH_STATISTICS, EvidenceCommand, GOOGLE,
     Meaning, ORACLE, Scale,
 };
-use crate::metric_csv;
-use crate::moment;
+use crate::rfc3339::moment;
 use volproof_promise::provider_files::provider_document;
 
 /// Providers count by minutes where a series does not show its period.
@@ -53,16 +52,6 @@ const READERS: [(&EvidenceCommand, Reader); 7] = [
 /// The series in the text of a file.
 pub(crate) fn read(text: &str, file: &str) -> Result<Vec<MetricSeries>, EvidenceError> {
     let origin = || file.to_string();
-    if !text.trim_start().starts_with(['{', '['])
-        && let Some(series) = metric_csv::read(text)
-    {
-        let csv = "the provider's console (CSV)";
-        return if series.is_empty() {
-            Err(EvidenceError::Empty { origin: origin(), command: csv })
-        } else {
-            Ok(series)
-        };
-    }
     let document: Value = serde_json::from_str(text).map_err(|message| {
         let is_cut = message.is_eof() && !text.trim().is_empty();
         if is_cut {

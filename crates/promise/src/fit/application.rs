@@ -97,6 +97,16 @@ pub struct FitNeed {
     pub confidence: SourceQuality,
 }
 
+/// The source of a need that a user typed.
+pub const OWN_NEED: &str = "your own need";
+
+impl FitNeed {
+    /// A user typed it.
+    pub fn is_own(&self) -> bool {
+        self.source == OWN_NEED
+    }
+}
+
 /// A limit as the data file has it: a number, or text with a unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]

@@ -10,8 +10,7 @@ mod fit_figure;
 mod own_need;
 mod selection;
 
-pub use application::{Application, CommitLoads, FitNeed, Grade, NeedBound, SsdDemand};
+pub use application::{Application, CommitLoads, FitNeed, Grade, NeedBound, OWN_NEED, SsdDemand};
 pub use fit_catalogue::FitCatalogue;
 pub use fit_figure::{FigureKind, FitFigure};
-pub use own_need::OWN_NEED;
 pub use selection::{AskedApplication, AskedFits, Disturbance, FitRequest, SelectionError};

@@ -4,22 +4,14 @@ use volproof_base::misspelling::{nearest_few, question};
 use volproof_base::sample::Direction;
 use volproof_plan::Step;
 
-use super::application::LimitWord;
+use super::application::{LimitWord, OWN_NEED};
 use super::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed, NeedBound, SelectionError};
 use crate::catalogue::SourceQuality;
-
-/// The source of a need that a user typed.
-pub const OWN_NEED: &str = "your own need";
 
 /// The form of a need.
 const FORM: &str = "write LOAD.FIGURE<=LIMIT or LOAD.FIGURE>=LIMIT, such as";
 
 impl FitNeed {
-    /// A user typed it.
-    pub fn is_own(&self) -> bool {
-        self.source == OWN_NEED
-    }
-
     /// The need as a user types it.
     pub fn typed(&self) -> String {
         let limit = match self.figure.kind {
