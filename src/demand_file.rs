@@ -1,4 +1,5 @@
-//! The demand in a file, of whatever kind: a Record, a report of another tool, a log of `iostat -x`, metrics that a provider counted.
+//! The demand in a file, of whatever kind: a Record, a report of another tool, a log of `iostat -x`, the file of a watch, metrics that a
+//! provider counted.
 //!
 //! [`demand_of_files`] is the one place that knows the kinds. Whoever has a kind of his own adds a reader there, which makes a [`DemandPart`] of it.
 
@@ -17,9 +18,12 @@ use volproof_promise::catalogue::Promise;
 use volproof_readers::{DiskActivity, DiskSeries, disk_series};
 use volproof_record::{Record, StepRecord};
 use volproof_size::{Demand, DemandMoment, DemandPart};
+use volproof_watch::{WatchHistory, WatchSpan};
 
 /// A demand below this share of what was offered was held back.
 const KEPT_SCHEDULE: f64 = 0.99;
+/// The sample of a watch.
+const SLOT_SECONDS: f64 = 0.1;
 /// Means over more than this hide bursts.
 const HIDES_BURSTS: f64 = 1.0;
 
@@ -48,6 +52,8 @@ struct Gathered {
     lower_bounds: Vec<String>,
     promise: Option<Promise>,
     metrics: Vec<MetricSeries>,
+    /// Files that are watches.
+    watches: usize,
     /// The end of the parts.
     end: f64,
 }
@@ -62,9 +68,10 @@ pub fn demand_of_files(paths: &[PathBuf], choice: DemandChoice) -> anyhow::Resul
         gathered.file(path, choice)?;
     }
     gathered.of_metrics(choice)?;
-    let Gathered { parts, mut lower_bounds, promise, .. } = gathered;
+    let Gathered { parts, mut lower_bounds, promise, watches, .. } = gathered;
     lower_bounds.dedup();
-    let mut demand = Demand { lower_bounds, ..Demand::of_parts(&parts) };
+    let sample_seconds = (watches == paths.len()).then_some(SLOT_SECONDS);
+    let mut demand = Demand { lower_bounds, sample_seconds, ..Demand::of_parts(&parts) };
     let Some(summary) = demand.summary() else {
         bail!("the files tell of no I/O: nothing is asked of a volume")
     };
@@ -80,6 +87,11 @@ impl Gathered {
     fn file(&mut self, path: &Path, choice: DemandChoice) -> anyhow::Result<()> {
         let bytes =
             input::read(path).with_context(|| format!("cannot read {}", input::named(path).display()))?;
+        if WatchHistory::is_one(&bytes) {
+            let history = WatchHistory::read(&bytes).with_context(|| path.display().to_string())?;
+            self.watch(&history);
+            return Ok(());
+        }
         if let Some(record) = result_file::stored(&bytes, input::named(path))? {
             self.record(&record)?;
             return Ok(());
@@ -166,6 +178,19 @@ impl Gathered {
         Ok(())
     }
 
+    /// The minutes and hours of a watch.
+    fn watch(&mut self, history: &WatchHistory) {
+        self.watches += 1;
+        let moments = history.spans.iter().flat_map(moments_of_span).collect();
+        self.add(vec![DemandPart { start: 0.0, moments }]);
+        let throttled = history.spans.iter().map(throttled).fold(0, u64::saturating_add);
+        if throttled > 0 {
+            let length = Nanos(throttled).length();
+            self.lower_bounds
+                .push(format!("the volume was throttled for {length}, by the provider's counters"));
+        }
+    }
+
     /// Metrics of all files together: some providers print each into a file of its own.
     fn of_metrics(&mut self, choice: DemandChoice) -> anyhow::Result<()> {
         let mut volumes: Vec<&str> = self.metrics.iter().filter_map(|s| s.volume.as_deref()).collect();
@@ -192,6 +217,36 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// The time for which the provider counted a limit as exceeded, in nanoseconds.
+fn throttled(span: &WatchSpan) -> u64 {
+    span.throttled.map_or(0, |times| times.volume_ns.0.max(times.instance_ns.0))
+}
+
+/// The moments of a minute of a watch. Its tenths of a second are known by their demand and not by their order: those that asked for most come
+/// first. An hour is a row of minutes that are alike.
+fn moments_of_span(span: &WatchSpan) -> Vec<DemandMoment> {
+    let minutes = span.covered_ns.0.div_ceil(60_000_000_000).clamp(1, 60);
+    let [reads, writes, ..] = span.counts;
+    let read_ios = reads.ios as f64 / (reads.ios + writes.ios).max(1) as f64;
+    let read_bytes = reads.bytes as f64 / (reads.bytes + writes.bytes).max(1) as f64;
+    let part = |n: u64| n as f64 / minutes as f64;
+    let mut buckets = span.demand.clone();
+    buckets.sort_by(|a, b| b.iops().total_cmp(&a.iops()));
+    let mut minute: Vec<DemandMoment> = Vec::with_capacity(buckets.len() + 1);
+    for bucket in &buckets {
+        let (ios, bytes) = (part(bucket.ios), part(bucket.bytes));
+        minute.push(DemandMoment {
+            seconds: part(bucket.slots) * SLOT_SECONDS,
+            ios: [ios * read_ios, ios * (1.0 - read_ios)],
+            bytes: [bytes * read_bytes, bytes * (1.0 - read_bytes)],
+        });
+    }
+    let told: f64 = minute.iter().map(|m| m.seconds).sum();
+    let length = (span.covered_ns.as_seconds() + span.absent_ns.as_seconds()) / minutes as f64;
+    minute.push(DemandMoment::idle((length - told).max(0.0)));
+    minute.iter().copied().cycle().take(minute.len() * minutes as usize).collect()
 }
 
 /// When the load of a step began, in seconds since 1970.
@@ -314,4 +369,45 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
         moments: vec![moment],
     };
     Ok((periods.into_iter().map(part).collect(), exceeded.values().sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use volproof_watch::{ClockReading, MAGIC, StatCounters, WatchFrame, Watcher};
+
+    /// The file of a watch of so many tenths of a second, with the reads of each.
+    fn watched(tenths: u64, reads: impl Fn(u64) -> u64) -> Vec<u8> {
+        let at =
+            |tenth: u64| ClockReading { elapsed: Nanos::millis(tenth * 100), unix_ms: tenth as i64 * 100 };
+        let mut watcher = Watcher::begin(at(0), None, std::iter::empty());
+        let mut fields = [0; 17];
+        for tenth in 0..=tenths {
+            watcher.sample(at(tenth), StatCounters::from_fields(fields));
+            fields[0] += reads(tenth);
+            fields[2] += reads(tenth) * 32;
+            fields[3] += reads(tenth);
+        }
+        watcher.finish(at(tenths));
+        let mut file = MAGIC.to_vec();
+        file.extend(WatchFrame::Header(Box::default()).encode());
+        watcher.take_frames().iter().for_each(|frame| file.extend(frame.encode()));
+        file
+    }
+
+    #[test]
+    fn a_watch_is_a_demand_of_tenths_of_a_second() {
+        // 100 a second for ten minutes; 2,000 a second for two seconds of the third minute.
+        let reads = |tenth: u64| if (1500..1520).contains(&tenth) { 200 } else { 10 };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("v.watch");
+        std::fs::write(&path, watched(6000, reads)).unwrap();
+        let found = demand_of_files(&[path], DemandChoice::default()).unwrap();
+        let summary = found.demand.summary().unwrap();
+        assert_eq!(summary.ios, 10.0 * 5980.0 + 200.0 * 20.0);
+        assert!((summary.seconds - 600.0).abs() < 0.2, "{summary:?}");
+        assert!((summary.iops_most - 2000.0).abs() < 1.0, "{summary:?}");
+        assert_eq!((summary.moment_seconds, summary.read_share, summary.block_bytes), (0.1, 1.0, 16384.0));
+        assert!(found.demand.lower_bounds.is_empty(), "{:?}", found.demand.lower_bounds);
+    }
 }

@@ -63,6 +63,8 @@ pub struct Demand {
     pub moments: Vec<DemandMoment>,
     /// Why more may have been asked for than the moments show.
     pub lower_bounds: Vec<String>,
+    /// The length of the samples in seconds, where samples that are alike make one moment; else the moments are the samples.
+    pub sample_seconds: Option<f64>,
 }
 
 /// A demand in figures.
@@ -70,7 +72,7 @@ pub struct Demand {
 pub struct DemandSummary {
     /// Time that it covers.
     pub seconds: f64,
-    /// Length of a moment: of half of the time with a demand it is no shorter.
+    /// Length of a sample: of half of the time with a demand it is no shorter.
     pub moment_seconds: f64,
     /// I/Os in all.
     pub ios: f64,
@@ -167,7 +169,7 @@ impl Demand {
         let lengths = self.moments.iter().filter(|m| m.all_ios() > 0.0).map(|m| (m.seconds, m.seconds));
         Some(DemandSummary {
             seconds,
-            moment_seconds: at_share(lengths, 0.5),
+            moment_seconds: self.sample_seconds.unwrap_or_else(|| at_share(lengths, 0.5)),
             ios,
             iops_mean: ios / seconds,
             iops_p999: at_share(rates(DemandMoment::all_ios), 0.999),
