@@ -7,6 +7,7 @@
 mod baseline;
 mod command_outputs;
 mod commands;
+mod earlier_run;
 mod end_signals;
 mod failure;
 mod fit_steps;
@@ -25,7 +26,6 @@ pub mod pipeline;
 mod plans;
 mod preconditioning;
 mod results;
-mod resume;
 mod room;
 mod run_options;
 mod sheet;

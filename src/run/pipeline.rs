@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
+pub use super::earlier_run::EarlierRun;
 pub use super::front::{Front, News};
-pub use super::resume::EarlierRun;
 pub use super::run_options::RunOptions;
 
 use super::open_targets::{self, Ready};

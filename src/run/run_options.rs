@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::resume::EarlierRun;
+use super::earlier_run::EarlierRun;
 use crate::cli::{ConsentArgs, TuneMode};
 use volproof_engine::Headrooms;
 use volproof_fio::plan::JobDataFile;

@@ -13,7 +13,7 @@ mod cold_blocks;
 mod contract_checks;
 mod course;
 mod course_of;
-mod depth_effect;
+mod depth_knee;
 mod essd_contract;
 pub mod finished;
 mod forecast;

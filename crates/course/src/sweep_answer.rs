@@ -2,7 +2,7 @@
 
 use super::changed_volume::{CHANGED, is_outdated};
 use super::course_of::CourseOf;
-use super::depth_effect::depth_answer;
+use super::depth_knee::depth_answer;
 use super::forecast::SHORTEST_STEP;
 use super::measured_points::{Values, highest, total_depth};
 use super::slo_conclusion::{TypeBurst, promised_iops};

@@ -21,7 +21,6 @@ mod outcome;
 mod passes;
 mod psync;
 mod schedule;
-mod signal;
 mod simulated_counters;
 mod simulated_device;
 mod simulated_run;
@@ -30,6 +29,7 @@ mod simulated_volume;
 mod target;
 mod thread;
 mod uring;
+mod wake_threads;
 mod worker;
 mod worker_job;
 

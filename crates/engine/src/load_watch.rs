@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::drive::TICK;
 use super::worker::{END_FLUSH, patience};
 use super::worker_job::{Control, Message};
-use super::{EngineError, Load, StepOutcome, Watch, signal, thread};
+use super::{EngineError, Load, StepOutcome, Watch, thread, wake_threads};
 use volproof_base::unit::Nanos;
 use volproof_device::device::Root;
 use volproof_host::observe::io_wq;
@@ -139,7 +139,7 @@ pub(super) fn attend(
                 over = Some(over.map_or(now, |t| t.min(now)));
             }
             if stopped || over.is_some_and(|t| now > t + TICK) {
-                signal::wake(threads);
+                wake_threads::wake(threads);
             }
             let flush = if step.end_fsync && !stopped { END_FLUSH } else { Nanos(0) };
             let patience = patience(Nanos(control.longest.load(Ordering::Relaxed)));

@@ -10,7 +10,7 @@ use std::cell::{LazyCell, RefCell};
 use std::collections::HashMap;
 
 use super::impossible::{self, Checked};
-use super::json_reader::{JsonReader, JsonStop, place};
+use super::json_syntax::{JsonReader, JsonStop, place};
 use super::json_value::JsonValue;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Latency, LatencyTarget, MOST_ROWS, Output,

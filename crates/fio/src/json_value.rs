@@ -1,4 +1,4 @@
-//! JSON as fio writes it: a value with its text form. `json_reader` reads it.
+//! JSON as fio writes it: a value with its text form. `json_syntax` reads it.
 //!
 //! Not serde_json, for three reasons: what was read before a file breaks off is still worth having; a report lies between other text, and
 //! several of them in a row; and fio's layout (`"key" : value`, `%f`) is what line-based tools look for.

@@ -20,7 +20,7 @@ pub mod impossible;
 pub mod job;
 pub mod jobfile;
 pub mod json_read;
-pub mod json_reader;
+pub mod json_syntax;
 pub mod json_value;
 pub mod json_write;
 pub mod mistake;

@@ -17,7 +17,7 @@ mod million_command;
 mod plan_command;
 mod promise_command;
 mod report_command;
-mod resumed_run;
+mod resume_command;
 mod run_command;
 mod show_command;
 mod size_command;

@@ -1,6 +1,6 @@
 //! `plan`: what `run` with the same arguments would do, and the names that `--preset` and `suite` take.
 
-use super::resumed_run::{self, Resumed};
+use super::resume_command::{self, Resumed};
 use super::run_command;
 use crate::cli::PlanCommand;
 use crate::run::surveyed::Surveyed;
@@ -28,9 +28,9 @@ pub fn plan(args: &PlanCommand) -> Result<Exit, Failure> {
         )));
     }
     let Some(path) = &args.resume else { return run_command::of_run(args)?.tell(forecast) };
-    match resumed_run::resumed(args, path)? {
+    match resume_command::resumed(args, path)? {
         Resumed::Open(measurement) => measurement.tell(forecast),
-        Resumed::Done(record) => resumed_run::nothing_left(args, path, &record).map(|_| Exit::Done),
+        Resumed::Done(record) => resume_command::nothing_left(args, path, &record).map(|_| Exit::Done),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::compare_command;
 use super::course_question::inputs;
-use super::resumed_run::{self, Resumed};
+use super::resume_command::{self, Resumed};
 use crate::cli::RunArgs;
 use crate::result_file;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
@@ -31,9 +31,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let measurement = match &args.resume {
         None => of_run(args)?,
-        Some(path) => match resumed_run::resumed(args, path)? {
+        Some(path) => match resume_command::resumed(args, path)? {
             Resumed::Open(measurement) => *measurement,
-            Resumed::Done(record) => return resumed_run::nothing_left(args, path, &record),
+            Resumed::Done(record) => return resume_command::nothing_left(args, path, &record),
         },
     };
     let Some(path) = &args.baseline else { return measurement.run(words) };

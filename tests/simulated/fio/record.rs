@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use volproof::fio::of_record::{self, ReportRow};
-use volproof::fio_formats::json_reader::JsonReader;
+use volproof::fio_formats::json_syntax::JsonReader;
 use volproof::fio_formats::json_value::JsonValue;
 use volproof::fio_formats::output::{Output, OutputRow, Stats};
 use volproof::fio_formats::{json_read, json_write};
