@@ -1,5 +1,6 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
+mod command_groups;
 mod compare_args;
 mod consent;
 mod course_args;
@@ -44,6 +45,7 @@ use volproof_record::exit;
     name = "volproof",
     version,
     max_term_width = 80,
+    help_template = command_groups::help_template(),
     after_help = format!("{}\n\n{}", examples::VOLPROOF, exit::help())
 )]
 pub struct Cli {
@@ -58,68 +60,102 @@ pub enum CliCommand {
     /// Test folders, files and block devices
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
-    /// The million-IOPS procedure of test100w.sh: queues to CPUs, knobs, 30 s of load, all put back
+    /// The million-IOPS procedure of test100w.sh
+    ///
+    /// Queues to CPUs, kernel settings, 30 s of load, all put back.
     #[command(after_help = examples::MILLION)]
     Million(Box<MillionArgs>),
-    /// The rate and the latency by depth, block size, mix and jobs: limits, knee, the depth that is enough
+    /// Rate and latency by depth, block size, mix and jobs
+    ///
+    /// It finds the limits, the knee, and the depth that is enough.
     #[command(after_help = examples::SWEEP)]
     Sweep(Box<SweepArgs>),
-    /// The highest load whose response time stays within a limit, and the depth that gives it
+    /// The highest load whose response time stays within a limit
+    ///
+    /// It also finds the depth that gives this load.
     #[command(after_help = examples::SLO, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
-    /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
+    /// A published test: SNIA's, a provider's, elastic volumes
+    ///
+    /// SNIA's tests, the contract of elastic volumes, or a provider's own procedure.
     #[command(after_help = examples::SUITE)]
     Suite(Box<SuiteArgs>),
-    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks and reads them again
+    /// Is the volume still being loaded from a snapshot?
+    ///
+    /// It reads a thousand blocks, and reads them again.
     #[command(after_help = examples::COLD)]
     Cold(Box<ColdArgs>),
-    /// Run the loads that applications publish, and say for which of them the volume is good enough
+    /// Is the volume good enough for etcd, PostgreSQL, Kafka, ...?
+    ///
+    /// It runs the loads that applications publish, and holds the figures against their published needs.
     #[command(after_help = examples::FIT)]
     Fit(Box<FitArgs>),
     /// The old name of `fit --list`
     #[command(hide = true, after_help = examples::FITS)]
     Fits(FitsArgs),
-    /// Print what `run` with the same options would do, and write nothing
+    /// What `run` with the same options would do
+    ///
+    /// It writes nothing.
     // It shares the declarations of `run`, and has no result to write.
     #[command(after_help = examples::PLAN, mut_args(|a| { let output = a.get_help_heading() == Some("Output"); if output { a.hide(true) } else { a } }))]
     Plan(Box<PlanCommand>),
+    /// What a run would overwrite, or why it may not
+    ///
     /// Say what a run would overwrite, or why it may not
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// Print a stored Record as its run did, or say in plain words what a report of another tool (fio, dd, sysbench, ...) shows
+    /// Print a Record, or what a report of fio, dd, iostat, ... shows
+    ///
+    /// A Record as its run printed it; a report of another tool in plain words.
     #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
-    /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
+    /// A Record or a report as a page with charts: one HTML file
+    ///
+    /// The page needs no network.
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Run on many machines at the same time, under mpirun or srun, and add up their Records (docs/fleet.md)
+    /// The same run on many machines at once, under mpirun or srun
+    ///
+    /// It adds up their Records (docs/fleet.md).
     #[command(after_help = examples::FLEET)]
     Fleet(Box<FleetRunArgs>),
-    /// Add up the Records of machines that ran one plan at the same time (`run --start-at`)
+    /// Add up the Records of machines that ran at the same time
+    ///
+    /// They ran one plan with `run --start-at`.
     #[command(after_help = examples::MERGE)]
     Merge(Box<MergeArgs>),
-    /// Judge a Record or a report of another tool against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
+    /// Judge a Record against another promise or other needs
+    ///
+    /// PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6). A report of another tool is compared, and has no verdict.
     #[command(after_help = examples::VERDICT)]
     Verdict(Box<VerdictCommand>),
-    /// What became better or worse between two groups of results: before and after a change, this volume and that one
+    /// What became better or worse between two groups of results
+    ///
+    /// Before and after a change, or this volume and that one.
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
-    /// Watch a volume under its own users' load: demand, throttled time, degraded spells, the account of its promise
+    /// Follow a volume under its own users' load, for days
+    ///
+    /// Demand, throttled time, degraded spells, and the account of its promise. It makes no load and writes nothing to the volume.
     #[command(after_help = examples::WATCH, mut_args(|a| {
         let is_of_a_load = ["with", "promise_burst", "tolerance"].contains(&a.get_id().as_str());
         if is_of_a_load { a.hide(true) } else { a }
     }))]
     Watch(Box<WatchArgs>),
-    /// The runs of each volume by time, and where its level changed: a folder of Records is the store
+    /// The runs of each volume by time, and where its level changed
+    ///
+    /// A folder of Records is the store.
     #[command(after_help = examples::HISTORY)]
     History(Box<HistoryArgs>),
-    /// Turn Records, reports of other tools, plans and job files into each other's forms
+    /// Records, reports, plans and job files in another form
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
     /// The old name of `show --details`
     #[command(hide = true, after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
+    /// Run fio's command lines and job files as fio does
+    ///
+    /// `volproof fio --help` lists what it takes.
     #[command(disable_help_flag = true)]
     Fio {
         /// Everything that fio takes
@@ -129,16 +165,20 @@ pub enum CliCommand {
     /// The old name of `plan --list`
     #[command(hide = true, after_help = examples::PRESETS)]
     Presets,
-    /// The promise of a volume type, and the volumes that promise what is needed
+    /// What a volume type promises, and what promises enough
     #[command(after_help = examples::PROMISE)]
     Promise(Box<PromiseArgs>),
-    /// Say what the volumes in Terraform plans and Kubernetes YAML promise, and what is paid for and cannot be had
+    /// What volumes in Terraform plans and Kubernetes YAML promise
+    ///
+    /// It also says what is paid for and cannot be had.
     #[command(after_help = examples::LINT)]
     Lint(Box<LintArgs>),
-    /// What volume would be enough for a demand, by replaying it through the limits and credits of each type
+    /// What volume would be enough for a demand
+    ///
+    /// It replays the demand through the limits and credits of each type.
     #[command(after_help = examples::SIZE)]
     Size(Box<SizeArgs>),
-    /// CPUs and hardware queues of devices, and where workers would be placed
+    /// CPUs and hardware queues, and where workers would go
     #[command(after_help = examples::TOPO)]
     Topo(TopoArgs),
     /// Set the kernel as a run does, and put it back on Ctrl-C

@@ -32,6 +32,9 @@ pub fn text(history: &RunHistory, folder: &str) -> String {
 /// How many runs there are, and the last change of each volume.
 pub fn answer(history: &RunHistory, folder: &str) -> String {
     let runs: usize = history.volumes.iter().map(|volume| volume.runs.len()).sum();
+    if runs == 0 && history.damaged.is_empty() {
+        return format!("no Record lies in {folder}: a finished run saves its own there");
+    }
     let mut volumes: Vec<&str> = history.volumes.iter().filter_map(|v| v.volume.as_deref()).collect();
     volumes.dedup();
     let of_volumes = format!(" of {}", counted(volumes.len() as u64, "volume"));
