@@ -182,12 +182,12 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
     }
 }
 
-/// What the file of a watch holds; absent for any other file. Standard input is read once, so that it is not asked.
+/// What the file of a watch holds; absent for any other file. Only a regular file is asked: a pipe can be read once.
 ///
 /// # Errors
 /// It was cut off before it said what it is about.
 pub fn watch_at(path: &Path) -> Result<Option<WatchHistory>, ResultFileError> {
-    let bytes = (path != Path::new("-")).then(|| input::read(path).ok()).flatten();
+    let bytes = path.is_file().then(|| input::read(path).ok()).flatten();
     let Some(bytes) = bytes.filter(|bytes| WatchHistory::is_one(bytes)) else { return Ok(None) };
     watch(&bytes, path).map(Some)
 }

@@ -14,7 +14,7 @@ use crate::unit::{Nanos, total};
 
 use bucket_layout::{BITS, PER_OCTAVE};
 pub use bucket_layout::{BUCKETS, FIO_BUCKETS, bucket, bucket_high, bucket_low, bucket_middle};
-pub use sparse::{StoredHistogram, summed_columns};
+pub use sparse::{StoredHistogram, summed_columns, text_of_column};
 
 /// No bucket holds a sample yet.
 const UNUSED: Range<usize> = Range { start: BUCKETS, end: 0 };

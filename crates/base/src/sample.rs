@@ -6,7 +6,7 @@
 
 mod coarse;
 
-pub use coarse::{MOST_HISTOGRAMS, MOST_INTERVALS, text_of_column};
+pub use coarse::{MOST_HISTOGRAMS, MOST_INTERVALS};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -353,14 +353,21 @@ impl NeedCase<'_> {
         Some((Metric::Percentile, finding, undecided(&finding)))
     }
 
+    /// How many histograms hold an hour: those of a long run hold several seconds each.
+    fn histograms_of_an_hour(&self) -> usize {
+        let merged = self.step.targets.iter().map(|target| target.series.seconds_merged()).max();
+        (HOUR / merged.unwrap_or(1).max(1)).max(1)
+    }
+
     /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst
     /// decides.
     fn slow_share(&self, seconds: &[StoredHistogram], latency: Nanos, limit: f64) -> Option<Figure> {
-        let worst = by_hour(seconds, latency).reduce(f64::max).filter(|_| self.need.hourly);
+        let of_an_hour = self.histograms_of_an_hour();
+        let worst = by_hour(seconds, of_an_hour, latency).reduce(f64::max).filter(|_| self.need.hourly);
         let (value, bounds, answer, reason) = match worst {
             Some(share) => {
                 let answer = if share < limit { LimitAnswer::Pass } else { LimitAnswer::Fail };
-                (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
+                (share, None, answer, format!("the worst of {} hours", seconds.len() / of_an_hour))
             }
             None => {
                 let ShareAbove { share, low, high } = ShareAbove::from_seconds(seconds, latency)?;
@@ -380,8 +387,8 @@ impl NeedCase<'_> {
     }
 }
 
-fn by_hour(seconds: &[StoredHistogram], latency: Nanos) -> impl Iterator<Item = f64> {
-    let hours = seconds.chunks_exact(HOUR);
+fn by_hour(histograms: &[StoredHistogram], of_an_hour: usize, latency: Nanos) -> impl Iterator<Item = f64> {
+    let hours = histograms.chunks_exact(of_an_hour);
     hours.filter_map(move |hour| Some(ShareAbove::from_seconds(hour, latency)?.share))
 }
 

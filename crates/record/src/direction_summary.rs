@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::step_figures::add_column;
 use volproof_base::hist::{Histogram, StoredHistogram, summed_columns};
 use volproof_base::sample::{Direction, Series, Stream};
 use volproof_base::stats::load_grid::LoadGrid;
@@ -319,6 +318,12 @@ impl DirectionSummary {
             ),
         })
     }
+}
+
+/// Adds a column to the sum of others.
+pub fn add_column(sum: &mut Vec<u64>, column: &[u64]) {
+    sum.resize(sum.len().max(column.len()), 0);
+    sum.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
 }
 
 /// The histograms of each second, of all streams together. Those of one stream are used where they are: an hour of them is large.

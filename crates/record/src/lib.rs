@@ -59,7 +59,7 @@ pub use course_answer::{
 };
 pub use cross_check::{CrossCheck, CrossMetric};
 pub use diagnosis::{Confidence, Diagnosis, Finding};
-pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary, UNKNOWN};
+pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary, UNKNOWN, add_column};
 pub use figures_of_report::ended_by_size;
 pub use fleet_record::{
     ClockBasis, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare, RankClock,
@@ -89,7 +89,7 @@ pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
 pub use step_figures::{
     CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
-    QUEUE_SETS_LATENCY, RateFigures, StepFigures, add_column, bins, most_parts,
+    QUEUE_SETS_LATENCY, RateFigures, StepFigures, bins, most_parts,
 };
 pub use step_record::{CpuRecord, ErrorRecord, FioRun, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::{Company, Together};

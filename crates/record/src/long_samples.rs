@@ -64,9 +64,9 @@ impl StepRecord {
     }
 
     /// The samples of its targets, as coarse as each other.
-    fn align(&mut self) {
+    fn equalise(&mut self) {
         let mut all: Vec<&mut Series> = self.targets.iter_mut().map(|target| &mut target.series).collect();
-        Series::align(&mut all);
+        Series::equalise(&mut all);
     }
 }
 
@@ -113,7 +113,7 @@ impl Record {
         if all.max().unwrap_or_default() > LONGEST {
             return false;
         }
-        steps.iter_mut().for_each(|step| step.align());
+        steps.iter_mut().for_each(|step| step.equalise());
         true
     }
 }

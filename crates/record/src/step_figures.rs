@@ -1,6 +1,6 @@
 //! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
 
-use super::direction_summary::DATA;
+use super::direction_summary::{DATA, add_column};
 use super::{Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos};
@@ -180,12 +180,6 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
     let whole = step.window_ns.0 / volproof_base::sample::GRID.0;
     out.truncate(whole as usize);
     out
-}
-
-/// Adds a column to the sum of others.
-pub fn add_column(sum: &mut Vec<u64>, column: &[u64]) {
-    sum.resize(sum.len().max(column.len()), 0);
-    sum.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
 }
 
 impl StepFigures {

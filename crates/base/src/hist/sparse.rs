@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::sample::text_of_column;
 use crate::unit::{Nanos, total};
 
 use super::{BUCKETS, bucket, bucket_high};
@@ -57,6 +56,11 @@ pub fn summed_columns<'a>(
         sums.iter_mut().zip(column).for_each(|(sum, row)| sum.merge(row));
     }
     sums
+}
+
+/// Characters of numbers with a comma each.
+pub fn text_of_column(column: &[u64]) -> usize {
+    column.iter().map(|n| n.checked_ilog10().unwrap_or(0) as usize + 2).sum()
 }
 
 impl StoredHistogram {

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use super::{GRID, PER_SECOND, Series, Stream};
-use crate::hist::StoredHistogram;
+use crate::hist::{StoredHistogram, text_of_column};
 use crate::unit::{Nanos, total};
 
 /// The most intervals of a series: 3.6 hours of 100 ms, 36 hours of seconds.
@@ -77,7 +77,7 @@ impl Series {
     }
 
     /// Makes the samples of targets that ran together as coarse as each other, so that they can be added up.
-    pub fn align(together: &mut [&mut Series]) {
+    pub fn equalise(together: &mut [&mut Series]) {
         let counts = together.iter().fold(1, |all, series| lcm(all, series.merged()));
         let seconds = together.iter().fold(1, |all, series| lcm(all, series.seconds_merged()));
         for series in together {
@@ -154,11 +154,6 @@ fn lcm(a: usize, b: usize) -> usize {
         (divisor, rest) = (rest, divisor % rest);
     }
     (a / divisor).saturating_mul(b)
-}
-
-/// Characters of numbers with a comma each.
-pub fn text_of_column(column: &[u64]) -> usize {
-    column.iter().map(|n| n.checked_ilog10().unwrap_or(0) as usize + 2).sum()
 }
 
 fn merged_histogram(seconds: &[StoredHistogram]) -> StoredHistogram {

@@ -108,9 +108,11 @@ impl OutputKind {
             }
             // Whole columns: all our tables have the last ones.
             OutputKind::Csv => {
+                // Of several runs: `history --csv`.
+                let is_of_runs = first.starts_with("step,direction,figure,");
                 any(&["step,direction,", "step,rw,", "rw,block_bytes,", "trial,rw,"])
                     && first.ends_with(",simulated,started")
-                    && are_rows_of_one_run(text)
+                    && (is_of_runs || are_rows_of_one_run(text))
             }
             OutputKind::Html => {
                 let title = text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));

@@ -53,7 +53,7 @@ pub fn entry(ended: EndedStep<'_>) -> StepRecord {
         series.silent_after_ns = silent_after(&of_target, window, step.depth_per_target());
         tails.push(tail(step, of_target));
     }
-    Series::align(&mut series.iter_mut().collect::<Vec<_>>());
+    Series::equalise(&mut series.iter_mut().collect::<Vec<_>>());
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&LateResponses> = tails.iter().collect();
     let total = DirectionSummary::total(&all, &all_tails);

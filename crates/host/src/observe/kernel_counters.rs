@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use volproof_base::sample::text_of_column;
+use volproof_base::hist::text_of_column;
 use volproof_base::unit::{Nanos, total};
 
 use super::{HeatTrack, ProviderTrack, QueueSettings};

@@ -183,7 +183,7 @@ fn hand(
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let pending = match &report {
-        Some(report) => report.pending().map_err(|e| not_written(report, &e))?,
+        Some(report) => report.pending().map_err(|e| messages::not_written(report, &e))?,
         None => None,
     };
     let handed = hand_over::command_line(words, command, &jobs, report.as_ref(), pending.as_ref())?;
@@ -193,10 +193,6 @@ fn hand(
         whole_outputs::settle(command, report, pending, ended.code)?;
     }
     ended_whole(ended)
-}
-
-fn not_written(report: &OutputFile, why: &std::io::Error) -> Failure {
-    Failure { code: 1, message: format!("{}: {why}", report.path().display()) }
 }
 
 /// The exit code of the installed fio; 1 where it ended well and what it wrote did not all arrive.

@@ -25,7 +25,7 @@ pub fn settle(
     let path = report.path().display();
     let is_cut = code == 0 && is_cut(&pending.own_path(), json);
     if has_results(&pending, code) {
-        pending.replace().map_err(|e| super::not_written(report, &e))?;
+        pending.replace().map_err(|e| messages::not_written(report, &e))?;
     } else {
         let earlier = if report.is_new() { "" } else { ", and the file holds what it held before" };
         messages::say(&format!("{path}: fio wrote no report{earlier}"));
