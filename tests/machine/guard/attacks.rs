@@ -444,7 +444,7 @@ fn an_ordinary_user_writes_a_file_of_a_group_beside_loop_devices() {
     let Some(mut rig) = Rig::new() else { return };
     let (image, free) = (rig.image("a.img", 16), rig.image("free.img", 1));
     let program = rig.path("volproof");
-    fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
+    crate::copy_program(&program);
     let device = rig.loop_over(&image, &[]);
     // Its node keeps the mode that somebody gave it earlier.
     fs::set_permissions(&device, fs::Permissions::from_mode(0o660)).unwrap();

@@ -93,7 +93,7 @@ fn a_device_that_one_may_not_open_is_refused() {
     let Some(disk) = Loop::over(&file) else { return };
     // Nobody's rights, on a copy of the program that nobody can reach. The device's node keeps the mode that somebody gave it earlier.
     let program = bench.path().join("volproof");
-    std::fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
+    crate::copy_program(&program);
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
     };

@@ -250,7 +250,7 @@ fn a_folder_one_may_not_write_to() {
     let json = bench.folder("open").join("r.json");
     let mut command = if is_root() {
         // Nobody's rights, on a copy of the program that nobody can reach.
-        std::fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
+        crate::copy_program(&program);
         for path in [bench.path(), json.parent().unwrap()] {
             std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         }

@@ -129,7 +129,7 @@ fn another_users_journals_are_named_and_left_alone() {
     fs::set_permissions(&left, fs::Permissions::from_mode(0o644)).unwrap();
     // The same program as nobody, with the folder in the place of /run/volproof.
     let program = dir.path().join("volproof");
-    fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
+    crate::copy_program(&program);
     let run = |command: &str| {
         let script = "mkdir -p /run/volproof && mount --bind \"$0\" /run/volproof && \
                       exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$1\" \"$2\"";
