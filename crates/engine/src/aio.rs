@@ -187,6 +187,9 @@ pub fn refusal() -> Option<String> {
             None
         }
         Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => Some("this kernel has no AIO (ENOSYS)".into()),
+        Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => {
+            Some("other programs hold all AIO requests of the kernel: raise fs.aio-max-nr (sysctl)".into())
+        }
         Err(e) => Some(e.to_string()),
     }
 }
