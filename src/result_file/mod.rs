@@ -182,16 +182,6 @@ pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> 
     }
 }
 
-/// What the file of a watch holds; absent for any other file. Only a regular file is asked: a pipe can be read once.
-///
-/// # Errors
-/// It was cut off before it said what it is about.
-pub fn watch_at(path: &Path) -> Result<Option<WatchHistory>, ResultFileError> {
-    let bytes = path.is_file().then(|| input::read(path).ok()).flatten();
-    let Some(bytes) = bytes.filter(|bytes| WatchHistory::is_one(bytes)) else { return Ok(None) };
-    watch(&bytes, path).map(Some)
-}
-
 /// The watch that bytes hold; `path` is for messages.
 fn watch(bytes: &[u8], path: &Path) -> Result<WatchHistory, ResultFileError> {
     let cut = |e: WatchFileError| ResultFileError::Empty { path: path.to_path_buf(), why: e.to_string() };
@@ -315,14 +305,24 @@ pub fn load(path: &Path) -> Result<Record, ResultFileError> {
     read_by(path, one)
 }
 
+/// Reads whatever result a file holds, once: a pipe has its bytes only once.
+///
+/// # Errors
+/// The file cannot be read, or is no known result.
+pub fn found(path: &Path) -> Result<Found, ResultFileError> {
+    of_bytes(&bytes_of(path)?, input::named(path))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, RecordError> {
+    input::read(path).map_err(|source| RecordError::Read { path: input::named(path).to_path_buf(), source })
+}
+
 /// Reads a file, and makes a Record of its bytes.
 fn read_by(
     path: &Path,
     make: fn(&[u8], &Path) -> Result<Record, ResultFileError>,
 ) -> Result<Record, ResultFileError> {
-    let named = input::named(path);
-    let read = |source| RecordError::Read { path: named.to_path_buf(), source };
-    let record = make(&input::read(path).map_err(read)?, named)?;
+    let record = make(&bytes_of(path)?, input::named(path))?;
     Ok(Record { saved_as: SavedAs::read_from(path), ..record })
 }
 
@@ -335,6 +335,15 @@ pub fn one(bytes: &[u8], path: &Path) -> Result<Record, ResultFileError> {
 }
 
 impl Found {
+    /// [`Found::one`], which knows the file that it is from.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn one_of_file(self, path: &Path) -> Result<Record, ResultFileError> {
+        let record = self.one(input::named(path))?;
+        Ok(Record { saved_as: SavedAs::read_from(path), ..record })
+    }
+
     /// The one Record of it: the Record that it is, or the last report; `path` is for messages.
     ///
     /// # Errors

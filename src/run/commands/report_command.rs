@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli::ReportArgs;
-use crate::result_file;
+use crate::result_file::{self, Found};
 use crate::run::{Failure, beside_input, output, print, save_output, tell_of_others};
 use volproof_device::output::{OutputFile, OutputKind};
 use volproof_record::exit::Exit;
@@ -23,13 +23,16 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         (None, _) => output("-o", Path::new("-"), OutputKind::Html, false)?,
     };
     let stream = output.is_stream();
-    if let Some(history) = result_file::watch_at(&args.record).map_err(Failure::input)? {
-        let page = html::watch_page::page(&history).map_err(|e| Failure::new(Exit::RunFailed, e))?;
-        save_output(&mut output, &|out| out.write_all(page.as_bytes()))?;
-    } else {
-        let record = result_file::load(&args.record).map_err(Failure::input)?;
-        tell_of_others(&args.record, &record);
-        save_output(&mut output, &|out| html::write(&record, out))?;
+    match result_file::found(&args.record).map_err(Failure::input)? {
+        Found::Watch(history) => {
+            let page = html::watch_page::page(&history).map_err(|e| Failure::new(Exit::RunFailed, e))?;
+            save_output(&mut output, &|out| out.write_all(page.as_bytes()))?;
+        }
+        other => {
+            let record = other.one_of_file(&args.record).map_err(Failure::input)?;
+            tell_of_others(&args.record, &record);
+            save_output(&mut output, &|out| html::write(&record, out))?;
+        }
     }
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }

@@ -10,7 +10,6 @@ use crate::run::results::StoredSheets;
 use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text, tell_of_others};
 use volproof_base::input;
 use volproof_record::exit::Exit;
-use volproof_record::{Record, SavedAs};
 use volproof_report::headline::Headline;
 use volproof_report::{csv, evidence_words, summary_text, watch_text};
 use volproof_watch::{WatchAnswer, WatchHistory};
@@ -57,9 +56,9 @@ fn is_in_words(args: &ShowArgs) -> bool {
     !args.csv && !args.quiet && !args.details
 }
 
-/// Whether a file holds reports of other tools. Standard input is read once, so that it is not asked.
+/// Whether a file holds reports of other tools. A pipe can be read once, so that it is not asked.
 pub fn holds_reports(path: &Path) -> bool {
-    let bytes = (path != Path::new("-")).then(|| input::read(path).ok()).flatten();
+    let bytes = path.is_file().then(|| input::read(path).ok()).flatten();
     bytes.is_some_and(|bytes| matches!(result_file::of_bytes(&bytes, path), Ok(Found::Reports(_))))
 }
 
@@ -82,14 +81,28 @@ fn show_watch(args: &ShowArgs, path: &Path, history: &WatchHistory) -> Result<()
 
 /// Prints one file, the i-th.
 fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
-    if let Some(history) = result_file::watch_at(path).map_err(Failure::input)? {
-        return show_watch(args, path, &history);
+    let named = input::named(path);
+    let bytes = input::read(path).map_err(|e| {
+        let unread = anyhow::Error::from(e).context(format!("cannot read {}", named.display()));
+        Failure::input(chain(&unread))
+    })?;
+    let found = result_file::of_bytes(&bytes, named).map_err(Failure::input)?;
+    if let Found::Watch(history) = &found {
+        return show_watch(args, path, history);
     }
     let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
     if args.csv && sheets.takes_stdout() {
         return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
     }
-    let (mut record, words) = read(args, path)?;
+    // A Record that was made of a report is shown as other Records are.
+    let is_report = matches!(found, Found::Reports(_));
+    let mut record = found.one_of_file(path).map_err(Failure::input)?;
+    let words = if is_report && is_in_words(args) {
+        Some(explain::of_report(named, &bytes).map_err(|e| Failure::input(chain(&e)))?)
+    } else {
+        None
+    };
+    drop(bytes);
     let evidence =
         evidence_files::beside(&args.evidence, &mut record).map_err(|e| Failure::input(chain(&e)))?;
     let evidence = evidence.as_ref().map(evidence_words::text).unwrap_or_default();
@@ -117,23 +130,4 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     };
     code_after_outputs([printed, saved], Exit::Done)?;
     Ok(())
-}
-
-/// The Record in a file, and the words for reports of other tools, where they are asked for.
-fn read(args: &ShowArgs, path: &Path) -> Result<(Record, Option<String>), Failure> {
-    let named = input::named(path);
-    let unread = |e: anyhow::Error| Failure::input(chain(&e));
-    let bytes = input::read(path)
-        .map_err(|e| unread(anyhow::Error::from(e).context(format!("cannot read {}", named.display()))))?;
-    let found = result_file::of_bytes(&bytes, named).map_err(Failure::input)?;
-    // A Record that was made of a report is shown as other Records are.
-    let is_report = matches!(found, Found::Reports(_));
-    let record = found.one(named).map_err(Failure::input)?;
-    let record = Record { saved_as: SavedAs::read_from(path), ..record };
-    let words = if is_report && is_in_words(args) {
-        Some(explain::of_report(named, &bytes).map_err(unread)?)
-    } else {
-        None
-    };
-    Ok((record, words))
 }
