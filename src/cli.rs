@@ -16,7 +16,9 @@ mod stored_args;
 mod target_args;
 mod watch_args;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use compare_args::{CompareArgs, GateArgs};
 pub use consent::{ConsentArgs, OverwriteMode};
@@ -45,13 +47,24 @@ use volproof_record::exit;
     name = "volproof",
     version,
     max_term_width = 80,
-    help_template = command_groups::help_template(),
     after_help = format!("{}\n\n{}", examples::VOLPROOF, exit::help())
 )]
 pub struct Cli {
     /// The subcommand
     #[command(subcommand)]
     pub command: CliCommand,
+}
+
+impl Cli {
+    /// Reads the arguments of the program. The help has the commands in groups.
+    ///
+    /// # Errors
+    /// A mistake; the help or the version, where they are asked for.
+    pub fn of_program(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+        let mut command = command_groups::grouped(Cli::command());
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+    }
 }
 
 /// Subcommands.
@@ -160,7 +173,7 @@ pub enum CliCommand {
     Fio {
         /// Everything that fio takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FIO-ARGUMENTS")]
-        arguments: Vec<std::ffi::OsString>,
+        arguments: Vec<OsString>,
     },
     /// The old name of `plan --list`
     #[command(hide = true, after_help = examples::PRESETS)]

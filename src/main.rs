@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use volproof::cli::Cli;
 use volproof::course::suite_options::as_suite;
@@ -21,7 +20,7 @@ fn ended() -> ExitCode {
     let arguments = as_suite(std::env::args_os().collect());
     let done: Result<_, run::Failure> = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),
-        None => match Cli::try_parse_from(&arguments) {
+        None => match Cli::of_program(&arguments) {
             Ok(cli) => run::main(cli.command),
             // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
             Err(mistake) if mistake.use_stderr() => {
