@@ -33,12 +33,6 @@ struct ComparePage<'a> {
     charts: Vec<OverlaidChart>,
 }
 
-impl ComparePage<'_> {
-    fn style(&self) -> &'static str {
-        super::STYLE
-    }
-}
-
 /// Curves of all runs in one chart.
 struct OverlaidChart {
     title: String,

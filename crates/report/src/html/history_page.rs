@@ -27,12 +27,6 @@ struct HistoryPage<'a> {
     volumes: Vec<VolumeSection>,
 }
 
-impl HistoryPage<'_> {
-    fn style(&self) -> &'static str {
-        super::STYLE
-    }
-}
-
 /// One volume under one load.
 struct VolumeSection {
     heading: String,

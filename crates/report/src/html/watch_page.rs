@@ -39,12 +39,6 @@ struct WatchPage {
     spells: Vec<String>,
 }
 
-impl WatchPage {
-    fn style(&self) -> &'static str {
-        super::STYLE
-    }
-}
-
 /// A day of the strip.
 struct DayRow {
     name: String,
