@@ -1,39 +1,10 @@
 //! `compare` from the command line: results of devices in virtual time, and of two ways to run.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-struct Folder(tempfile::TempDir);
+use crate::work_folder::WorkFolder;
 
-impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn volproof(&self, words: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_volproof"))
-            .args(words.split(' '))
-            .current_dir(self.path())
-            .env("XDG_STATE_HOME", self.path())
-            .output()
-            .unwrap()
-    }
-
-    /// A run whose rate is known; each seed is a run of its own.
-    fn run(&self, name: &str, latency: &str, seed: u32) {
-        let words = format!(
-            "run --simulate latency={latency},noise=0.01 --rw randread --iodepth 8 --runtime 30s --seed {seed} -q --json {name}"
-        );
-        let ran = self.volproof(&words);
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    }
-
+impl WorkFolder {
     /// The exit code and the JSON of a comparison.
     fn compared(&self, words: &str) -> (i32, Value) {
         let ran = self.volproof(&format!("compare --json {words}"));
@@ -50,11 +21,11 @@ fn rate(comparison: &Value) -> &Value {
 
 #[test]
 fn a_planted_change_is_worse_and_none_is_kept() {
-    let folder = Folder::new();
+    let folder = WorkFolder::new();
     for seed in 1..=4 {
-        folder.run(&format!("a{seed}.json"), "500us", seed);
-        folder.run(&format!("b{seed}.json"), "600us", 10 + seed);
-        folder.run(&format!("c{seed}.json"), "500us", 20 + seed);
+        folder.run(&format!("a{seed}.json"), "500us", 30, seed);
+        folder.run(&format!("b{seed}.json"), "600us", 30, 10 + seed);
+        folder.run(&format!("c{seed}.json"), "500us", 30, 20 + seed);
     }
     let (code, worse) =
         folder.compared("--gate 5% a1.json a2.json a3.json a4.json -- b1.json b2.json b3.json b4.json");
@@ -88,7 +59,7 @@ fn a_planted_change_is_worse_and_none_is_kept() {
 
 #[test]
 fn two_ways_to_run_are_compared_in_pairs() {
-    let folder = Folder::new();
+    let folder = WorkFolder::new();
     let same = "--simulate latency=500us,noise=0.01 --rw randread --runtime 10s";
     let (code, found) =
         folder.compared(&format!("--run 3 --records pairs -- {same} --iodepth 4 -- {same} --iodepth 8"));
@@ -101,8 +72,8 @@ fn two_ways_to_run_are_compared_in_pairs() {
 
 #[test]
 fn what_cannot_be_compared_is_refused_by_what_differs() {
-    let folder = Folder::new();
-    folder.run("a.json", "500us", 1);
+    let folder = WorkFolder::new();
+    folder.run("a.json", "500us", 30, 1);
     let other = folder.volproof(
         "run --simulate latency=500us --rw randread --iodepth 4 --runtime 10s -q --json other.json",
     );

@@ -1,38 +1,17 @@
 //! `history` from the command line: folders of Records of devices in virtual time, as weeks of runs of one volume.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 use volproof::record::Record;
 
-struct Folder(tempfile::TempDir);
+use crate::work_folder::WorkFolder;
 
-impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn volproof(&self, words: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_volproof"))
-            .args(words.split(' '))
-            .current_dir(self.path())
-            .output()
-            .unwrap()
-    }
-
+impl WorkFolder {
     /// A run of this week, in the folder `runs`.
-    fn run(&self, week: usize, latency: &str) {
+    fn run_of_week(&self, week: usize, latency: &str) {
         let name = format!("w{week}.json");
-        let words = format!(
-            "run --simulate latency={latency},noise=0.01 --rw randread --iodepth 8 --runtime 12s --seed {week} -q --json {name}"
-        );
-        let ran = self.volproof(&words);
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        self.run(&name, latency, 12, week as u32);
         let mut record = Record::load(&self.path().join(&name)).unwrap();
         let day = day_of(week);
         record.started = volproof::record::Known::Said(format!("{day}T10:00:00Z"));
@@ -49,11 +28,11 @@ fn day_of(week: usize) -> String {
     format!("2026-{:02}-{:02}", 1 + week / 4, 1 + 7 * (week % 4))
 }
 
-fn weeks_of_runs() -> Folder {
-    let folder = Folder::new();
+fn weeks_of_runs() -> WorkFolder {
+    let folder = WorkFolder::new();
     std::fs::create_dir(folder.path().join("runs")).unwrap();
     for week in 0..16 {
-        folder.run(week, if week < 9 { "500us" } else { "560us" });
+        folder.run_of_week(week, if week < 9 { "500us" } else { "560us" });
     }
     folder
 }
@@ -118,7 +97,7 @@ fn a_damaged_file_is_named_and_the_rest_is_shown() {
 
 #[test]
 fn a_folder_that_is_none_is_refused() {
-    let folder = Folder::new();
+    let folder = WorkFolder::new();
     std::fs::write(folder.path().join("a.json"), "{}").unwrap();
     for (words, said) in [("history none", "there is no such folder"), ("history a.json", "it is no folder")]
     {

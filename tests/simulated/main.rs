@@ -26,3 +26,4 @@ mod topo;
 mod verdict_cases;
 mod volumes;
 mod withheld_texts;
+mod work_folder;
