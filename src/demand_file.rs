@@ -1,7 +1,7 @@
 //! The demand in a file, of whatever kind: a Record, a report of another tool, a log of `iostat -x`, the file of a watch, metrics that a
 //! provider counted.
 //!
-//! [`demand_of_files`] is the one place that knows the kinds. Whoever has a kind of his own adds a reader there, which makes a [`DemandPart`] of it.
+//! [`demand_of_files`] is the one place that knows the kinds. A new kind gets a reader there, which makes a [`DemandPart`] of it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ struct Gathered {
 /// The demand of files of any known kind.
 ///
 /// # Errors
-/// A file cannot be read, is of no known kind, has several disks of which none is named, or lacks what is needed.
+/// A file cannot be read, is of no known kind, has several disks and none is named, or lacks what is needed.
 pub fn demand_of_files(paths: &[PathBuf], choice: DemandChoice) -> anyhow::Result<FoundDemand> {
     let mut gathered = Gathered::default();
     for path in paths {

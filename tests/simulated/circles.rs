@@ -30,7 +30,7 @@ struct SourceFile {
     imports: BTreeMap<String, Names>,
     /// Names that `pub use` hands on.
     handed_on: BTreeSet<String>,
-    /// Modules of which everything is used.
+    /// Modules with a glob import.
     globs: Vec<Names>,
     /// Every path and every single name in the code.
     named: BTreeSet<Names>,
@@ -231,7 +231,7 @@ impl CrateFiles {
         })
     }
 
-    /// Groups of more than two files of which each leads to each other.
+    /// Groups of more than two files in which each leads to each other.
     fn circles(&self) -> BTreeSet<Vec<String>> {
         let used: BTreeMap<&Names, BTreeSet<Names>> =
             self.0.iter().map(|(module, file)| (module, self.used_by(file))).collect();

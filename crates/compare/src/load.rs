@@ -27,7 +27,7 @@ const USUAL: [&str; 7] = [
     "rate unlimited",
 ];
 
-/// The load in words, as far as it is told and is not as usual: `pattern randread, block size 4 KiB, queue depth 32`.
+/// What is known of the load and unusual, in words: `pattern randread, block size 4 KiB, queue depth 32`.
 pub fn words_of(conditions: &Conditions) -> String {
     let mut told = Vec::new();
     for (name, part) in parts(conditions) {

@@ -58,7 +58,7 @@ struct VolumeRequest {
     offset: Option<u64>,
 }
 
-/// The limit on I/Os, whose credits are told as I/Os.
+/// The limit on I/Os. Its credits are counted in I/Os.
 fn terms(plan: &Simulated, cap: f64) -> BucketTerms {
     BucketTerms { rate: cap, burst: plan.burst_iops.unwrap_or(cap), full: plan.burst_ios as f64 }
 }

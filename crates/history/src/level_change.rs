@@ -8,7 +8,7 @@ use crate::volume_history::{HistoryRun, SeriesPoint};
 
 /// Runs of a level at least: one run alone is an event.
 const SHORTEST: usize = 2;
-/// The smallest change of a rate that is told, as a share: less is noise of the method.
+/// The smallest change of a rate that counts, as a share. Less is noise of the method.
 const LEAST_OF_RATE: f64 = 0.01;
 /// The same of a percentile: a bucket of the histogram is a sixth of it.
 const LEAST_OF_LATENCY: f64 = 0.05;

@@ -89,7 +89,7 @@ impl RunLine {
     }
 }
 
-/// The size of the volume, of which a file under test is a part.
+/// The size of the volume, which holds the file under test.
 fn volume_size(target: &TargetRecord) -> Bytes {
     target.facts.device().map_or(target.size_bytes, |device| device.size_bytes)
 }

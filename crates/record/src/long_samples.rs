@@ -1,6 +1,6 @@
 //! The samples of a Record of any length. A run merges its own while it measures ([`Series`], [`KernelCounters`](volproof_host::observe::KernelCounters)), so that its memory is bounded. A Record
 //! is written with at most [`MOST_TEXT`] characters of samples: those of the step that has the most are merged until that holds. Whatever was
-//! written is read as it is; a step lasts at most [`LONGEST`], which a run is told before it begins.
+//! written is read as it is; a step lasts at most [`LONGEST`], and a longer one is refused before the run.
 
 use volproof_base::sample::{GRID, MOST_INTERVALS, Series};
 use volproof_base::unit::Nanos;

@@ -183,7 +183,7 @@ impl Numbers<'_> {
         Some(all)
     }
 
-    /// How many items follow, each of which has a byte at least.
+    /// How many items follow. Each has at least one byte.
     fn count(&mut self) -> Option<usize> {
         let count = self.next()? as usize;
         (count <= self.0.len()).then_some(count)

@@ -27,7 +27,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         )));
     };
     let sheets = SheetArgs { junit: None, openmetrics: None, markdown: None, force: false };
-    // A report is told in plain words, which have its details.
+    // Plain words on a report have its details.
     let details = !holds_reports(result);
     let records = vec![result.clone()];
     show(&ShowArgs { records, evidence: Vec::new(), csv: false, details, quiet: false, sheets })

@@ -338,7 +338,7 @@ impl RunningWatch {
         }
     }
 
-    /// A file that cannot be written is told once: the watch goes on.
+    /// The screen names a file that cannot be written once, and the watch goes on.
     fn save_metrics(&mut self) {
         let now = WatchNow {
             header: &self.header,

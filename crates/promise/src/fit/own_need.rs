@@ -116,7 +116,7 @@ impl AskedFits {
     }
 }
 
-/// The directions of which a step has figures.
+/// The directions that a step has figures for.
 fn directions(step: &Step) -> Vec<Direction> {
     let flushes = (step.fsync > 0).then_some(Direction::Sync);
     step.rw.directions().iter().copied().chain(flushes).collect()
