@@ -2,7 +2,8 @@
 //! whatever happens.
 //!
 //! The folder is locked (`flock`) while its run lives. The kernel lets go of the lock with the process, so that the next start removes what a killed
-//! run left. Kernel: Documentation/trace/ftrace.rst ("Instances").
+//! run left. A lock on `instances` itself makes "create and lock" one step: nobody takes an instance for a leftover between the two.
+//! Kernel: Documentation/trace/ftrace.rst ("Instances").
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -24,6 +25,8 @@ const BUFFER_KIB: u32 = 1024;
 const BUFFER_KIB_OF_MANY: u32 = 256;
 const MANY_CPUS: usize = 32;
 
+/// Making or looking through instances takes less.
+const INSTANCES_WITHIN: Duration = Duration::from_secs(5);
 /// The kernel lets go of the lock of a killed process a moment after its end.
 const UNLOCKED_WITHIN: Duration = Duration::from_millis(500);
 
@@ -57,9 +60,17 @@ impl TraceInstance {
             return Err(ErrorKind::Unsupported.into());
         }
         let Owner { pid, start, .. } = Owner::me();
-        let folder = tracefs.join("instances").join(format!("{FRONT}{pid}-{start}"));
-        fs::create_dir(&folder).map_err(|e| named(&folder, &e))?;
-        let prepared = prepare(&folder, disks);
+        let instances = tracefs.join("instances");
+        let folder = instances.join(format!("{FRONT}{pid}-{start}"));
+        let lock = {
+            let _all = lock_instances(&instances)?;
+            fs::create_dir(&folder).map_err(|e| named(&folder, &e))?;
+            let lock = File::open(&folder)?;
+            // Without locks an instance is never taken for a leftover.
+            let _ = locked_until(&lock, Instant::now());
+            lock
+        };
+        let prepared = prepare(&folder, disks, lock);
         prepared.inspect_err(|_| drop(fs::remove_dir(&folder)))
     }
 
@@ -113,10 +124,14 @@ fn event_folder(instance: &Path, kind: TraceEventKind) -> PathBuf {
     instance.join("events/block").join(kind.name())
 }
 
-fn prepare(folder: &Path, disks: &[DevNumber]) -> io::Result<TraceInstance> {
-    let lock = File::open(folder)?;
-    // Without locks an instance is never taken for a leftover.
-    let _ = locked_until(&lock, Instant::now());
+/// Holds the lock on the folder of all instances until it is dropped.
+fn lock_instances(instances: &Path) -> io::Result<File> {
+    let all = File::open(instances).map_err(|e| named(instances, &e))?;
+    let _ = locked_until(&all, Instant::now() + INSTANCES_WITHIN);
+    Ok(all)
+}
+
+fn prepare(folder: &Path, disks: &[DevNumber], lock: File) -> io::Result<TraceInstance> {
     // The clock of our own stamps.
     set(&folder.join("trace_clock"), "mono")?;
     // Names of processes would cost time at each change of process.
@@ -167,8 +182,10 @@ fn named(path: &Path, e: &io::Error) -> io::Error {
 
 /// Removes the instances that killed runs left; the names of those that went, and of those that stay with the reason.
 pub fn remove_left(root: &Root) -> Vec<(PathBuf, io::Result<()>)> {
-    let Some(tracefs) = tracefs(root) else { return Vec::new() };
-    let entries = fs::read_dir(tracefs.join("instances")).into_iter().flatten().flatten();
+    let Some(instances) = tracefs(root).map(|tracefs| tracefs.join("instances")) else { return Vec::new() };
+    // Who may not open the folder may not remove from it.
+    let Ok(_all) = lock_instances(&instances) else { return Vec::new() };
+    let entries = fs::read_dir(&instances).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(FRONT));
     ours.filter_map(|entry| Some((entry.path(), remove_one(&entry.path())?))).collect()
 }
