@@ -80,6 +80,9 @@ pub struct ReportArgs {
     /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// What the provider counted, held beside the steps by its time: see `volproof verdict --help`
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub evidence: Vec<PathBuf>,
     /// Replace a file that holds something else
     #[arg(long, requires = "output")]
     pub force: bool,

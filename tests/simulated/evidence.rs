@@ -11,7 +11,7 @@ use volproof::evidence::{
 };
 use volproof::nvme::provider_page::ProviderPage;
 use volproof::record::{Cause, CauseFinding, Outcome, Record};
-use volproof::report::evidence_words;
+use volproof::report::{evidence_words, html};
 use volproof::seal::seal;
 
 /// Account numbers, subscriptions, projects and addresses that stand in the files.
@@ -130,7 +130,11 @@ fn told(files: &[EvidenceText]) -> Result<(AlignedEvidence, String, Record), Str
         Ok((aligned, words, record)) => {
             let json =
                 serde_json::to_string(aligned).unwrap() + &serde_json::to_string(&record.verdict).unwrap();
-            words.clone() + &json + &volproof::report::summary_text::shown(record, true)
+            let mut page = Vec::new();
+            html::write_with_evidence(record, &words, &mut page).unwrap();
+            let page = String::from_utf8(page).unwrap();
+            assert!(page.contains("What the provider counted"));
+            words.clone() + &json + &volproof::report::summary_text::shown(record, true) + &page
         }
         Err(error) => error.to_string(),
     };

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use crate::cli::ReportArgs;
+use crate::evidence_files;
 use crate::result_file::{self, Found};
-use crate::run::{Failure, beside_input, output, print, save_output, tell_of_others};
+use crate::run::{Failure, beside_input, chain, output, print, save_output, tell_of_others};
 use volproof_device::output::{OutputFile, OutputKind};
 use volproof_record::exit::Exit;
-use volproof_report::html;
+use volproof_report::{evidence_words, html};
 
 /// `report`.
 ///
@@ -24,14 +25,22 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     };
     let stream = output.is_stream();
     match result_file::found(&args.record).map_err(Failure::input)? {
+        Found::Watch(_) if !args.evidence.is_empty() => {
+            return Err(Failure::input(
+                "--evidence is held beside the steps of a Record, and a watch has none",
+            ));
+        }
         Found::Watch(history) => {
             let page = html::watch_page::page(&history).map_err(|e| Failure::new(Exit::RunFailed, e))?;
             save_output(&mut output, &|out| out.write_all(page.as_bytes()))?;
         }
         other => {
-            let record = other.one_of_file(&args.record).map_err(Failure::input)?;
+            let mut record = other.one_of_file(&args.record).map_err(Failure::input)?;
+            let evidence = evidence_files::beside(&args.evidence, &mut record);
+            let evidence = evidence.map_err(|e| Failure::input(chain(&e)))?;
+            let evidence = evidence.as_ref().map(evidence_words::text).unwrap_or_default();
             tell_of_others(&args.record, &record);
-            save_output(&mut output, &|out| html::write(&record, out))?;
+            save_output(&mut output, &|out| html::write_with_evidence(&record, &evidence, out))?;
         }
     }
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }

@@ -69,6 +69,8 @@ struct ReportPage<'a> {
     descriptions: Vec<FindingCard>,
     /// Figures of applications and of the machines of a fleet, as the text tells them.
     figures: String,
+    /// What the provider counted, from files, as the text tells it.
+    evidence: String,
     results: PageResults,
     doubts: Vec<DoubtCard>,
     origin: PageOrigin,
@@ -158,6 +160,14 @@ fn for_script(json: &str) -> String {
 /// # Errors
 /// When `out` takes no more.
 pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    write_with_evidence(record, "", out)
+}
+
+/// Writes the page with evidence from files, as [`crate::evidence_words::text`] tells it; empty for none.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write_with_evidence(record: &Record, evidence: &str, out: &mut dyn Write) -> io::Result<()> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
     let (found, verdict) = if record.tests_a_volume() { judge::judged(record) } else { Default::default() };
@@ -195,6 +205,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
             rows: cause_words::lines(table).into_iter().map(on_page).collect(),
         }),
         descriptions: verdict_section::descriptions(&found),
+        evidence: micro(evidence.trim()),
         figures: micro((machines + &fit_text::figures_text(record)).trim()),
         results: PageResults { heads: LATENCY_HEADS, rows, steps },
         doubts: sections::doubts(record),
