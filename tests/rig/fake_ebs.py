@@ -48,7 +48,7 @@ class Exceeded:
 
 class Volume:
     def __init__(self, kind='ebs', iops=None, throughput=None, instance=None, latency=0.0005, servers=None, stall=None,
-                 others=0, lie=None, hot=False):
+                 others=0, lie=None, hot=False, later=None):
         self.kind, self.latency, self.stall, self.others, self.lie, self.hot = kind, latency, stall, others, lie, hot
         self.limits = [(bucket, Exceeded()) for bucket in (iops and Bucket(iops), throughput and Bucket(throughput))]
         self.instance, self.instance_exceeded = instance, Exceeded()
@@ -56,10 +56,15 @@ class Volume:
         self.ios, self.bytes, self.us, self.queue = [0, 0], [0, 0], [0.0, 0.0], 0
         self.bins = [[0] * BINS, [0] * BINS]
         self.began = time.monotonic()
+        # Seconds after the first request, and the limit on I/Os from then on.
+        self.later, self.first = later, None
 
     def completes(self, now, length):
         """When a request of this length that comes now is done."""
         at = now
+        self.first = self.first or now
+        if self.later and now - self.first > self.later[0]:
+            self.limits[0][0].rate = self.later[1]
         if self.instance:
             at = self.instance.admit(now, 1, self.instance_exceeded)
         for (bucket, exceeded), tokens in zip(self.limits, (1, length)):
@@ -142,6 +147,7 @@ VOLUMES = {
     'fewer': Volume(iops=60, lie='fewer'),
     'longer': Volume(iops=60, lie='exceeded'),
     'local': Volume(kind='local', iops=60),
+    'watched': Volume(iops=60, later=(45, 3000)),
     'hot': Volume(kind='plain', latency=0.1, servers=4, hot=True),
 }
 NQN = 'nqn.2014-08.org.example:'

@@ -122,8 +122,38 @@ asked() {
   wants 3 "run as root to let the provider testify" setpriv --reuid 1000 --regid 1000 --clear-groups volproof check "$device"
   conclude ebs/asked
 }
+# A watch beside a load of others, while the volume's limit is raised and the volume is detached and attached again.
+watched() {
+  device=$(volume watched)
+  # shellcheck disable=SC2086
+  volproof watch "$device" $gp3 --no-live --file out/watched.watch >out/watched.said 2>&1 & watch=$!
+  sleep 5
+  # shellcheck disable=SC2086
+  short="--rw randread --ramp 0 --runtime 75s" run watched "$device" $load --iodepth 16 --no-follow-up
+  controller=${device##*/}
+  echo 1 >"/sys/class/nvme/${controller%n[0-9]*}/delete_controller"
+  until_true 10 gone volwatched
+  sleep 3
+  device=$(volume watched)
+  sleep 12
+  # shellcheck disable=SC2086
+  short="--rw randread --ramp 0 --runtime 15s" run after "$device" $load --iodepth 1 --no-follow-up
+  kill -INT $watch
+  wait $watch || because "the watch ended with $?"
+  answer=$(volproof show out/watched.watch)
+  echo "$answer"
+  of_run=$(jq '.steps[0].provider[0].volume_exceeded.ios_ns / 1e9' out/watched.json)
+  of_watch=$(echo "$answer" | tr -s '\n ' ' ' | sed -n 's/.* by the volume \([0-9.]*\) s.*/\1/p')
+  note "ebs watched: the volume's limit exceeded for $of_run s by the run, $of_watch s by the watch; $(echo "$answer" | tail -n 1)"
+  echo "$of_run ${of_watch:-0}" | awk '{ exit !($2 > $1 - 2 && $2 < $1 + 2 && $2 > 20) }' || because "throttled for $of_watch s in the watch, $of_run s in the run"
+  says "$answer" "the limit that AWS enforces is below the promise, proven" || because "the limit below the promise is not told"
+  says "$answer" "the device went away 1 time" || because "the detached volume is not told"
+  says "$answer" "by the instance 0.0 s" || because "the instance is blamed"
+  conclude ebs/watched
+}
+gone() { ! disk "$1"; }
 
-for case in $(cat cases 2>/dev/null || echo part instance others asked); do
+for case in $(cat cases 2>/dev/null || echo part instance others asked watched); do
   $case &
   rows="${rows:-} $!"
 done
