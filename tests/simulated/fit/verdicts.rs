@@ -288,6 +288,26 @@ fn a_need_of_ones_own_is_judged_like_a_published_one() {
     );
 }
 
+/// A write is in the page cache before it is durable: what a client waits for is the flush.
+#[test]
+fn the_latency_of_a_load_that_flushes_is_that_of_its_flushes() {
+    let dir = tempfile::tempdir().unwrap();
+    for (application, load) in [
+        ("postgres", "wal-fdatasync"),
+        ("mongodb", "journal-append"),
+        ("kafka", "segment-append"),
+        ("elasticsearch", "fsync-append"),
+        ("rocksdb", "journal-append"),
+        ("etcd", "etcd-wal"),
+    ] {
+        let need = format!("{load}.p99<=5ms");
+        let line = ["fit", "--for", application, "--need", &need, "--simulate", "latency=20ms"];
+        let (code, out, err) = volproof(dir.path(), &line);
+        assert_eq!(code, Some(1), "{application}:\n{out}\n{err}");
+        assert!(out.contains("your own need"), "{application}: {out}");
+    }
+}
+
 #[test]
 fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
     let dir = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ impl AskedFits {
             return Err(wrong(format!("there is no load '{load}':{near} there are {}", names.join(", "))));
         };
         let mut figure: FitFigure = figure.parse().map_err(|e: volproof_plan::WordError| wrong(e.0))?;
-        figure.direction = figure.direction.or(direction);
+        figure.direction = figure.direction.or(direction).or(what_a_client_waits_for(step, figure.kind));
         let has = directions(step);
         if let Some(missing) = figure.direction.filter(|d| !has.contains(d)) {
             let names: Vec<&str> = has.iter().map(|d| d.name()).collect();
@@ -114,6 +114,12 @@ impl AskedFits {
         let name = self.load_names(steps).into_iter().next().unwrap_or_default();
         format!("'{name}.p99<=5ms'")
     }
+}
+
+/// The latency of a load that flushes is that of its flushes, unless a direction is named: a write is in the page cache before.
+fn what_a_client_waits_for(step: &Step, kind: FigureKind) -> Option<Direction> {
+    let is_latency = matches!(kind, FigureKind::Latency(_) | FigureKind::Over(_));
+    (is_latency && step.fsync > 0).then_some(Direction::Sync)
 }
 
 /// The directions that a step has figures for.
