@@ -182,8 +182,8 @@ struct RateCase<'a> {
     terms: ClaimTerms,
     /// The steps that are valid measurements.
     facts: Vec<StepFacts>,
-    /// The first fault of a measurement, with its step.
-    fault: Option<faults::Fault>,
+    /// The faults of measurements, each with its step.
+    faults: Vec<(faults::Fault, String)>,
     has_valid_step: bool,
     deepest: Deepest,
 }
@@ -204,8 +204,7 @@ impl<'a> RateCase<'a> {
             let judged = counts[..part.judged].to_vec();
             let mut found = StepFacts::measured(step, judged, terms.limits().0, saturating);
             part.mark(&mut found);
-            let keeps = read(&found, &terms) == StepAnswer::Keeps;
-            let fault = faults::fault(record, judged_promise, step, keeps);
+            let fault = faults::fault(record, judged_promise, step, is_reached(&found, &terms));
             let is_of_instance = tested.rates.least.binding.owner() == "instance";
             let counts = |fault: &faults::Fault| {
                 // Where the instance's own promise is judged, its limit is what is judged.
@@ -217,13 +216,13 @@ impl<'a> RateCase<'a> {
                 None => facts.push(found),
             }
         }
-        let fault = faults.first().map(|(fault, _)| fault.clone());
         let has_valid_step = !facts.is_empty();
         if !has_valid_step {
-            facts.extend(faults.into_iter().map(|(_, found)| found));
+            facts.extend(faults.iter().map(|(_, found)| found.clone()));
         }
+        let faults = faults.into_iter().map(|(fault, found)| (fault, found.step)).collect();
         let deepest = Deepest::for_step(record, tested.first, saturating);
-        let case = RateCase { tested, terms, facts, fault, has_valid_step, deepest };
+        let case = RateCase { tested, terms, facts, faults, has_valid_step, deepest };
         (!case.facts.is_empty()).then_some(case)
     }
 
@@ -232,10 +231,15 @@ impl<'a> RateCase<'a> {
         let answer =
             Case { terms: &self.terms, steps: &self.facts, deepest: self.deepest.if_shallow() }.answer();
         let is_open = answer.outcome == Outcome::Inconclusive;
-        if !self.has_valid_step || (is_open && self.fault.is_some()) {
+        if !self.has_valid_step || (is_open && !self.faults.is_empty()) {
             return Answer { outcome: Outcome::Invalid, missing: None, ..answer };
         }
         answer
+    }
+
+    /// The fault of the step that decides, or else the first of another, with its step.
+    fn fault_of(&self, step: &str) -> Option<&(faults::Fault, String)> {
+        self.faults.iter().find(|(_, of)| of == step).or(self.faults.first())
     }
 
     fn claim(&self) -> Claim {
@@ -275,8 +279,11 @@ impl<'a> RateCase<'a> {
                 &answer,
             );
         }
-        if let (Outcome::Invalid, Some(fault)) = (answer.outcome, &self.fault) {
+        if let (Outcome::Invalid, Some((fault, step))) = (answer.outcome, self.fault_of(&by.step)) {
             claim = faults::void(claim, fault);
+            if *step != by.step {
+                claim.reason = format!("{step}: {}", claim.reason);
+            }
         }
         faults::if_cache_may_answer(self.tested.record, &self.tested.steps, claim)
     }
@@ -317,6 +324,11 @@ impl<'a> RateCase<'a> {
             answer,
         }
     }
+}
+
+/// The promise is kept, or its rate was given for too short a time: nothing is left that a slower measurement explains.
+fn is_reached(found: &StepFacts, terms: &ClaimTerms) -> bool {
+    matches!(read(found, terms), StepAnswer::Keeps | StepAnswer::Open(Open::Short { is_below: false }))
 }
 
 /// Whether a fault may be why a rate misses its promise. Traffic of others is not where all that the disk did falls short as well.

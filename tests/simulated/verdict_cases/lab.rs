@@ -44,11 +44,16 @@ impl Lab {
         self.command(words).output().unwrap()
     }
 
-    /// Runs a load on a simulated volume.
+    /// Runs a load of 4 KiB on a simulated volume.
     pub fn run(&self, volume: &str, load: &str, more: &str) -> Ran {
+        self.run_only(volume, &format!("--bs 4k {load}"), more)
+    }
+
+    /// Runs a load on a simulated volume.
+    pub fn run_only(&self, volume: &str, load: &str, more: &str) -> Ran {
         let offline = if more.contains("--promise") { "--offline" } else { "" };
         let words =
-            format!("run --simulate {volume} --bs 4k {offline} --details --json r.json {load} {more}");
+            format!("run --simulate {volume} {offline} --details --json r.json {load} {more}");
         let _ = std::fs::remove_file(self.path().join("r.json"));
         let out = self.volproof(&words);
         Ran {

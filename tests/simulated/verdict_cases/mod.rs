@@ -7,6 +7,8 @@ mod lab;
 mod subject;
 
 use lab::{GP3, Lab, PL0, answer, text};
+use volproof::doubt::Doubt;
+use volproof::record::Outcome;
 
 const MINUTE: &str = "--rw randread --iodepth 16 --runtime 60s";
 
@@ -20,6 +22,37 @@ fn a_kept_promise_passes_at_any_depth() {
     let show = lab.volproof("show --details r.json");
     assert_eq!(String::from_utf8(show.stdout).unwrap(), ran.stdout);
     assert_eq!(lab.volproof("verdict r.json").status.code(), Some(0));
+}
+
+/// Short and long steps beside traffic of others.
+const BESIDE_OTHERS: [&str; 3] =
+    ["--preset quick", "--preset standard", "--rw randread --bs 4k --iodepth 16 --runtime 8s"];
+
+/// Traffic of others makes a rate smaller, and never greater.
+#[test]
+fn a_promise_kept_beside_traffic_of_others_passes_after_short_and_long_steps() {
+    for load in BESIDE_OTHERS {
+        let ran = Lab::new().run_only("latency=500us,iops-cap=3300,others-iops=200,bytes-cap=130MiB/s", load, GP3);
+        assert_eq!((ran.code, answer(&ran.claim())), (0, ["pass", "kept"]), "{load}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn what_voids_a_figure_is_of_its_own_step_or_names_another() {
+    for load in BESIDE_OTHERS {
+        let ran = Lab::new().run_only("latency=500us,iops-cap=3050,others-iops=400", load, GP3);
+        let record = ran.record();
+        let claims = record.verdict.as_ref().unwrap().claims.iter();
+        let void: Vec<_> = claims.filter(|claim| claim.outcome == Outcome::Invalid).collect();
+        assert!(!void.is_empty(), "{load}: {}", ran.stdout);
+        for claim in void {
+            let step = &claim.deciding_step().unwrap().step;
+            let spoils = |doubt: &&Doubt| doubt.spoils(step) && claim.reason.contains(&doubt.message);
+            let is_own = record.doubts.iter().any(|doubt| spoils(&doubt));
+            let names_another = ran.steps().iter().any(|other| claim.reason.starts_with(&format!("{other}: ")));
+            assert!(is_own != names_another, "{load}: {step}: {}", claim.reason);
+        }
+    }
 }
 
 #[test]
