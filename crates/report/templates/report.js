@@ -34,9 +34,23 @@
   const places = (c, n) => Array.from({ length: n }, (_, i) => c.first + i * c.step);
 
   const DECADES = Array.from({ length: 13 }, (_, i) => i - 3);
-  const micros = (title, steps = [1]) => {
-    const ticks = DECADES.flatMap((d) => steps.map((m) => m * 10 ** d));
-    return { type: "log", title: { text: title, standoff: 10 }, tickvals: ticks, ticktext: ticks.map((t) => time(t).replace(/\.0+ /, " ")) };
+  const nice = (wanted) => {
+    const decade = 10 ** Math.floor(Math.log10(wanted));
+    return [1, 2, 5, 10].find((n) => n * decade >= wanted) * decade;
+  };
+  const micros = (title, values, steps = [1]) => {
+    const drawn = values.filter((v) => v > 0);
+    const low = drawn.reduce((a, b) => Math.min(a, b), Infinity) / 1.2;
+    const high = drawn.reduce((a, b) => Math.max(a, b), 0) * 1.2;
+    let ticks = DECADES.flatMap((d) => steps.map((m) => m * 10 ** d)), range = null;
+    // Within two decades the powers of ten say too little.
+    if (drawn.length && high / low < 30) {
+      const step = nice((high - low) / 4);
+      ticks = Array.from({ length: Math.ceil((high - low) / step) + 1 }, (_, i) => (Math.floor(low / step) + i) * step).filter((t) => t > 0);
+      range = [Math.log10(low), Math.log10(high)];
+    }
+    const ticktext = ticks.map((t) => time(t).replace(/\.0+ /, " "));
+    return { type: "log", title: { text: title, standoff: 10 }, tickvals: ticks, ticktext, ...(range && { range }) };
   };
   const seconds = (long) => {
     const unit = long > 7200 ? 3600 : long > 240 ? 60 : 1;
@@ -110,7 +124,7 @@
     layout.xaxis = axis({ range: [0, s.seconds], anchor: "y3", showgrid: false, unifiedhovertitle: { text: "%{x:.1f} s" }, ...seconds(s.seconds) });
     layout.yaxis = axis({ domain: [0.68, 1], rangemode: "tozero", title: { text: "IOPS" }, tickformat: "~s", nticks: paper() ? 3 : 0 });
     layout.yaxis2 = axis({ domain: [0.4, 0.62], rangemode: "tozero", title: { text: "MiB/s" }, tickformat: "~s", nticks: paper() ? 3 : 0 });
-    layout.yaxis3 = axis({ domain: [0, 0.34], ...micros("Latency") });
+    layout.yaxis3 = axis({ domain: [0, 0.34], ...micros("Latency", s.latency.flatMap((l) => [...l.p50, ...l.p99, ...l.max])) });
     layout.hoversubplots = "axis";
     bands(s, layout, traces);
     for (const c of s.changes) {
@@ -146,7 +160,7 @@
     layout.hovermode = "closest";
     layout.xaxis = axis({ range: [0, far + 0.15], tickvals: shown.map((t) => t[0]), ticktext: shown.map((t) => t[1]), tickangle: 0, title: { text: "Share of I/Os within" } });
     layout.margin.b = paper() ? 38 : 62;
-    layout.yaxis = axis(micros("Latency"));
+    layout.yaxis = axis(micros("Latency", s.percentiles.flatMap((p) => [...p.us, ...(p.max ? [p.max[1]] : [])])));
     return { traces, layout };
   }
 
@@ -170,7 +184,7 @@
     const ticks = [0, 1, 2, 3, 4, 5, 6, 7, 8].filter((t) => t <= most);
     layout.hovermode = "closest";
     layout.xaxis = axis({ range: [0, s.seconds], showgrid: false, ...seconds(s.seconds) });
-    layout.yaxis = axis({ ...micros("Latency"), showgrid: false });
+    layout.yaxis = axis({ ...micros("Latency", h.edges), showgrid: false });
     const traces = [{ type: "heatmap", x: Array.from({ length: h.columns.length + 1 }, (_, i) => i * h.step), y: h.edges, z,
       text: label, hovertemplate: "%{text}<extra></extra>", colorscale: shades(), zmin: 0, zmax: most, hoverongaps: false, showscale: !narrow(),
       colorbar: { thickness: 10, outlinewidth: 0, len: 1, tickvals: ticks, ticktext: ticks.map((t) => (10 ** t).toLocaleString("en-US")), tickfont: { size: 11 } } }];
@@ -180,7 +194,7 @@
 
   // A chart of a course: an axis with marks of its own has only those.
   const scale = (a) => {
-    if (a.is_latency) return micros(a.name, [1, 2, 5]);
+    if (a.is_latency) return micros(a.name, [], [1, 2, 5]);
     const own = a.marks.length ? { tickvals: a.marks.map((m) => m[0]), ticktext: a.marks.map((m) => m[1]) } : { tickformat: "~s", nticks: 6 };
     return { type: a.logarithmic ? "log" : "linear", rangemode: "tozero", title: { text: a.name, standoff: 10 }, ...own };
   };
