@@ -31,7 +31,7 @@ use volproof_host::environment::Environment;
 use volproof_judge as judge;
 use volproof_plan::{Plan, Precondition};
 use volproof_record::exit::Exit;
-use volproof_record::long_samples::{LONGEST, longest_step};
+use volproof_record::long_samples::{LONGEST, SampleText, longest_step};
 use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State};
 use volproof_report::plan_text;
 
@@ -213,6 +213,7 @@ impl CheckedRun {
             continued: &continued,
             front,
             record,
+            sample_text: SampleText::default(),
             ready,
             size,
             tuned: None,

@@ -12,6 +12,7 @@ use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_course::seal::seal;
 use volproof_plan::{Plan, Step};
+use volproof_record::long_samples::SampleText;
 use volproof_record::{Fleet, FleetMachine, FleetRank, FleetVolumes, JudgedPromise, Record, machine_label};
 
 /// Why Records are no ranks of one run.
@@ -265,7 +266,7 @@ impl FleetMerge {
         record.doubts = fleet_doubts::all(&fleet, &record);
         record.judged_promise = judged_promise(&fleet);
         record.fleet = Some(Box::new(fleet));
-        record.fit_samples();
+        SampleText::default().fit(&mut record);
         seal(&mut record);
         Ok(record)
     }

@@ -70,6 +70,44 @@ impl StepRecord {
     }
 }
 
+/// The characters of samples in a Record that grows by steps. Steps that it knows are not counted again, so that the work is in proportion to them.
+#[derive(Clone, Debug, Default)]
+pub struct SampleText {
+    of_steps: Vec<[usize; 3]>,
+    all: usize,
+}
+
+impl SampleText {
+    /// Counts new steps, and merges samples until a stored Record takes all of them. Call before they are judged.
+    pub fn fit(&mut self, record: &mut Record) {
+        self.fit_to(record, MOST_TEXT);
+    }
+
+    fn fit_to(&mut self, record: &mut Record, most: usize) {
+        let mut steps = record.all_steps();
+        for step in steps.iter_mut().skip(self.of_steps.len()) {
+            let lengths = Part::ALL.map(|part| part.text_length(step));
+            self.all += lengths.iter().sum::<usize>();
+            self.of_steps.push(lengths);
+        }
+        while self.all > most {
+            let places = (0..steps.len()).flat_map(|step| Part::ALL.map(|part| (step, part)));
+            let Some((step, part)) = places.max_by_key(|(step, part)| self.of_steps[*step][*part as usize])
+            else {
+                return;
+            };
+            part.merge(steps[step]);
+            let before = self.of_steps[step][part as usize];
+            let now = part.text_length(steps[step]);
+            if now >= before {
+                return;
+            }
+            self.of_steps[step][part as usize] = now;
+            self.all -= before - now;
+        }
+    }
+}
+
 impl Record {
     /// All steps, those of the machines of a fleet too.
     fn all_steps(&mut self) -> Vec<&mut StepRecord> {
@@ -78,32 +116,6 @@ impl Record {
             all.extend(machine.record.all_steps());
         }
         all
-    }
-
-    /// Merges samples until a stored Record takes all of them. Call before they are judged.
-    pub fn fit_samples(&mut self) {
-        self.fit_samples_to(MOST_TEXT);
-    }
-
-    fn fit_samples_to(&mut self, most: usize) {
-        let mut steps = self.all_steps();
-        let mut sizes: Vec<[usize; 3]> =
-            steps.iter_mut().map(|step| Part::ALL.map(|part| part.text_length(step))).collect();
-        let mut all: usize = sizes.iter().flatten().sum();
-        while all > most {
-            let places = (0..steps.len()).flat_map(|step| Part::ALL.map(|part| (step, part)));
-            let Some((step, part)) = places.max_by_key(|(step, part)| sizes[*step][*part as usize]) else {
-                return;
-            };
-            part.merge(steps[step]);
-            let before = sizes[step][part as usize];
-            let now = part.text_length(steps[step]);
-            if now >= before {
-                return;
-            }
-            sizes[step][part as usize] = now;
-            all -= before - now;
-        }
     }
 
     /// Makes samples of an earlier version as coarse as each other; false where they are of a longer time than any run.
@@ -130,15 +142,31 @@ mod tests {
         let fine = Record::parse(text, PathBuf::new()).unwrap();
         let mut coarse = fine.clone();
         let most = text.len() / 8;
-        coarse.fit_samples_to(most);
+        SampleText::default().fit_to(&mut coarse, most);
         let written = coarse.to_bytes();
         assert!(written.len() < fine.to_bytes().len());
         let read = Record::parse(std::str::from_utf8(&written).unwrap(), PathBuf::new()).unwrap();
         assert_eq!(read, coarse);
         assert!(coarse.steps.iter().all(|step| step.misfits().is_empty()), "sums stay exact");
         let mut again = read.clone();
-        again.fit_samples_to(most);
+        SampleText::default().fit_to(&mut again, most);
         assert_eq!(again, read, "what fits stays as it is");
+    }
+
+    /// As in a run, which fits its Record after each step.
+    #[test]
+    fn steps_that_are_counted_as_they_come_are_merged_like_all_at_once() {
+        let text = include_str!("../../../fuzz/records/simulated.json");
+        let whole = Record::parse(text, PathBuf::new()).unwrap();
+        let (mut growing, mut sizes) = (Record { steps: Vec::new(), ..whole.clone() }, SampleText::default());
+        for step in &whole.steps {
+            growing.steps.push(step.clone());
+            sizes.fit_to(&mut growing, text.len() / 8);
+            let mut counted = SampleText::default();
+            counted.fit_to(&mut growing.clone(), usize::MAX);
+            assert_eq!((sizes.all, &sizes.of_steps), (counted.all, &counted.of_steps));
+        }
+        assert!(sizes.all <= text.len() / 8 && growing != whole);
     }
 
     #[test]

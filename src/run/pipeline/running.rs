@@ -22,6 +22,7 @@ use volproof_device::device::Root;
 use volproof_engine as engine;
 use volproof_engine::{EngineChoice, Timer};
 use volproof_judge::{causes, doubts, provider};
+use volproof_record::long_samples::SampleText;
 use volproof_record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
 use volproof_report::tune as tune_report;
 
@@ -35,6 +36,8 @@ pub(super) struct Running<'a> {
     pub(super) continued: &'a AtomicBool,
     pub(super) front: &'a mut dyn Front,
     pub(super) record: Record,
+    /// The length of its samples.
+    pub(super) sample_text: SampleText,
     pub(super) ready: Ready,
     /// The size of the first target.
     pub(super) size: Option<Bytes>,
@@ -349,7 +352,7 @@ impl Running<'_> {
         record.doubts.extend(done.steps.iter().filter_map(|step| Some(limited.clone()?.in_step(&step.name))));
         record.steps.extend(done.steps);
         record.together.extend(done.together);
-        record.fit_samples();
+        self.sample_text.fit(record);
         provider::complete(record, first);
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
