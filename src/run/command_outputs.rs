@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::failure::{Failure, unanswered};
+use super::leftover;
 use crate::ui;
 use volproof_device::device::Root;
 use volproof_device::guard;
@@ -57,9 +58,10 @@ pub(super) fn output(
     force: bool,
 ) -> Result<OutputFile, Failure> {
     let output = OutputFile::open(option, path)?;
+    leftover::tell_of_outputs([path]);
     let output = if force { output } else { output.of_kind(kind) };
-    if !output.is_stdout() && path.is_file() {
-        guard::check_overwrite(&Root::system(), path, true)?;
+    if let Some(existing) = output.existing().filter(|_| !output.is_stdout()) {
+        guard::check_overwrite(&Root::system(), &existing, true)?;
     }
     Ok(output)
 }

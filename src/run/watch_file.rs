@@ -1,7 +1,7 @@
 //! The file of a watch on disk: it goes on where an earlier watch of the same volume ended, and grows by a frame a minute.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -32,7 +32,9 @@ impl WatchFile {
             );
         }
         let mut file = WatchFile { path: path.to_path_buf(), file: opened(path)? };
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut bytes = Vec::new();
+        let read = file.file.read_to_end(&mut bytes);
+        read.with_context(|| format!("cannot read {}", path.display()))?;
         if MAGIC.starts_with(&bytes) {
             file.put(&MAGIC[bytes.len()..])?;
             return Ok((file, None));
@@ -100,6 +102,7 @@ impl WatchFile {
 fn opened(path: &Path) -> anyhow::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let file = OpenOptions::new()
+        .read(true)
         .append(true)
         .create(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)

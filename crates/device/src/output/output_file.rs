@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::claimed_name::ClaimedName;
@@ -72,6 +72,18 @@ impl OutputFile {
     /// Nothing has its name yet, and a regular file is to have it.
     pub fn is_new(&self) -> bool {
         !self.is_stream() && self.place.replaced().is_ok_and(|file| file.is_none())
+    }
+
+    /// The file that it replaces or is written into, by the path that it was found at: a link that leads elsewhere by now is not followed again.
+    pub fn existing(&self) -> Option<PathBuf> {
+        let found = match &self.place {
+            OutputPlace::Named { folder, name } => {
+                let folder = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+                folder.map_or_else(|_| self.path.clone(), |folder| folder.join(name))
+            }
+            _ => self.path.clone(),
+        };
+        Some(found).filter(|path| path.is_file())
     }
 
     /// Its content is complete: what the name held before goes.
