@@ -14,6 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, XattrFlags, fgetxattr, flock, fsetxattr};
@@ -151,15 +152,18 @@ fn is_free(path: &Path, until: Instant) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Names the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
+/// Folders whose unfinished outputs were named already: a command opens several outputs beside each other.
+static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Names the outputs that killed runs were writing beside these files, once for each folder. They may be the only copies of results, so they stay.
 pub fn tell_of_outputs<'a>(beside: impl IntoIterator<Item = &'a Path>) {
-    let folders: BTreeSet<&Path> = beside
-        .into_iter()
-        .filter(|path| *path != Path::new("-"))
-        .filter_map(Path::parent)
-        .map(|folder| if folder == Path::new("") { Path::new(".") } else { folder })
-        .collect();
-    let text: String = folders.into_iter().flat_map(left_in).map(|left| left_output(&left)).collect();
+    let mut text = String::new();
+    for folder in beside.into_iter().filter(|path| *path != Path::new("-")).filter_map(Path::parent) {
+        let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+        if TOLD.lock().is_ok_and(|mut told| told.insert(folder.to_path_buf())) {
+            text.extend(left_in(folder).iter().map(left_output));
+        }
+    }
     screen::say(&text);
 }
 

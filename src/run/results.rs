@@ -164,7 +164,7 @@ impl Results {
         let others = opened(&[&tables[..], &forms(&args.sheets)].concat(), force)?;
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
-        leftover::tell_of_outputs(files.iter().map(|file| file.path()));
+        leftover::tell_of_outputs([record.file.path()]);
         let mut results = Results {
             ui: Ui::plain(),
             quiet: args.quiet,

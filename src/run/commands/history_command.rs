@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::HistoryArgs;
 use crate::history_folder;
-use crate::run::{Failure, code_after_outputs, output, print, save_output, show_text};
+use crate::run::{Failure, code_after_outputs, leftover, output, print, save_output, show_text};
 use volproof_device::output::{OutputFile, OutputKind, apart};
 use volproof_history::RunHistory;
 use volproof_record::exit::Exit;
@@ -59,6 +59,7 @@ pub fn named_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
 /// # Errors
 /// Of input: the folder cannot be read.
 pub fn read(folder: &Path) -> Result<RunHistory, Failure> {
+    leftover::tell_of_outputs([folder.join("any").as_path()]);
     history_folder::read(folder).map_err(|e| {
         let name = folder.display();
         let why = match e.kind() {

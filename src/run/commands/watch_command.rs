@@ -12,7 +12,7 @@ use crate::promise_options::judged_promise;
 use crate::run::watch_file::{WatchFile, total_of};
 use crate::run::watch_screen::WatchScreen;
 use crate::run::watched_disk::{WatchedDisk, disk_below, is_disk, lasting_key};
-use crate::run::{Failure, chain, end_signals, output, save_output, show_text};
+use crate::run::{Failure, chain, end_signals, leftover, output, save_output, show_text};
 use crate::ui;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
 use volproof_device::device::{self, Block, Facts, Root};
@@ -58,6 +58,7 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let disk = disk_below(&root, &facts, &args.target).map_err(|e| Failure::input(chain(&e)))?;
     let header = header(args, &root, &disk).map_err(|e| Failure::input(chain(&e)))?;
     let path = args.file.clone().unwrap_or_else(|| default_file(&header.key));
+    leftover::tell_of_outputs([path.as_path()]);
     let (file, history) = WatchFile::open(&path, &header.key).map_err(|e| Failure::input(chain(&e)))?;
     let metrics = metrics_file(args, &file)?;
     for remark in remarks(&facts, &disk, &header, history.as_ref(), file.path()) {

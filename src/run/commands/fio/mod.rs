@@ -44,7 +44,7 @@ use crate::device_tuning;
 use crate::run::pipeline::CheckedRun;
 use crate::run::run_options::RunOptions;
 use crate::run::sheet::Sheet;
-use crate::run::{Failure, end_signals, leftover};
+use crate::run::{Failure, end_signals};
 use handed_jobs::HandedJobs;
 use live::Screen;
 use print_report::Seen;
@@ -439,7 +439,6 @@ fn open_record(
     let all: Vec<&OutputFile> =
         std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, used)?;
-    leftover::tell_of_outputs(all.iter().map(|file| file.path()));
     Ok(record)
 }
 
