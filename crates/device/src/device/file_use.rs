@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,9 @@ use super::stack::{Layer, Relation, Stack};
 use super::stack_node::{FileId, StackNode};
 use super::{FileFacts, Opener, Root, Unseen, hidden_parts, ioctl};
 use volproof_base::file_lock::is_locked;
+
+/// The kernel closes the files of a killed process once it has taken its ring apart: some 50 ms after its end.
+const CLOSED_WITHIN: Duration = Duration::from_millis(500);
 
 /// Who uses a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,12 +89,14 @@ impl FileUse {
                 "whether {name} is this file cannot be seen: one of them is in an overlay whose layers are not visible here, or in a filesystem that passes on files of others"
             ))
         }));
+        let mut opened = None;
         match held {
             Some(file) => found.ask(file),
             None => match quietly(root, place) {
                 Ok(file) => {
                     found.ask(&file);
                     found.locked = is_locked(&file);
+                    opened = Some(file);
                 }
                 Err(e) => found.locked = e.kind() == io::ErrorKind::WouldBlock,
             },
@@ -108,12 +115,21 @@ impl FileUse {
             found.unseen.extend(openers.unseen);
             found.openers = openers.seen;
         }
+        if let Some(file) = opened.filter(|_| layer_alone != Some(false) && found.is_open_unseen()) {
+            found.alone = alone_soon(&file);
+        }
         if found.alone != Some(true) || found.passed_on.is_some() {
             let explained = found.alone == Some(true) || found.openers.iter().any(|opener| opener.writes);
             let used_by = if explained { UsedBy::Writers } else { UsedBy::Somebody };
             found.unseen.extend(stack.hidden_images(root, target, place, used_by));
         }
         found
+    }
+
+    /// Somebody has it open who is not seen: perhaps a process that was killed a moment ago.
+    fn is_open_unseen(&self) -> bool {
+        let used_by_kernel = self.swap || !self.loops.is_empty() || !self.mount_points.is_empty();
+        self.alone == Some(false) && self.openers.is_empty() && !used_by_kernel
     }
 
     /// Asks the open file itself.
@@ -132,6 +148,18 @@ fn alone(root: &Root, path: &Path, file: StackNode) -> Option<bool> {
     let opened = quietly(root, path).ok()?;
     (StackNode::from_metadata(&opened.metadata().ok()?)? == file)
         .then(|| ioctl::opened_alone(opened.as_fd()).ok())?
+}
+
+/// Whether nobody has an open file open any more, as soon as a process that was killed has closed it.
+fn alone_soon(file: &File) -> Option<bool> {
+    let until = Instant::now() + CLOSED_WITHIN;
+    loop {
+        let alone = ioctl::opened_alone(file.as_fd()).ok()?;
+        if alone || Instant::now() >= until {
+            return Some(alone);
+        }
+        sleep(CLOSED_WITHIN / 100);
+    }
 }
 
 /// Opens a file to ask it something. An open that breaks somebody's lease waits for it, unless it has `O_NONBLOCK`.
