@@ -30,15 +30,15 @@ impl Front for Silent {
     fn measured(&mut self, _: &Record) {}
 }
 
-/// One machine: latencies from 200 us to a millisecond, some of 20 ms, so that a second fills as many buckets as on a real volume.
-fn machine() -> Record {
+/// One machine in so many seconds: latencies from 200 us to a millisecond, some of 20 ms, so that a second fills as many buckets as on a real volume.
+pub fn machine(seconds: u64) -> Record {
     let device = "latency=200us,jitter=800us,slow-share=0.01,slow-latency=20ms,iops-cap=5000";
     let step = Step {
         name: "randread".into(),
         iodepth: 32,
         engine: EngineKind::Null,
         simulate: Some(Box::new(device.parse().unwrap())),
-        runtime: Nanos::seconds(300),
+        runtime: Nanos::seconds(seconds),
         ..Step::default()
     };
     let standard = Preset::find("standard").unwrap().plan();
@@ -49,15 +49,15 @@ fn machine() -> Record {
     checked.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut Silent(Ui::silent())).record
 }
 
-/// The Record of a machine as that of a rank.
-fn rank(record: &Record, rank: u32) -> Record {
+/// The Record of a machine as that of a rank among so many.
+pub fn rank(record: &Record, rank: u32, ranks: u32) -> Record {
     let clock = RankClock {
         basis: ClockBasis::Kernel,
         offset_ns: 0,
         monotonic_offset_ns: None,
         error_ns: Some(Nanos::millis(3)),
     };
-    let place = FleetRank { rank, ranks: RANKS, volumes: FleetVolumes::Own, start_unix_ns: 0, clock };
+    let place = FleetRank { rank, ranks, volumes: FleetVolumes::Own, start_unix_ns: 0, clock };
     let mut record = Record { rank: Some(place), ..record.clone() };
     record.plan.seed = part::seed(record.plan.seed, rank);
     record.environment.hostname = format!("node{rank}");
@@ -69,14 +69,14 @@ fn rank(record: &Record, rank: u32) -> Record {
 
 #[test]
 fn the_records_of_a_thousand_machines_fit_into_memory() {
-    let one = machine();
+    let one = machine(300);
     let buckets = pooled(&one.steps[0].targets[0].series.read.as_ref().unwrap().service).nonzero().count();
     assert!(buckets > 100, "{buckets} buckets are fewer than a real volume fills");
     let mut fleet = None;
     let used = Bytes(peak(|| {
         let mut merge = FleetMerge::default();
         for number in 0..RANKS {
-            merge.add(rank(&one, number)).unwrap();
+            merge.add(rank(&one, number, RANKS)).unwrap();
         }
         fleet = Some(merge.finish().unwrap());
     }));

@@ -1,5 +1,5 @@
 //! What a run costs when there is more of something: CPU time for twice, four times and eight times as many steps, jobs, sections of a job file,
-//! targets, and descriptors that others have open. Work in proportion takes eight times as much, work that grows with the square sixty-four times:
+//! targets, machines of a fleet, and descriptors that others have open. Work in proportion takes eight times as much, work that grows with the square sixty-four times:
 //! the load of the machine lies far below that.
 
 use std::fs::File;
@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Resource;
+
+use super::fleet_of_a_thousand::{machine, rank};
 
 /// The most CPU time for eight times as much.
 const MOST: f64 = 20.0;
@@ -16,7 +18,7 @@ const MOST_MEMORY: i64 = 512 << 10;
 /// Something that grows: its name, the least number of it, and the words of the command for so many in this folder.
 type Row = (&'static str, usize, fn(&Path, usize) -> Vec<String>);
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 6] = [
     ("steps", 125, |folder, n| {
         let step = |i| format!("[[step]]\nname = 's{i}'\nrw = 'randread'\nruntime = '1s'\n");
         std::fs::write(folder.join("plan"), (0..n).map(step).collect::<String>()).unwrap();
@@ -40,6 +42,16 @@ const ROWS: [Row; 5] = [
         };
         let load = words("run --rw randread --buffered --runtime 300ms --json targets.json");
         load.into_iter().chain((0..n).map(target)).collect()
+    }),
+    ("machines", 32, |folder, n| {
+        let one = machine(10);
+        let write = |i| {
+            let name = format!("rank{i}.json");
+            std::fs::write(folder.join(&name), serde_json::to_vec(&rank(&one, i as u32, n as u32)).unwrap())
+                .unwrap();
+            name
+        };
+        words("merge --output merged.json").into_iter().chain((0..n).map(write)).collect()
     }),
     ("descriptors of others", 1_000, |folder, n| {
         let name = folder.join("target");
