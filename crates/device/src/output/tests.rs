@@ -114,6 +114,23 @@ fn links_are_followed_and_stay() {
     );
 }
 
+/// What is checked before the save is what the link led to when the output was opened.
+#[test]
+fn a_link_that_changes_leads_to_no_other_file() {
+    let at = folder();
+    let [one, other, link] = ["one", "other", "link"].map(|name| at.path().join(name));
+    std::fs::write(&one, OLD).unwrap();
+    std::fs::write(&other, OLD).unwrap();
+    symlink(&one, &link).unwrap();
+    let mut output = OutputFile::open("--json", &link).unwrap();
+    std::fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    assert_eq!(output.existing(), Some(one.canonicalize().unwrap()));
+    let _ = output.save(&|out| out.write_all(b"new"));
+    assert_eq!(std::fs::read(&other).unwrap(), OLD);
+    assert_eq!(std::fs::read_link(&link).unwrap(), other);
+}
+
 #[test]
 fn devices_that_forget_are_written_and_stay() {
     let at = folder();
