@@ -95,22 +95,42 @@ fn layers_that_are_not_visible_refuse_a_file_that_may_be_in_use() {
 #[test]
 fn a_file_that_a_program_passes_on_needs_the_consent_to_share() {
     let Some(mut rig) = Rig::new() else { return };
-    if Command::new("bindfs").arg("--version").output().is_err() || !Path::new("/dev/fuse").exists() {
-        return eprintln!("skipped: this machine has no bindfs, or no FUSE");
-    }
-    let [below, seen] = ["below", "seen"].map(|name| rig.path(name));
-    fs::create_dir(&below).unwrap();
-    fs::create_dir(&seen).unwrap();
+    let Some([below, seen]) = passed_on_folder(&mut rig) else { return };
     let opened = below.join("opened.img");
     File::create(&opened).unwrap().set_len(1 << 20).unwrap();
     rig.open(&opened);
-    let mount = ["bindfs".as_ref(), below.as_os_str(), seen.as_os_str()];
-    rig.make(&mount, Some(("umount", &[seen.as_os_str()])));
     needs_shared(&rig, &seen.join("opened.img"), &opened);
     let new = "run TARGET --rw write --size 1m --bs 4k --runtime 50ms --tune off --quiet --json new.json";
     let ended = volproof(&rig, &[], &words(new, seen.as_os_str()));
     assert!(done(&ended), "a new file has no other user: {ended:?}");
     written(&rig, &seen.join("opened.img"), false);
+}
+
+/// A folder, and another that shows its files through bindfs.
+fn passed_on_folder(rig: &mut Rig) -> Option<[PathBuf; 2]> {
+    if Command::new("bindfs").arg("--version").output().is_err() || !Path::new("/dev/fuse").exists() {
+        eprintln!("skipped: this machine has no bindfs, or no FUSE");
+        return None;
+    }
+    let [below, seen] = ["below", "seen"].map(|name| rig.path(name));
+    fs::create_dir(&below).unwrap();
+    fs::create_dir(&seen).unwrap();
+    let mount = ["bindfs".as_ref(), below.as_os_str(), seen.as_os_str()];
+    rig.make(&mount, Some(("umount", &[seen.as_os_str()])));
+    Some([below, seen])
+}
+
+/// Whose bytes such a device shows, the kernel does not know.
+#[test]
+fn a_loop_device_over_a_file_that_a_program_passes_on_is_refused() {
+    let Some(mut rig) = Rig::new() else { return };
+    let Some([below, seen]) = passed_on_folder(&mut rig) else { return };
+    let image = below.join("a.img");
+    File::create(&image).unwrap().set_len((19 << 20) + 512).unwrap();
+    let through = rig.loop_over(&seen.join("a.img"), &[]);
+    device_refused(&rig, &through, &image, "shows files from elsewhere");
+    let device = rig.loop_over(&image, &[]);
+    device_refused(&rig, &device, &image, "passes on files of others");
 }
 
 /// The consent for a file that nobody else uses is not enough for this one.

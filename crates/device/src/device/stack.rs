@@ -245,6 +245,29 @@ impl Stack {
         })
     }
 
+    /// Why somebody may use the bytes of this file, which a loop device shows, under the name of another file: one of them is in a filesystem that
+    /// passes on files. A program or a server tells neither who has the file open.
+    pub(super) fn hidden_users(&self, file: StackNode, path: &Path) -> Vec<Unseen> {
+        let StackNode::File(id) = file else { return Vec::new() };
+        let length = Bytes(std::fs::metadata(path).map_or(0, |about| about.len()));
+        let same = self.may_be(file, path, length).map(|name| {
+            Unseen::by_root(format!(
+                "whether {name} is {} too cannot be seen: one of them is in a filesystem that passes on files of others",
+                path.display()
+            ))
+        });
+        // The layers of an overlay are files of this machine, whose users are seen by the layer.
+        let source = self.overlays.unknown_source(path, id).filter(|filesystem| *filesystem != "overlay");
+        let passed_on = source.map(|filesystem| {
+            let what = format!(
+                "who has {} open cannot be seen: {filesystem} shows files from elsewhere",
+                path.display()
+            );
+            Unseen::new(what, format!("name {} itself, with --overwrite=shared", path.display()))
+        });
+        same.chain(passed_on).collect()
+    }
+
     /// The path of a file in use, where it leads to the file.
     pub(super) fn place(&self, file: StackNode) -> Option<&Path> {
         let place = self.places.get(&file)?;

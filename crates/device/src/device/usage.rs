@@ -96,6 +96,7 @@ impl Usage {
         for file in sharing.iter().map(|s| s.thing).filter(|thing| matches!(thing, StackNode::File(_))) {
             let name = stack.shown(file).name;
             unseen.extend(stack.hidden_images(root, file, Path::new(&name), UsedBy::Loop));
+            unseen.extend(stack.hidden_users(file, Path::new(&name)));
         }
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
