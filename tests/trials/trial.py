@@ -24,8 +24,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 def arguments(usual):
     """The count and the first seed from the command line: `COUNT [SEED]`."""
-    numbers = [int(word) for word in sys.argv[1:3]]
-    return (numbers + [usual][len(numbers):] + [1])[0], (numbers + [1, 1])[1] if len(numbers) > 1 else 1
+    words = sys.argv[1:]
+    return int(words[0]) if words else usual, int(words[1]) if len(words) > 1 else 1
 
 
 def unable(why):
@@ -58,7 +58,7 @@ class Trial:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         enter_namespace()
         self.folder = tempfile.mkdtemp(prefix=f"volproof-{name}-", dir=os.environ.get("TRIALS_IN"))
-        self.undo, self.faults, self.children = [], [], []
+        self.undo, self.faults = [], []
         self.journals, self.temporary, self.history = (self.make_folder(n) for n in ("journals", "tmp", "history"))
         os.makedirs("/run/volproof", exist_ok=True)
         self.run("mount", "--bind", self.journals, "/run/volproof")
