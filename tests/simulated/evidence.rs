@@ -131,7 +131,7 @@ fn told(files: &[EvidenceText]) -> Result<(AlignedEvidence, String, Record), Str
             let json =
                 serde_json::to_string(aligned).unwrap() + &serde_json::to_string(&record.verdict).unwrap();
             let mut page = Vec::new();
-            html::write_with_evidence(record, &words, &mut page).unwrap();
+            html::write_with_evidence(record, words, &mut page).unwrap();
             let page = String::from_utf8(page).unwrap();
             assert!(page.contains("What the provider counted"));
             words.clone() + &json + &volproof::report::summary_text::shown(record, true) + &page
