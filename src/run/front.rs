@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use super::Failure;
 use crate::ui::Ui;
-use volproof_base::sample::Interval;
-use volproof_base::unit::Nanos;
 use volproof_course as course;
-use volproof_host::observe::KernelCounters;
 use volproof_plan::Step;
 use volproof_record::{RankClock, Record};
 
@@ -29,11 +26,6 @@ pub trait Front {
         let _ = (record, length);
     }
 
-    /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
-    fn heard(&mut self, news: &News<'_>) {
-        let _ = news;
-    }
-
     /// This rank of a fleet is ready: when the first I/O of all ranks is due, by the clock of rank 0, and what is known of the clock of this one.
     /// The default is for a start that was planned before.
     ///
@@ -51,21 +43,4 @@ pub trait Front {
     fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
         Ok(course::next(record))
     }
-
-    /// Called every 50 ms or more often while a stage runs, also when there is no news.
-    fn tick(&mut self) {}
-}
-
-/// News of a running step.
-pub struct News<'a> {
-    /// The step.
-    pub step: &'a Step,
-    /// How many targets it drives: one series of samples each.
-    pub targets: usize,
-    /// Time since its load began, ramp included.
-    pub elapsed: Nanos,
-    /// Intervals that came in since the last news, ramp included.
-    pub fresh: &'a [Interval],
-    /// The kernel's counters so far, which become the evidence of the stage.
-    pub evidence: &'a KernelCounters,
 }

@@ -185,7 +185,6 @@ impl Ready {
         uses: Uses,
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
-        let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
         let (size, fill, named) = (target.size, target.make.is_some(), target.named.clone());
         let failed = |e: Errno| {
             let why = anyhow::Error::from(std::io::Error::from(e)).context(named.display().to_string());
@@ -217,14 +216,11 @@ impl Ready {
             return failed(Errno::NOSPC);
         }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
-            (Facts::File(_), _) if uses.writes || grows || file.unlink => {
-                let mut clearance =
-                    cleared(&named, Access::Overwrite { shared: setting.options.overwrite_shared })?;
-                clearance.confirm()?;
-                clearance
+            (Facts::File(_), _) => existing(setting.root, &target, uses, setting.options)?,
+            (_, Some(name)) => {
+                let access = Access::Create { name, size: Bytes(0), mode: LAID };
+                guard::clear(setting.root, place, access, uses.direct)?
             }
-            (Facts::File(_), _) => cleared(&named, Access::Read)?,
-            (_, Some(name)) => cleared(place, Access::Create { name, size: Bytes(0), mode: LAID })?,
             (_, None) => {
                 return Err(Failure::input(format!("{} is no name for a file", named.display())));
             }
@@ -444,16 +440,17 @@ impl Drop for Ready {
 
 /// Opens a file or device that is there, for what a plan does with it.
 fn existing(root: &Root, target: &Surveyed, uses: Uses, options: &RunOptions) -> Result<Clearance, Failure> {
+    let changes = uses.writes || target.is_changed_for_a_job();
     let access = match &target.facts {
-        _ if !uses.writes => Access::Read,
+        _ if !changes => Access::Read,
         Facts::File(_) => Access::Overwrite { shared: options.overwrite_shared },
         _ => Access::Destroy(consent(target, &options.destroy)),
     };
     let mut clearance = guard::clear(root, &target.named, access, uses.direct)?;
     let others_write = options.rank.as_ref().is_some_and(|rank| rank.ranks > 1 && rank.volumes.is_shared());
-    if uses.writes && others_write {
+    if changes && others_write {
         clearance.confirm_while_others_write()?;
-    } else if uses.writes {
+    } else if changes {
         clearance.confirm()?;
     }
     Ok(clearance)
@@ -464,8 +461,8 @@ fn existing(root: &Root, target: &Surveyed, uses: Uses, options: &RunOptions) ->
 /// # Errors
 /// The target is in use or holds data, as the guard found; or it cannot be opened.
 pub fn try_open(root: &Root, plan: &Plan, target: &Surveyed, options: &RunOptions) -> Result<(), Failure> {
-    if target.make.is_some() || target.is_only_simulated() {
-        return Ok(()); // A new file in a folder, which the survey has looked at.
+    if matches!(target.facts, Facts::Folder(_)) {
+        return Ok(()); // A new file, whose folder the survey has looked at.
     }
     existing(root, target, Uses::of_target(plan, &target.named), options).map(drop)
 }

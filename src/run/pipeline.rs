@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 pub use super::earlier_run::EarlierRun;
-pub use super::front::{Front, News};
+pub use super::front::Front;
 pub use super::run_options::RunOptions;
 
 use super::open_targets::{self, Ready};

@@ -15,7 +15,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Failure;
-use super::front::{Front, News};
+use super::front::Front;
 use super::open_targets::Ready;
 use crate::ui::{EndOrder, StagedStep, Tick};
 use prepared_step::{Prepared, Said, load, prepare};
@@ -216,7 +216,6 @@ impl<'a> Stage<'a> {
                 if self.is_over(stop) {
                     return;
                 }
-                front.tick();
                 let said = match heard.recv_timeout(TICK) {
                     Ok(said) => said,
                     // A thread that has ended has sent all its messages. If the last one is missing, it panicked.
@@ -343,7 +342,6 @@ impl<'a> Stage<'a> {
             shift: (window / GRID.0) as i64,
             evidence: (samples != self.samples).then_some(evidence),
         });
-        front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh, evidence });
     }
 
     /// The files that a step writes may have come into use since they were cleared: in the pause before it, or in the steps before it.

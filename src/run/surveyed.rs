@@ -39,6 +39,14 @@ impl Surveyed {
         matches!(self.facts, Facts::Folder(_)) && self.job_file.is_none() && self.make.is_none()
     }
 
+    /// A file that a job makes longer, or removes at its end.
+    pub(super) fn is_changed_for_a_job(&self) -> bool {
+        match (&self.facts, self.job_file) {
+            (Facts::File(file), Some(asked)) => asked.unlink || file.size_bytes < self.size,
+            _ => false,
+        }
+    }
+
     /// Whether two names are of one file, which is one target.
     pub(super) fn same_file(&self, other: &Surveyed) -> bool {
         match (&self.facts, &other.facts) {

@@ -1,7 +1,7 @@
 //! The survey: what the named targets are, and whether the plan fits them, before anything is opened or made.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::thread::CpuSet;
 
@@ -199,6 +199,7 @@ fn to_lay(
             let parent = named.parent().unwrap_or(Path::new(""));
             let folder = if late { nearest(root, named) } else { parent };
             below = named.strip_prefix(folder).unwrap_or(named).to_path_buf();
+            goes_back_over_nothing(named, &below)?;
             let folder = if folder == Path::new("") { Path::new(".") } else { folder };
             device::facts(root, folder)?
         }
@@ -237,6 +238,15 @@ fn to_lay(
         below,
         facts,
     })
+}
+
+/// Refuses a missing path with `..` in it: once the folders on the way are made, it may lead to anything.
+fn goes_back_over_nothing(named: &Path, missing: &Path) -> Result<(), Failure> {
+    if missing.components().all(|part| part != Component::ParentDir) {
+        return Ok(());
+    }
+    let why = "folders on its way are missing, and the `..` behind them may lead to anything: name the file without `..`";
+    Err(Failure::new(Exit::Refused, format!("refused to write to {}: {why}", named.display())))
 }
 
 /// The nearest existing folder above a missing file; empty for the current folder.

@@ -1,8 +1,6 @@
 //! The same failures at every command that writes an output: no figure is lost, and nothing that must stay is overwritten.
 
-use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;

@@ -54,7 +54,10 @@ fn others_may_take_the_name_of_the_report_while_a_job_runs() {
     let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
     assert_eq!(read("o"), "other notes\n");
     let told: String = err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("o could not be saved: another program has written into it meanwhile"), "{err}");
+    assert!(
+        told.contains("o could not be saved: another file, which is no report of fio, has its name now"),
+        "{err}"
+    );
     assert!(err.contains("j: (groupid=0, jobs=1)"), "the text is on the screen too: {err}");
 }
 

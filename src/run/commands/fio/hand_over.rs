@@ -2,45 +2,27 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal, PipeReader};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use super::handed_jobs::HandedJobs;
-use super::passed_on::PassedOn;
+use super::handed_report::HandedReport;
 use super::{Failure, messages};
 use crate::run::end_signals;
 use fio_formats::command::Command;
-use volproof_base::standard_streams;
-use volproof_device::output::{OutputFile, PendingOutput, screen};
+use volproof_device::output::screen;
 use volproof_fio::installed;
 use volproof_fio::plan::Obstacle;
-
-/// How long the last texts of an fio that a signal has ended are waited for: its jobs may go on and hold the pipe.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the installed fio gets.
 pub struct HandedCommand {
     arguments: Vec<OsString>,
     /// Files that it inherits.
     files: Vec<File>,
-    /// The stream that takes its report, where that is not standard output: its name, the pipe that fio writes to, and the stream.
-    report: Option<(String, PipeReader, File)>,
-}
-
-/// How the installed fio ended.
-pub struct FioEnd {
-    /// Its exit code.
-    pub code: u8,
-    /// What of its texts was lost on the way to a stream.
-    pub lost: Vec<String>,
 }
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
@@ -48,7 +30,7 @@ pub struct FioEnd {
 ///
 /// # Errors
 /// When fio is not installed, or cannot be started.
-pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd, Failure> {
+pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<u8, Failure> {
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let mut signals = Signals::new(end_signals::all().chain([SIGCHLD]))
@@ -60,25 +42,14 @@ pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd,
     };
     let mut command = installed::command(&fio);
     command.args(&handed.arguments);
-    let mut streams = Vec::new();
-    let output = standard_streams::output();
-    if !output.as_ref().is_ok_and(takes_all) {
-        let (from, into) = io::pipe().map_err(|e| lost("listened to", e))?;
-        command.stdout(into);
-        streams.push(PassedOn::begin("standard output", from, output));
-    }
     let mut child = command.spawn().map_err(|e| lost("started", e))?;
-    // The ends of the pipes that fio writes to are its own from now on.
-    drop((command, handed.files));
-    streams.extend(handed.report.map(|(name, from, to)| PassedOn::begin(name, from, Ok(to))));
+    drop(handed.files);
     let mut hung_up = false;
     loop {
         // fio may have ended before the first signal is waited for.
         if let Some(status) = child.try_wait().map_err(|e| lost("waited for", e))? {
             let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-            let patience = status.signal().map(|_| PATIENCE);
-            let lost = streams.into_iter().filter_map(|stream| stream.loss(patience)).collect();
-            return Ok(FioEnd { code: if hung_up { super::HUNG_UP } else { code as u8 }, lost });
+            return Ok(if hung_up { super::HUNG_UP } else { code as u8 });
         }
         for signal in signals.wait() {
             let told = match signal {
@@ -95,49 +66,25 @@ pub fn to_installed(handed: HandedCommand, needs: &[Obstacle]) -> Result<FioEnd,
     }
 }
 
-/// Whether a stream takes whatever is written, as long as somebody reads it: fio writes to it itself, so that its report arrives also where
-/// volproof is killed.
-fn takes_all(stream: &File) -> bool {
-    let kind = stream.metadata().map(|about| about.file_type());
-    stream.is_terminal() || kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
-}
-
 /// fio's command line: its flags as they were given, the jobs with the descriptors of their files, and the report as a descriptor too. fio
-/// inherits them, and a pipe for a report that goes to a stream.
+/// inherits them.
 ///
 /// # Errors
-/// There is no room for them, or the report cannot be made.
+/// There is no room for them.
 pub fn command_line(
     arguments: &[String],
     command: &Command,
     jobs: &HandedJobs<'_>,
-    report: Option<&OutputFile>,
-    pending: Option<&PendingOutput<'_>>,
+    report: Option<&HandedReport>,
 ) -> Result<HandedCommand, Failure> {
-    let (words, mut files) = jobs
+    let (words, files) = jobs
         .arguments()
         .map_err(|e| Failure { code: 1, message: format!("files cannot be handed to fio: {e}") })?;
     let given = command.flag_arguments.iter().flat_map(|words| &arguments[words.clone()]);
     let mut arguments: Vec<OsString> = given.map(OsString::from).collect();
-    // fio would empty the file behind standard output, to which it writes by itself.
-    let mut stream = None;
-    if let Some(report) = report.filter(|report| !report.is_stdout()) {
-        let failed = |e: io::Error| Failure { code: 1, message: format!("{}: {e}", report.path().display()) };
-        let own = match pending {
-            Some(pending) => rustix::io::dup(pending.file()),
-            None => {
-                let (from, into) = io::pipe().map_err(failed)?;
-                let opened = report.stream().map_err(failed)?;
-                stream = Some((report.path().display().to_string(), from, opened));
-                rustix::io::dup(into)
-            }
-        };
-        let file = File::from(own.map_err(|e| failed(e.into()))?);
-        arguments.push(format!("--output=/proc/self/fd/{}", file.as_raw_fd()).into());
-        files.push(file);
-    }
+    arguments.extend(report.map(|report| report.option().into()));
     arguments.extend(words.into_iter().map(OsString::from));
-    Ok(HandedCommand { arguments, files, report: stream })
+    Ok(HandedCommand { arguments, files })
 }
 
 /// Texts of the jobs with characters that a terminal obeys: fio prints them as they are, in its reports and messages.

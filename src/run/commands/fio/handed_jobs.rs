@@ -16,10 +16,10 @@ use fio_formats::job::{Given, Job};
 use fio_formats::option_value::{OptionValue, TargetAmount};
 
 use super::Failure;
-use super::devices::{DISKLESS_ENGINES, least_length, reads_only};
+use super::devices::{DISKLESS_ENGINES, least_length, reads_only, spare_short_files};
 use super::volproof_options::VolproofOptions;
 use crate::prepare;
-use crate::run::open_targets::{Ready, ReadySetting};
+use crate::run::open_targets::{Ready, ReadySetting, try_open};
 use crate::run::run_options::RunOptions;
 use crate::run::targets;
 use crate::ui::Ui;
@@ -187,7 +187,11 @@ impl<'a> HandedJobs<'a> {
         // Where a folder has to be made first, the room in it is not known before.
         options.others_go_on = handed.plan.targets.iter().any(|path| lacks_folder(path));
         let timer = Timer::choose(Path::new("/"));
-        for target in targets::survey(root, &handed.plan, &options)? {
+        let surveyed = targets::survey(root, &handed.plan, &options)?;
+        // Every device and every file that may be written is cleared, before a file is made.
+        surveyed.iter().try_for_each(|target| try_open(root, &handed.plan, target, &options))?;
+        spare_short_files(command, look)?;
+        for target in surveyed {
             let plan = &handed.plan;
             let setting = ReadySetting { root, plan, options: &options, timer: &timer, interrupts };
             if !handed.ready.add(&setting, target, &mut Ui::silent())? {

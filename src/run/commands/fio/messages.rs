@@ -4,7 +4,7 @@
 
 use super::Failure;
 use volproof_base::sample::Direction;
-use volproof_device::output::{OutputFile, screen};
+use volproof_device::output::screen;
 use volproof_record::{Record, StepRecord};
 use volproof_report::layout::{LEAD, wrap_message};
 
@@ -20,11 +20,6 @@ const NAMES: [(&str, &str); 9] = [
     ("step", "job"),
     ("steps", "jobs"),
 ];
-
-/// A report that could not be written.
-pub fn not_written(report: &OutputFile, why: &std::io::Error) -> Failure {
-    Failure { code: 1, message: format!("{}: {why}", report.path().display()) }
-}
 
 /// A text with fio's names for options and jobs.
 pub fn named(text: &str) -> String {

@@ -14,18 +14,15 @@
 mod devices;
 mod hand_over;
 mod handed_jobs;
-mod live;
+mod handed_report;
 mod messages;
-mod passed_on;
-mod path_of_later;
 mod print_report;
+mod progress;
 mod volproof_options;
-mod whole_outputs;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,10 +30,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use fio_formats::argv;
-use fio_formats::command::{Command, InfoRequest, Surroundings};
+use fio_formats::command::{Command, Format, InfoRequest, Surroundings};
 use fio_formats::job::Job;
 use fio_formats::mistake::Mistake;
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGUSR1};
 use signal_hook::flag;
 
 use crate::cli::TuneMode;
@@ -46,11 +43,11 @@ use crate::run::run_options::RunOptions;
 use crate::run::sheet::Sheet;
 use crate::run::{Failure, end_signals};
 use handed_jobs::HandedJobs;
-use live::Screen;
+use handed_report::HandedReport;
 use print_report::Seen;
+use progress::FioProgress;
 use volproof_device::device::Root;
-use volproof_device::guard::Clearance;
-use volproof_device::output::{self, FileIdentity, OutputFile, OutputKind, screen};
+use volproof_device::output::{self, FileIdentity, OutputFile, screen};
 use volproof_engine::Timer;
 use volproof_fio::help;
 use volproof_fio::plan::{self, Native, Obstacle, PathKind};
@@ -138,8 +135,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                     layout.job
                 )));
             }
-            // Released at once: the run claims each device itself.
-            drop(guarded(&root, &command, &own, &job_files, &look)?);
+            devices::spare_job_files(&command, &job_files, &look)?;
             let used = files_of(targets_of(&native), &job_files);
             run(&root, (&command, &limits), &own, native, used)
         }
@@ -149,7 +145,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             if let Some(short) = lacks_data(&command, &look).filter(|_| command.readonly) {
                 return Err(input(format!("{short}, and --readonly lays out none")));
             }
-            drop(guarded(&root, &command, &own, &job_files, &look)?);
+            devices::spare_job_files(&command, &job_files, &look)?;
             let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
             let used = files_of(targets, &job_files);
             // Without an fio nothing is written, and no earlier report is given up.
@@ -175,36 +171,21 @@ fn hand(
     (needs, used): (&[Obstacle], &[(String, FileIdentity)]),
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<ExitCode, Failure> {
-    let open = |path: &PathBuf| crate::run::output("--output", path, OutputKind::FioReport, own.force);
-    let report = command.output.as_ref().map(open).transpose().map_err(as_fio)?;
-    output::apart(&report.iter().collect::<Vec<_>>(), used).map_err(|e| as_fio(e.into()))?;
+    let mut report = print_report::open(command, own.force).map_err(as_fio)?;
+    output::apart(&[&report], used).map_err(|e| as_fio(e.into()))?;
     let interrupts = end_signals::counted(end_signals::of_fio(), false).map_err(|e| as_fio(e.into()))?;
     let Some(jobs) = HandedJobs::open(root, command, own, look, &interrupts).map_err(as_fio)? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    let pending = match &report {
-        Some(report) => report.pending().map_err(|e| messages::not_written(report, &e))?,
-        None => None,
-    };
-    let handed = hand_over::command_line(words, command, &jobs, report.as_ref(), pending.as_ref())?;
-    let ended = hand_over::to_installed(handed, needs)?;
+    let memory = HandedReport::begin(&report).map_err(input)?;
+    let handed = hand_over::command_line(words, command, &jobs, memory.as_ref())?;
+    let code = hand_over::to_installed(handed, needs)?;
     drop(jobs);
-    if let (Some(report), Some(pending)) = (&report, pending) {
-        whole_outputs::settle(command, report, pending, ended.code)?;
-    }
-    ended_whole(ended)
-}
-
-/// The exit code of the installed fio; 1 where it ended well and what it wrote did not all arrive.
-fn ended_whole(ended: hand_over::FioEnd) -> Result<ExitCode, Failure> {
-    if ended.code != 0 {
-        ended.lost.iter().for_each(|lost| messages::say(lost));
-        return Ok(ended.code.into());
-    }
-    if !ended.lost.is_empty() {
-        return Err(Failure { code: 1, message: ended.lost.join("\n") });
-    }
-    Ok(ExitCode::SUCCESS)
+    let is_whole = match memory {
+        Some(memory) => memory.save(&mut report, code).map_err(input)?,
+        None => true,
+    };
+    Ok(if code == 0 && !is_whole { ExitCode::FAILURE } else { code.into() })
 }
 
 /// The same jobs on a simulated device: no file is made and no device is opened.
@@ -322,25 +303,6 @@ fn sinks(command: &Command, own: &VolproofOptions, look: &dyn Fn(&Path) -> PathK
     Ok(())
 }
 
-/// Every device and every file that may be written is cleared, before a file is made or a program called.
-fn guarded(
-    root: &Root,
-    command: &Command,
-    own: &VolproofOptions,
-    job_files: &[(String, String)],
-    look: &dyn Fn(&Path) -> PathKind,
-) -> Result<Vec<Clearance>, Failure> {
-    let files = |job: &Job| plan::targets(job, look);
-    devices::decided(command, &files)?;
-    devices::spare_settings(root, command, &files)?;
-    devices::spare_job_files(command, job_files, &files)?;
-    let mut written = devices::written(command, &files);
-    written.extend(devices::laid_out(command, &files, look));
-    let cleared = devices::clear(root, &written, own).map_err(as_fio)?;
-    devices::spare_short_files(command, &files, look)?;
-    Ok(cleared)
-}
-
 /// The files that no output may be: those that the jobs name, also where only a simulated device is driven, and the job files.
 fn files_of(
     targets: impl Iterator<Item = PathBuf>,
@@ -377,25 +339,33 @@ fn run(
         ..RunOptions::default()
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
-    let sink = print_report::Sink::open(command, own.force).map_err(as_fio)?;
-    let saved = open_record(own, &sink, &used).map_err(as_fio)?;
+    // Every device and every file that may be written is cleared, before a file is made.
+    job.try_targets().map_err(as_fio)?;
+    if !job.is_simulated() {
+        devices::spare_short_files(command, &|path| devices::look(root, path))?;
+    }
+    let mut report = print_report::open(command, own.force).map_err(as_fio)?;
+    let saved = open_record(own, &report, &used).map_err(as_fio)?;
     let interrupts = end_signals::counted(end_signals::of_fio(), false).map_err(|e| as_fio(e.into()))?;
     let signal = last_signal().map_err(|e| as_fio(e.into()))?;
+    // It asks fio for a report before the end, and would end a program that does not know it.
+    flag::register(SIGUSR1, Arc::default()).map_err(|e| as_fio(anyhow::Error::from(e).into()))?;
     if !own.quiet_doubts {
         print_report::say_noted(limits, &native);
     }
-    let mut screen = Screen::new(command, &native, sink, saved, std::io::stdout().is_terminal())?;
+    let mut progress = FioProgress::new(command, saved);
     let began = Instant::now();
-    let ended = job.run(&timer, &interrupts, &mut screen);
-    let (mut sink, mut saved) = screen.finish();
+    let ended = job.run(&timer, &interrupts, &mut progress);
+    let mut saved = progress.finish();
     let stopped = interrupts.load(Ordering::Relaxed) > 0;
     let signal = signal.load(Ordering::Relaxed);
-    if stopped {
-        sink.stopped(signal);
+    if stopped && !command.formats.contains(&Format::Normal) {
+        screen::say(&print_report::terminating(signal));
     }
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
-    sink.results(&print_report::output(command, &native, &seen));
-    let mut whole = !sink.lost();
+    let results = print_report::output(command, &native, &seen);
+    let text = print_report::text(command, &native, &results, stopped.then_some(signal));
+    let mut whole = print_report::save(&mut report, &text);
     if let Some(sheet) = &mut saved {
         sheet.save(&ended.record);
         if let Some(told) = sheet.loss() {
@@ -432,12 +402,11 @@ fn with_failed(base: u8, failed: u32) -> u8 {
 /// Opens the file of the Record. No output may be another one, or one of the files in `used`.
 fn open_record(
     own: &VolproofOptions,
-    sink: &print_report::Sink,
+    report: &OutputFile,
     used: &[(String, FileIdentity)],
 ) -> Result<Option<Sheet>, Failure> {
     let record = own.record.as_deref().map(|path| Sheet::record("--record", path, own.force)).transpose()?;
-    let all: Vec<&OutputFile> =
-        std::iter::once(sink.output()).chain(record.iter().map(Sheet::file)).collect();
+    let all: Vec<&OutputFile> = std::iter::once(report).chain(record.iter().map(Sheet::file)).collect();
     output::apart(&all, used)?;
     Ok(record)
 }

@@ -1,4 +1,4 @@
-//! Where fio's reports go and in which order: what is said before a run, its results in each form that was asked for.
+//! fio's report of a run, in each form that was asked for, and where it goes.
 //!
 //! fio prints JSON first, then text, whatever the order in `--output-format`.
 
@@ -17,7 +17,7 @@ use fio_formats::{json_write, text_write};
 use volproof_base::doubt::{Doubt, Severity};
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Nanos;
-use volproof_device::output::{GrowingOutput, MisplacedOutput, OutputFile, OutputKind, screen};
+use volproof_device::output::{MisplacedOutput, OutputFile, OutputKind, screen};
 use volproof_fio::help::{MEASURED_BY, SIMULATED_BY, SPOKEN};
 use volproof_fio::of_record;
 use volproof_fio::plan::Native;
@@ -28,106 +28,69 @@ use volproof_record::{Record, StepRecord};
 /// So many doubts have a message each.
 const DOUBTS: usize = 4;
 
-/// Where reports go.
-pub struct Sink {
-    to: GrowingOutput,
-    formats: Vec<Format>,
-    lost: bool,
+/// The file that `--output` names, or standard output.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn open(command: &Command, force: bool) -> Result<OutputFile, Failure> {
+    let path = command.output.as_deref().unwrap_or(Path::new("-"));
+    crate::run::output("--output", path, OutputKind::FioReport, force)
 }
 
-impl Sink {
-    /// The file that `--output` names, or standard output. It is emptied when the first report is written.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn open(command: &Command, force: bool) -> Result<Sink, Failure> {
-        let path = command.output.as_deref().unwrap_or(Path::new("-"));
-        let to = crate::run::output("--output", path, OutputKind::FioReport, force)?;
-        Ok(Sink { to: GrowingOutput::new(to), formats: command.formats.clone(), lost: false })
+/// The report in every form that was asked for. A signal that ended the run is named where that is no part of a form that programs read.
+pub fn text(command: &Command, native: &Native, report: &Output, signal: Option<usize>) -> String {
+    let has = |format| command.formats.contains(&format);
+    let mut text = String::new();
+    if has(Format::Normal) {
+        text += &text_write::before(&announced(command, native));
+        text.extend(native.layouts.iter().map(|layout| layout.line() + "\n"));
+        text += &signal.map_or(String::new(), terminating);
     }
-
-    /// The file behind it.
-    pub fn output(&self) -> &OutputFile {
-        self.to.output()
+    if has(Format::JsonPlus) {
+        text += &json_write::write(report, true);
+    } else if has(Format::Json) {
+        text += &json_write::write(report, false);
     }
-
-    /// A part of the report could not be written.
-    pub fn lost(&self) -> bool {
-        self.lost
+    if has(Format::Normal) {
+        text += &text_write::results(report);
     }
+    text
+}
 
-    /// Writes fio's lines before a run, in its normal form.
-    pub fn begin(&mut self, command: &Command, native: &Native) {
-        let before = Output {
-            version: SPOKEN.into(),
-            measured_by: Some(measured_by(native)),
-            global_options: globals(command),
-            jobs: command.jobs.iter().map(announced).collect(),
-            ..Output::default()
-        };
-        let layouts: String = native.layouts.iter().map(|l| l.line() + "\n").collect();
-        if self.formats.contains(&Format::Normal) {
-            let text = text_write::before(&before) + &layouts;
-            self.announce(&text);
-        }
-    }
+/// fio's line on the signal that ends a run.
+pub fn terminating(signal: usize) -> String {
+    format!("\nfio: terminating on signal {signal}\n")
+}
 
-    /// A signal ends the run: said where it is no part of a form that programs read.
-    pub fn stopped(&mut self, signal: usize) {
-        let text = format!("\nfio: terminating on signal {signal}\n");
-        if self.formats.contains(&Format::Normal) {
-            self.announce(&text);
-        } else {
-            screen::say(&text);
-        }
-    }
-
-    /// A report in every form.
-    pub fn results(&mut self, output: &Output) {
-        let mut text = String::new();
-        if self.formats.contains(&Format::JsonPlus) {
-            text += &json_write::write(output, true);
-        } else if self.formats.contains(&Format::Json) {
-            text += &json_write::write(output, false);
-        }
-        if self.formats.contains(&Format::Normal) {
-            text += &text_write::results(output);
-        }
-        if let Err(e) = self.write(&text) {
-            self.keep(&text, &e);
-        }
-    }
-
-    /// Writes a text without figures: a reader that has gone away misses nothing.
-    fn announce(&mut self, text: &str) {
-        if let Err(e) = self.write(text)
-            && e.kind() != io::ErrorKind::BrokenPipe
-        {
-            self.keep(text, &e);
-        }
-    }
-
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        self.to.write(screen::visible(text).as_bytes())
-    }
-
-    /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.
-    fn keep(&mut self, text: &str, e: &io::Error) {
-        let text = screen::visible(text);
-        self.lost = true;
-        // Each text is a part of the report: none replaces another in the second place.
-        let lost = MisplacedOutput::save(self.output().path(), e, &|out| out.write_all(text.as_bytes()));
-        // A reader that has gone away may have had all that it wanted (`| head`): its terminal is spared.
-        if e.kind() == io::ErrorKind::BrokenPipe && lost.second().is_some() {
-            return messages::say(&lost.to_string());
-        }
+/// Writes the report; whether it is in its place. Else it goes to the temporary folder and to the screen: no figure is lost with it.
+pub fn save(to: &mut OutputFile, text: &str) -> bool {
+    let text = screen::visible(text);
+    let Err(e) = to.save(&|out| out.write_all(text.as_bytes())) else { return true };
+    let is_unread = e.kind() == io::ErrorKind::BrokenPipe;
+    let lost = MisplacedOutput::save(to.path(), e, &|out| out.write_all(text.as_bytes()));
+    // A reader that has gone away may have had all that it wanted (`| head`): its terminal is spared.
+    if is_unread && lost.second().is_some() {
+        messages::say(&lost.to_string());
+    } else {
         messages::say(&format!("{lost}; its text:"));
         screen::say(&text);
     }
+    false
 }
 
-/// A job as it is announced before the run.
-fn announced(job: &Job) -> output::OutputRow {
+/// The jobs as they are announced before their results.
+fn announced(command: &Command, native: &Native) -> Output {
+    Output {
+        version: SPOKEN.into(),
+        measured_by: Some(measured_by(native)),
+        global_options: globals(command),
+        jobs: command.jobs.iter().map(announced_job).collect(),
+        ..Output::default()
+    }
+}
+
+/// A job as it is announced before its results.
+fn announced_job(job: &Job) -> output::OutputRow {
     output::OutputRow {
         name: job.name.clone(),
         group: job.group,
