@@ -15,7 +15,6 @@ mod job_spacing;
 pub mod of_record;
 pub mod percentile_list;
 pub mod plan;
-pub mod point_files;
 pub mod support;
 pub mod to_record;
 pub mod write_jobs;

@@ -243,45 +243,6 @@ fn no_door_loses_its_output_with_a_folder_that_is_renamed_or_removed() {
     }
 }
 
-/// A folder of files, one for each point of a sweep.
-#[test]
-fn the_points_of_a_sweep_are_lost_to_no_failure() {
-    let bench = Bench::new();
-    bench.run(&format!("{} --json s.json -q", MEASURING[1]).split(' ').collect::<Vec<_>>()).ended(0);
-    let before = Bench::names(bench.path());
-    let to = |limit: &str, folder: &str| {
-        limited(&bench, limit, &format!("convert s.json --to fio-plot -o {folder}"))
-    };
-    let mut points = Vec::new();
-    for folder in ["new", r"$'new-\xff'", "new/deeper/still"] {
-        to("", folder).ended(0);
-        let there = if folder.contains('$') { OsStr::from_bytes(b"new-\xff") } else { OsStr::new(folder) };
-        points = Bench::names(&bench.path().join(there));
-        points.retain(|name| name != "deeper");
-        assert_eq!(points.len(), 2, "{folder}");
-    }
-    to("", "new").ended(2).says(&["is there already: name a new folder with -o"]);
-    let _ = Command::new("bash").args(["-c", "rm -r new*"]).current_dir(bench.path()).status();
-    for (limit, folder) in [("ulimit -f 0;", "new"), ("ulimit -f 0;", "new/deeper")] {
-        let ran = to(limit, folder).ended(7);
-        let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-        for point in &points {
-            assert!(
-                said.contains(&format!("{folder}/{point} could not be saved: File too large")),
-                "{}",
-                ran.err
-            );
-        }
-        assert_eq!(Bench::names(bench.path()), before, "no empty folder is left");
-    }
-    to("", "s.json").ended(2).says(&["cannot make the folder s.json: File exists"]);
-    let sealed = sealed(&bench);
-    if sealed.is_some() {
-        to("", "sealed").ended(2).says(&["cannot be written: Read-only file system"]);
-        to("", "sealed/new").ended(2).says(&["cannot make the folder sealed/new: Read-only file system"]);
-    }
-}
-
 #[test]
 fn no_door_loses_its_output_or_somebody_elses_file() {
     const THEIRS: &[u8] = b"of the third of March\n";

@@ -94,63 +94,6 @@ fn dead_time_within_points_is_told() {
 }
 
 #[test]
-fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
-    let dir = tempfile::tempdir().unwrap();
-    let sweep =
-        ["sweep", "--simulate", "latency=2ms,iops-cap=1000", "--iodepth", "1..2", "--numjobs", "1..2"];
-    let more = ["--bs", "4k,16k", "--runtime", "10s", "--repeats", "2", "--json", "r.json", "-q"];
-    let (code, out, err) = volproof(dir.path(), &[&sweep[..], &more].concat());
-    assert_eq!(code, Some(0), "{out}\n{err}");
-    let plot = ["convert", "r.json", "--to", "fio-plot"];
-    let (code, out, err) = volproof(dir.path(), &[&plot[..], &["-o", "points"]].concat());
-    assert_eq!((code, out.as_str()), (Some(0), ""), "{err}");
-    let mut found = Vec::new();
-    for (folder, block) in [("4KiB", "4k"), ("16KiB", "16k")] {
-        for file in std::fs::read_dir(dir.path().join("points").join(folder)).unwrap().flatten() {
-            let report: serde_json::Value =
-                serde_json::from_slice(&std::fs::read(file.path()).unwrap()).unwrap();
-            let [job] = report["jobs"].as_array().unwrap().as_slice() else { panic!("one job: {report}") };
-            let options =
-                ["rw", "iodepth", "numjobs"].map(|o| job["job options"][o].as_str().unwrap().to_string());
-            assert_eq!(file.file_name().to_str().unwrap(), options.join("-") + ".json");
-            assert_eq!(job["job options"]["bs"], block, "{report}");
-            assert!(
-                job["read"]["iops"].as_f64().unwrap() > 400.0 && report["fio version"].is_string(),
-                "{report}"
-            );
-            // What fio-plot draws besides: latencies with their spread, and their bands.
-            let read = &job["read"];
-            assert!(read["lat_ns"]["mean"].as_f64().unwrap() > 1e6, "{report}");
-            assert!(read["lat_ns"]["stddev"].is_number() && read["iops_stddev"].is_number(), "{report}");
-            assert!(read["clat_ns"]["percentile"]["99.000000"].is_number(), "{report}");
-            assert!(job["latency_ms"].is_object() && job["latency_us"].is_object(), "{report}");
-            found.push(options[1..].join("-"));
-        }
-    }
-    found.sort();
-    assert_eq!(found, ["1-1", "1-1", "1-2", "1-2", "2-1", "2-1", "2-2", "2-2"]);
-    let (code, _, err) = volproof(dir.path(), &plot);
-    assert!(code == Some(2) && err.contains("name one with -o FOLDER"), "{err}");
-
-    // Nobody named the files in the folder as outputs: those that are there stay, and nothing is written beside them.
-    let old = dir.path().join("old/4KiB");
-    std::fs::create_dir_all(&old).unwrap();
-    std::fs::write(old.join("randread-2-2.json"), "mine").unwrap();
-    for _ in 0..2 {
-        let (code, _, err) = volproof(dir.path(), &[&plot[..], &["-o", "old"]].concat());
-        assert!(code == Some(2) && err.contains("4KiB/randread-2-2.json is there already"), "{err}");
-        assert_eq!(std::fs::read_to_string(old.join("randread-2-2.json")).unwrap(), "mine");
-        assert_eq!(std::fs::read_dir(dir.path().join("old")).unwrap().count(), 1, "no other folder is made");
-        std::fs::rename(old.join("randread-2-2.json"), old.join("mine")).unwrap_or_default();
-        std::os::unix::fs::symlink("mine", old.join("randread-2-2.json")).unwrap_or_default();
-    }
-    let cold = ["cold", "--simulate", "latency=1ms", "-q", "--json", "c.json"];
-    volproof(dir.path(), &cold);
-    let (code, _, err) = volproof(dir.path(), &["convert", "c.json", "--to", "fio-plot", "-o", "points"]);
-    assert!(code == Some(2) && err.contains("only a sweep has points"), "{err}");
-}
-
-#[test]
 fn a_rate_that_no_block_size_changes_is_called_so_and_drawn() {
     let dir = tempfile::tempdir().unwrap();
     let sweep = ["sweep", "--simulate", "latency=2ms,iops-cap=2000", "--iodepth", "1..16", "--bs", "4k..64k"];
