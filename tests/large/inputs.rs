@@ -283,7 +283,7 @@ const fn settings(name: &'static str, rows: Rows) -> Input {
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [Input; 31] = [
+pub const INPUTS: [Input; 30] = [
     all("a fleet of many machines", machines),
     all("a fleet of many steps", machines_of_steps),
     all("a Record of many steps", record_of_steps),
@@ -313,7 +313,6 @@ pub const INPUTS: [Input; 31] = [
     Input { kept: 103, steps: 103, ..reports("ioping, many runs", ioping_runs) },
     reports("dd", |n| fixture("foreign/dd-direct.txt").repeat(n)),
     reports("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
-    reports("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
     reports("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),
     reports("pg_test_fsync", |n| fixture("foreign/pg_test_fsync.txt").repeat(n)),
     reports("sysbench", |n| fixture("foreign/sysbench-rndrw.txt").repeat(n)),

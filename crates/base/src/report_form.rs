@@ -13,12 +13,8 @@ pub enum ReportForm {
     Json,
     /// fio's terse lines.
     Terse,
-    /// XML.
-    Xml,
     /// Comma-separated values.
     Csv,
-    /// Columns of plain numbers.
-    Raw,
 }
 
 impl ReportForm {
@@ -28,9 +24,7 @@ impl ReportForm {
             ReportForm::Text => "text",
             ReportForm::Json => "JSON",
             ReportForm::Terse => "terse",
-            ReportForm::Xml => "XML",
             ReportForm::Csv => "CSV",
-            ReportForm::Raw => "raw numbers",
         }
     }
 }

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 
 use super::diskspd_timespan::{DiskspdSpan, DiskspdTarget, DiskspdTotals, report};
 use super::{ForeignReports, LineReader, printed};
-use volproof_record::ReportForm;
 
 /// The reader ignores targets of a timespan beyond this number.
 const MOST_TARGETS: usize = 256;
@@ -60,7 +59,7 @@ impl LineReader for DiskspdReader {
     fn end(&mut self, found: &mut ForeignReports) {
         let seen = std::mem::take(self);
         if !seen.spans.is_empty() {
-            let mut report = report(seen.spans, "DiskSpd".into(), ReportForm::Text);
+            let mut report = report(seen.spans);
             report.written = seen.written;
             found.add(report);
         }
@@ -216,7 +215,7 @@ fn number_behind(text: &str, words: &str) -> Option<u64> {
 }
 
 /// `2023/08/04 12:31:07 UTC` as RFC 3339.
-pub(super) fn moment(text: &str) -> Option<String> {
+fn moment(text: &str) -> Option<String> {
     let plain = text.trim().strip_suffix(" UTC")?.replace('/', "-").replace(' ', "T");
     plain.parse::<jiff::civil::DateTime>().ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }

@@ -1,4 +1,4 @@
-//! A timespan of DiskSpd, and what it comes to as a step: one for its text and its XML.
+//! A timespan of DiskSpd, and what it comes to as a step.
 
 use std::collections::BTreeMap;
 
@@ -64,9 +64,9 @@ pub(super) struct DiskspdTotals {
     pub deviation: Option<f64>,
 }
 
-/// The report of its timespans, in either form.
-pub(super) fn report(spans: Vec<DiskspdSpan>, tool: String, form: ReportForm) -> ForeignReport {
-    let mut report = ForeignReport::new(ReportProgram::Diskspd, tool, form);
+/// The report of its timespans.
+pub(super) fn report(spans: Vec<DiskspdSpan>) -> ForeignReport {
+    let mut report = ForeignReport::new(ReportProgram::Diskspd, "DiskSpd", ReportForm::Text);
     for (i, span) in spans.into_iter().enumerate() {
         let n = i + 1;
         let writes = span.shared(|t| t.write_percent);

@@ -10,7 +10,6 @@ mod dd;
 mod disk_activity;
 mod diskspd;
 mod diskspd_timespan;
-mod diskspd_xml;
 mod diskstats;
 mod foreign_reports;
 mod iometer;
@@ -35,7 +34,6 @@ pub fn reports(text: &[u8]) -> ForeignReports {
         Box::new(ioping::IopingReader::default()),
         Box::new(pg_test_fsync::PgReader::default()),
         Box::new(diskspd::DiskspdReader::default()),
-        Box::new(diskspd_xml::XmlReader),
         Box::new(iometer::IometerReader::default()),
         Box::new(iostat::IostatReader::default()),
         Box::new(diskstats::DiskstatsReader::default()),

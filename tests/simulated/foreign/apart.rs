@@ -145,7 +145,6 @@ fn blanks_in_front_change_nothing() {
         "iometer.csv",
         "dd-direct.txt",
         "ioping-direct.txt",
-        "diskspd.xml",
     ] {
         let told = |text: &str| {
             let record = volproof::result_file::one(text.as_bytes(), name.as_ref()).unwrap();
@@ -157,18 +156,6 @@ fn blanks_in_front_change_nothing() {
         assert_eq!(told(&stripped), told(&whole), "{name}");
         assert_eq!(told(&indented), told(&whole), "{name}");
     }
-}
-
-#[test]
-fn xml_of_one_long_line_is_read_to_its_end() {
-    let whole = text("diskspd.xml");
-    let thread =
-        &whole[whole.find("<Thread>").unwrap()..whole.find("</Thread>").unwrap() + "</Thread>".len()];
-    let idle = format!("<Other>{}</Other>", "<A>1</A>".repeat(4000));
-    let line =
-        whole.replacen(thread, &format!("{idle}{thread}"), 1).lines().map(str::trim).collect::<String>();
-    assert!(line.len() > 32_000);
-    assert_eq!(reports(&line), reports(&whole));
 }
 
 /// The threads of a target share its bytes, unless each begins elsewhere or they take turns.
@@ -185,11 +172,6 @@ fn threads_of_diskspd_share_their_target() {
         let found = told(access);
         assert_eq!((found.own_files.get(), found.jobs_over_one_range()), (Some(false), shared), "{access}");
     }
-    let xml = text("diskspd.xml");
-    let stride = |n: &str| {
-        conditions(&xml.replacen("<ThreadStride>0<", &format!("<ThreadStride>{n}<"), 1)).own_offsets
-    };
-    assert_eq!((stride("0").get(), stride("65536").get()), (Some(false), Some(true)));
 }
 
 #[test]

@@ -24,7 +24,6 @@ fn a_report_that_breaks_off_is_a_part() {
         ("pg_test_fsync.txt", 9, 3),
         ("diskspd-mix.txt", 40, 0),
         ("diskspd-mix.txt", 54, 1),
-        ("diskspd.xml", 80, 0),
         ("iometer.csv", 20, 0),
         ("iometer.csv", 25, 1),
     ] {
@@ -64,7 +63,6 @@ fn several_reports_of_one_paste_are_all_told() {
         "pg_test_fsync.txt",
         "sysbench-rndrd.txt",
         "diskspd-mix.txt",
-        "diskspd.xml",
         "iometer.csv",
     ];
     let text: Vec<u8> = names.iter().flat_map(|n| bytes(n)).collect();
