@@ -180,7 +180,6 @@ impl CheckedRun {
             targets: Vec::new(),
             tuning: None,
             steps: Vec::new(),
-            aborted: Vec::new(),
             together: Vec::new(),
             doubts,
             cross_checks: Vec::new(),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::front::Front;
 use super::open_targets::Ready;
-use crate::ui::{EndOrder, StagedStep, Tick};
+use crate::ui::{StagedStep, Tick};
 use prepared_step::{Prepared, Said, load, prepare};
 use stillness::Stillness;
 use volproof_base::sample::{GRID, Interval};
@@ -69,10 +69,6 @@ pub struct StageOutcome {
     pub together: Option<Together>,
     /// Steps that could not run.
     pub failures: Vec<(String, Failure)>,
-    /// How the user ended the stage by key, if the user did.
-    pub ended_by: Option<EndOrder>,
-    /// Time from the first I/O to the last news.
-    pub elapsed: Nanos,
 }
 
 /// The progress of a step.
@@ -132,7 +128,6 @@ pub fn run(
         stillness: Stillness::default(),
         samples: 0,
         by_user: false,
-        ended_by: None,
         suspensions: Vec::new(),
     };
     for (i, step) in steps.iter().enumerate() {
@@ -169,7 +164,6 @@ struct Stage<'a> {
     samples: usize,
     /// The user ended the stage, by key or signal.
     by_user: bool,
-    ended_by: Option<EndOrder>,
     /// Suspensions of the whole program, each with the number of a step that ran then.
     suspensions: Vec<(usize, Intervention)>,
 }
@@ -296,9 +290,7 @@ impl<'a> Stage<'a> {
         if self.setting.interrupts.load(Ordering::Relaxed) > 0 {
             self.by_user = true;
         }
-        if let Some(order) = front.ui().end_ordered() {
-            (self.by_user, self.ended_by) = (true, Some(order));
-        }
+        self.by_user |= front.ui().is_end_ordered();
         stop.fetch_or(self.by_user, Ordering::Relaxed);
         let still = if self.setting.continued.swap(false, Ordering::Relaxed) {
             self.stillness.continued(looked, self.looked, self.by_user)
@@ -417,8 +409,7 @@ impl<'a> Stage<'a> {
         }
         let names = steps.iter().map(|s| s.name.clone()).collect();
         let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
-        let Stage { failures, ended_by, elapsed, .. } = self;
-        Ok(StageOutcome { steps, together, failures, ended_by, elapsed })
+        Ok(StageOutcome { steps, together, failures: self.failures })
     }
 }
 

@@ -14,16 +14,14 @@ use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use volproof_base::unit::{significant, throughput};
 use volproof_report::layout::cells;
 
-const KEYS: &str = " q stop and report  n next step  p pause  d doubts  ? help";
+const KEYS: &str = " q stop and report  n next step  d doubts  ? help";
 
 const HELP: &[(&str, &str)] = &[
     ("q", "stop the run and report what was measured; also Ctrl-C"),
     ("n", "end this step now, keep its result, go on with the next"),
-    ("Q", "abort this step: no result of it, go on with the next"),
-    ("p", "pause: this step ends as planned, no other begins until p"),
     ("d", "all doubts with advice; d again closes them"),
     ("?", "this help; ? again closes it"),
-    ("", "The Record says what n, Q and p did, and so do the doubts."),
+    ("", "The Record says that a step was ended by n, and so does a doubt."),
 ];
 
 /// Draws the run. A window that was made small shows the upper lines.
@@ -89,8 +87,7 @@ fn top(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
         lines.extend(machine(stage));
     } else {
         lines.push(Line::default());
-        let text = if run.paused { " PAUSED: p goes on with the next step" } else { " no step runs" };
-        lines.push(Line::from(text));
+        lines.push(Line::from(" no step runs"));
     }
     lines
 }
@@ -107,12 +104,10 @@ fn title(run: &LiveRun, paint: Paint, width: usize) -> Line<'static> {
         spans.push(Span::raw(format!("  {name}")));
     }
     let left = run.stage.as_ref().and_then(LiveStage::left_in_all);
-    let right = match (run.stopping, run.paused, left) {
-        (true, ..) => "STOPPING".into(),
-        (_, true, _) if run.stage.is_none() => "PAUSED".into(),
-        (_, true, _) => "PAUSED after this step".into(),
-        (.., Some(left)) => format!("all steps: {} to go", left.clock()),
-        _ => String::new(),
+    let right = match left {
+        _ if run.stopping => "STOPPING".into(),
+        Some(left) => format!("all steps: {} to go", left.clock()),
+        None => String::new(),
     };
     apart(spans, right, width)
 }

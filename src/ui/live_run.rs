@@ -172,8 +172,6 @@ pub struct LiveRun {
     pub said: Vec<String>,
     /// The panel that is open.
     pub panel: Panel,
-    /// No further step begins.
-    pub paused: bool,
     /// The run was told to end.
     pub stopping: bool,
     /// Colours are wanted.

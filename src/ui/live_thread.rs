@@ -17,7 +17,7 @@ use super::frame;
 use super::live_run::{LiveNews, LiveRun, Panel};
 use super::outlook::OutlookPace;
 use super::terminal;
-use super::user_orders::{EndOrder, UserOrders};
+use super::user_orders::UserOrders;
 use volproof_device::output::screen::{self, has_micro};
 
 /// Time between frames.
@@ -189,7 +189,6 @@ impl Drawing {
             self.run.look_ahead();
             self.pace.took(now, Instant::now());
         }
-        self.run.paused = self.orders.is_paused();
         self.run.stopping = self.interrupts.load(Ordering::Relaxed) > 0;
         if !terminal::has_drawable_size()? {
             return Ok(());
@@ -235,9 +234,7 @@ impl Drawing {
             'q' => {
                 self.interrupts.fetch_max(1, Ordering::Relaxed);
             }
-            'n' if run.stage.is_some() => self.orders.end_step(EndOrder::Next),
-            'Q' if run.stage.is_some() => self.orders.end_step(EndOrder::Abort),
-            'p' => self.orders.turn_pause(),
+            'n' if run.stage.is_some() => self.orders.end_step(),
             'd' => run.panel = turned(run.panel, Panel::Doubts),
             '?' | 'h' => run.panel = turned(run.panel, Panel::Help),
             _ => {}

@@ -32,7 +32,6 @@ use volproof_record::{Record, StepRecord};
 use volproof_report::layout::{LEAD, wrap_figures, wrap_lines, wrap_message};
 
 pub use live_run::StagedStep;
-pub use user_orders::EndOrder;
 
 /// Says a message of the program, which begins with its name, on standard error. On a terminal its lines are broken to the width; in a log each stays
 /// whole, for tools that search it.
@@ -196,16 +195,8 @@ impl Ui {
     }
 
     /// Takes the user's order to end the running stage, if there is one.
-    pub fn end_ordered(&self) -> Option<EndOrder> {
-        match &self.way {
-            Way::Live(live) => live.orders().take_end(),
-            _ => None,
-        }
-    }
-
-    /// The user wants no further step to begin for now.
-    pub fn is_paused(&self) -> bool {
-        matches!(&self.way, Way::Live(live) if live.orders().is_paused() && !live.has_ended())
+    pub fn is_end_ordered(&self) -> bool {
+        matches!(&self.way, Way::Live(live) if live.orders().take_end())
     }
 
     /// Goes on with lines where the live screen has failed.

@@ -77,7 +77,6 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         targets: targets.iter().map(target).collect(),
         tuning: None,
         steps: Vec::new(),
-        aborted: Vec::new(),
         together: Vec::new(),
         doubts: vec![Doubt::new(
             Severity::Note,
@@ -249,7 +248,7 @@ fn a_stalled_device_is_told_at_once() {
 }
 
 #[test]
-fn errors_and_the_pause_between_steps() {
+fn errors_between_steps() {
     let mut run = middle();
     let doubt = Doubt::new(
         Severity::Blocker,
@@ -259,7 +258,6 @@ fn errors_and_the_pause_between_steps() {
     );
     let failed = StepResult { name: NAMES[1].into(), figures: Vec::new(), errors: 3 };
     run.take(LiveNews::Measured { steps: vec![failed], doubts: vec![doubt.in_step(NAMES[1])] });
-    run.paused = true;
     insta::assert_snapshot!("errors", shown(&run, 80, 24));
     run.panel = Panel::Doubts;
     insta::assert_snapshot!("doubts", shown(&run, 80, 24));

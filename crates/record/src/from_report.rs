@@ -33,7 +33,6 @@ impl Record {
             targets: Vec::new(),
             tuning: None,
             steps: Vec::new(),
-            aborted: Vec::new(),
             together: Vec::new(),
             cross_checks: Vec::new(),
             answer: None,

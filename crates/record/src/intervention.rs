@@ -21,19 +21,4 @@ pub enum Intervention {
         /// For how long, to 50 ms.
         for_ns: Nanos,
     },
-    /// The schedule was paused, so that the volume rested before this step.
-    PausedBefore {
-        /// For how long.
-        for_ns: Nanos,
-    },
-}
-
-/// A step that the user aborted: it is not among the steps of the Record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AbortedStep {
-    /// Name of the step in the plan.
-    pub step: String,
-    /// From the first I/O of its stage to the end.
-    pub after_ns: Nanos,
 }

@@ -67,7 +67,7 @@ pub use fleet_record::{
 };
 pub use from_report::StepNames;
 pub use headroom::Headroom;
-pub use intervention::{AbortedStep, Intervention};
+pub use intervention::Intervention;
 pub use judged_promise::JudgedPromise;
 pub use known::Known;
 pub use lookup::LookupCell;

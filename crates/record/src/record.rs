@@ -11,7 +11,6 @@ use super::conditions::Conditions;
 use super::course_answer::CourseAnswer;
 use super::diagnosis::{Diagnosis, Finding};
 use super::fleet_record::{Fleet, FleetRank};
-use super::intervention::AbortedStep;
 use super::known::Known;
 use super::lookup::LookupCell;
 use super::report_source::Report;
@@ -77,9 +76,6 @@ pub struct Record {
     pub tuning: Option<TuningRecord>,
     /// The measured steps, one entry for each that was begun.
     pub steps: Vec<StepRecord>,
-    /// Steps that the user aborted: they have no result.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aborted: Vec<AbortedStep>,
     /// Stages of several steps, which may have run together. A step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,

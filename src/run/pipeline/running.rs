@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Ended, not_resumed};
 use crate::cli::TuneMode;
@@ -14,16 +14,15 @@ use crate::run::run_options::RunOptions;
 use crate::run::surveyed::Surveyed;
 use crate::run::tuning::{self, ComparedRun, Knobs};
 use crate::run::{Failure, stage};
-use crate::ui::EndOrder;
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
-use volproof_base::unit::{Bytes, Nanos};
+use volproof_base::unit::Bytes;
 use volproof_course::seal::{seal, seal_steps};
 use volproof_device::device::Root;
 use volproof_engine as engine;
 use volproof_engine::{EngineChoice, Timer};
 use volproof_judge::{causes, doubts, provider};
 use volproof_record::long_samples::SampleText;
-use volproof_record::{AbortedStep, Headroom, Intervention, Record, State, TuningRecord};
+use volproof_record::{Headroom, Record, State, TuningRecord};
 use volproof_report::tune as tune_report;
 
 /// A run that has begun.
@@ -94,10 +93,6 @@ impl Running<'_> {
         let mut stages = self.begin_steps();
         self.front.begun(&self.record);
         loop {
-            if self.front.ui().is_paused() {
-                self.front.stage_begins(&self.record, Duration::MAX);
-            }
-            let paused = self.wait_while_paused();
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
@@ -115,7 +110,7 @@ impl Running<'_> {
                 return Ok(State::Interrupted);
             }
             self.front.stage_begins(&self.record, self.length(&stage));
-            if let Some(failed) = self.stage(stage, paused)? {
+            if let Some(failed) = self.stage(stage)? {
                 return Ok(failed);
             }
         }
@@ -279,31 +274,6 @@ impl Running<'_> {
         Ok(self.interrupted())
     }
 
-    /// Waits while the user has paused the schedule, and returns for how long.
-    fn wait_while_paused(&mut self) -> Option<Nanos> {
-        let began = Instant::now();
-        while self.front.ui().is_paused() && !self.interrupted() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        let waited = began.elapsed();
-        (waited >= Duration::from_millis(50)).then_some(Nanos(waited.as_nanos() as u64))
-    }
-
-    /// Drops the result of a stage, as the user wants.
-    fn abort(&mut self, done: &stage::StageOutcome) {
-        for step in &done.steps {
-            self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
-            let doubt = Doubt::new(
-                Severity::Note,
-                DoubtCode::StepAborted,
-                format!("the user aborted step {} after {}", step.name, done.elapsed.clock()),
-                "it has no result: run it again to have one",
-            );
-            self.front.ui().say(&doubt.message);
-            self.record.doubts.push(doubt);
-        }
-    }
-
     /// The stage is a step that the run added to its plan.
     fn is_added(&self, range: &Range<usize>) -> bool {
         self.record.plan.steps[range.start].follows.is_some()
@@ -331,21 +301,12 @@ impl Running<'_> {
         self.record.doubts.push(doubt);
     }
 
-    /// Measures a stage into the Record, after the schedule was paused for so long; says why the run cannot go on after it.
-    fn stage(&mut self, range: Range<usize>, paused: Option<Nanos>) -> Result<Option<State>, Failure> {
-        let mut done = match self.measure(range.clone()) {
+    /// Measures a stage into the Record; says why the run cannot go on after it.
+    fn stage(&mut self, range: Range<usize>) -> Result<Option<State>, Failure> {
+        let done = match self.measure(range.clone()) {
             Err(failure) if self.is_added(&range) => return Ok(self.leave_out(&range, &failure)),
             done => done?,
         };
-        if done.ended_by == Some(EndOrder::Abort) {
-            self.abort(&done);
-            return Ok(None);
-        }
-        if let Some(for_ns) = paused {
-            for step in &mut done.steps {
-                step.interventions.insert(0, Intervention::PausedBefore { for_ns });
-            }
-        }
         let record = &mut self.record;
         let first = record.steps.len();
         let limited = changed_limit(record, &self.root);

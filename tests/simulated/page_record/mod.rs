@@ -265,7 +265,6 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             ..TuningRecord::default()
         }),
         steps: vec![step("mixed", seconds, disks)],
-        aborted: Vec::new(),
         together: Vec::new(),
         judged_promise: None,
         asked: None,

@@ -125,8 +125,6 @@ codes! {
     Overload = "overload", Remark;
     /// The cgroup of this process limits the disk, and the step is at that limit.
     OwnCgroupLimit = "own-cgroup-limit", OnlySlows;
-    /// The user paused the schedule before the step; burst credits may have grown meanwhile.
-    PausedBefore = "paused-before", Remark;
     /// Reads never reached the disk's own counters.
     ReadsFromMemory = "reads-from-memory", Voids;
     /// Another step ran on the same disk at the same time.
@@ -141,8 +139,6 @@ codes! {
     SmallRange = "small-range", Remark;
     /// Each I/O became several requests at the disk.
     Splits = "splits", Remark;
-    /// The user aborted the step: it has no result.
-    StepAborted = "step-aborted", Remark;
     /// volproof was suspended while it measured.
     Suspended = "suspended", Voids;
     /// A file, or its folder, was moved, removed or replaced during the run: the figures are of the file that the run had opened.

@@ -37,7 +37,6 @@ pub(crate) mod other_traffic;
 mod overload;
 pub(crate) mod own_cgroup_limit;
 mod part_missing;
-mod paused_before;
 mod percentiles_saturated;
 mod queue_latency;
 mod ran_together;
@@ -87,7 +86,6 @@ const RULES: &[DoubtRule] = &[
     generator_lag::rule,
     suspended::rule,
     ended_early::rule,
-    paused_before::rule,
     short_run::rule,
     small_range::rule,
     network_filesystem::rule,
