@@ -24,7 +24,7 @@ pub use compare_args::{CompareArgs, GateArgs};
 pub use consent::{ConsentArgs, OverwriteMode};
 pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 pub use fit_args::{FitArgs, FitsArgs};
-pub use fleet_args::{FleetCourse, FleetCourseArgs, FleetMemberArgs, FleetRunArgs};
+pub use fleet_args::{FleetMemberArgs, FleetRunArgs};
 pub use history_args::HistoryArgs;
 pub use million_args::MillionArgs;
 pub use output_args::{OutputArgs, SheetArgs};

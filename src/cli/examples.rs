@@ -44,8 +44,7 @@ pub(super) const FLEET: &str = "Examples:\n  \
     mpirun -np 4 --map-by node volproof fleet /dev/vdb --preset read-only\n  \
     srun --ntasks-per-node=1 volproof fleet /dev/vdb --shared --preset read-only\n  \
     mpirun -np 2 volproof fleet /dev/vdb --shared --destroy d-2ze8xyz \\\n    \
-      --promise alibaba:san_ssd --volume-size 800GiB --json fleet.json\n  \
-    mpirun -np 2 volproof fleet slo /dev/vdb --shared --p99 2ms\n\n\
+      --promise alibaba:san_ssd --volume-size 800GiB --json fleet.json\n\n\
     Without MPI: volproof run --start-at, and volproof merge.";
 
 pub(super) const MERGE: &str = "Examples:\n  \

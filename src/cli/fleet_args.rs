@@ -1,16 +1,12 @@
-//! Arguments of `fleet`: a plan, or a course, on all machines at the same time.
+//! Arguments of `fleet`: a plan on all machines at the same time.
 
-use super::{OutputArgs, PlanArgs, SharingArgs, SloArgs, SuiteArgs, SweepArgs, TuneMode, examples};
+use super::{OutputArgs, PlanArgs, SharingArgs, TuneMode};
 use crate::promise_options::PromiseOptions;
 use volproof_base::unit::Nanos;
 
 /// A run on all machines that a launcher of MPI started it on, and where its results go.
 #[derive(clap::Args, Debug)]
-#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct FleetRunArgs {
-    /// A course in place of a plan
-    #[command(subcommand)]
-    pub course: Option<FleetCourse>,
     /// The plan and its targets
     #[command(flatten)]
     pub what: PlanArgs,
@@ -38,29 +34,4 @@ pub struct FleetMemberArgs {
     /// A machine that has not answered for this long is lost, and the run ends on all of them
     #[arg(long, value_name = "TIME", help_heading = "Fleet", default_value = "15s")]
     pub answer_within: Nanos,
-}
-
-/// A course whose steps all machines measure together: rank 0 adds up each step, and says which one follows.
-#[derive(clap::Subcommand, Debug)]
-pub enum FleetCourse {
-    /// The course of `volproof sweep` on all machines together
-    #[command(after_help = examples::FLEET)]
-    Sweep(Box<FleetCourseArgs<SweepArgs>>),
-    /// The search of `volproof slo`: the highest load of all machines together
-    #[command(after_help = examples::FLEET)]
-    Slo(Box<FleetCourseArgs<SloArgs>>),
-    /// The steps of `volproof suite` on all machines together
-    #[command(after_help = examples::FLEET)]
-    Suite(Box<FleetCourseArgs<SuiteArgs>>),
-}
-
-/// A course and its machines.
-#[derive(clap::Args, Debug)]
-pub struct FleetCourseArgs<A: clap::Args> {
-    /// The course
-    #[command(flatten)]
-    pub course: A,
-    /// The machines
-    #[command(flatten)]
-    pub member: FleetMemberArgs,
 }

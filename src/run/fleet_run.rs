@@ -3,8 +3,7 @@
 //! ```text
 //! muster    all ranks say which volproof they are; rank 0 reads the plan and hands it out
 //! ready     each rank surveys, guards, fills and tunes by itself; rank 0 learns the clocks and names a start two seconds ahead
-//! load      steps begin at planned times; nobody waits for a message. Between the steps of a course rank 0 says which one follows
-//!           (`fleet_course`)
+//! load      steps begin at planned times; nobody waits for a message
 //! gather    settings are put back, clocks are asked again, each rank keeps its Record, rank 0 adds them all up
 //! ```
 //!
@@ -34,7 +33,7 @@ use volproof_fleet::message::FleetMessage;
 use volproof_fleet::rank_clock::ClockStamp;
 use volproof_fleet::{planned_times, volume};
 use volproof_host::environment::Environment;
-use volproof_plan::{Plan, Step};
+use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;
 use volproof_record::exit::Exit;
 use volproof_record::{ClockBasis, FleetRank, RankClock, Record, State};
@@ -61,14 +60,8 @@ pub(super) fn take_part(
     interrupts: &Arc<AtomicUsize>,
 ) -> Result<Exit, Failure> {
     let place = link.place();
-    let member = FleetMember {
-        work,
-        link: &link,
-        rank: place.rank,
-        ranks: place.ranks,
-        clocks: RefCell::default(),
-        course_so_far: RefCell::default(),
-    };
+    let member =
+        FleetMember { work, link: &link, rank: place.rank, ranks: place.ranks, clocks: RefCell::default() };
     let part = member.measure(interrupts).unwrap_or_else(|failure| {
         member.give_up(&failure);
         RankPart { record: None, exit: Err(failure), own: None, fleet: None }
@@ -98,8 +91,6 @@ pub(super) struct FleetMember<'a> {
     pub ranks: u32,
     /// On rank 0, the clocks of the others before the run.
     pub clocks: RefCell<BTreeMap<u32, RankClock>>,
-    /// On rank 0, the finished steps of a course as sums over all machines.
-    pub course_so_far: RefCell<Option<Record>>,
 }
 
 impl FleetMember<'_> {
@@ -161,7 +152,7 @@ impl FleetMember<'_> {
         let work = self.work;
         if self.rank == 0 {
             let (plan, asked) = (work.plan)()?;
-            if let Some(problem) = planned_times::problem_of_steps(&plan) {
+            if let Some(problem) = planned_times::problem(&plan) {
                 return Err(Failure::input(problem));
             }
             self.muster()?;
@@ -364,12 +355,5 @@ impl Front for RankFront<'_> {
 
     fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
         self.without_load(|member| member.common_start(record)).map(Some)
-    }
-
-    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
-        if record.plan.question.is_none() {
-            return Ok(None);
-        }
-        self.without_load(|member| member.next_of_course(record))
     }
 }

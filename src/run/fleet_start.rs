@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::surveyed::Surveyed;
 use crate::cli::{FleetArgs, SharingArgs};
-use volproof_base::unit::{Bytes, Nanos};
+use volproof_base::unit::Nanos;
 use volproof_fleet::{kernel_clock, part, planned_times};
-use volproof_plan::{Plan, Question, Step};
+use volproof_plan::Plan;
 use volproof_record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
 
 /// Time before the first I/O in which load threads, rings and buffers are made.
@@ -97,32 +97,6 @@ pub fn of_rank(plan: Plan, rank: &FleetRank, surveyed: &[Surveyed]) -> Result<Pl
         )));
     }
     part::of_rank(plan, rank, surveyed.first().map(|t| t.size)).map_err(Failure::input)
-}
-
-/// A rank's part in a step of a course: of a shared volume the part that is its own, and of a searched rate an equal share, since the course
-/// speaks of all machines together.
-///
-/// # Errors
-/// A shared volume that is too small for so many parts.
-pub fn of_rank_in_course(
-    plan: &Plan,
-    step: Step,
-    rank: &FleetRank,
-    size: Option<Bytes>,
-) -> Result<Step, Failure> {
-    let alone = Plan { steps: vec![step], ..Plan::none() };
-    let step = part::of_rank(alone, rank, size).map_err(Failure::input)?.steps.remove(0);
-    Ok(rate_of_rank(plan, step, rank.ranks))
-}
-
-/// A step of a course with the rate that each of so many machines offers.
-pub fn rate_of_rank(plan: &Plan, step: Step, ranks: u32) -> Step {
-    match plan.question {
-        Some(Question::Slo(_)) => {
-            Step { rate_iops: step.rate_iops.map(|rate| rate / f64::from(ranks)), ..step }
-        }
-        _ => step,
-    }
 }
 
 fn now() -> i64 {

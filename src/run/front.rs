@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use super::Failure;
 use crate::ui::Ui;
-use volproof_course as course;
-use volproof_plan::Step;
 use volproof_record::{RankClock, Record};
 
 /// Who asks for the work, and hears how it goes.
@@ -34,13 +32,5 @@ pub trait Front {
     fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
         let _ = record;
         Ok(None)
-    }
-
-    /// The step that follows in the course of the Record's plan; none at its end, and for a plan that is a fixed list.
-    ///
-    /// # Errors
-    /// When the fleet ends before it.
-    fn next_of_course(&mut self, record: &Record) -> Result<Option<Step>, Failure> {
-        Ok(course::next(record))
     }
 }

@@ -11,7 +11,6 @@ mod earlier_run;
 mod end_signals;
 mod failure;
 mod fit_steps;
-mod fleet_course;
 mod fleet_gather;
 mod fleet_run;
 mod fleet_start;

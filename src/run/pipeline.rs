@@ -196,7 +196,6 @@ impl CheckedRun {
             saved_as: Default::default(),
             plan,
         };
-        let size = surveyed.first().map(|target| target.size);
         front.ui().run_begins(&record, interrupts);
         let continued = Arc::new(AtomicBool::new(false));
         // Without this signal, the time of a suspension would look like a stall of the device.
@@ -214,7 +213,6 @@ impl CheckedRun {
             record,
             sample_text: SampleText::default(),
             ready,
-            size,
             tuned: None,
             failed: Vec::new(),
             unready: Vec::new(),

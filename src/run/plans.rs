@@ -25,7 +25,7 @@ use volproof_promise::fit::AskedFits;
 pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> {
     if let Some(name) = &args.suite {
         return Err(Failure::input(format!(
-            "a suite has a command of its own: volproof suite {name} TARGET, or volproof fleet suite {name} TARGET on many machines"
+            "a suite has a command of its own: volproof suite {name} TARGET"
         )));
     }
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();

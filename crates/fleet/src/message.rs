@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rank_clock::ClockStamp;
-use volproof_plan::{Plan, Step};
+use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;
 use volproof_record::RankClock;
 
@@ -38,8 +38,6 @@ pub enum FleetMessage {
         /// The receiver's clock.
         clock: RankClock,
     },
-    /// The next step of a course, or its end: from rank 0, once all ranks have sent it what they measured.
-    Next(Option<Box<Step>>),
     /// A rank's load has ended and its settings are put back: to rank 0.
     Ended {
         /// It has a Record.
@@ -49,7 +47,7 @@ pub enum FleetMessage {
     Clock(RankClock),
     /// The receiver is to send its Record: from rank 0.
     Give,
-    /// A Record, as its file has it: to rank 0, at the end and after each step of a course.
+    /// A Record, as its file has it: to rank 0, at the end.
     Record(Vec<u8>),
     /// The fleet is done: from rank 0.
     Dismissed {

@@ -11,14 +11,9 @@ pub const PAUSE: Nanos = Nanos::seconds(5);
 pub fn problem(plan: &Plan) -> Option<String> {
     if plan.question.is_some() {
         return Some(
-            "the next step of a sweep or search depends on the machine: give a plan of fixed steps, or run `volproof fleet`".into(),
+            "the next step of a sweep or search depends on the machine: give a plan of fixed steps".into(),
         );
     }
-    problem_of_steps(plan)
-}
-
-/// As [`problem`], but a course is no problem: its ranks agree on each step when the one before has ended.
-pub fn problem_of_steps(plan: &Plan) -> Option<String> {
     let measured = plan.precondition_steps();
     let staged = plan.stages().into_iter().any(|stage| stage.start >= measured && stage.len() > 1);
     plan.steps[measured..].iter().find_map(|s| {

@@ -25,7 +25,7 @@ fn course_of(plan: &Plan) -> &dyn Course {
 ///
 /// # Errors
 /// A mistake of the input in one of them.
-pub fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
+fn with_possible_steps(plan: Plan) -> Result<Plan, Failure> {
     let steps = course_of(&plan).possible();
     let plan = Plan { steps, ..plan };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))

@@ -1,5 +1,6 @@
 //! `fleet`: one rank of a run on all machines that a launcher of MPI started it on.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -19,10 +20,20 @@ use volproof_record::exit::Exit;
 /// # Errors
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
+    if let Some(word) = args.what.targets.first().filter(|word| !word.exists() && is_course(word)) {
+        return Err(Failure::input(format!(
+            "a fleet runs a plan, and {} is for one machine: give --preset or --plan",
+            word.display()
+        )));
+    }
     let interrupts = end_signals::counted(end_signals::all(), false)?;
-    let work = FleetWork::from_args(args)?;
+    let work = FleetWork::from_args(args);
     let link = begin(&work, interrupts.clone())?;
     take_part(&work, link, &interrupts)
+}
+
+fn is_course(word: &Path) -> bool {
+    ["sweep", "slo", "suite"].iter().any(|course| word == Path::new(course))
 }
 
 /// Variables by which a launcher of MPI tells a program that it is a rank: PMIx (Open MPI, Slurm), PMI (MPICH, Slurm).

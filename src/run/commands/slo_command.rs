@@ -21,7 +21,7 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// Of input.
-pub fn plan(args: &SloArgs) -> Result<Plan, Failure> {
+fn plan(args: &SloArgs) -> Result<Plan, Failure> {
     refuse_verdict("a search", &args.how.promise)?;
     let burst = burst(&args.how.promise);
     let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;

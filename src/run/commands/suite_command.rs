@@ -27,7 +27,7 @@ pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// Of input, and what the guard refuses for lack of consent.
-pub fn plan(args: &SuiteArgs) -> Result<Plan, Failure> {
+fn plan(args: &SuiteArgs) -> Result<Plan, Failure> {
     if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
     }

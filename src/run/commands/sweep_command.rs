@@ -19,7 +19,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// Of input.
-pub fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
+fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
     refuse_verdict("a sweep", &args.how.promise)?;
     let base = plans::of_targets(&args.targets, &args.how.using);
     let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Ended, not_resumed};
 use crate::cli::TuneMode;
-use crate::run::fleet_start::{self, Due};
+use crate::run::fleet_start::Due;
 use crate::run::front::Front;
 use crate::run::open_targets::{self, Ready};
 use crate::run::run_options::RunOptions;
@@ -15,7 +15,7 @@ use crate::run::surveyed::Surveyed;
 use crate::run::tuning::{self, ComparedRun, Knobs};
 use crate::run::{Failure, stage};
 use volproof_base::doubt::{Doubt, DoubtCode, Severity};
-use volproof_base::unit::Bytes;
+use volproof_course as course;
 use volproof_course::seal::{seal, seal_steps};
 use volproof_device::device::Root;
 use volproof_engine as engine;
@@ -38,8 +38,6 @@ pub(super) struct Running<'a> {
     /// The length of its samples.
     pub(super) sample_text: SampleText,
     pub(super) ready: Ready,
-    /// The size of the first target.
-    pub(super) size: Option<Bytes>,
     pub(super) tuned: Option<volproof_host::tune::Tuned>,
     /// Steps that failed, and why.
     pub(super) failed: Vec<(String, String)>,
@@ -96,11 +94,7 @@ impl Running<'_> {
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
-            let stage = match stages.next() {
-                Some(stage) => Some(stage),
-                None => self.next_of_course()?,
-            };
-            let Some(stage) = stage else { break };
+            let Some(stage) = stages.next().or_else(|| self.next_of_course()) else { break };
             if self.is_comparison(&stage) {
                 self.front.stage_begins(&self.record, Duration::MAX);
                 self.compare_settings(stage.start);
@@ -145,23 +139,19 @@ impl Running<'_> {
     }
 
     /// The next step of a course, at the end of the plan.
-    fn next_of_course(&mut self) -> Result<Option<Range<usize>>, Failure> {
-        let Some(step) = self.front.next_of_course(&self.record)? else { return Ok(None) };
+    fn next_of_course(&mut self) -> Option<Range<usize>> {
+        let step = course::next(&self.record)?;
         let place = self.record.plan.steps.len();
         if self.record.plan.steps.iter().any(|s| s.name == step.name) {
             // The step was cut off and nobody interrupted it: a repetition would be cut off as well.
             self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
-            return Ok(None);
+            return None;
         }
         let choice = engine::choose(step.engine).unwrap_or_else(|_| self.choices[0].clone());
         self.choices.truncate(place);
         self.choices.resize(place + 1, choice);
-        let step = match &self.record.rank {
-            Some(rank) => fleet_start::of_rank_in_course(&self.record.plan, step, rank, self.size)?,
-            None => step,
-        };
         self.record.plan.steps.push(step);
-        Ok(Some(place..place + 1))
+        Some(place..place + 1)
     }
 
     /// Sets the kernel's knobs, and measures what each of them does where that was asked for.
@@ -258,7 +248,7 @@ impl Running<'_> {
         let Some(rank) = &self.record.rank else { return Ok(false) };
         let due = Due::of_step(&self.record.plan, rank, stage.start);
         let in_virtual_time = self.record.plan.steps[stage.clone()].iter().all(|s| s.simulate.is_some());
-        if !in_virtual_time && (stage.start == measured || self.record.plan.question.is_some()) {
+        if !in_virtual_time && stage.start == measured {
             due.still_ahead()?;
         }
         if stage.start == measured {

@@ -9,17 +9,14 @@ use clap::Parser;
 use crate::cli::{Cli, CliCommand, FleetRunArgs};
 use crate::run::Failure;
 use crate::run::fleet_run::{take_part, volumes_fit};
-use crate::run::fleet_start::rate_of_rank;
 use crate::run::fleet_work::FleetWork;
-use volproof_base::unit::Nanos;
-use volproof_course::finished::FinishedStep;
 use volproof_fleet::exchange::{Exchange, threads};
 use volproof_fleet::link::FleetLink;
 use volproof_fleet::message::FleetMessage;
 use volproof_fleet::rank_clock::ClockStamp;
-use volproof_plan::{Plan, Question, Step};
+use volproof_plan::Plan;
 use volproof_record::exit::Exit;
-use volproof_record::{ClockBasis, CourseAnswer, Outcome, Record, StepRecord};
+use volproof_record::{ClockBasis, Outcome, Record};
 
 const DAY: i64 = 86_400_000_000_000;
 const SIMULATED: &str = "--rw randread --simulate latency=500us --runtime 1s";
@@ -52,7 +49,7 @@ fn fleet(words: &[String], records: &Path) -> Vec<Result<Exit, Failure>> {
     std::thread::scope(|scope| {
         let rank = |(link, words): (FleetLink, &String)| {
             let args = arguments(words, records);
-            scope.spawn(move || take_part(&FleetWork::from_args(&args)?, link, &Arc::default()))
+            scope.spawn(move || take_part(&FleetWork::from_args(&args), link, &Arc::default()))
         };
         let ranks: Vec<_> = links(words.len() as u32).into_iter().zip(words).map(rank).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
@@ -89,51 +86,12 @@ fn ranks_make_one_record_and_keep_their_own() {
 }
 
 #[test]
-fn all_machines_measure_a_course_together() {
+fn a_machine_with_another_load_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let course = "sweep --simulate latency=500us --iodepth 1,2 --repeats 1 --runtime 1s --ramp 0s";
-    let [fast, slow] = [course.to_string(), course.replace("500us", "500us,iops-cap=3000")];
-    // The plan is that of rank 0: the option of the other one would be another plan.
-    let ended = fleet(&[fast.clone(), slow], folder.path());
+    let slow = SIMULATED.replace("500us", "500us,iops-cap=3000");
+    let ended = fleet(&[SIMULATED.to_string(), slow], folder.path());
     let told = ended[0].as_ref().unwrap_err();
     assert!(told.message.contains("was started with other options than rank 0 (node0)"), "{told:?}");
-    let ended = fleet(&[fast.clone(), fast], folder.path());
-    assert!(ended.iter().all(|exit| matches!(exit, Ok(Exit::Done))), "{ended:?}");
-    let [record] = records(folder.path(), "volproof-fleet").try_into().unwrap();
-    let Some(CourseAnswer::Sweep(answer)) = &record.answer else { panic!("{:?}", record.answer) };
-    let own = records(folder.path(), "volproof-rank");
-    assert!(
-        own.iter().all(|r| r.answer.is_none() && r.plan.steps == record.plan.steps),
-        "one course for all"
-    );
-    for (point, step) in answer.points.iter().zip(&record.steps) {
-        let all = own.iter().map(|r| r.steps.iter().find(|s| s.name == step.name).unwrap().iops());
-        assert_eq!(step.iops(), all.sum::<f64>());
-        assert_eq!(point.iops, step.iops(), "the answer is that of the sums");
-    }
-    assert_eq!((answer.points.len(), record.steps.len()), (2, 2));
-
-    // A machine that begins late cuts nothing off: the others measured for their time.
-    let of_share = |r: &Record, share: f64| {
-        let window_ns = Nanos((share * 1e9) as u64);
-        FinishedStep::from_record(r, &StepRecord { window_ns, ..r.steps[0].clone() }).is_some()
-    };
-    assert_eq!([0.95, 0.85].map(|share| of_share(&record, share)), [true, false]);
-    assert!(!of_share(&own[0], 0.95), "one machine's step was cut off");
-}
-
-#[test]
-fn a_searched_rate_is_that_of_all_machines() {
-    let words = "slo --p99 1ms --simulate latency=500us";
-    let args = arguments(words, Path::new("."));
-    let (plan, _) = (FleetWork::from_args(&args).unwrap().plan)().unwrap();
-    assert!(matches!(plan.question, Some(Question::Slo(_))));
-    let step = Step { rate_iops: Some(1000.0), ..Step::default() };
-    assert_eq!(rate_of_rank(&plan, step.clone(), 4).rate_iops, Some(250.0));
-    assert_eq!(rate_of_rank(&Plan::none(), step, 4).rate_iops, Some(1000.0), "as it was given");
-    let resumed = arguments(&format!("{words} --resume r.json"), Path::new("."));
-    let told = FleetWork::from_args(&resumed).err().unwrap().message;
-    assert!(told.contains("--resume is for a course on one machine"), "{told}");
 }
 
 #[test]
@@ -192,7 +150,7 @@ fn told_by(hello: FleetMessage) -> (Failure, String) {
     let [first, other] = links(2).try_into().unwrap_or_else(|_| panic!("two ranks"));
     let args = arguments(SIMULATED, folder.path());
     let failure = std::thread::scope(|scope| {
-        let rank = scope.spawn(move || take_part(&FleetWork::from_args(&args)?, first, &Arc::default()));
+        let rank = scope.spawn(move || take_part(&FleetWork::from_args(&args), first, &Arc::default()));
         other.send(0, hello);
         while other.stopped().is_none() {
             std::thread::sleep(Duration::from_millis(1));
@@ -247,8 +205,6 @@ fn messages_survive_the_way() {
     for message in [
         FleetMessage::Order { plan, asked: None },
         FleetMessage::Record(b"R{}".to_vec()),
-        FleetMessage::Next(Some(Box::new(Step::default()))),
-        FleetMessage::Next(None),
         FleetMessage::Pong(3, ClockStamp { unix_ns: -1, monotonic_ns: 7 }),
     ] {
         assert_eq!(FleetMessage::of_bytes(&message.to_bytes()), Some(message));
