@@ -261,7 +261,7 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
     let near = 0.05 + edges;
     let (holds, words) = if ratio < 1.0 - near {
         (true, why_short(c, s, ratio))
-    } else if ratio <= 1.0 + near && s.load.direct != Some(false) && s.pace.drained_queue.is_none() {
+    } else if ratio <= 1.0 + near && s.load.direct != Some(false) && c.odd_options.is_empty() {
         (true, "the law holds, the queue was full all the time".into())
     } else if ratio <= 1.0 + near {
         (true, "the law holds".into())
@@ -275,8 +275,8 @@ pub fn little(c: &Conditions, s: &StepFigures, counted: Option<f64>) -> (Option<
 
 /// Why only this share of the requests that were asked for was in flight.
 fn why_short(c: &Conditions, s: &StepFigures, share: f64) -> String {
-    if let Some(queue) = s.pace.drained_queue.as_ref() {
-        return format!("{} lets the queue drain before it is filled again", queue.option);
+    if !c.odd_options.is_empty() {
+        return format!("{} may have left the queue short", c.odd_options.join(" "));
     }
     let words = if s.pace.offered.is_some() {
         "the rate that was asked for left the queue short"

@@ -17,13 +17,14 @@ pub fn differences(a: &Conditions, b: &Conditions) -> Vec<String> {
 }
 
 /// What most loads have in common.
-const USUAL: [&str; 7] = [
+const USUAL: [&str; 8] = [
     "jobs 1",
     "direct I/O true",
     "size 0 B",
     "percent of reads 50",
     "distribution uniform",
     "flush after so many writes: 0",
+    "other options none",
     "rate unlimited",
 ];
 
@@ -37,7 +38,7 @@ pub fn words_of(conditions: &Conditions) -> String {
 }
 
 /// The parts of a load in words; none where it is not told.
-fn parts(c: &Conditions) -> [(&'static str, Option<String>); 12] {
+fn parts(c: &Conditions) -> [(&'static str, Option<String>); 11] {
     [
         ("pattern", words(&c.rw)),
         ("block size", c.block.as_ref().map(|(low, high)| block(*low, *high))),
@@ -48,8 +49,10 @@ fn parts(c: &Conditions) -> [(&'static str, Option<String>); 12] {
         ("percent of reads", words(&c.reads_percent)),
         ("distribution", words(&c.distribution)),
         ("flush after so many writes:", words(&c.fsync)),
-        ("percent of repeated blocks", words(&c.repeated_percent)),
-        ("priority", words(&c.low_priority)),
+        (
+            "other options",
+            Some(if c.odd_options.is_empty() { "none".into() } else { c.odd_options.join(" ") }),
+        ),
         ("rate", Some(pace(c))),
     ]
 }
@@ -66,8 +69,6 @@ fn block(low: Bytes, high: Bytes) -> String {
 fn pace(c: &Conditions) -> String {
     let Some(pace) = c.pace.as_ref() else { return "unlimited".into() };
     let rate = pace.offered_per_second.map(|rate| format!("{rate} a second"));
-    let options =
-        [rate, pace.pause_option.clone(), pace.drained_queue.as_ref().map(|queue| queue.option.clone())];
-    let said: Vec<String> = options.into_iter().flatten().collect();
+    let said: Vec<String> = [rate, pace.pause_option.clone()].into_iter().flatten().collect();
     if said.is_empty() { "unlimited".into() } else { said.join(", ") }
 }

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::job_spacing;
-use super::of_record::{VERSION, is_simulated};
+use super::of_record::is_simulated;
 use fio_formats::block_ranges::block_ranges;
 use fio_formats::job::{Given, Job as Asked};
 use fio_formats::option_value::{OptionValue, TargetAmount};
@@ -13,15 +12,42 @@ use fio_formats::shown_options::{options, shows_one_of_several};
 use volproof_base::sample::Direction;
 use volproof_base::unit::{Bytes, Nanos, total};
 use volproof_plan::Pattern;
-use volproof_record::{Conditions, DrainedQueue, Known, Pace};
+use volproof_record::{Conditions, Known, Pace};
 
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
-/// A queue in which this share of its depth is left has been kept full.
-const KEPT_FULL: f64 = 0.9;
 /// Options of engines that keep a CPU busy whatever the volume does.
-const POLLING: [&str; 6] =
-    ["hipri", "sqthread_poll", "hipri_percentage", "iopoll", "userspace_reap", "busy_poll"];
+const POLLING: [&str; 7] =
+    ["hipri", "sqthread_poll", "hipri_percentage", "iopoll", "userspace_reap", "busy_poll", "thinktime_spin"];
+/// Engines that make or remove files, send packets, or keep the CPU busy.
+const WITHOUT_DEVICE: [&str; 10] = [
+    "null",
+    "cpuio",
+    "net",
+    "netsplice",
+    "rdma",
+    "exec",
+    "filestat",
+    "filecreate",
+    "filedelete",
+    "fileoperations",
+];
+/// Options that make a load another one in ways that its conditions do not tell, and values of theirs that change nothing.
+const ODD: [&str; 12] = [
+    "iodepth_low",
+    "iodepth_batch_complete_min",
+    "prioclass",
+    "cmdprio_percentage",
+    "dedupe_percentage",
+    "ba",
+    "zonemode",
+    "zonesize",
+    "zonerange",
+    "zoneskip",
+    "rw_sequencer",
+    "read_iolog",
+];
+const IDLE: [&str; 3] = ["0", "1", "none"];
 
 /// Conditions of a row, or of several that are one run, as `fio::runs` merges them.
 pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
@@ -46,8 +72,8 @@ pub fn conditions(output: &Output, job: &OutputRow) -> Conditions {
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
         // volproof's null engine plays a device where it simulates one.
-        c.null_engine = if is_simulated(job) { false.into() } else { drives_none(engine) };
-        if polls_by_itself(engine) == Known::Said(true) {
+        c.null_engine = (!is_simulated(job) && WITHOUT_DEVICE.contains(&engine.as_str())).into();
+        if engine.contains("spdk") {
             c.polling = true.into();
         }
         if engine == "mmap" {
@@ -95,13 +121,12 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
     let longest = job.moved().map(|(_, s)| s.runtime.0).max().filter(|ns| *ns > 0);
     let times = job.runtime.zip(longest).map(|(sum, longest)| sum.0 as f64 / longest as f64);
     let count = times.filter(|n| (n - n.round()).abs() < 0.05 * n).map(|n| n.round() as u32);
-    let spacing = all.spacing.or(|| of_options(output, job).spacing);
     Conditions {
         rw: shared.fact("rw", all.rw),
         block: shared.fact("bs", all.block).or(|| block_of_amounts(job)),
         engine: shared.fact("ioengine", all.engine),
         blocking: shared.fact("ioengine", ONE_AT_A_TIME.contains(&asked.engine()).into()),
-        null_engine: ([&asked, &shown].iter().any(|job| drives_none(job.engine()) == Known::Said(true))
+        null_engine: ([&asked, &shown].iter().any(|job| WITHOUT_DEVICE.contains(&job.engine()))
             && !is_simulated(job))
         .into(),
         iodepth: shared.fact("iodepth", all.iodepth),
@@ -109,7 +134,7 @@ fn of_several(output: &Output, job: &OutputRow) -> Conditions {
         time_based: shared.fact("time_based", all.time_based),
         runtime: shared.fact("runtime", all.runtime),
         ramp: shared.fact("ramp_time", all.ramp),
-        spacing: Known::assumed_from(spacing.as_ref().cloned(), why),
+        odd_options: odd_options(&shown),
         jobs: Known::assumed_from(count.filter(|n| *n > 1), "the run times of the jobs added up"),
         ..Conditions::default()
     }
@@ -172,10 +197,6 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     // Each write waits by itself.
     let synced = asked.choice("sync").is_some_and(|word| !matches!(word, "none" | "0"));
     let fsync = flushes.chain(synced.then_some(1)).min();
-    let polls = POLLING.iter().any(|name| job.option(output, &[name]).is_some_and(|v| v != "0"))
-        || job.option(output, &["wait_mode"]) == Some("loop")
-        || asked.int("iodepth_batch_complete_min") == Some(0)
-        || spins(&asked);
     let files = asked.text("filename").filter(|f| !f.is_empty());
     let form = asked.text("filename_format").filter(|form| !form.is_empty());
     let named_by_form = form.clone().filter(|form| form.contains('/'));
@@ -194,11 +215,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         rw: rw.into(),
         block: block.into(),
         engine: asked.engine().to_string().into(),
-        // To wait for no completion is to ask again and again.
-        polling: match polls_by_itself(asked.engine()) {
-            Known::Said(false) => polls.into(),
-            by_itself => by_itself,
-        },
+        polling: POLLING.iter().any(|name| job.option(output, &[name]).is_some_and(|v| v != "0")).into(),
         iodepth: count(&asked, "iodepth").into(),
         direct: match asked.engine() {
             "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
@@ -212,10 +229,10 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         time_based: asked.given("time_based").map(|_| asked.flag("time_based")).into(),
         runtime: asked.time("runtime").unwrap_or_default().into(),
         ramp: asked.time("ramp_time").unwrap_or_default().into(),
-        pace: Pace { drained_queue: drained_queue(output, &asked), ..pace(&asked, job) }.into(),
+        pace: pace(&asked, job).into(),
         reads_percent: asked.reads().into(),
         distribution: job.option(output, &["random_distribution"]).map(str::to_string).into(),
-        spacing: job_spacing::spacing(&asked, job).into(),
+        odd_options: odd_options(&asked),
         // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
         stonewall: if ["stonewall", "wait_for_previous", "wait_for"].iter().any(|n| asked.given(n).is_some())
         {
@@ -224,9 +241,7 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
             job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into()
         },
         zeros: writes_zeros(&asked).into(),
-        repeated_percent: count(&asked, "dedupe_percentage").into(),
         pattern_percent: pattern_percent(&asked).into(),
-        low_priority: low_priority(&asked).into(),
         fsync: fsync.unwrap_or(0).into(),
         ..Conditions::default()
     }
@@ -237,39 +252,14 @@ fn count(asked: &Asked, name: &str) -> Option<u32> {
     asked.int(name).and_then(|n| u32::try_from(n).ok())
 }
 
-/// fio loads the engine from a file (`external:PATH`, or a path alone): its name tells little.
-fn is_external(engine: &str) -> bool {
-    engine.contains(['/', ':'])
-}
-
-/// Whether an engine polls whatever its options are: SPDK does, and of engines that have several ways, or of others' own, nobody knows.
-fn polls_by_itself(engine: &str) -> Known<bool> {
-    match engine {
-        _ if engine.contains("spdk") => true.into(),
-        "xnvme" => Known::Unknown,
-        _ if is_external(engine) => Known::Unknown,
-        _ => false.into(),
-    }
-}
-
-/// The engine drives no device. Those named here read and write a file, a device or a volume of a network. All others make or remove files,
-/// send packets, keep the CPU busy or move memory.
-fn drives_none(engine: &str) -> Known<bool> {
-    match engine {
-        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap" | "splice" | "sg" | "guasi" => {
-            false.into()
-        }
-        "libaio" | "posixaio" | "solarisaio" | "windowsaio" | "io_uring" | "io_uring_cmd" => false.into(),
-        "libblkio" | "xnvme" | "libzbc" | "nbd" | "rbd" | "libiscsi" | "nfs" | "gfapi" => false.into(),
-        _ if engine.contains("spdk") => false.into(),
-        _ if is_external(engine) => Known::Unknown,
-        _ => true.into(),
-    }
-}
-
-/// The job keeps its CPU busy for a part of its pauses (fio's HOWTO, `thinktime_spin`).
-fn spins(asked: &Asked) -> bool {
-    ["thinktime", "thinktime_spin"].iter().all(|name| asked.time(name).is_some_and(|t| t.0 > 0))
+/// The options that make the load another one in ways that are not looked into.
+fn odd_options(asked: &Asked) -> Vec<String> {
+    let is_odd = |given: &&Given| {
+        let text = given.text.as_deref().unwrap_or_default();
+        let has_gaps = given.option.name == "rw" && text.contains(':');
+        has_gaps || (ODD.contains(&given.option.name) && !IDLE.contains(&text))
+    };
+    asked.options().filter(is_odd).map(Given::line).collect()
 }
 
 /// The job begins writeback with calls of sync_file_range, which flush nothing. fio puts their latencies with those of flushes, and counts each of
@@ -313,11 +303,6 @@ fn pattern_percent(asked: &Asked) -> Option<u32> {
     count(asked, "buffer_compress_percentage").filter(|n| *n > 0).or(pattern)
 }
 
-/// fio's `prioclass=3`: the kernel serves such I/Os where no other waits.
-fn low_priority(asked: &Asked) -> Option<String> {
-    (asked.int("prioclass") == Some(3)).then(|| "prioclass=3".to_string())
-}
-
 /// A pattern of numbers that are all nought: `0`, `0x00`.
 fn is_zeros(pattern: &str) -> bool {
     let digits = pattern.trim().trim_start_matches("0x");
@@ -340,7 +325,6 @@ fn pace(asked: &Asked, job: &OutputRow) -> Pace {
             .given("thinktime")
             .filter(|_| asked.time("thinktime").is_some_and(|t| t.0 > 0))
             .map(Given::line),
-        ..Pace::default()
     }
 }
 
@@ -363,33 +347,9 @@ fn offered(name: &str, asked: &Asked, moved: &[(Direction, &Stats)]) -> Option<f
     Some(sum)
 }
 
-/// A queue that drains before it is filled again, where that leaves clearly fewer requests than its depth. fio fills a full queue again when at most
-/// `iodepth_low` requests are left, and takes `iodepth_batch_complete_min` or more completions each time that it waits for some (fio's HOWTO, "I/O
-/// depth"). How many it submits at once, and takes at most, lets no queue drain.
-fn drained_queue(output: &Output, asked: &Asked) -> Option<DrainedQueue> {
-    // volproof's own engines refill at once, whatever these options say.
-    if output.version == VERSION || ONE_AT_A_TIME.contains(&asked.engine()) {
-        return None;
-    }
-    let depth = count(asked, "iodepth").filter(|n| *n > 1)?;
-    let [low, batch] = ["iodepth_low", "iodepth_batch_complete_min"].map(|name| {
-        // No more than the depth can be left or taken.
-        let count = asked.int(name).filter(|n| *n > 0)?.min(i64::from(depth)) as u32;
-        Some((count, asked.given(name)?.line()))
-    });
-    let low = low.filter(|(n, _)| *n < depth);
-    let batch = batch.filter(|(n, _)| *n > 1);
-    let at_once = batch.as_ref().map_or(1, |(n, _)| *n);
-    let taken = low.as_ref().map_or(at_once, |(low, _)| (depth - low).next_multiple_of(at_once));
-    let left = depth.saturating_sub(taken);
-    let options: Vec<String> = low.into_iter().chain(batch).map(|(_, option)| option).collect();
-    (f64::from(left) < KEPT_FULL * f64::from(depth) && !options.is_empty())
-        .then(|| DrainedQueue { option: options.join(" "), left })
-}
-
 /// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
 /// Told by more bytes than the job was to move, or by a run time that was used up.
-pub fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
+fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
     if job.option(output, &["time_based", "loops"]).is_some() {
         return false;
     }

@@ -11,7 +11,6 @@ pub mod help;
 pub mod increments;
 pub mod installed;
 pub mod job_conditions;
-mod job_spacing;
 pub mod of_record;
 pub mod percentile_list;
 pub mod plan;

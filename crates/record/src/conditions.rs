@@ -86,15 +86,12 @@ pub struct Conditions {
     /// Only zeros were written.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub zeros: Known<bool>,
-    /// Share of the blocks written that repeat others, in percent.
-    #[serde(skip_serializing_if = "Known::is_unknown")]
-    pub repeated_percent: Known<u32>,
     /// Share of the data written that is one pattern over and over, in percent.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub pattern_percent: Known<u32>,
-    /// The priority of the I/Os, as it was asked for, where the system may hold them back for others.
-    #[serde(skip_serializing_if = "Known::is_unknown")]
-    pub low_priority: Known<String>,
+    /// Options of a report that make the load another one in ways that are not looked into, as they were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub odd_options: Vec<String>,
     /// A flush after so many writes; 0 for none. 1 also where each write waits by itself until it is durable.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub fsync: Known<u32>,
@@ -113,19 +110,6 @@ pub struct Pace {
     /// The option that makes the load pause between I/Os, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_option: Option<String>,
-    /// Each job lets its queue drain before it fills it again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drained_queue: Option<DrainedQueue>,
-}
-
-/// A queue that is not kept full on purpose: it drains, and is then filled again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DrainedQueue {
-    /// The option that does this, as it was given.
-    pub option: String,
-    /// The requests that are left when it is filled again.
-    pub left: u32,
 }
 
 /// Disks whose names are followed by the number of a partition.
@@ -194,11 +178,10 @@ impl Conditions {
             spacing: Spacing::of_step(step).into(),
             stonewall: Known::Unknown,
             zeros: step.writes_zeros().into(),
-            repeated_percent: Known::Unknown,
             pattern_percent: Some(step.compressible)
                 .filter(|share| *share > 0 && step.rw.changes_data())
                 .into(),
-            low_priority: Known::Unknown,
+            odd_options: Vec::new(),
             fsync: if step.sync.is_some() && step.rw.changes_data() { 1 } else { step.fsync }.into(),
         }
     }

@@ -4,7 +4,7 @@ use super::step_figures::{
     CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
     RateFigures, StepFigures, most_parts,
 };
-use super::{Conditions, DrainedQueue, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
+use super::{Conditions, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
 use volproof_base::sample::Direction;
 use volproof_base::stats::little;
 use volproof_base::unit::{self, Bytes, Nanos};
@@ -50,10 +50,6 @@ pub fn figures(reported: &ReportedStep, conditions: &Conditions) -> StepFigures 
         pace: PaceFigures {
             offered: conditions.offered(),
             pauses: pace.and_then(|p| p.pause_option.clone()),
-            drained_queue: pace.and_then(|p| {
-                let queue = p.drained_queue.clone()?;
-                Some(DrainedQueue { left: queue.left.saturating_mul(conditions.jobs.get()?), ..queue })
-            }),
         },
         rate: RateFigures {
             ios: (total > 0.0).then_some(total),

@@ -52,7 +52,7 @@ pub use cause::{
     Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, CauseTrial, NotTried, SettingEffect, SoldAs,
 };
 pub use compared::{Compared, ComparedWord, IntervalBasis, ReportComparison};
-pub use conditions::{Conditions, DrainedQueue, Pace};
+pub use conditions::{Conditions, Pace};
 pub use course_answer::{
     AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
     UnmeasuredPoint,

@@ -1,4 +1,4 @@
-//! Where the I/Os of a load lie in its range, as far as they are not blocks side by side: one rule for plans and for reports.
+//! Where the I/Os of a load lie in its range, as far as they are not blocks side by side.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,6 @@ pub struct Spacing {
     /// Share of the range that is used, above 0 and below 1; absent where all of it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_share: Option<f64>,
-    /// How often in a row each block is used; absent for once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub times_in_a_row: Option<u64>,
     /// All offsets of a step of volproof are multiples of this, and an I/O may touch one more block of the disk than it is long; absent where no I/O does.
     #[serde(rename = "unaligned_to_bytes", skip_serializing_if = "Option::is_none")]
     pub unaligned_to: Option<Bytes>,
@@ -28,24 +25,21 @@ pub struct Spacing {
 
 impl Spacing {
     /// The share of a range that blocks use which begin so far apart, in bytes: all of it where they lie side by side.
-    pub fn share(block: f64, apart: f64) -> f64 {
+    fn share(block: f64, apart: f64) -> f64 {
         if block > 0.0 { block / apart.max(block) } else { 1.0 }
     }
 
     /// Only what leaves out, repeats or misaligns something, if anything does. All offsets are multiples of `unaligned_to` bytes; `block` is the size of
     /// all I/Os, where they have one.
-    pub fn reduced(self, block: Option<Bytes>) -> Option<Spacing> {
+    fn reduced(self, block: Option<Bytes>) -> Option<Spacing> {
         let unaligned =
             self.unaligned_to.zip(block).filter(|(unit, block)| touches_one_more(block.0, unit.0));
         let spacing = Spacing {
             used_share: self.used_share.filter(|share| *share < 1.0),
-            times_in_a_row: self.times_in_a_row.filter(|times| *times > 1),
             unaligned_to: unaligned.map(|(unit, _)| unit),
             options: self.options,
         };
-        let matters =
-            spacing.leaves_out() || spacing.times_in_a_row.is_some() || spacing.unaligned_to.is_some();
-        matters.then_some(spacing)
+        (spacing.leaves_out() || spacing.unaligned_to.is_some()).then_some(spacing)
     }
 
     /// Of a step of volproof.
@@ -68,8 +62,7 @@ impl Spacing {
             given.into_iter().filter_map(|(name, bytes)| Some(format!("{name} {}", bytes?.exact())));
         let share = Spacing::share(block, apart);
         let unaligned_to = Some(Bytes(unit));
-        Spacing { options: options.collect(), used_share: Some(share), unaligned_to, ..Spacing::default() }
-            .reduced(single)
+        Spacing { options: options.collect(), used_share: Some(share), unaligned_to }.reduced(single)
     }
 
     /// Parts of the range are left out.

@@ -1,7 +1,7 @@
 //! The figures of a run that the rules need, measured by volproof or another tool. What a report does not hold stays absent.
 
 use super::direction_summary::{DATA, add_column};
-use super::{Conditions, DrainedQueue, Record, ReportProgram, StepRecord, figures_of_report};
+use super::{Conditions, Record, ReportProgram, StepRecord, figures_of_report};
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, FileState, Step};
@@ -72,8 +72,6 @@ pub struct PaceFigures {
     pub offered: Option<f64>,
     /// The option that makes the load pause, as it was given.
     pub pauses: Option<String>,
-    /// The load lets its queue drain before it fills it again; the requests that are left are those of all jobs.
-    pub drained_queue: Option<DrainedQueue>,
 }
 
 /// What a run moved, and how fast.
@@ -232,7 +230,6 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Step
         pace: PaceFigures {
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
             pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
-            ..PaceFigures::default()
         },
         rate: RateFigures {
             ios: data_moved.then_some(ios),

@@ -17,8 +17,5 @@ fn a_queue_that_is_let_drain_on_purpose_missed_no_depth() {
     assert!(plain.little.unwrap().ends_with("the law holds, the queue was full all the time"));
     let run = with_options(r#""iodepth_low":"4""#, "900000.0");
     let little = run.little.unwrap();
-    assert!(
-        little.ends_with("32 were asked for: iodepth_low=4 lets the queue drain before it is filled again"),
-        "{little}"
-    );
+    assert!(little.ends_with("32 were asked for: iodepth_low=4 may have left the queue short"), "{little}");
 }

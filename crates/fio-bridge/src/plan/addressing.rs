@@ -75,7 +75,7 @@ fn gaps(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The gap that the suffix of a sequential `rw` asks for, in bytes: `1g`, and `-8k` for one that goes backwards. `None` where it is no size.
-pub fn gap(suffix: &str, job: &Job) -> Option<i64> {
+fn gap(suffix: &str, job: &Job) -> Option<i64> {
     let (sign, size) = suffix.strip_prefix('-').map_or((1, suffix), |size| (-1, size));
     // A size is above 0.
     match size_of(size, job) {

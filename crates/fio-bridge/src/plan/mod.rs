@@ -32,7 +32,6 @@ pub use self::obstacle::Obstacle;
 use self::obstacle::Obstacles;
 use std::path::{Path, PathBuf};
 
-pub use addressing::gap;
 pub use data_files::{JobDataFile, Layout, PathKind, files_of_clone, split, targets};
 
 use fio_formats::job::Job;

@@ -20,6 +20,7 @@ impl ComparedStep<'_> {
             self.start(),
             self.cache(),
             self.options(),
+            self.odd_options(),
             self.blocks(),
             self.data(),
             self.company(),
@@ -46,9 +47,7 @@ impl ComparedStep<'_> {
                 grouped(offered.round() as u64)
             ));
         }
-        let priority = self.conditions.low_priority.as_ref().map(|p| format!("a low priority, {p}"));
-        let drained = s.pace.drained_queue.as_ref().map(|queue| queue.option.clone());
-        let option = s.pace.pauses.clone().or(drained).or(priority)?;
+        let option = s.pace.pauses.as_ref()?;
         Some(format!("What the volume does without {option}, which held the load back."))
     }
 
@@ -81,11 +80,18 @@ impl ComparedStep<'_> {
         })
     }
 
+    /// Options whose effect is not looked into.
+    fn odd_options(&self) -> Option<String> {
+        let options = &self.conditions.odd_options;
+        (!options.is_empty()).then(|| {
+            format!("What the volume does without {}, which make the load another one.", options.join(" "))
+        })
+    }
+
     /// Whether a cache answered blocks that were used before.
     fn blocks(&self) -> Option<String> {
         let c = self.conditions;
-        let repeated = c.spacing.as_ref().is_some_and(|spacing| spacing.times_in_a_row.is_some());
-        let often = c.preferred_blocks().is_some() || c.jobs_over_one_range().is_some() || repeated;
+        let often = c.preferred_blocks().is_some() || c.jobs_over_one_range().is_some();
         (often || cache_may_answer::by_small_range(self.summary, c).is_some())
             .then(|| "Whether a cache answered: the load came back to blocks that it had used.".into())
     }
@@ -120,8 +126,7 @@ impl ComparedStep<'_> {
 
 /// Data that a volume may take without storing all of it.
 fn is_compressible(c: &Conditions) -> bool {
-    let alike = [c.repeated_percent.get(), c.pattern_percent.get()];
-    c.zeros.get() == Some(true) || alike.iter().flatten().any(|percent| *percent > 0)
+    c.zeros.get() == Some(true) || c.pattern_percent.get().is_some_and(|percent| percent > 0)
 }
 
 /// A promise of a share of the time needs the seconds of a run, and a type with credits the time after they are used up.
