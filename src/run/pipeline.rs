@@ -32,7 +32,7 @@ use volproof_judge as judge;
 use volproof_plan::{Plan, Precondition};
 use volproof_record::exit::Exit;
 use volproof_record::long_samples::{LONGEST, SampleText, longest_step};
-use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State};
+use volproof_record::{JudgedPromise, Record};
 use volproof_report::plan_text;
 
 /// Work whose input was checked. Nothing is opened or changed yet.
@@ -168,33 +168,12 @@ impl CheckedRun {
     pub fn run(self, timer: &Timer, interrupts: &Arc<AtomicUsize>, front: &mut dyn Front) -> Ended {
         let CheckedRun { root, plan, surveyed, choices, doubts, judged_promise, options } = self;
         let record = Record {
-            schema: SCHEMA.into(),
-            schema_version: SCHEMA_VERSION,
-            volproof_version: env!("CARGO_PKG_VERSION").into(),
-            started: utc(jiff::Timestamp::now()).into(),
-            report: None,
             rank: options.rank.clone(),
-            fleet: None,
-            state: State::Running,
             environment: Environment::read(&root, &timer.description(), clock_source(Path::new("/"))),
-            targets: Vec::new(),
-            tuning: None,
-            steps: Vec::new(),
-            together: Vec::new(),
             doubts,
-            cross_checks: Vec::new(),
-            answer: None,
-            resumed_after: Vec::new(),
             judged_promise,
             asked: options.asked.clone(),
-            compared: None,
-            verdict: None,
-            outcome: None,
-            findings: None,
-            causes: None,
-            lookup: Default::default(),
-            saved_as: Default::default(),
-            plan,
+            ..Record::of_plan(plan, utc(jiff::Timestamp::now()).into())
         };
         front.ui().run_begins(&record, interrupts);
         let continued = Arc::new(AtomicBool::new(false));

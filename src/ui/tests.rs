@@ -12,13 +12,12 @@ use volproof_base::hist::Histogram;
 use volproof_base::sample::{Counts, Direction, GRID, Interval, PerDirection, Second};
 use volproof_base::unit::{Bytes, Nanos, micro};
 use volproof_device::device::{DevNumber, Facts, FileFacts, FilePlace};
-use volproof_host::environment::Environment;
 use volproof_host::observe::{DiskTrack, KernelCounters};
 use volproof_plan::{EngineKind, Pattern, Plan, Step};
 use volproof_promise::catalogue::Promise;
 use volproof_promise::catalogue::catalogue_file::Catalogue;
 use volproof_promise::catalogue::request::PromiseRequest;
-use volproof_record::{JudgedPromise, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
+use volproof_record::{JudgedPromise, Record, TargetRecord};
 
 /// Steps of 60 s after a ramp of 5 s, with 32 requests in flight, on so many targets.
 fn record(names: &[&str], targets: &[&str]) -> Record {
@@ -59,35 +58,20 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         volume: "alibaba:cloud_essd.PL1:100GiB".parse().unwrap(),
         ..PromiseRequest::default()
     };
+    let plan = Plan {
+        name: "standard".into(),
+        steps: names.iter().map(step).collect(),
+        ..volproof_plan::PRESETS[0].plan()
+    };
     Record {
-        schema: SCHEMA.into(),
-        schema_version: SCHEMA_VERSION,
         volproof_version: "1.2.3".into(),
-        started: "2026-01-02T03:04:05Z".to_string().into(),
-        report: None,
-        rank: None,
-        fleet: None,
-        state: State::Running,
-        plan: Plan {
-            name: "standard".into(),
-            steps: names.iter().map(step).collect(),
-            ..volproof_plan::PRESETS[0].plan()
-        },
-        environment: Environment::default(),
         targets: targets.iter().map(target).collect(),
-        tuning: None,
-        steps: Vec::new(),
-        together: Vec::new(),
         doubts: vec![Doubt::new(
             Severity::Note,
             "system-disk",
             "vda is the system disk",
             "use another volume",
         )],
-        cross_checks: Vec::new(),
-        answer: None,
-        resumed_after: Vec::new(),
-        asked: None,
         judged_promise: Some(JudgedPromise {
             options: Vec::new(),
             min_share: None,
@@ -96,13 +80,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
             notes: Vec::new(),
             judge_burst: false,
         }),
-        verdict: None,
-        compared: None,
-        outcome: None,
-        findings: None,
-        causes: None,
-        lookup: Default::default(),
-        saved_as: Default::default(),
+        ..Record::of_plan(plan, "2026-01-02T03:04:05Z".to_string().into())
     }
 }
 

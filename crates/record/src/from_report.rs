@@ -5,49 +5,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     DirectionSummary, ErrorRecord, Known, LatencySummary, Record, Report, ReportedFigures, ReportedLatency,
-    ReportedStep, ReportedSync, SCHEMA, SCHEMA_VERSION, State, StepRecord, StepTarget,
+    ReportedStep, ReportedSync, State, StepRecord, StepTarget,
 };
 use volproof_base::sample::{Direction, Series};
 use volproof_base::stats::percentile::{STANDARD, printable};
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_host::environment::Environment;
 use volproof_plan::{EngineKind, Plan};
 
 impl Record {
     /// A Record of a report, without its steps.
     pub fn of_report(report: Report, started: Known<String>) -> Record {
-        Record {
-            schema: SCHEMA.into(),
-            schema_version: SCHEMA_VERSION,
-            volproof_version: env!("CARGO_PKG_VERSION").into(),
-            started,
-            state: match &report.partial {
-                Some(why) => State::Failed(format!("the report is not whole: {why}")),
-                None => State::Complete,
-            },
-            report: Some(report),
-            rank: None,
-            fleet: None,
-            plan: Plan::none(),
-            environment: Environment::default(),
-            targets: Vec::new(),
-            tuning: None,
-            steps: Vec::new(),
-            together: Vec::new(),
-            cross_checks: Vec::new(),
-            answer: None,
-            resumed_after: Vec::new(),
-            doubts: Vec::new(),
-            judged_promise: None,
-            asked: None,
-            compared: None,
-            verdict: None,
-            outcome: None,
-            findings: None,
-            causes: None,
-            lookup: Default::default(),
-            saved_as: Default::default(),
-        }
+        let state = match &report.partial {
+            Some(why) => State::Failed(format!("the report is not whole: {why}")),
+            None => State::Complete,
+        };
+        Record { state, report: Some(report), ..Record::of_plan(Plan::none(), started) }
     }
 }
 

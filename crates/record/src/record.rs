@@ -176,6 +176,39 @@ pub struct TuningRecord {
 }
 
 impl Record {
+    /// A Record of this plan, in which nothing is measured yet.
+    pub fn of_plan(plan: Plan, started: Known<String>) -> Record {
+        Record {
+            schema: SCHEMA.into(),
+            schema_version: SCHEMA_VERSION,
+            volproof_version: env!("CARGO_PKG_VERSION").into(),
+            started,
+            state: State::Running,
+            outcome: None,
+            resumed_after: Vec::new(),
+            report: None,
+            rank: None,
+            plan,
+            environment: Environment::default(),
+            targets: Vec::new(),
+            tuning: None,
+            steps: Vec::new(),
+            together: Vec::new(),
+            doubts: Vec::new(),
+            cross_checks: Vec::new(),
+            answer: None,
+            judged_promise: None,
+            asked: None,
+            compared: None,
+            verdict: None,
+            findings: None,
+            causes: None,
+            fleet: None,
+            lookup: Default::default(),
+            saved_as: Default::default(),
+        }
+    }
+
     /// The targets by paths that are the same in every run of these volumes, as JUnit, metrics and tickets name them.
     pub fn lasting_targets(&self) -> String {
         let paths: Vec<String> =
