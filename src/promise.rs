@@ -26,6 +26,7 @@ use volproof_promise::catalogue::request::PromiseRequest;
 use volproof_promise::catalogue::reverse::WantedRates;
 use volproof_promise::fit::{AskedApplication, FitCatalogue, FitRequest};
 use volproof_promise::provider_files::NamedFile;
+use volproof_promise::suggested::instances;
 use volproof_report::promise as report;
 
 /// The answer to what was asked, to be printed as it is.
@@ -101,6 +102,12 @@ fn promised(
     notes: impl Fn(&Promise) -> Vec<String>,
 ) -> anyhow::Result<String> {
     // Everything that is wrong with the input is said before anybody is asked.
+    if catalogue.find(&request.volume.kind, None).is_err() && instances().contains(&request.volume.kind) {
+        bail!(
+            "{0} is an instance: name the volume too, as in `volproof promise gp3 --size 100GiB --instance {0}`",
+            request.volume.kind
+        );
+    }
     let mut promise = Promise::requested(catalogue, &request)?;
     let volume = catalogue.find(&request.volume.kind, args.volume.at.as_deref())?.volume;
     let ours = cloud::provider(root, catalogue).is_some_and(|(p, _)| p.id == volume.provider);

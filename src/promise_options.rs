@@ -154,6 +154,8 @@ pub fn judged_promise(
         }
         return Ok(None);
     };
+    let args = &with_size_of_type(args)?;
+    let kind = args.kind.as_ref().unwrap_or(kind);
     let (catalogue, instance) = saved_answers::with_instance(args.catalogue()?, args.instance.as_deref())?;
     let told = saved_answers::volumes(kind, &catalogue, args.at.as_deref())?;
     let args = &match &told {
@@ -227,6 +229,25 @@ pub fn judged_promise(
         judged.tolerate(share);
     }
     Ok(Some(judged))
+}
+
+/// The same options, where `--promise TYPE:SIZE[,iops=N][,throughput=N]` has the capacity and what was bought in one word, as `--with` does.
+fn with_size_of_type(args: &PromiseOptions) -> anyhow::Result<PromiseOptions> {
+    let words = args.kind.as_deref().unwrap_or_default();
+    let Some(asked) = AskedVolume::in_one_word(words) else { return Ok(args.clone()) };
+    let has_both = args.volume_size.is_some()
+        || (args.iops.is_some() && asked.iops.is_some())
+        || (args.throughput.is_some() && asked.throughput.is_some());
+    if has_both {
+        bail!("--promise {words} says the same as another option: write `--promise {}` alone", asked.kind);
+    }
+    Ok(PromiseOptions {
+        kind: Some(asked.kind),
+        volume_size: asked.size,
+        iops: args.iops.or(asked.iops),
+        throughput: args.throughput.or(asked.throughput),
+        ..args.clone()
+    })
 }
 
 /// The options that ask for the promise of the volumes that a provider's own command told of.

@@ -89,12 +89,14 @@ pub struct CatalogueArgs {
 impl VolumeArgs {
     /// The request for the promise of a volume of that type.
     pub(super) fn request(&self, kind: &str) -> PromiseRequest {
+        let word = AskedVolume::in_one_word(kind);
+        let word = word.unwrap_or_else(|| AskedVolume { kind: kind.into(), ..AskedVolume::default() });
         PromiseRequest {
             volume: AskedVolume {
-                kind: kind.into(),
-                size: self.size,
-                iops: self.iops,
-                throughput: self.throughput,
+                size: self.size.or(word.size),
+                iops: self.iops.or(word.iops),
+                throughput: self.throughput.or(word.throughput),
+                kind: word.kind,
             },
             with: self.with.clone(),
             instance: self.instance.clone(),

@@ -153,11 +153,12 @@ impl FromStr for Bytes {
         let (number, unit) = split_number(text, "4k, 1MiB or 800GB")?;
         let factor = match unit.to_ascii_lowercase().as_str() {
             "" | "b" => 1,
-            "k" | "kib" => KIB,
-            "m" | "mib" => MIB,
-            "g" | "gib" => GIB,
-            "t" | "tib" => TIB,
-            "p" | "pib" => PIB,
+            // `Gi` is what Kubernetes writes.
+            "k" | "ki" | "kib" => KIB,
+            "m" | "mi" | "mib" => MIB,
+            "g" | "gi" | "gib" => GIB,
+            "t" | "ti" | "tib" => TIB,
+            "p" | "pi" | "pib" => PIB,
             "kb" => 1_000,
             "mb" => 1_000_000,
             "gb" => 1_000_000_000,
@@ -258,13 +259,13 @@ impl FromStr for Nanos {
             let factor = match unit.trim_end() {
                 "" if rest.len() == text.trim().len() => 1_000_000_000,
                 "" => return Err(UnitError::NoUnit { text: text.to_string() }),
-                "s" | "sec" => 1_000_000_000,
+                "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000_000,
                 "ms" | "msec" => 1_000_000,
                 "us" | "usec" | "µs" => 1_000,
                 "ns" | "nsec" => 1,
-                "m" | "min" => 60_000_000_000,
-                "h" => 3_600_000_000_000,
-                "d" => 86_400_000_000_000,
+                "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000_000,
+                "h" | "hr" | "hour" | "hours" => 3_600_000_000_000,
+                "d" | "day" | "days" => 86_400_000_000_000,
                 unit => {
                     let known = "ns, us, ms, s, m (minutes), h, d";
                     return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
@@ -306,15 +307,38 @@ fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
     if value >= u64::MAX as f64 { Err(too_large(text)) } else { Ok(value.round() as u64) }
 }
 
-/// I/Os a second as a user writes them: `3000`, `16,000`, `20k`, `1.5M`. Letters are decimal, since I/Os are counted and have no binary unit.
-pub fn iops(text: &str) -> Option<f64> {
+/// Bytes a second as a user writes them: `10MiB`, `10MiB/s`, `10MBps`.
+///
+/// # Errors
+/// The text is no amount of bytes.
+pub fn byte_rate(text: &str) -> Result<Bytes, UnitError> {
     let text = text.trim();
+    text.strip_suffix("/s").or_else(|| text.strip_suffix("ps")).unwrap_or(text).parse()
+}
+
+/// I/Os a second as a user writes them: `3000`, `16,000`, `20k`, `1.5M`, `3000/s`, `3000 IOPS`. Letters are decimal, since I/Os are counted and
+/// have no binary unit.
+pub fn iops(text: &str) -> Option<f64> {
+    let unit = ["/s", "IOPS", "iops"].iter().find_map(|unit| text.trim().strip_suffix(unit));
+    let text = unit.unwrap_or(text).trim();
     let (number, factor) = match text.strip_suffix(['k', 'K']) {
         Some(number) => (number, 1e3),
         None => text.strip_suffix(['m', 'M']).map_or((text, 1.0), |number| (number, 1e6)),
     };
-    let number: f64 = number.trim_end().replace([',', '_'], "").parse().ok()?;
+    let number = number.trim_end();
+    if !has_whole_groups(number) {
+        return None;
+    }
+    let number: f64 = number.replace([',', '_'], "").parse().ok()?;
     Some(number * factor)
+}
+
+/// Whether commas divide a number into thousands. `1000,500` are two numbers.
+fn has_whole_groups(number: &str) -> bool {
+    let mut groups = number.split(',');
+    let first = groups.next().unwrap_or_default();
+    let mut later = groups.peekable();
+    (later.peek().is_none() || first.len() <= 3) && later.all(|group| group.len() == 3)
 }
 
 /// A whole number of I/Os a second, which is not 0; `example` says what else is taken.
@@ -457,6 +481,7 @@ mod tests {
             ("800GB", 800_000_000_000),
             ("512", 512),
             (" 2 TiB ", 2 << 40),
+            ("100Gi", 100 << 30),
         ] {
             assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
         }
@@ -466,9 +491,17 @@ mod tests {
             ("2m", 120_000_000_000),
             ("7ns", 7),
             ("1m30s", 90_000_000_000),
+            ("2 hours", 7_200_000_000_000),
         ] {
             assert_eq!(text.parse::<Nanos>(), Ok(Nanos(ns)), "{text}");
         }
+        for text in ["10MiB", "10MiB/s", " 10MiBps", "10 MiB/s"] {
+            assert_eq!(byte_rate(text), Ok(Bytes::mib(10)), "{text}");
+        }
+        for text in ["3000", "3k", "3,000/s", "3000 IOPS", "3kiops"] {
+            assert_eq!(iops(text), Some(3000.0), "{text}");
+        }
+        assert_eq!((iops("1000,500"), iops("1,000,500")), (None, Some(1_000_500.0)));
     }
 
     #[test]

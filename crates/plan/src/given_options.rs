@@ -13,18 +13,36 @@ use super::key::{Key, KeyPlace};
 use super::presets::PRESETS;
 use super::step_json::each_key;
 use super::word::{Word, from_text};
-use super::{EngineKind, EngineWord, Step};
+use super::{EngineKind, EngineWord, Step, WordError};
 use volproof_base::sample::Direction;
+use volproof_base::unit::byte_rate;
 
 /// All keys that a user can give, in the order of `docs/plan.md`.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
     static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         let own = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record);
-        own.map(|key| if key.field == "engine" { who_does_the_io(*key) } else { *key })
-            .chain([BUFFERED])
-            .collect()
+        own.map(as_typed).chain([BUFFERED]).collect()
     });
     KEYS.iter()
+}
+
+/// The key as a user's word is read, where that is another word than the one in a Record.
+fn as_typed(key: &Key) -> Key {
+    match key.field {
+        "engine" => who_does_the_io(*key),
+        "rate_bw" => Key { read: read_byte_rate, ..*key },
+        _ => *key,
+    }
+}
+
+/// A rate may have its unit a second, such as `10MiB/s`.
+fn read_byte_rate(step: &mut Step, value: &Value) -> Result<(), WordError> {
+    let rate = value.as_str().map(byte_rate).transpose().map_err(|e| WordError(e.to_string()))?;
+    step.rate_bw = match rate {
+        Some(rate) => Some(rate),
+        None => Word::read(value)?,
+    };
+    Ok(())
 }
 
 /// The keys of the command line but those of these fields.
@@ -207,7 +225,7 @@ impl StepOptions {
         ))
     }
 
-    fn put(&mut self, key: &'static Key, value: Value) -> Result<(), super::WordError> {
+    fn put(&mut self, key: &'static Key, value: Value) -> Result<(), WordError> {
         key.check(&value)?;
         self.given.push((key, value));
         Ok(())

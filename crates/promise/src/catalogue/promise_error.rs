@@ -70,27 +70,34 @@ pub enum PromiseError {
     },
     /// No type of this name.
     #[error(
-        "no volume type '{given}' in the catalogue:{} `volproof promise --search TEXT` finds others",
-        question(near)
+        "no volume type '{given}' in the catalogue:{} `volproof promise --list{}` lists them",
+        question(near),
+        provider.as_ref().map(|id| format!(" {id}")).unwrap_or_default()
     )]
     UnknownType {
         /// As it was given.
         given: String,
         /// The full names of the nearest; none where no name is near.
         near: Vec<String>,
+        /// The provider that was named.
+        provider: Option<String>,
     },
     /// A provider was named in place of a type.
     #[error(
-        "{provider} is a provider: name one of its types, such as {example}; `volproof promise --list {provider}` lists them"
+        "{given} is a provider: name one of its types, such as {example}; `volproof promise --list {provider}` lists them"
     )]
     ProviderAlone {
+        /// As it was given.
+        given: String,
         /// The provider.
         provider: String,
         /// The full name of one of its types.
         example: String,
     },
     /// Several types have this name or are known by it.
-    #[error("'{given}' may be several types: write {candidates} ('promise --search TEXT' lists them)")]
+    #[error(
+        "'{given}' may be several types: write {candidates} (`volproof promise --search {given}` lists them)"
+    )]
     Ambiguous {
         /// As it was given.
         given: String,
@@ -199,7 +206,9 @@ pub enum PromiseError {
         second: String,
     },
     /// Not a date.
-    #[error("--at {given}: it is no date: write 2018, 2018-07 or 2018-07-12")]
+    #[error(
+        "--at {given}: it is no date: write `--at 2018`, `--at 2018-07` or `--at 2018-07-12`, the year first"
+    )]
     BadDate {
         /// As it was given.
         given: String,

@@ -63,7 +63,9 @@ impl Promise {
             } else {
                 format!("{}:{}", first.volume.provider, asked.kind)
             };
-            let found = catalogue.find(&kind, at)?;
+            // A name that another sign joins, such as `aws/gp3`, has its provider in it.
+            let found =
+                catalogue.find(&kind, at).or_else(|e| catalogue.find(&asked.kind, at).map_err(|_| e))?;
             if found.volume.provider != first.volume.provider {
                 return Err(PromiseError::TwoProviders {
                     first: first.volume.id(),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::promised_level::Choice;
-use volproof_base::unit::{Bytes, UnitError, whole_iops};
+use volproof_base::unit::{Bytes, UnitError, byte_rate, whole_iops};
 
 /// A throughput as a user writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,8 +34,7 @@ impl FromStr for BoughtThroughput {
         if let Some(n) = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0) {
             return Ok(BoughtThroughput::Units(n));
         }
-        let bare = text.strip_suffix("/s").or_else(|| text.strip_suffix("ps")).unwrap_or(text);
-        bare.parse().map(BoughtThroughput::Bytes)
+        byte_rate(text).map(BoughtThroughput::Bytes)
     }
 }
 
@@ -74,6 +73,13 @@ pub struct AskedVolume {
     pub iops: Option<Choice>,
     /// Throughput that was bought.
     pub throughput: Option<BoughtThroughput>,
+}
+
+impl AskedVolume {
+    /// The volume of a word that holds its size, `aws:gp3:100GiB`; none where the word is the name of a type alone.
+    pub fn in_one_word(text: &str) -> Option<AskedVolume> {
+        text.parse().ok()
+    }
 }
 
 impl FromStr for AskedVolume {

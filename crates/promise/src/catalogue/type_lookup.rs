@@ -27,7 +27,15 @@ impl Catalogue {
             Some((provider, kind)) => (Some(self.provider_id(provider)?), kind),
             None => (None, name),
         };
-        let volume = self.by_name(provider, kind, name)?;
+        let found = self.by_name(provider, kind, name);
+        let joined = match found {
+            Err(PromiseError::UnknownType { .. }) => self.with_provider(name),
+            _ => None,
+        };
+        let volume = match joined {
+            Some((provider, kind)) => self.by_name(Some(provider), kind, name)?,
+            None => found?,
+        };
         match at {
             None => Ok(FoundType { volume, note: None }),
             Some(date) if !is_date(date) => Err(PromiseError::BadDate { given: date.into() }),
@@ -48,6 +56,12 @@ impl Catalogue {
         }
         let known = self.providers.iter().map(|p| p.id.clone()).collect();
         Err(PromiseError::UnknownProvider { given: given.into(), known })
+    }
+
+    /// The provider and the rest of a name that another sign than the colon joins: `aws/gp3`, `aws-gp3`.
+    fn with_provider<'n>(&self, name: &'n str) -> Option<(&str, &'n str)> {
+        let (provider, kind) = name.split_once(|sign: char| "/-_. ".contains(sign))?;
+        Some((self.provider_id(provider).ok()?, kind))
     }
 
     fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, PromiseError> {
@@ -72,8 +86,10 @@ impl Catalogue {
             }
         }
         let mut sold = self.volumes.iter().filter(|v| v.status == "current" && !v.local);
-        if let Some(example) = sold.find(|v| v.provider.eq_ignore_ascii_case(given)) {
+        let alone = self.provider_id(given).unwrap_or_default();
+        if let Some(example) = sold.find(|v| v.provider == alone) {
             return Err(PromiseError::ProviderAlone {
+                given: given.into(),
                 provider: example.provider.clone(),
                 example: example.id(),
             });
@@ -82,7 +98,11 @@ impl Catalogue {
             let id = v.id();
             std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
         });
-        Err(PromiseError::UnknownType { given: given.into(), near: nearest_few(kind, names, 3) })
+        Err(PromiseError::UnknownType {
+            given: given.into(),
+            near: nearest_few(kind, names, 3),
+            provider: provider.map(str::to_string),
+        })
     }
 
     /// The newest edition of a type that is known to have held at a date; the oldest, with a doubt, before all of them.
@@ -208,6 +228,8 @@ mod tests {
             ("alibaba:pl2", "alibaba:cloud_essd.PL2"),
             ("huawei:essd", "huawei:ESSD"),
             ("local-ssd", "gcp:local-ssd"),
+            ("aws/gp3", "aws:gp3"),
+            ("amazon-io2", "aws:io2"),
         ] {
             assert_eq!(found(name, None), id, "{name}");
         }
@@ -220,11 +242,12 @@ mod tests {
         assert!(found("alibab:gp3", None).contains("'alibab': did you mean alibaba?"));
         assert!(!found("nowhere:gp3", None).contains("did you mean"));
         assert!(found("aws", None).contains("aws is a provider: name one of its types, such as aws:"));
+        assert!(found("EBS", None).contains("EBS is a provider"));
         assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));
         assert_eq!(
             found("ESSD", None),
             "'ESSD' may be several types: write alibaba:cloud_essd.PL0, alibaba:cloud_essd.PL1, alibaba:cloud_essd.PL2, \
-             4 more of alibaba or huawei:ESSD ('promise --search TEXT' lists them)"
+             4 more of alibaba or huawei:ESSD (`volproof promise --search ESSD` lists them)"
         );
         assert!(
             found("premium", None).contains("azure:Premium_LRS")

@@ -57,7 +57,11 @@ impl AskedFits {
         let Some((step, direction)) = self.load(load, steps) else {
             let names = self.load_names(steps);
             let near = question(&nearest_few(load, names.iter().map(|name| (name, name)), 2));
-            return Err(wrong(format!("there is no load '{load}':{near} there are {}", names.join(", "))));
+            return Err(wrong(format!(
+                "there is no load '{load}':{near} there are {}; write `--need {}.p99<=5ms`",
+                names.join(", "),
+                names.first().map_or("LOAD", |name| name)
+            )));
         };
         let mut figure: FitFigure = figure.parse().map_err(|e: volproof_plan::WordError| wrong(e.0))?;
         figure.direction = figure.direction.or(direction).or(what_a_client_waits_for(step, figure.kind));

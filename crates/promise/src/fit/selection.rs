@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{CommitLoads, FigureKind, FitCatalogue, FitNeed, Grade, OWN_NEED, SsdDemand};
 use volproof_base::doubt::DoubtCode;
 use volproof_base::misspelling::{nearest_few, question};
-use volproof_base::unit::Bytes;
+use volproof_base::unit::{Bytes, byte_rate};
 use volproof_plan::{self as plan, BlockSizes, Pattern, Start, Step};
 
 /// Applications as a user names them.
@@ -123,8 +123,7 @@ impl FromStr for Disturbance {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Disturbance, String> {
-        let size = text.trim().trim_end_matches("/s");
-        let rate: Bytes = size.parse().map_err(|e| format!("'{text}' is no rate such as 50MB/s: {e}"))?;
+        let rate = byte_rate(text).map_err(|e| format!("'{text}' is no rate such as 50MB/s: {e}"))?;
         if rate.0 < 1024 {
             Err(format!("{text} disturbs nothing: give 1MB/s or more"))
         } else {
