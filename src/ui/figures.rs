@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
 use super::live_run::{LiveRun, LiveStage, LiveStep};
-use super::paint::{Paint, foreign};
+use super::paint::{Paint, broken, foreign};
 use volproof_base::sample::Direction;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::percentile::printable;
@@ -13,6 +13,8 @@ use volproof_base::unit::{self, Nanos, grouped, significant, throughput};
 use volproof_judge::figure;
 use volproof_record::{Claim, DirectionSummary, Metric};
 
+/// The blanks before a reason, below its promise.
+const REASON: &str = "          ";
 /// Without a completion for so long, a load that runs stands still.
 const STILL: Nanos = Nanos::seconds(2);
 
@@ -87,13 +89,14 @@ fn more_seconds(rate: &Estimate) -> Option<u64> {
     Some(until.saturating_sub(rate.seconds as u64)).filter(|more| *more > 0)
 }
 
-pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Line<'static>> {
+/// The promises that the steps test, and below each what is still missing.
+pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
     let claims: Vec<&Claim> =
         stage.steps.iter().filter_map(|s| s.outlook.as_ref()).flat_map(|o| &o.claims).collect();
     if claims.is_empty() && run.record.as_ref().is_some_and(|r| r.judged_promise.is_some()) {
         return vec![Line::from(" promise  nothing of it is tested by this step yet")];
     }
-    let line = |c: &&Claim| {
+    let lines = |c: &&Claim| {
         let name = if c.metric == Metric::Iops { " IOPS" } else { "" };
         let figures = match &c.need {
             Some(_) => format!(" asked    {}: {} so far, ", c.title(), figure(c.metric, c.measured)),
@@ -104,12 +107,16 @@ pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Li
             ),
         };
         let word = Span::styled(c.outcome.name(), paint.outcome(c.outcome));
+        let mut lines = vec![Line::from(vec![Span::raw(figures), word])];
         // A claim that only needs time has that time beside the rate.
-        let told = c.reason.is_empty() || c.more_seconds.is_some();
-        let reason = if told { String::new() } else { format!(": {}", foreign(&c.reason)) };
-        Line::from(vec![Span::raw(figures), word, Span::raw(reason)])
+        if c.more_seconds.is_none() {
+            let room = width.saturating_sub(REASON.len() + 1);
+            let reason = broken(&foreign(&c.reason), room);
+            lines.extend(reason.into_iter().take(2).map(|text| Line::from(format!("{REASON}{text}"))));
+        }
+        lines
     };
-    claims.iter().take(2).map(line).collect()
+    claims.iter().take(2).flat_map(lines).collect()
 }
 
 /// p50, p99, p99.9 and the longest, of the last second and of the step.

@@ -10,16 +10,17 @@ use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::figures::{latencies, machine, number, promises, total};
 use super::live_run::{LiveRun, LiveStage, Panel};
-use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
+use super::paint::{Paint, apart, bar, broken, doubt_line, fitted, foreign, whole_doubt};
 use volproof_base::unit::{significant, throughput};
-use volproof_report::layout::cells;
 
 const KEYS: &str = " q stop and report  n next step  d doubts  ? help";
+
+const KEYS_OF_DOUBTS: &str = " d closes the doubts  j and k: a line down, up  space and b: a page";
 
 const HELP: &[(&str, &str)] = &[
     ("q", "stop the run and report what was measured; also Ctrl-C"),
     ("n", "end this step now, keep its result, go on with the next"),
-    ("d", "all doubts with advice; d again closes them"),
+    ("d", "all doubts with advice; d again closes them; j, k, space and b scroll"),
     ("?", "this help; ? again closes it"),
     ("", "The Record says that a step was ended by n, and so does a doubt."),
 ];
@@ -32,15 +33,21 @@ pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
         return;
     }
     let width = area.width as usize;
-    let top = fitted(paint.signs(top(run, paint, width)), width);
+    let top = if run.panel == Panel::Run { top(run, paint, width) } else { vec![title(run, paint, width)] };
+    let top = fitted(paint.signs(top), width);
     let used = (top.len() as u16).min(area.height - 1);
     Text::from(top).render(Rect { height: used, ..area }, frame.buffer_mut());
+    let keys = if run.panel == Panel::Doubts { KEYS_OF_DOUBTS } else { KEYS };
     let footer = Rect { y: area.y + area.height - 1, height: 1, ..area };
-    Line::from(Span::styled(KEYS, paint.dim())).render(footer, frame.buffer_mut());
+    Line::from(Span::styled(keys, paint.dim())).render(footer, frame.buffer_mut());
     let rest = Rect { y: area.y + used, height: area.height - 1 - used, ..area };
     match run.panel {
         Panel::Run => below(run, paint, rest, frame.buffer_mut()),
-        Panel::Doubts => panel(paint.signs(doubts_panel(run, paint)), rest, frame.buffer_mut()),
+        Panel::Doubts => {
+            let lines = paint.signs(doubts_panel(run, paint, width));
+            let first = run.scroll.min(most_scroll(lines.len(), rest.height.into()));
+            panel(lines.into_iter().skip(first).collect(), rest, frame.buffer_mut());
+        }
         Panel::Help => panel(help_panel(paint), rest, frame.buffer_mut()),
     }
 }
@@ -56,16 +63,27 @@ fn help_panel(paint: Paint) -> Vec<Line<'static>> {
     std::iter::once(Line::default()).chain(HELP.iter().map(line)).collect()
 }
 
-fn doubts_panel(run: &LiveRun, paint: Paint) -> Vec<Line<'static>> {
+/// All doubts with their advice; before them how to read on, where they are more than the screen has lines.
+fn doubts_panel(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default()];
     for doubt in run.all_doubts() {
-        lines.push(doubt_line(doubt, paint));
-        lines.push(Line::from(format!("   -> {}", foreign(&doubt.advice))));
+        lines.extend(whole_doubt(doubt, paint, width));
     }
     if lines.len() == 1 {
         lines.push(Line::from(" No doubts until now."));
     }
     lines
+}
+
+/// The lines that can be scrolled away, so that the last ones are at the end of the screen.
+fn most_scroll(lines: usize, rows: usize) -> usize {
+    lines.saturating_sub(rows)
+}
+
+/// The lines of doubts that can be scrolled away on a screen of this size: one row has the title, one the keys.
+pub fn most_scroll_of_doubts(run: &LiveRun, width: u16, height: u16) -> usize {
+    let paint = Paint { colours: run.colours, micro: run.micro };
+    most_scroll(doubts_panel(run, paint, width.into()).len(), height.saturating_sub(2).into())
 }
 
 /// Everything above what may be left out.
@@ -81,7 +99,7 @@ fn top(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
         lines.extend(steps(stage, paint, width));
         lines.push(Line::default());
         lines.extend(number(stage, paint));
-        lines.extend(promises(run, stage, paint));
+        lines.extend(promises(run, stage, paint, width));
         lines.push(Line::default());
         lines.extend(latencies(stage, paint, width));
         lines.extend(machine(stage));
@@ -196,23 +214,4 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     let said = said[said.len() - said_lines..].iter();
     lines.extend(said.map(|text| Line::from(Span::styled(format!(" {text}"), paint.dim()))));
     Text::from(fitted(paint.signs(lines), area.width as usize)).render(area, buffer);
-}
-
-/// A text in lines of at most so many characters; a word that is longer is broken too, so that a command can be read whole.
-fn broken(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("it has one");
-        let room = width.saturating_sub(cells(line) + usize::from(!line.is_empty()));
-        if cells(word) <= room {
-            let blank = if line.is_empty() { "" } else { " " };
-            *line += &format!("{blank}{word}");
-            continue;
-        }
-        let letters: Vec<char> = word.chars().collect();
-        let pieces = letters.chunks(width.max(1)).map(|piece| piece.iter().collect::<String>());
-        lines.extend(pieces);
-    }
-    lines.retain(|line| !line.is_empty());
-    lines
 }

@@ -172,6 +172,8 @@ pub struct LiveRun {
     pub said: Vec<String>,
     /// The panel that is open.
     pub panel: Panel,
+    /// Lines of the doubts that were scrolled away.
+    pub scroll: usize,
     /// The run was told to end.
     pub stopping: bool,
     /// Colours are wanted.

@@ -122,6 +122,8 @@ impl LiveThread {
             let _ = thread.join();
         }
         terminal::give_back();
+        // The report follows the window, which may have another size now.
+        screen::ask_width();
         kept.unwrap_or_default()
     }
 }
@@ -226,6 +228,17 @@ impl Drawing {
         Ok(!keys.is_empty())
     }
 
+    /// Scrolls the doubts by a line or a page.
+    fn scroll(&mut self, key: char) {
+        let Ok(size) = self.screen.size() else { return };
+        let most = frame::most_scroll_of_doubts(&self.run, size.width, size.height);
+        let page = usize::from(size.height.saturating_sub(3));
+        let lines = if key == ' ' || key == 'b' { page } else { 1 };
+        let now = self.run.scroll.min(most);
+        let is_down = key == 'j' || key == ' ';
+        self.run.scroll = if is_down { (now + lines).min(most) } else { now.saturating_sub(lines) };
+    }
+
     fn obey(&mut self, key: char) {
         let run = &mut self.run;
         let turned = |now: Panel, to: Panel| if now == to { Panel::Run } else { to };
@@ -235,7 +248,11 @@ impl Drawing {
                 self.interrupts.fetch_max(1, Ordering::Relaxed);
             }
             'n' if run.stage.is_some() => self.orders.end_step(),
-            'd' => run.panel = turned(run.panel, Panel::Doubts),
+            'd' => {
+                run.panel = turned(run.panel, Panel::Doubts);
+                run.scroll = 0;
+            }
+            'j' | 'k' | ' ' | 'b' if run.panel == Panel::Doubts => self.scroll(key),
             '?' | 'h' => run.panel = turned(run.panel, Panel::Help),
             _ => {}
         }

@@ -7,6 +7,10 @@ use volproof_base::doubt::{Doubt, Severity};
 use volproof_base::unit::micro;
 use volproof_device::output::screen::visible;
 use volproof_record::Outcome;
+use volproof_report::layout::cells;
+
+/// The blanks before the later lines of a text.
+const INDENT: &str = "    ";
 
 /// What the terminal shows: colours, and the micro sign.
 #[derive(Clone, Copy)]
@@ -62,14 +66,33 @@ pub(super) fn foreign(text: &str) -> String {
 }
 
 pub(super) fn doubt_line(doubt: &Doubt, paint: Paint) -> Line<'static> {
-    let mark = match doubt.severity {
+    Line::from(vec![Span::styled(mark(doubt), paint.severity(doubt.severity)), Span::raw(doubt_text(doubt))])
+}
+
+fn mark(doubt: &Doubt) -> &'static str {
+    match doubt.severity {
         Severity::Blocker => " !! ",
         Severity::Warning => " !  ",
         Severity::Note => " -  ",
-    };
+    }
+}
+
+fn doubt_text(doubt: &Doubt) -> String {
     let step = doubt.step.as_ref().map(|s| format!("{s}: ")).unwrap_or_default();
-    let text = foreign(&format!("{step}{} [{}]", doubt.message, doubt.code));
-    Line::from(vec![Span::styled(mark, paint.severity(doubt.severity)), Span::raw(text)])
+    foreign(&format!("{step}{} [{}]", doubt.message, doubt.code))
+}
+
+/// A doubt and its advice in lines of at most so many cells, nothing of them cut.
+pub(super) fn whole_doubt(doubt: &Doubt, paint: Paint, width: usize) -> Vec<Line<'static>> {
+    let room = width.saturating_sub(INDENT.len() + 1);
+    let mut lines = Vec::new();
+    for (n, text) in broken(&doubt_text(doubt), room).into_iter().enumerate() {
+        let lead = if n == 0 { mark(doubt) } else { INDENT };
+        lines.push(Line::from(vec![Span::styled(lead, paint.severity(doubt.severity)), Span::raw(text)]));
+    }
+    let advice = broken(&format!("-> {}", foreign(&doubt.advice)), room);
+    lines.extend(advice.into_iter().map(|text| Line::from(format!("{INDENT}{text}"))));
+    lines
 }
 
 /// The lines, those that are too wide ended with `…` behind a whole word: half of a number is another number.
@@ -96,6 +119,25 @@ fn cut(line: Line<'static>, width: usize) -> Line<'static> {
     }
     spans.push(Span::raw("…"));
     Line::from(spans)
+}
+
+/// A text in lines of at most so many characters; a word that is longer is broken too, so that a command can be read whole.
+pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("it has one");
+        let room = width.saturating_sub(cells(line) + usize::from(!line.is_empty()));
+        if cells(word) <= room {
+            let blank = if line.is_empty() { "" } else { " " };
+            *line += &format!("{blank}{word}");
+            continue;
+        }
+        let letters: Vec<char> = word.chars().collect();
+        let pieces = letters.chunks(width.max(1)).map(|piece| piece.iter().collect::<String>());
+        lines.extend(pieces);
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
 }
 
 /// Left and right on one line.

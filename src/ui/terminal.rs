@@ -77,8 +77,8 @@ pub(super) fn has_drawable_size() -> io::Result<bool> {
     Ok(u32::from(size.ws_col) * u32::from(size.ws_row) <= MOST_CELLS)
 }
 
-/// The keys that were pressed within this time: what stands for a character, and escape by itself. An arrow or another key that sends a
-/// sequence is left out.
+/// The keys that were pressed within this time: what stands for a character, and escape by itself. Arrows and keys of a page are the letters
+/// that do the same; another key that sends a sequence is left out.
 ///
 /// # Errors
 /// The terminal was closed. A read from it then gives nothing, again and again.
@@ -108,12 +108,30 @@ fn keys_of(typed: &[u8]) -> Vec<char> {
     while let Some(key) = rest.next() {
         let begins_sequence = key == ESCAPE && rest.next_if(|&next| next == '[' || next == 'O').is_some();
         if begins_sequence {
-            rest.by_ref().find(|last| ('@'..='~').contains(last));
+            let mut sequence = String::new();
+            for sign in rest.by_ref() {
+                sequence.push(sign);
+                if ('@'..='~').contains(&sign) {
+                    break;
+                }
+            }
+            keys.extend(letter_of(&sequence));
         } else {
             keys.push(key);
         }
     }
     keys
+}
+
+/// The letter that scrolls as an arrow or a key of a page does.
+fn letter_of(sequence: &str) -> Option<char> {
+    match sequence {
+        "A" => Some('k'),
+        "B" => Some('j'),
+        "5~" => Some('b'),
+        "6~" => Some(' '),
+        _ => None,
+    }
 }
 
 /// Where frames go: not through the standard output of the language, whose lock a panicking thread may hold.
@@ -251,7 +269,8 @@ mod tests {
             ("nnQ", "nnQ"),
             ("\x1b", "\x1b"),
             ("\x1bq", "\x1bq"),
-            ("\x1b[Aq", "q"),
+            ("\x1b[Aq", "kq"),
+            ("\x1b[6~\x1bOB", " j"),
             ("p\x1b[1;5D\x1bOPd", "pd"),
             ("\x1b[", ""),
             ("é?", "é?"),
