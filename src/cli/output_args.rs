@@ -89,6 +89,9 @@ pub struct SheetArgs {
     /// Write a table for a ticket here, as Markdown; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub markdown: Option<PathBuf>,
+    /// Print annotations of a GitHub workflow behind the text
+    #[arg(long, help_heading = "Output")]
+    pub github: bool,
     /// Replace files that hold something else than an earlier result of the same kind
     #[arg(long, help_heading = "Output")]
     pub force: bool,

@@ -22,7 +22,7 @@ use volproof_device::output::{
 use volproof_record::exit::Exit;
 use volproof_record::{Record, State, StepRecord};
 use volproof_report::headline::Headline;
-use volproof_report::{csv, html, junit, markdown, openmetrics, summary_text};
+use volproof_report::{csv, github, html, junit, markdown, openmetrics, summary_text};
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {
@@ -50,6 +50,7 @@ fn forms(args: &SheetArgs) -> [SheetForm<'_>; 3] {
 /// These outputs of a stored Record.
 pub struct StoredSheets {
     sheets: Vec<Sheet>,
+    github: bool,
 }
 
 impl StoredSheets {
@@ -61,7 +62,12 @@ impl StoredSheets {
         let sheets = opened(&forms(args), args.force)?;
         let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
         apart(&files, inputs)?;
-        Ok(StoredSheets { sheets })
+        Ok(StoredSheets { sheets, github: args.github })
+    }
+
+    /// Annotations of a GitHub workflow, where they were asked for and are to be printed.
+    pub fn annotations(&self, record: &Record) -> String {
+        if self.github && !self.takes_stdout() { github::github(record) } else { String::new() }
     }
 
     /// Whether one of them goes to standard output, where nothing else is printed then.
@@ -92,6 +98,7 @@ pub struct Results {
     ui: Ui,
     quiet: bool,
     details: bool,
+    github: bool,
     record: Sheet,
     /// The file of the Record was made before anything was measured.
     begun: bool,
@@ -169,6 +176,7 @@ impl Results {
             ui: Ui::plain(),
             quiet: args.quiet,
             details: args.details,
+            github: args.sheets.github,
             record,
             begun: false,
             others,
@@ -208,7 +216,7 @@ impl Results {
         apart(&[&record.file], used)?;
         let ui = if rank == 0 && !args.quiet { Ui::plain() } else { Ui::silent() };
         let (others, pace) = (Vec::new(), SavePace::default());
-        Ok(Results { ui, quiet: true, details: false, record, begun: false, others, pace })
+        Ok(Results { ui, quiet: true, details: false, github: false, record, begun: false, others, pace })
     }
 
     /// Saves the Record between steps, when the pace says so.
@@ -300,7 +308,8 @@ impl Results {
             } else {
                 summary_text::shown(record, self.details) + &after(record)
             };
-            if let Err(e) = screen::show(&text) {
+            let annotations = if self.github { github::github(record) } else { String::new() };
+            if let Err(e) = screen::show(&text).and_then(|()| screen::print(&annotations)) {
                 lost = true;
                 unsaid += &format!("volproof: standard output: {e}\n");
             }

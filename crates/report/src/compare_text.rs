@@ -1,5 +1,6 @@
 //! What became better or worse between two groups of runs: as text of at most 80 columns, in sentences, and as annotations of GitHub.
 
+use super::github::annotation;
 use super::layout::{Column, fitting_table, wrap};
 use volproof_base::stats::CONFIDENCE;
 use volproof_base::stats::change_of_runs::{ChangeBasis, ChangeOfRuns};
@@ -244,16 +245,4 @@ pub fn github(c: &RunComparison) -> String {
         out += &annotation(level, &row.title(), &reason(row));
     }
     out + &annotation("notice", "volproof compare", &answer(c))
-}
-
-/// One annotation; the escapes are those of GitHub's own toolkit (actions/toolkit, command.ts).
-fn annotation(level: &str, title: &str, message: &str) -> String {
-    let message = message.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let title = title
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
-        .replace(':', "%3A")
-        .replace(',', "%2C");
-    format!("::{level} title={title}::{message}\n")
 }

@@ -12,6 +12,7 @@ pub mod csv;
 pub mod evidence_words;
 pub mod fit_text;
 pub mod fleet_text;
+pub mod github;
 mod grouped_remarks;
 pub mod headline;
 pub mod history_sheets;

@@ -26,7 +26,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
             "explain takes one result: `volproof compare {files}` says what changed from one to the other, `volproof show {files}` prints each"
         )));
     };
-    let sheets = SheetArgs { junit: None, openmetrics: None, markdown: None, force: false };
+    let sheets = SheetArgs { junit: None, openmetrics: None, markdown: None, github: false, force: false };
     // Plain words on a report have its details.
     let details = !holds_reports(result);
     let records = vec![result.clone()];

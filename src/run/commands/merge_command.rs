@@ -6,7 +6,7 @@ use crate::cli::MergeArgs;
 use crate::merge;
 use crate::run::results::{StoredSheets, place_told};
 use crate::run::sheet::Sheet;
-use crate::run::{Failure, chain, code_after_outputs, input_of, show_text};
+use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text};
 use volproof_device::output::{self, OutputFile, OutputKind};
 use volproof_judge as judge;
 use volproof_record::exit::Exit;
@@ -45,6 +45,7 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             format!("{text}\n{}\n", place_told(sheet.file().path()))
         }
     };
-    code_after_outputs([saved, sheets.save(&record), show_text(&text)], Exit::Done)?;
+    let printed = show_text(&text).and_then(|_| print(&sheets.annotations(&record)));
+    code_after_outputs([saved, sheets.save(&record), printed], Exit::Done)?;
     Ok(judge::exit(&record))
 }

@@ -128,6 +128,7 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     } else {
         show_text(&(title + &summary_text::shown(&record, args.details) + &evidence))
     };
+    let printed = printed.and_then(|_| print(&sheets.annotations(&record)));
     code_after_outputs([printed, saved], Exit::Done)?;
     Ok(())
 }

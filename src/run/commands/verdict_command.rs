@@ -23,5 +23,6 @@ pub fn verdict(args: &VerdictCommand) -> Result<Exit, Failure> {
         (false, true) => print(&text),
         (false, false) => show_text(&text),
     };
+    let printed = printed.and_then(|_| print(&sheets.annotations(&record)));
     code_after_outputs([printed, sheets.save(&record)], exit)
 }
