@@ -79,7 +79,7 @@ pub struct RunArgs {
     pub promise: PromiseOptions,
     /// Run every step by volproof and by the installed fio in turn, and say whether they agree [default PAIRS: 6]
     #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+          value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub cross_check: Option<u32>,
     /// Compare with this Record, or with the runs of this volume and load in this folder since their last step (docs/history.md)
     #[arg(long, value_name = "FILE|FOLDER", help_heading = "Verdict", conflicts_with_all = ["cross_check", "start_at"])]
