@@ -152,7 +152,10 @@ impl CourseOf<'_, SloSearch> {
             None => "the promise says nothing of this load".into(),
         };
         if promise_open {
-            answer.notes.push(format!("{lacks}, and a search does not judge why: hold the volume against the promise with `volproof run`"));
+            let options = judged_promise.map_or(String::new(), |judged| judged.options.join(" "));
+            answer.notes.push(format!(
+                "{lacks}, and a search does not judge why: `volproof run TARGET {options}` holds the volume against the promise"
+            ));
         }
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
         let seen = AgainstLimit {
@@ -338,7 +341,7 @@ impl CourseOf<'_, SloSearch> {
         codes.dedup();
         if !codes.is_empty() {
             notes.push(format!(
-                "some steps do not show what the volume can do ({}): `volproof show --details` on the Record says why",
+                "some steps do not show what the volume can do ({}): `volproof show RECORD --details` says why",
                 codes.join(", ")
             ));
         }

@@ -364,7 +364,7 @@ impl CourseOf<'_, Sweep> {
             let is_all = spoilt.len() == points.len();
             let what = if is_all { "no point shows" } else { "points marked ! do not show" };
             notes.push(format!(
-                "{what} what the volume can do ({}): `volproof show --details` on the Record says why",
+                "{what} what the volume can do ({}): `volproof show RECORD --details` says why",
                 codes.join(", ")
             ));
         }
@@ -373,7 +373,7 @@ impl CourseOf<'_, Sweep> {
             let axes = self.axes.iter().map(|axis| &axis.option);
             notes.push(format!(
                 "points marked ~ ({with} of {}) had times of a second or longer in which requests waited and none completed, \
-                 at {} for {} % of the time ({}): their rates are means over such times; `volproof show --details` on the Record says when",
+                 at {} for {} % of the time ({}): their rates are means over such times; `volproof show RECORD --details` says when",
                 points.len(),
                 point.place(axes),
                 significant(100.0 * dead.share),

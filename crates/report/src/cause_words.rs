@@ -47,6 +47,37 @@ pub fn text(record: &Record, table: &CauseTable) -> String {
     out
 }
 
+/// The table in as few lines as it needs: what was excluded has one line each, what was not tried one together; `--details` prints all.
+pub fn short_text(record: &Record) -> String {
+    let Some(table) = &record.causes else { return String::new() };
+    let all = lines(table);
+    if all.iter().all(|line| line.mark == "-") {
+        return of_record(record);
+    }
+    let what =
+        format!("{} of {}: one thing changed at a time", table.metric.name(), load_step(record, table));
+    let mut out = format!("\n{}", layout::wrap("why     ", &what));
+    for line in all.iter().filter(|line| line.mark != "-") {
+        out += &row_in_short(line);
+    }
+    let untried: Vec<&str> = all.iter().filter(|line| line.mark == "-").map(|line| line.cause).collect();
+    if !untried.is_empty() {
+        let named = layout::wrap("  -     ", &format!("not tried: {}", untried.join(", ")));
+        let counted = format!("{} other causes were not tried: --details says why", untried.len());
+        out += &if named.lines().count() == 1 { named } else { layout::wrap("  -     ", &counted) };
+    }
+    out
+}
+
+/// A row; of a cause that was excluded the result alone, where that fits one line and all of it does not.
+fn row_in_short(line: &CauseLine) -> String {
+    let lead = format!("  {:6}{:CAUSE$}", line.mark, line.cause);
+    let all =
+        if line.tried.is_empty() { line.result.clone() } else { format!("{}; {}", line.tried, line.result) };
+    let whole = layout::wrap(&lead, &all);
+    if line.mark == "no" && whole.lines().count() > 1 { layout::wrap(&lead, &line.result) } else { whole }
+}
+
 /// The causes that were not tried, with the reason; those of one reason together.
 fn untried(lines: &[CauseLine]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -59,13 +90,18 @@ fn untried(lines: &[CauseLine]) -> Vec<String> {
     reasons.iter().map(|(reason, causes)| format!("{} ({reason})", causes.join(", "))).collect()
 }
 
+/// The step whose load the experiments vary: the one that decided the claim.
+fn load_step<'r>(record: &'r Record, table: &'r CauseTable) -> &'r str {
+    let claims = record.verdict.iter().flat_map(|v| &v.claims);
+    let mut claims = claims.filter(|c| c.need.is_none() && c.step == table.step && c.metric == table.metric);
+    claims.next().map_or(&table.step, Claim::row_step)
+}
+
 /// The step whose load the experiments vary, in words.
 pub fn of_step(record: &Record, table: &CauseTable) -> String {
     let what = format!("{} of {}", table.metric.name(), table.step);
-    let claims = record.verdict.iter().flat_map(|v| &v.claims);
-    let mut claims = claims.filter(|c| c.need.is_none() && c.step == table.step && c.metric == table.metric);
-    match claims.next().map(Claim::row_step) {
-        Some(base) if base != table.step => format!("{what}: one thing changed in the load of {base}"),
+    match load_step(record, table) {
+        base if base != table.step => format!("{what}: one thing changed in the load of {base}"),
         _ => format!("{what}: one thing changed in its load"),
     }
 }

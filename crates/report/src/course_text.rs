@@ -9,6 +9,9 @@ use volproof_course::Forecast;
 use volproof_plan::{Plan, Question, Step};
 use volproof_record::{CourseAnswer, JudgedPromise, SavedAs};
 
+/// More sentences below the tables hide the answer.
+const MOST_SENTENCES: usize = 4;
+
 /// The time of a course in words.
 fn time(forecast: &Forecast) -> String {
     let of = |steps: usize, time: Nanos| {
@@ -70,6 +73,21 @@ pub fn answer(answer: &CourseAnswer, file: &SavedAs) -> String {
     let sentences: String =
         sentences.map(|(label, text)| wrap(&format!("{label:9}"), &file.in_command(&text))).collect();
     format!("{checks}{}\n{sentences}", tables(answer))
+}
+
+/// The same in as few lines as it needs: of long tables the part that decides. `--details` prints all.
+pub fn short_answer(answer: &CourseAnswer, file: &SavedAs) -> String {
+    let body = match answer {
+        CourseAnswer::Suite(suite) => super::suite_text::short_checks(suite),
+        CourseAnswer::Slo(slo) => super::slo_text::last_trials(slo),
+        CourseAnswer::Sweep(sweep) => super::sweep_text::short_of_answer(sweep),
+    };
+    let all = sentences(answer);
+    let told = all.iter().filter(|(label, _)| *label != "source").take(MOST_SENTENCES);
+    let told: String =
+        told.map(|(label, text)| wrap(&format!("{label:9}"), &file.in_command(text))).collect();
+    let more = format!("`{}` prints every step and note", file.in_command("volproof show RECORD --details"));
+    format!("{body}\n{told}{}", wrap("more     ", &more))
 }
 
 /// The tables of an answer, in columns.

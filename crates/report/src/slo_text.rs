@@ -27,15 +27,32 @@ pub fn question(search: &SloSearch) -> String {
     limit(search) + &wrap("load     ", &load)
 }
 
+/// More trials hide the answer: the last ones decide.
+const MOST_TRIALS: usize = 8;
+
 /// The trials as a table.
 pub(super) fn tables(slo: &SloAnswer) -> String {
-    if slo.trials.is_empty() {
+    trials(slo, &slo.trials)
+}
+
+/// The last trials as a table.
+pub(super) fn last_trials(slo: &SloAnswer) -> String {
+    trials(slo, &slo.trials[slo.trials.len().saturating_sub(MOST_TRIALS)..])
+}
+
+fn trials(slo: &SloAnswer, shown: &[SloTrial]) -> String {
+    if shown.is_empty() {
         return String::new();
     }
     let figure = slo.figure.to_string();
     let header = ["Trial", "offered", "completed", "time", figure.as_str(), "above limit", ""];
-    let title = format!("\nEach load ({}, limit {} {})\n", slo.rw, slo.figure, slo.limit_ns);
-    title + &table(&header, slo.trials.iter().map(row).collect())
+    let which = if shown.len() == slo.trials.len() {
+        "Each load".into()
+    } else {
+        format!("The last {} of {} loads", shown.len(), slo.trials.len())
+    };
+    let title = format!("\n{which} ({}, limit {} {})\n", slo.rw, slo.figure, slo.limit_ns);
+    title + &table(&header, shown.iter().map(row).collect())
 }
 
 /// The sentences below it.

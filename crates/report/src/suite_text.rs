@@ -9,6 +9,8 @@ use volproof_record::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 
 /// A longer table hides the answer.
 const MOST_POINTS: usize = 30;
+/// The same without `--details`.
+const MOST_SHORT_POINTS: usize = 12;
 
 /// The suite before any I/O: its phases and steps.
 pub fn question(suite: &Suite) -> String {
@@ -38,6 +40,21 @@ pub(super) fn checks(suite: &SuiteAnswer) -> String {
     // The one check of `cold` is the sentence above it.
     let said = |check: &SuiteCheck| suite.sentence.contains(&check.observed);
     suite.checks.iter().map(|check| of_check(check, said(check))).collect()
+}
+
+/// The checks, each with what was seen; what it tests and its source are told with `--details`.
+pub(super) fn short_checks(suite: &SuiteAnswer) -> String {
+    let mut out = String::from("\n");
+    for check in &suite.checks {
+        let lead = format!("{:13}", check.outcome.name());
+        let said = suite.sentence.contains(&check.observed);
+        let observed = if said { String::new() } else { format!(": {}", check.observed) };
+        out += &wrap(&lead, &format!("{} {}{observed}", check.code, check.subject));
+    }
+    if suite.checks.is_empty() && suite.points.len() <= MOST_SHORT_POINTS {
+        out += &format!("Each step ({})\n{}", suite.suite, points(&suite.points));
+    }
+    out
 }
 
 /// The rounds and the steps.

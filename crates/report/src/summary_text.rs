@@ -17,6 +17,8 @@ use volproof_record::{
 
 /// More remarks hide the answer. Only doubts that leave the figures valid are left out for it.
 const MOST_REMARKS: usize = 5;
+/// A longer table of steps hides the answer too.
+const MOST_STEPS: usize = 12;
 /// The command that prints all that a Record says.
 const SHOW: &str = "volproof show RECORD --details";
 /// The command that prints every reason of a verdict, and the text of a ticket.
@@ -47,13 +49,13 @@ pub fn summary(record: &Record) -> String {
             out += "\n";
             out += &steps(record, None);
         }
-        out += &super::course_text::answer(answer, &record.saved_as);
+        out += &super::course_text::short_answer(answer, &record.saved_as);
     } else if record.steps.iter().any(|s| s.figures().next().is_some()) {
         out += "\n";
         out += &steps(record, verdict.as_ref());
         out.extend(grouped_findings(&found).iter().map(seen));
         out += &fleet_text::text(record, verdict.as_ref(), fleet_text::ROWS);
-        out += &cause_words::of_record(record);
+        out += &cause_words::short_text(record);
         let parts = anatomy_words::of_record(record);
         out += &if parts.is_empty() { parts } else { format!("\n{parts}") };
         out += &fit_text::answers(record, verdict.as_ref());
@@ -94,9 +96,6 @@ pub fn head(record: &Record) -> String {
     };
     let blank = " ".repeat(cells(&lead));
     let mut out = wrap(&lead, &head.sentence);
-    if !head.against.is_empty() {
-        out += &wrap(&blank, &head.against);
-    }
     if !head.ended.is_empty() {
         out += &wrap(&blank, &head.ended);
     }
@@ -105,7 +104,15 @@ pub fn head(record: &Record) -> String {
     let targets = record.fleet.iter().map(|f| fleet_text::machines(f)).chain(named).collect::<Vec<String>>();
     let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
     let began = record.started.as_ref().map(|t| format!(", {t}")).unwrap_or_default();
-    out += &wrap(&blank, &format!("{what} {}{on}{began}", record.title()));
+    let plan = format!("{what} {}{on}{began}", record.title());
+    let both = wrap(&blank, &format!("{}; {plan}", head.against));
+    out += &if head.against.is_empty() {
+        wrap(&blank, &plan)
+    } else if both.lines().count() == 1 {
+        both
+    } else {
+        wrap(&blank, &head.against) + &wrap(&blank, &plan)
+    };
     let resumed = headline::resumed(record);
     if !resumed.is_empty() {
         out += &wrap(&blank, &resumed);
@@ -131,8 +138,9 @@ fn spread(row: &TableRow<'_>) -> String {
 
 /// One line for each step and direction; columns go where the screen has no room for them, the least important first.
 fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
-    let all: Vec<(TableRow<'_>, bool, &StepRecord)> = record
-        .tests()
+    let (kept, left_out) = steps_in_short(record, verdict);
+    let all: Vec<(TableRow<'_>, bool, &StepRecord)> = kept
+        .into_iter()
         .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s)))
         .collect();
     let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());
@@ -161,21 +169,65 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         column("I/Os", 14, &|r| grouped(r.summary.ios)),
     ];
     if let Some(v) = verdict.filter(|v| !v.claims.is_empty()) {
-        let promised = |row| claim(row).filter(|c| c.need.is_none());
-        let share = |row| promised(row).map(|c| format!("{} %", significant(c.ratio * 100.0)));
+        let promised =
+            |row: &(TableRow<'_>, bool, &StepRecord)| claim(row).filter(|c| c.need.is_none()).cloned();
+        let share = |row: &(TableRow<'_>, bool, &StepRecord)| match promised(row) {
+            Some(c) => of_promise(&c),
+            None if row.1 && is_not_promised(v, row.2) => "not promised".into(),
+            None => String::new(),
+        };
         let word = |row| claim(row).map(|c| c.outcome.name().to_string());
         if v.claims.iter().any(|c| c.need.is_none()) {
-            columns.push(("promise", 1, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
+            columns.push(("of the promise", 1, all.iter().map(share).collect()));
         }
         columns.push(("verdict", 0, all.iter().map(|row| word(row).unwrap_or_default()).collect()));
     }
     let names: Vec<String> = all.iter().map(|(row, ..)| row.name.clone()).collect();
     let table = fitting_table("Step", &names, &columns, screen::width());
     let mut out = table.clone() + &footnotes(&table);
+    if left_out > 0 {
+        let show = record.saved_as.in_command(SHOW);
+        out += &wrap("  ", &format!("`{show}` prints {}", counted(left_out as u64, "more step")));
+    }
     if open {
         out += &wrap("  ", "latency counts from the intended start of a request: what a client waits");
     }
     out
+}
+
+/// The steps of the short text, and how many others there are. A step that a later one decided gives way to that one, and beyond
+/// [`MOST_STEPS`] those that keep their promise do.
+fn steps_in_short<'r>(record: &'r Record, verdict: Option<&Verdict>) -> (Vec<&'r StepRecord>, usize) {
+    let claims = || verdict.iter().flat_map(|v| &v.claims);
+    let is_decided_later =
+        |step: &StepRecord| claims().any(|c| c.step == step.name && c.row_step() != step.name);
+    let mut kept: Vec<&StepRecord> = record.tests().filter(|step| !is_decided_later(step)).collect();
+    let all = kept.len();
+    if all > MOST_STEPS {
+        let is_open =
+            |step: &StepRecord| claims().any(|c| c.row_step() == step.name && c.outcome != Outcome::Pass);
+        let open = kept.iter().filter(|step| is_open(step)).count();
+        let mut room = MOST_STEPS.saturating_sub(open);
+        kept.retain(|step| {
+            let stays = is_open(step) || room > 0;
+            room -= usize::from(!is_open(step) && room > 0);
+            stays
+        });
+        kept.truncate(MOST_STEPS);
+    }
+    let left_out = all - kept.len();
+    (kept, left_out)
+}
+
+/// The share of the promise and the promise: `80.0 % of 3,000`.
+fn of_promise(c: &Claim) -> String {
+    format!("{} % of {}", significant(c.ratio * 100.0), judge::figure(c.metric, c.promised))
+}
+
+/// Whether no promise says anything of a step.
+fn is_not_promised(verdict: &Verdict, step: &StepRecord) -> bool {
+    let is_of_step = |c: &&Claim| c.row_step() == step.name && c.need.is_none();
+    !verdict.claims.iter().any(|c| is_of_step(&c))
 }
 
 /// What is printed of every result: the reason of the answer, the next thing to do, and the doubts that make a figure void.
@@ -237,10 +289,19 @@ fn reasons_of_verdict(record: &Record, verdict: &Verdict, is_void: &dyn Fn(&Clai
             0 => String::new(),
             n => format!("; `{}` prints {n} more", record.saved_as.in_command(VERDICT)),
         };
+        // The table of causes shows it.
+        if outcome == Outcome::Fail && others.is_empty() && is_in_causes(record, first) {
+            continue;
+        }
         let word = if verdict.claims.len() > 1 { format!("{} ", outcome.name()) } else { String::new() };
         told.push(wrap(&label("reason"), &format!("{word}{}: {}{more}", steps.join(", "), first.reason)));
     }
     told
+}
+
+/// Whether experiments looked for the cause of this claim, so that their table tells its reason.
+fn is_in_causes(record: &Record, claim: &Claim) -> bool {
+    record.causes.as_ref().is_some_and(|table| table.step == claim.step && table.metric == claim.metric)
 }
 
 /// What the user does next: checks before the provider is asked, or the run that decides.

@@ -54,6 +54,24 @@ pub(crate) fn of_answer(sweep: &SweepAnswer) -> String {
     out
 }
 
+/// More points hide the answer.
+const MOST_POINTS: usize = 10;
+
+/// What depth does and the two limits; the points where they are few.
+pub(crate) fn short_of_answer(sweep: &SweepAnswer) -> String {
+    let mut out = String::new();
+    if sweep.points.len() <= MOST_POINTS {
+        out += &format!("\nEach point ({})\n{}", sweep.rw, points(sweep));
+    }
+    if sweep.depths.iter().any(|d| !d.at.is_empty()) && sweep.depths.len() <= MOST_POINTS {
+        out += &format!("\nWhat depth does\n{}", depths(sweep));
+    }
+    if sweep.points.len() > MOST_POINTS {
+        out += &best(&sweep.best[..sweep.best.len().min(MOST_POINTS)]);
+    }
+    out
+}
+
 /// The points that were asked for and not measured, in words: those of one reason together.
 pub(crate) fn not_measured(sweep: &SweepAnswer) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
