@@ -14,6 +14,11 @@ const SHALLOW: u64 = 4;
 /// The load of the report again, with direct I/O and with the promise, if any. None where the load is not known, or drove no device.
 pub fn for_rate(c: &Conditions, promise: &[String]) -> Option<String> {
     c.pattern().filter(|_| !c.is_null())?;
+    let has_several_sizes = c.block.get().is_some_and(|(least, most)| least != most);
+    if has_several_sizes && promise.is_empty() {
+        // One size would be another load, and a report does not tell the share of each.
+        return None;
+    }
     let step = c.step();
     let deep = c.in_flight().is_some_and(|n| n >= SHALLOW);
     let (depth, jobs) = if deep { (step.iodepth, step.numjobs) } else { (USUAL_DEPTH, 1) };
