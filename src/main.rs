@@ -21,7 +21,13 @@ fn ended() -> ExitCode {
     let done: Result<_, run::Failure> = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),
         None => match Cli::of_program(&arguments) {
-            Ok(cli) => run::main(cli.command),
+            Ok(cli) => match mistyped::stray_word(&cli.command, &arguments) {
+                Some(message) => {
+                    screen::say(&message);
+                    return ExitCode::from(2);
+                }
+                None => run::main(cli.command),
+            },
             // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
             Err(mistake) if mistake.use_stderr() => {
                 screen::say(&mistyped::message(&mistake, &arguments));

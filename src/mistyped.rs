@@ -3,67 +3,34 @@
 //! clap suggests whatever name looks alike. The tables here hold the names of other tools and everyday words for our options and
 //! commands, and the likeness that is asked of a suggestion is high. The messages say in the words of `--help` what an option does.
 
+mod known_words;
+mod mended_line;
+mod our_commands;
+mod stray_word;
+mod typed_file;
+
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
+
+pub use our_commands::shown_commands;
+pub use stray_word::stray_word;
+pub use typed_file::holds_result;
 
 use crate::cli::Cli;
 use fio_formats::option;
 use volproof_base::misspelling::nearest;
 use volproof_base::shell_word::shell;
 use volproof_base::unit::grouped;
-use volproof_plan::Preset;
+use volproof_plan::keys;
 use volproof_report::layout::wrap;
 
-/// Names that no option has, and the options that are meant by them; of those a command has.
-const OPTIONS: [(&[&str], &[&str]); 15] = [
-    (&["duration", "time", "timeout", "t"], &["runtime", "budget"]),
-    (&["block-size", "block", "bsize", "b"], &["bs"]),
-    (&["queue-depth", "queuedepth", "depth", "qd", "io-depth", "q"], &["iodepth"]),
-    (&["threads", "workers", "num-jobs", "jobs", "j"], &["numjobs"]),
-    (&["pattern", "workload", "mode", "test"], &["rw", "preset"]),
-    (&["output", "out", "o", "output-format", "format"], &["json", "csv", "html", "output"]),
-    (&["record", "save", "report"], &["json", "html"]),
-    (&["verbose", "v", "all", "evidence"], &["details"]),
-    (&["silent", "brief", "short"], &["quiet"]),
-    (&["type", "volume-type", "volume", "kind", "spec"], &["promise"]),
-    (&["capacity", "size"], &["volume-size", "size"]),
-    (&["rate", "rate-limit", "throttle"], &["rate-iops", "rate-bw"]),
-    (&["yes", "y", "f"], &["overwrite", "destroy"]),
-    (&["p90", "p95", "p999", "percentile", "latency"], &["p50", "p99", "p99.9", "mean"]),
-    (&["json", "html"], &["output"]),
-];
-
-/// Names that no option has, and what to do without one.
-const INSTEAD: [(&[&str], &str); 6] = [
-    (
-        &["filename", "file", "device", "dev", "directory", "dir", "target", "path"],
-        "name the file, folder or device as TARGET, without an option",
-    ),
-    (&["name"], "leave it out, or run the whole fio command with `volproof fio`"),
-    (&["group_reporting", "group-reporting"], "leave it out: all jobs of a step are reported together"),
-    (&["thread"], "leave it out: every job is a thread"),
-    (&["ranks"], "give --rank I/N, whose N is the number of machines"),
-    (&["dry-run", "n"], "`volproof plan` prints what a run would do, and does nothing"),
-];
-
-/// Names that no command has, with the command line that is meant.
-const COMMANDS: [(&[&str], &str, &str); 11] = [
-    (&["diff"], "compare A B", "what became better or worse"),
-    (&["analyze", "analyse", "interpret", "why"], "show FILE", "what a result shows, in plain words"),
-    (&["bench", "benchmark", "test", "measure", "start"], "run TARGET", "the standard tests"),
-    (&["export"], "convert FILE --to FORM", "a result in another form"),
-    (&["html", "page"], "report RECORD", "a page with charts"),
-    (&["print", "cat", "view", "result"], "show RECORD", "a stored result"),
-    (&["list", "types", "volumes", "catalog", "catalogue"], "promise --list", "all volume types"),
-    (&["judge"], "verdict RECORD --promise TYPE", "a stored result held against a promise"),
-    (&["undo", "reset"], "restore", "puts kernel settings back"),
-    (&["devices", "disks", "lsblk", "info"], "check DEVICE", "what a run would overwrite"),
-    (&["limit", "saturate", "search"], "slo TARGET --p99 1ms", "the highest load within a limit"),
-];
+use known_words::{COMMANDS, INSTEAD, OPTIONS};
+use mended_line::{advice, command_for, mistake_in, plain_words, preset_like};
+use our_commands::{argument, example_with, measures, words_of};
 
 /// The message for a command line that was not understood.
 pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
@@ -71,7 +38,7 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
     cli.build();
     let named = |word: &OsString| word.to_str().and_then(|w| cli.find_subcommand(w));
     let command = arguments.iter().skip(1).find_map(named);
-    let first = |kind| words(mistake, kind).into_iter().next();
+    let first = |kind| words_of(mistake, kind).into_iter().next();
     let told = match (mistake.kind(), command) {
         (ErrorKind::UnknownArgument, _) => {
             first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli))
@@ -82,7 +49,7 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
         (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand, None) => {
             Some(without_command(&cli))
         }
-        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command)),
+        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command, arguments)),
         (ErrorKind::TooManyValues, Some(command)) => {
             first(ContextKind::InvalidValue).map(|typed| one_too_many(&typed, command))
         }
@@ -92,23 +59,15 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
         }
         _ => None,
     };
-    told.unwrap_or_else(|| {
+    let told = told.unwrap_or_else(|| {
         let rendered = mistake.render().to_string();
         let text = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
         match command {
             Some(command) if !text.contains('\n') => wrap("volproof: ", text) + &all_options(command),
             _ => format!("volproof: {text}\n"),
         }
-    })
-}
-
-/// What clap says of a mistake under a word of its own.
-fn words(mistake: &clap::Error, kind: ContextKind) -> Vec<String> {
-    match mistake.get(kind) {
-        Some(ContextValue::String(word)) => vec![word.clone()],
-        Some(ContextValue::Strings(words)) => words.clone(),
-        _ => vec![],
-    }
+    });
+    told + &plain_words(arguments).map(|words| advice(words, &cli)).unwrap_or_default()
 }
 
 /// An option or argument as clap writes it, `--bs <SIZE>`, in our form: `--bs SIZE`.
@@ -122,8 +81,8 @@ fn all_options(command: &Command) -> String {
 }
 
 /// Arguments that the command needs, each with its meaning, and an example.
-fn missing(mistake: &clap::Error, command: &Command) -> String {
-    let needed = words(mistake, ContextKind::InvalidArg);
+fn missing(mistake: &clap::Error, command: &Command, arguments: &[OsString]) -> String {
+    let needed = words_of(mistake, ContextKind::InvalidArg);
     let args: Vec<&Arg> = needed.iter().filter_map(|usage| argument(command, usage)).collect();
     let names = needed.iter().map(|usage| match argument(command, usage) {
         Some(arg) => called(arg),
@@ -132,30 +91,38 @@ fn missing(mistake: &clap::Error, command: &Command) -> String {
     });
     let names = names.collect::<Vec<_>>().join(" and ");
     let always = args.len() < needed.len() || args.iter().any(|arg| arg.is_required_set());
-    let who = if always { command.get_name() } else { "one of the options" };
+    let needing = plain_words(arguments).and_then(|words| needing_option(&words));
+    let who = match needing {
+        _ if always => command.get_name().to_string(),
+        Some(option) => option,
+        None => "one of the options".into(),
+    };
     let mut text = wrap("volproof: ", &format!("{who} needs {names}"));
     text.extend(args.iter().map(|arg| wrap("  ", &meaning(arg))));
-    if always && let Some(line) = example(command) {
+    if let Some(line) = example_with(command, &args) {
         text += &wrap("  ", &format!("such as `{line}`"));
     }
     text + &all_options(command)
 }
 
-/// The argument that clap writes like this.
-fn argument<'c>(command: &'c Command, usage: &str) -> Option<&'c Arg> {
-    command.get_arguments().find(|arg| arg.to_string() == usage)
-}
-
-/// The first example of a command's help, without the words behind it.
-fn example(command: &Command) -> Option<String> {
-    let help = command.get_after_help()?.to_string();
-    let line = help.lines().map(str::trim).find(|line| line.starts_with("volproof "))?;
-    Some(line.split("  ").next()?.to_string()).filter(|line| !line.ends_with('\\'))
+/// The option without which the line would parse: it is the one that needs another.
+fn needing_option(words: &[String]) -> Option<String> {
+    let options = (1..words.len()).filter(|place| words[*place].starts_with("--"));
+    for place in options {
+        let is_alone =
+            words[place].contains('=') || words.get(place + 1).is_none_or(|next| next.starts_with('-'));
+        let mut rest = words.to_vec();
+        rest.drain(place..=place + usize::from(!is_alone));
+        if mistake_in(&rest).is_none() {
+            return words[place].split('=').next().map(str::to_string);
+        }
+    }
+    None
 }
 
 /// Options that cannot stand together, or one that stands twice.
 fn conflict(mistake: &clap::Error, command: &Command) -> Option<String> {
-    let (new, prior) = (words(mistake, ContextKind::InvalidArg), words(mistake, ContextKind::PriorArg));
+    let (new, prior) = (words_of(mistake, ContextKind::InvalidArg), words_of(mistake, ContextKind::PriorArg));
     let all: Vec<String> = new.iter().chain(&prior).map(|usage| plain(usage)).collect();
     let told = match all.as_slice() {
         [] => return None,
@@ -168,7 +135,7 @@ fn conflict(mistake: &clap::Error, command: &Command) -> Option<String> {
 
 /// An option without its value, or with one that it does not take.
 fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
-    let last = |kind| words(mistake, kind).pop();
+    let last = |kind| words_of(mistake, kind).pop();
     let usage = last(ContextKind::InvalidArg)?;
     let typed = last(ContextKind::InvalidValue).unwrap_or_default();
     let arg = argument(command, &usage);
@@ -178,7 +145,7 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
         let told = format!("{} has no use for {name}: leave it out", command.get_name());
         return Some(wrap("volproof: ", &told) + &all_options(command));
     }
-    let known = words(mistake, ContextKind::ValidValue).join(", ");
+    let known = words_of(mistake, ContextKind::ValidValue).join(", ");
     let told = mistake.source().map(ToString::to_string).or(last(ContextKind::Custom));
     let told = match told.map(|why| outside(&why).unwrap_or(why)) {
         _ if typed.is_empty() => format!("{name} has no value"),
@@ -188,6 +155,10 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
         None => format!("{name} {typed}: it is none of {known}"),
     };
     let mut text = wrap("volproof: ", &told);
+    let example = arg.filter(|_| typed.is_empty()).and_then(|arg| example_with(command, &[arg]));
+    if let Some(line) = example {
+        text += &wrap("  ", &format!("such as `{line}`"));
+    }
     if let Some(near) = last(ContextKind::SuggestedValue) {
         text += &wrap("  ", &format!("did you mean {near}?"));
     } else if let Some(arg) = arg {
@@ -254,12 +225,15 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     if !meant.is_empty() {
         return meant.into_iter().map(described).collect();
     }
-    let measures = find("bs").is_some();
-    if let Some((_, instead)) = INSTEAD.iter().find(|(typed, _)| measures && typed.contains(&name)) {
-        return vec![(*instead).to_string()];
+    let measures = measures(command);
+    if let Some((_, _, why)) = INSTEAD.iter().find(|(typed, ..)| measures && typed.contains(&name)) {
+        return vec![(*why).to_string()];
     }
-    if Preset::find(name).is_some() && find("preset").is_some() {
-        return vec![format!("did you mean --preset {name}?")];
+    if let Some(preset) = preset_like(name).filter(|_| find("preset").is_some()) {
+        return vec![format!("did you mean --preset {preset}?")];
+    }
+    if let Some(key) = keys().find(|key| measures && key.name() == name.replace('_', "-")) {
+        return vec![format!("{} is a key of plan files, and no option: docs/plan.md", key.name())];
     }
     if measures && option::find_any(name).is_some() {
         return vec![format!(
@@ -277,11 +251,6 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
         [] => vec![],
         _ => vec![format!("it is an option of volproof {}", others.join(", "))],
     }
-}
-
-/// The commands that help lists.
-pub fn shown_commands(cli: &Command) -> impl Iterator<Item = &Command> {
-    cli.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 /// An option as a suggestion: `did you mean --bs SIZE? Block size`.
@@ -329,10 +298,8 @@ fn unknown_command(typed: &str, cli: &Command) -> String {
     if let Some((_, line, about)) = row {
         text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
     } else if Path::new(typed).exists() {
-        text += &wrap(
-            "  ",
-            &format!("did you mean `volproof check {}`? what a run would overwrite", shell(typed)),
-        );
+        let command = command_for(Path::new(typed));
+        text += &wrap("  ", &format!("did you mean `volproof {command} {}`?", shell(typed)));
     } else if let Some(near) = nearest(typed, names) {
         text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
     }

@@ -1,6 +1,6 @@
 //! From arguments to a Plan, and which engine each of its steps will run on.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fio_formats::jobfile;
 
@@ -52,7 +52,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         let name = args.preset.as_deref().unwrap_or("standard");
         let unknown = || {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            Failure::input(none_of("preset", name, &names))
+            Failure::input(format!("--preset {name}: {}", none_of("preset", name, &names)))
         };
         Preset::find(name).ok_or_else(unknown)?.plan()
     };
@@ -85,13 +85,6 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         }
         plan.steps.extend(steps);
         asked = Some(fits);
-    }
-    let value = |path: &&PathBuf| ["0", "1", "true", "false"].iter().any(|word| *path == Path::new(word));
-    if let Some(word) = args.targets.iter().find(|path| value(path) && !path.exists()) {
-        let word = word.display();
-        return Err(Failure::input(format!(
-            "'{word}' is read as a target: a switch takes its value behind an equals sign, such as --direct={word}"
-        )));
     }
     plan = on_targets(plan, &args.targets);
     plan.seed = args.file.seed.unwrap_or(plan.seed);

@@ -38,7 +38,9 @@ pub fn volumes(root: &Root, surveyed: &[Surveyed], simulated: bool) -> Vec<Optio
 /// A target that does not fit its plan, or whose consent is missing.
 pub fn survey(root: &Root, plan: &Plan, options: &RunOptions) -> Result<Vec<Surveyed>, Failure> {
     if plan.targets.is_empty() && !plan.needs_no_target() {
-        return Err(Failure::input("name a target: a folder (`.` for this one), a file, or a block device"));
+        return Err(Failure::input(
+            "name a target: a folder, as in `volproof run .` for this one, a file, or a block device; `volproof check TARGET` says what a run would overwrite",
+        ));
     }
     let mut surveyed: Vec<Surveyed> = Vec::new();
     let mut taken = RoomTaken::default();
@@ -336,12 +338,18 @@ fn direct_mistake(step: &Step, target: &Surveyed) -> Option<String> {
 fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let writes = Uses::of_target(plan, &target.named).writes;
     if writes && target.job_file.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
+        // `sweep`, `slo`, `suite` and `fit` have no presets.
+        let is_of_run = plan.question.is_none() && !plan.name.starts_with("fit ");
+        let other = if is_of_run {
+            "a plan that only reads (--preset read-only)"
+        } else {
+            "name its folder, in which a test file is made"
+        };
+        let path = target.named.display();
         return Err(Failure {
             code: Exit::Refused.code(),
             message: format!(
-                "{} exists, and this plan writes: its contents would be lost. Give --overwrite if that is meant, \
-                 or a plan that only reads (--preset read-only)",
-                target.named.display()
+                "{path} exists, and this plan writes: its contents would be lost. Give --overwrite if that is meant, or {other}",
             ),
         });
     }

@@ -121,7 +121,8 @@ fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, String),
     let needed = least(plan);
     if size < needed {
         return Err(format!(
-            "only {free} are free, and the plan needs a file of {needed} at least: free some space, or give --file-size or --size"
+            "only {free} are free, and the plan needs a file of {needed} at least: give a smaller --size or --file-size, or free some space; if {needed} is the size of the volume, write `--volume-size {}` in place of --size",
+            needed.exact()
         ));
     }
     Ok((size, why))

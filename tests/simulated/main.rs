@@ -12,6 +12,7 @@ mod fit;
 mod foreign;
 mod history;
 mod lint;
+mod mistyped_lines;
 mod names;
 mod option_files;
 mod page_record;

@@ -52,7 +52,9 @@ fn read_to(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
 fn with_way_out(e: io::Error, path: &Path) -> io::Error {
     let told = match e.kind() {
         io::ErrorKind::NotFound => absent(path),
-        io::ErrorKind::IsADirectory => "it is a folder: name a file in it".into(),
+        io::ErrorKind::IsADirectory => {
+            "it is a folder: name a file in it; `volproof history FOLDER` reads all Records of one".into()
+        }
         io::ErrorKind::PermissionDenied => {
             "this user may not read it: give the right to read it, or run as root".into()
         }

@@ -51,7 +51,9 @@ pub fn named(word: &str) -> Result<SuiteName, String> {
     match word.parse() {
         Ok(SuiteName::Withdrawn(name)) => Err(format!("{name} is gone: {}", instead_of(name))),
         Ok(name) => Ok(name),
-        Err(_) => Err(none_of("suite", word, &names())),
+        Err(_) => {
+            Err(format!("{}; `volproof plan --list` says what each tests", none_of("suite", word, &names())))
+        }
     }
 }
 

@@ -127,7 +127,9 @@ impl fmt::Display for What {
             What::Value { option, why } => write!(f, "{option}: {why}"),
             What::Unreadable { file, why } => write!(f, "{file}: cannot be read: {why}"),
             What::Form(text) => f.write_str(text),
-            What::NoJobs => f.write_str("no job: name a job file, or start a job with --name=NAME"),
+            What::NoJobs => f.write_str(
+                "no job: name a job file, as in `volproof fio job.fio`, or start a job with --name=NAME",
+            ),
         }
     }
 }

@@ -185,7 +185,7 @@ fn kubernetes(
     if objects.add(&documents, number) == 0 {
         bail!(
             "{shown} holds no object of Kubernetes (apiVersion and kind), and is no plan of Terraform: \
-             `terraform show -json PLAN > plan.json` prints one"
+             `terraform show -json PLAN > plan.json` prints one for `volproof lint plan.json`"
         );
     }
     Ok(())

@@ -16,7 +16,7 @@ use volproof_record::exit::Exit;
 pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     if let Some(folder) = args.targets.iter().find(|target| target.is_dir()) {
         return Err(Failure::input(format!(
-            "{} is a folder, and a new file in it is never cold: name a block device or a file",
+            "{} is a folder, and a new file in it is never cold: name a block device or a file, as in `volproof cold /dev/vdb`",
             folder.display()
         )));
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::HistoryArgs;
 use crate::history_folder;
 use crate::run::{Failure, code_after_outputs, leftover, output, print, save_output, show_text};
+use volproof_base::shell_word::shell_path;
 use volproof_device::output::{OutputFile, OutputKind, apart};
 use volproof_history::RunHistory;
 use volproof_record::exit::Exit;
@@ -67,7 +68,9 @@ pub fn read(folder: &Path) -> Result<RunHistory, Failure> {
                 "there is no such folder; finished runs make the usual one, or name a folder of Records"
                     .into()
             }
-            std::io::ErrorKind::NotADirectory => "it is no folder; `volproof show` prints one Record".into(),
+            std::io::ErrorKind::NotADirectory => {
+                format!("it is no folder; `volproof show {}` prints one Record", shell_path(folder))
+            }
             _ => e.to_string(),
         };
         Failure::input(format!("cannot read the history in {name}: {why}"))

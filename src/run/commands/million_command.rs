@@ -93,7 +93,7 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
 
 /// Reads the words.
 fn words(given: &[String]) -> Result<ScriptWords, String> {
-    let usage = "write DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or the script's own order \
+    let usage = "write it as `volproof million /dev/vdb 16 64 8k randread libaio 1`: DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or the script's own order \
                  JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]";
     let mut rest = given.iter().map(String::as_str).peekable();
     let is_number = |w: &str| w.bytes().all(|b| b.is_ascii_digit());

@@ -295,16 +295,42 @@ fn real_path(root: &Root, named: &Path, about: &Metadata) -> io::Result<Option<P
     Ok(same.then_some(real))
 }
 
+/// More disks are not named.
+const MOST_NAMED: usize = 8;
+
 /// The way out for a path that cannot be looked at: the device node, where the name is one under /dev.
 fn remedy(root: &Root, path: &Path, failure: &io::Error) -> String {
     let node = Path::new("/dev").join(path);
     if path.is_relative() && number_at(root, &node).is_some() {
         return format!("did you mean {}?", node.display());
     }
+    if failure.kind() == io::ErrorKind::NotFound && (path.starts_with("/dev") || is_bare_name(path)) {
+        return devices_here(root);
+    }
     if failure.kind() == io::ErrorKind::NotFound {
-        return "name a folder, in which a run makes a test file, or an existing file or device".into();
+        return "name a folder, in which a run makes a test file, as in `volproof run .`, or an existing file or device".into();
     }
     "check that you may read it".into()
+}
+
+/// Whether a path is one word, as the name of a device is.
+fn is_bare_name(path: &Path) -> bool {
+    path.components().count() == 1 && path.extension().is_none()
+}
+
+/// The disks of this machine, for a path that none of them has, and the command that tells of one.
+fn devices_here(root: &Root) -> String {
+    let is_disk = |name: &String| {
+        !name.starts_with("loop") && Block::read(root, name).is_some_and(|disk| disk.size_bytes.0 > 0)
+    };
+    let disks: Vec<String> = root.names("/sys/block").into_iter().filter(is_disk).take(MOST_NAMED).collect();
+    match disks.first() {
+        Some(first) => format!(
+            "the disks here are {}, and `volproof check /dev/{first}` tells of one; or name a folder, in which a run makes a test file",
+            disks.join(", ")
+        ),
+        None => "no disk is seen here; name a folder, in which a run makes a test file".into(),
+    }
 }
 
 /// A path from the root, so that it can be looked up under a [`Root`].

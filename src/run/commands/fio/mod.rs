@@ -38,6 +38,7 @@ use signal_hook::flag;
 
 use crate::cli::TuneMode;
 use crate::device_tuning;
+use crate::mistyped::holds_result;
 use crate::run::pipeline::CheckedRun;
 use crate::run::run_options::RunOptions;
 use crate::run::sheet::Sheet;
@@ -46,6 +47,7 @@ use handed_jobs::HandedJobs;
 use handed_report::HandedReport;
 use print_report::Seen;
 use progress::FioProgress;
+use volproof_base::shell_word::shell;
 use volproof_device::device::Root;
 use volproof_device::output::{self, FileIdentity, OutputFile, screen};
 use volproof_engine::Timer;
@@ -93,7 +95,10 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         Ok(text)
     };
     let around = Surroundings { file: &file, ..Surroundings::here() };
-    let command = argv::parse(&words, &around).map_err(|mistakes| mistaken(&mistakes))?;
+    let command = argv::parse(&words, &around).map_err(|mistakes| {
+        let result = words.iter().find(|word| holds_result(Path::new(word)));
+        result.map_or_else(|| mistaken(&mistakes), |word| is_no_job(word))
+    })?;
     if !own.quiet_doubts {
         command.notes.iter().for_each(|note| messages::say(note));
     }
@@ -244,6 +249,12 @@ fn as_fio(failure: Failure) -> Failure {
 fn mistaken(mistakes: &[Mistake]) -> Failure {
     let lines: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
     Failure { code: Mistake::EXIT, message: lines.join("\nvolproof: ") }
+}
+
+/// A result in the place of a job file.
+fn is_no_job(word: &str) -> Failure {
+    let message = format!("{word} holds a result and no jobs: `volproof show {}` prints it", shell(word));
+    Failure { code: Mistake::EXIT, message }
 }
 
 /// Help and version.
